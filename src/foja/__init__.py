@@ -1,0 +1,21 @@
+"""One ordered, append-only, tamper-evident ledger per entity, and evidence anyone can check offline."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from foja.app import App
+
+__version__ = "0.1.0"
+__all__ = ["connect"]
+
+
+def connect(**settings: Any) -> App:
+    """Return an installation to be entered: `async with foja.connect() as app`.
+
+    Settings come from `FOJA_*`; arguments such as `database_url=` win over them.
+    """
+    from foja.app import connect as wire  # imported late: verifying needs none of it
+
+    return wire(**settings)

@@ -1,0 +1,139 @@
+"""The wiring: settings in, a working installation out. Nothing else opens anything."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+from uuid import UUID
+
+from foja import sql
+from foja.blobs.store import Store, open_store
+from foja.conversations.work import Conversations
+from foja.core.note import Signer
+from foja.embedded import postgres
+from foja.embedded.keys import signing_seed
+from foja.errors import SetupFailed
+from foja.ledger.append import Writer
+from foja.ledger.batching import MicroBatch
+from foja.ledger.hints import Hints
+from foja.ledger.ledger import Ledger
+from foja.ledger.log import Log
+from foja.ledger.sequencer import Sequencer
+from foja.settings import Settings
+from foja.sql.database import Database
+from foja.sql.migrate import migrate
+from foja.worker import Worker
+
+API, SWEEPER = "api", "sweeper"
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """Which installation this is, and the history it is in."""
+
+    id: UUID
+    epoch: str
+
+
+class App:
+    """A running installation. Use it as an async context manager."""
+
+    settings: Settings
+    ledger: Ledger
+    conversations: Conversations
+    sequencer: Sequencer
+    store: Store
+    signer: Signer
+    database: Database
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._open = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self._start()
+        except BaseException:
+            await self._open.aclose()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._open.aclose()
+
+    async def work(self, *, until_idle: bool = False) -> None:
+        """Do what no caller waits for; with `until_idle`, return when nothing is runnable now."""
+        await Worker(self.sequencer, self.settings.checkpoint_seconds).run(until_idle=until_idle)
+
+    @property
+    def trust(self) -> list[str]:
+        """This installation's own trust roots: the key its log is signed with."""
+        return [self.signer.verifier().vkey()]
+
+    async def _start(self) -> None:
+        await self._start_database()
+        await migrate(self.settings.database_url)
+        self.database = await self._pool(API, self.settings.connections)
+        sweeper = await self._pool(SWEEPER, 4)
+        installation = await self._recognise()
+        hints = await self._hints()
+        self.store = open_store(self.settings.storage_url or f"file://{self.settings.home / 'store'}")
+        self.signer = self._signer(installation)
+        self.sequencer = Sequencer(sweeper, self.store, self.signer, hints)
+        await self._start_ledger(installation, hints)
+        self.conversations = Conversations(self.ledger)
+
+    async def _start_database(self) -> None:
+        if not self.settings.database_url:
+            server = await asyncio.to_thread(postgres.start, self.settings.home)
+            self._open.push_async_callback(asyncio.to_thread, server.release)
+            self.settings = self.settings.model_copy(update={"database_url": server.url})
+
+    async def _pool(self, source: str, most: int) -> Database:
+        database = Database(self.settings.database_url, f"foja_{source}", most)
+        self._open.push_async_callback(database.close)
+        await database.open()
+        return database
+
+    async def _recognise(self) -> Installation:
+        await self.database.row(sql.query("recognise"))
+        row = await self.database.row(sql.query("installation"))
+        if row is None:
+            raise SetupFailed("the database does not say which installation it is; run `foja migrate`")
+        return Installation(*row)
+
+    async def _hints(self) -> Hints:
+        hints = Hints(self.settings.database_url, f"foja_{API}")
+        self._open.push_async_callback(hints.close)
+        hints.open()
+        return hints
+
+    async def _start_ledger(self, installation: Installation, hints: Hints) -> None:
+        log = Log(self.database, self.store, hints)
+        writer = Writer(
+            self.database,
+            hints,
+            tenant=self.settings.tenant,
+            epoch=installation.epoch,
+            source=API,
+            retry_seconds=self.settings.retry_seconds,
+        )
+        batch = None
+        if self.settings.micro_batch:
+            batch = MicroBatch(writer, self.settings.writers)
+            self._open.push_async_callback(batch.close)
+        self.ledger = Ledger(self.database, hints, log, writer, batch)
+
+    def _signer(self, installation: Installation) -> Signer:
+        name = self.settings.log_name or f"foja.local/{installation.id.hex[:12]}"
+        return Signer(name, signing_seed(self.settings.home / "keys" / "log.key"))
+
+
+def connect(**settings: Any) -> App:
+    """Return an installation to be entered: `async with foja.connect() as app`."""
+    return App(Settings(**settings))

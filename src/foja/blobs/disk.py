@@ -1,0 +1,117 @@
+"""Objects as files of a folder: whole or absent, and still there after a power cut.
+
+obstore's local store renames whole files into place, but never syncs them and cannot replace only what was
+read. So the disk is written here, and obstore keeps the stores that are reached through a network.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import hashlib
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from foja.errors import ObjectChanged
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """A folder of objects. Names that begin with a dot are its own, never keys."""
+
+    root: Path
+
+    async def read(self, key: str) -> tuple[bytes, str]:
+        """Return an object and its version, which is the digest of its bytes."""
+        data = await asyncio.to_thread((self.root / key).read_bytes)
+        return data, _version(data)
+
+    async def write(self, key: str, data: bytes) -> None:
+        """Put the object there whole, whatever was there before."""
+        await asyncio.to_thread(self._write, key, data)
+
+    async def create(self, key: str, data: bytes) -> str:
+        """Put the object there whole, or raise `ObjectChanged` if one is there."""
+        if not await asyncio.to_thread(self._create, key, data):
+            raise ObjectChanged(f"{key} exists already. Read it, and replace what was read.")
+        return _version(data)
+
+    async def replace(self, key: str, data: bytes, expected: str) -> str:
+        """Put the object there if the one there is the one read, else raise `ObjectChanged`."""
+        if not await asyncio.to_thread(self._replace, key, data, expected):
+            raise ObjectChanged(
+                f"{key} is not what was read: somebody replaced it. Read it and decide again."
+            )
+        return _version(data)
+
+    def _write(self, key: str, data: bytes) -> None:
+        place = self._place(key)
+        with self._written(data) as whole:
+            whole.rename(place)
+        _sync(place.parent)
+
+    def _create(self, key: str, data: bytes) -> bool:
+        place = self._place(key)
+        try:
+            with self._written(data) as whole:
+                place.hardlink_to(whole)
+            return True
+        except FileExistsError:
+            return False
+        finally:
+            _sync(place.parent)  # whoever was first may not have synced it yet
+
+    def _replace(self, key: str, data: bytes, expected: str) -> bool:
+        path = self.root / key
+        with self._alone():
+            if not path.exists() or _version(path.read_bytes()) != expected:
+                return False
+            self._write(key, data)
+        return True
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Let one process at a time compare and replace; the kernel frees it after a kill."""
+        with (self.root / ".lock").open("ab") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    @contextmanager
+    def _written(self, data: bytes) -> Iterator[Path]:
+        """Yield a synced file of these bytes, to be moved or linked into place."""
+        path = self.root / ".partial" / secrets.token_hex(16)
+        path.parent.mkdir(exist_ok=True)
+        try:
+            with path.open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            yield path
+        finally:
+            path.unlink(missing_ok=True)
+
+    def _place(self, key: str) -> Path:
+        """Return the key's path, with its folders made and synced."""
+        path = self.root / key
+        missing = [folder for folder in path.parents if not folder.exists()]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for folder in missing:
+            _sync(folder.parent)
+        return path
+
+
+def _version(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _sync(folder: Path) -> None:
+    """Make the names in this folder survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

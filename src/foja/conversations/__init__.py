@@ -1,0 +1,1 @@
+"""Conversations of people and agents: messages, tools, approvals."""

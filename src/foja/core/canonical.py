@@ -1,0 +1,114 @@
+"""One spelling for every JSON value: RFC 8785 (JCS), within limits.
+
+`canonical` accepts what Python, PostgreSQL and JavaScript read back alike and refuses
+the rest: U+0000, lone surrogates, numbers that are not finite, numbers a double cannot
+count (beyond ±(2⁵³−1), below 1e21), more than 64 containers inside each other.
+
+Most values need no care: they hold no float, and their keys have the same order by code
+point as by UTF-16 unit. The C encoder spells those; `spelling` spells the others and
+words every refusal.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from typing import NoReturn, TypeAlias
+
+from foja.core.spelling import MAX_DEPTH, MAX_INTEGER, spell
+from foja.errors import NotCanonical
+
+Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
+
+
+def canonical(value: object) -> bytes:
+    """Return the only spelling of this value, or raise `NotCanonical`."""
+    return _spell_plain(value) or spell(value).encode()
+
+
+def parse(data: bytes | str) -> Json:
+    """Return the value of a JSON text that can be read in one way only.
+
+    Duplicate keys, NaN and overflowing numbers are refused here, in any spelling; whether
+    the value has a canonical form at all is for `canonical` to say.
+    """
+    try:
+        value: Json = _decode(data if isinstance(data, str) else data.decode())
+    except UnicodeDecodeError:
+        raise NotCanonical("refused: the text is not UTF-8; encode it as UTF-8") from None
+    except ValueError as error:
+        raise NotCanonical(f"refused: the text is not JSON ({error}); send one JSON value") from None
+    except RecursionError:
+        raise NotCanonical(f"refused: more than {MAX_DEPTH} containers are nested; flatten it") from None
+    return value
+
+
+def _spell_plain(value: object) -> bytes | None:
+    """Return the C encoder's spelling where it is surely canonical."""
+    if not _is_plain((value,), 0):
+        return None
+    text = _encode(value)
+    if "\\u0000" in text:
+        return None
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return None
+
+
+def _is_plain(values: Iterable[object], depth: int) -> bool:
+    """Say whether types, keys, numbers and depth leave nothing to decide."""
+    for value in values:
+        if isinstance(value, str) or value is None:
+            continue
+        if isinstance(value, int):
+            if not -MAX_INTEGER <= value <= MAX_INTEGER:
+                return False
+        elif depth == MAX_DEPTH or not _is_plain_container(value, depth + 1):
+            return False
+    return True
+
+
+def _is_plain_container(value: object, depth: int) -> bool:
+    if isinstance(value, dict):
+        return _are_plain_keys(value) and _is_plain(value.values(), depth)
+    return isinstance(value, list | tuple) and _is_plain(value, depth)
+
+
+def _are_plain_keys(keys: Iterable[object]) -> bool:
+    for key in keys:
+        if not isinstance(key, str):
+            return False
+        if not key.isascii() and max(key) > "\uffff":
+            return False
+    return True
+
+
+def _refuse_duplicates(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise NotCanonical(f"refused: the key {json.dumps(twice)} is there twice; send it once")
+    return value
+
+
+def _refuse_overflow(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise NotCanonical("refused: a number is too large for a double; send it as a string")
+    return number
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise NotCanonical(f"refused: {name} is not a JSON number; send null or a string")
+
+
+# No circularity check: `_is_plain` has bounded the depth by then.
+_encode = json.JSONEncoder(
+    ensure_ascii=False, sort_keys=True, separators=(",", ":"), check_circular=False
+).encode
+_decode = json.JSONDecoder(
+    object_pairs_hook=_refuse_duplicates, parse_float=_refuse_overflow, parse_constant=_refuse_constant
+).decode

@@ -1,0 +1,68 @@
+"""What an event commits to: its body, its identity, its time.
+
+The body is what may be erased: only its salted hash enters the chain.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from uuid import UUID, uuid5
+
+from foja.core.canonical import canonical
+from foja.errors import NotCanonical
+
+SALT_BYTES = 16
+_BODY = b"\x03"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def lp(*fields: bytes) -> bytes:
+    """Join fields so that no two lists of fields give the same bytes."""
+    return b"".join([part for field in fields for part in (len(field).to_bytes(4, "big"), field)])
+
+
+def u64(number: int) -> bytes:
+    """Return eight big-endian bytes."""
+    if not 0 <= number < 2**64:
+        raise NotCanonical("refused: a number does not fit 64 bits without a sign; send 0 to 2**64 - 1")
+    return number.to_bytes(8, "big")
+
+
+def utf8(text: str) -> bytes:
+    """Return the bytes of a text made of whole characters."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise NotCanonical(f"refused: half of a surrogate pair in {text!a}; send whole characters") from None
+
+
+def body_bytes(actor: str | None, payload_canonical: bytes, source: str, v: int) -> bytes:
+    """Return the canonical body around a payload that is canonical already."""
+    return b'{"actor":%b,"payload":%b,"source":%b,"v":%b}' % (
+        canonical(actor),
+        payload_canonical,
+        canonical(source),
+        canonical(v),
+    )
+
+
+def body_hash(salt: bytes, body: bytes) -> bytes:
+    """Commit to a body that nobody can guess once its salt is gone."""
+    if len(salt) != SALT_BYTES:
+        raise NotCanonical(f"refused: a salt of {len(salt)} bytes; send {SALT_BYTES}")
+    return sha256(_BODY + salt + body).digest()
+
+
+def event_id_for(entity_id: UUID, idempotency_key: str) -> UUID:
+    """Return the same id for the same key of the same entity, for ever."""
+    utf8(idempotency_key)
+    return uuid5(entity_id, idempotency_key)
+
+
+def microseconds(at: datetime) -> int:
+    """Return whole microseconds since 1970, without a float on the way."""
+    if at.tzinfo is None:
+        raise NotCanonical(f"refused: {at.isoformat()} has no time zone; send one that has")
+    return (at - _EPOCH) // _MICROSECOND

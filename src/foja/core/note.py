@@ -1,0 +1,201 @@
+"""Signed notes and checkpoints, exactly as C2SP writes them (Ed25519 only).
+
+A note is a text, an empty line and signature lines; a checkpoint is a note whose text
+is a log's origin, size and root (c2sp.org/signed-note, c2sp.org/tlog-checkpoint).
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from foja.errors import Refused, Tampered
+
+_ED25519 = b"\x01"
+_KEY_BYTES = 32
+_KEY_ID_BYTES = 4
+_ROOT_BYTES = 32
+_MOST_SIGNATURES = 100
+_FORBIDDEN = re.compile("[\x00-\x09\x0b-\x1f\ud800-\udfff]")
+_SIGNATURE = re.compile("— ([^ ]+) ([^ ]+)")
+_SIZE = re.compile("0|[1-9][0-9]{0,18}")
+
+
+@dataclass(frozen=True, slots=True)
+class Verifier:
+    """A name and the public key that signs under it."""
+
+    name: str
+    public_key: bytes
+
+    def __post_init__(self) -> None:
+        if not _is_name(self.name):
+            raise Refused(f"{self.name!a} cannot name a key; use text without spaces or '+'")
+        if len(self.public_key) != _KEY_BYTES:
+            raise Refused(f"an Ed25519 key has {_KEY_BYTES} bytes, not {len(self.public_key)}; give it raw")
+
+    @classmethod
+    def from_vkey(cls, text: str) -> Verifier:
+        """Return the key of a `name+id+key` text whose id is right."""
+        name, _, rest = text.partition("+")
+        key = _base64(rest.partition("+")[2]) or b""
+        if key[:1] != _ED25519:
+            raise Refused(f"{text!a} is not an Ed25519 verifier key; copy all of name+id+key")
+        verifier = cls(name, key[1:])
+        if verifier.vkey() != text:
+            raise Refused(f"{text!a} has another id than its key; copy all of name+id+key")
+        return verifier
+
+    @property
+    def key_id(self) -> bytes:
+        """Four bytes that tell this key from others of the same name."""
+        return sha256(self.name.encode() + b"\n" + _ED25519 + self.public_key).digest()[:_KEY_ID_BYTES]
+
+    def vkey(self) -> str:
+        """Return the text to hand out, so that others can verify."""
+        return f"{self.name}+{self.key_id.hex()}+{_text64(_ED25519 + self.public_key)}"
+
+    def accepts(self, text: str, signature: bytes) -> bool:
+        """Say whether this key made this signature of this text."""
+        try:
+            Ed25519PublicKey.from_public_bytes(self.public_key).verify(signature, text.encode())
+        except InvalidSignature:
+            return False
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """A name and the private key that signs under it; never printed."""
+
+    name: str
+    private_key: bytes = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if len(self.private_key) != _KEY_BYTES:
+            raise Refused(f"an Ed25519 private key has {_KEY_BYTES} bytes; give the raw seed")
+        self.verifier()
+
+    def verifier(self) -> Verifier:
+        """Return what others need to check this signer's notes."""
+        return Verifier(self.name, self._key().public_key().public_bytes_raw())
+
+    def sign(self, text: str) -> str:
+        """Return the text as a note under this one signature."""
+        if not text.endswith("\n") or _FORBIDDEN.search(text):
+            raise Refused("a note is whole lines without control characters; end it with a newline")
+        signature = self.verifier().key_id + self._key().sign(text.encode())
+        return f"{text}\n— {self.name} {_text64(signature)}\n"
+
+    def _key(self) -> Ed25519PrivateKey:
+        return Ed25519PrivateKey.from_private_bytes(self.private_key)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """One signature line: which key it claims, and what that key said."""
+
+    name: str
+    key_id: bytes
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """How long a log is and what is in it."""
+
+    origin: str
+    size: int
+    root: bytes
+
+    def __post_init__(self) -> None:
+        if not self.origin or "\n" in self.origin or _FORBIDDEN.search(self.origin):
+            raise Refused(f"{self.origin!a} cannot name a log; use one line of plain text")
+        if self.size < 0 or len(self.root) != _ROOT_BYTES:
+            raise Refused(f"a checkpoint needs a size from 0 on and a root of {_ROOT_BYTES} bytes")
+
+    def text(self) -> str:
+        """Return the text to sign."""
+        return f"{self.origin}\n{self.size}\n{_text64(self.root)}\n"
+
+
+def open_note(note: str | bytes, verifiers: Iterable[Verifier]) -> str:
+    """Return the text of a note that a known key signed, or raise `Tampered`.
+
+    Signatures of unknown keys are ignored; a wrong one of a known key spoils the note.
+    """
+    text, signatures = split_note(note)
+    known = {(verifier.name, verifier.key_id): verifier for verifier in verifiers}
+    found = [
+        (known[each.name, each.key_id], each) for each in signatures if (each.name, each.key_id) in known
+    ]
+    if not found:
+        raise Tampered("the note is signed by no key you trust; check which log it comes from")
+    for verifier, signature in found:
+        if not verifier.accepts(text, signature.data):
+            raise Tampered(f"the signature of {verifier.name} does not fit the note; fetch it again")
+    return text
+
+
+def split_note(note: str | bytes) -> tuple[str, list[Signature]]:
+    """Return the text and the signatures of a note; nothing is verified yet."""
+    whole = _decoded(note)
+    text, gap, tail = whole.rpartition("\n\n")
+    lines = tail.split("\n")
+    if not gap or _FORBIDDEN.search(whole) or lines.pop() or not 0 < len(lines) <= _MOST_SIGNATURES:
+        raise Tampered("this is not a signed note: text, an empty line, then signature lines")
+    return text + "\n", [_signature(line) for line in lines]
+
+
+def parse_checkpoint(text: str) -> Checkpoint:
+    """Return the checkpoint in an opened note; extension lines are ignored."""
+    lines = text.split("\n")
+    if len(lines) < 4 or lines.pop() or "" in lines or _FORBIDDEN.search(text):
+        raise Tampered("a checkpoint is three full lines or more: origin, size, root")
+    if not _SIZE.fullmatch(lines[1]):
+        raise Tampered(f"the size of a checkpoint is a plain number, not {lines[1]!a}")
+    root = _base64(lines[2])
+    if root is None or len(root) != _ROOT_BYTES:
+        raise Tampered(f"the root of a checkpoint is 32 bytes in base64, not {lines[2]!a}")
+    return Checkpoint(lines[0], int(lines[1]), root)
+
+
+def _decoded(note: str | bytes) -> str:
+    try:
+        return note if isinstance(note, str) else note.decode()
+    except UnicodeDecodeError:
+        raise Tampered("the note is not UTF-8; fetch it again") from None
+
+
+def _signature(line: str) -> Signature:
+    match = _SIGNATURE.fullmatch(line)
+    name, encoded = match.groups() if match else ("", "")
+    data = _base64(encoded) or b""
+    if not _is_name(name) or len(data) <= _KEY_ID_BYTES:
+        raise Tampered(f"{line!a} is not a signature line: dash, name, base64")
+    return Signature(name, data[:_KEY_ID_BYTES], data[_KEY_ID_BYTES:])
+
+
+def _is_name(name: str) -> bool:
+    spoilt = "+" in name or _FORBIDDEN.search(name) is not None
+    return bool(name) and not spoilt and not any(character.isspace() for character in name)
+
+
+def _base64(text: str) -> bytes | None:
+    """Decode base64 in its one canonical spelling, else return None."""
+    try:
+        data = b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return data if _text64(data) == text else None
+
+
+def _text64(data: bytes) -> str:
+    return b64encode(data).decode()

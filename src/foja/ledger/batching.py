@@ -1,0 +1,85 @@
+"""Micro-batching: appends that wait at the same moment travel in one call.
+
+Nobody is made to wait for company: a free writer takes whatever is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from uuid import UUID
+
+from foja import errors
+from foja.ledger.append import Verdict, Writer
+from foja.ledger.event import Draft, Event
+
+MOST = 128
+
+
+class MicroBatch:
+    """A queue of drafts and the few writers that empty it."""
+
+    def __init__(self, writer: Writer, writers: int) -> None:
+        self._writer = writer
+        self._waiting: deque[tuple[Draft, asyncio.Future[Verdict]]] = deque()
+        self._arrived = asyncio.Event()
+        self._tasks = [asyncio.create_task(self._write()) for _ in range(writers)]
+
+    async def append(self, draft: Draft) -> Event:
+        """Write one event together with whatever else is waiting."""
+        answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
+        self._waiting.append((draft, answer))
+        self._arrived.set()
+        verdict = await answer
+        if isinstance(verdict, errors.FojaError):
+            raise verdict
+        return verdict
+
+    async def close(self) -> None:
+        """Stop; what is still waiting is told so."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for _, answer in self._waiting:
+            if not answer.done():
+                answer.set_result(errors.LedgerUnavailable("this process is closing; nothing was written"))
+
+    async def _write(self) -> None:
+        while True:
+            await self._arrived.wait()
+            batch = self._take()
+            if batch:
+                await self._deliver(batch)
+
+    async def _deliver(self, batch: list[tuple[Draft, asyncio.Future[Verdict]]]) -> None:
+        verdicts: list[Verdict]
+        try:
+            verdicts = await self._writer.append_round([draft for draft, _ in batch])
+        except asyncio.CancelledError:
+            gone = errors.LedgerUnavailable("this process is closing; it is unknown whether that was written")
+            self._answer(batch, [gone] * len(batch))
+            raise
+        except Exception as error:  # a writer that dies would leave its callers waiting for ever
+            verdicts = [errors.FojaError(f"unexpected error: {error!r}")] * len(batch)
+        self._answer(batch, verdicts)
+
+    def _answer(self, batch: list[tuple[Draft, asyncio.Future[Verdict]]], verdicts: list[Verdict]) -> None:
+        for (_, answer), verdict in zip(batch, verdicts, strict=True):
+            if not answer.done():
+                answer.set_result(verdict)
+
+    def _take(self) -> list[tuple[Draft, asyncio.Future[Verdict]]]:
+        """Take what one call can carry: an expected number comes first in its stream."""
+        batch: list[tuple[Draft, asyncio.Future[Verdict]]] = []
+        seen: set[UUID] = set()
+        while self._waiting and len(batch) < MOST:
+            draft, answer = self._waiting[0]
+            if draft.expected is not None and draft.entity_id in seen:
+                break
+            self._waiting.popleft()
+            if not answer.cancelled():
+                batch.append((draft, answer))
+                seen.add(draft.entity_id)
+        if not self._waiting:
+            self._arrived.clear()
+        return batch

@@ -1,0 +1,162 @@
+"""An event as it is read, and as it is about to be written."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from foja.core import event as core
+from foja.core.canonical import canonical
+from foja.core.registry import Domain
+from foja.errors import BadPayload, TooLarge
+
+MAX_BODY = 1_048_576
+OPEN = "slot.open"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One numbered sheet. `cursor` is None above a hole; an erased body is None."""
+
+    entity_id: UUID
+    seq: int
+    id: UUID | None
+    kind: str
+    v: int
+    at: datetime | None
+    actor: str | None
+    source: str | None
+    payload: Any
+    body_hash: bytes | None
+    cursor: str | None = None
+
+    @property
+    def open(self) -> bool:
+        """Is this only the placeholder of a reserved number?"""
+        return self.kind == OPEN
+
+    def envelope(self) -> dict[str, Any]:
+        """Return the event as JSON carries it."""
+        return {
+            "seq": self.seq,
+            "id": str(self.id) if self.id else None,
+            "kind": self.kind,
+            "at": self.at.isoformat() if self.at else None,
+            "v": self.v,
+            "actor": self.actor,
+            "entity_id": str(self.entity_id),
+            "correlation_id": str(self.entity_id),
+            "_source": self.source,
+            "payload": self.payload,
+            "cursor": self.cursor,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """The cursor cannot be honoured: forget what you have, everything comes again."""
+
+    reason: str
+    kind: str = "reset"
+    seq: None = None
+    id: None = None
+    at: None = None
+    payload: None = None
+    cursor: None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An event ready to be sent, its id fixed, so that it can be sent twice."""
+
+    entity_id: UUID
+    domain: str
+    kind: str
+    v: int
+    event_id: UUID
+    actor: str | None
+    source: str
+    payload: str
+    salt: bytes
+    body_hash: bytes
+    key: str | None
+    expected: int | None
+    value: Any
+
+    def recorded(
+        self, seq: int, at: datetime, body_hash: bytes, cursor: str | None, *, erased: bool
+    ) -> Event:
+        """Return this draft as the event it became."""
+        return Event(
+            self.entity_id,
+            seq,
+            self.event_id,
+            self.kind,
+            self.v,
+            at,
+            None if erased else self.actor,
+            self.source,
+            None if erased else self.value,
+            body_hash,
+            cursor,
+        )
+
+
+def new_id() -> UUID:
+    """Return a time-ordered id (UUIDv7)."""
+    milliseconds = time.time_ns() // 1_000_000
+    tail = int.from_bytes(os.urandom(10)) & 0x0FFF_3FFF_FFFF_FFFF_FFFF
+    return UUID(int=(milliseconds << 80) | 0x7000_8000_0000_0000_0000 | tail)
+
+
+def draft(
+    domain: Domain,
+    entity_id: UUID,
+    kind: str,
+    payload: Mapping[str, Any],
+    *,
+    source: str = "api",
+    actor: str | None = None,
+    idempotency_key: str | None = None,
+    expected_seq: int | None = None,
+    event_id: UUID | None = None,
+    v: int = 1,
+) -> Draft:
+    """Return the event to be written, or say what is wrong with it."""
+    rule = domain.kind(kind, v, source)
+    if not isinstance(payload, dict):
+        raise BadPayload(f"the payload of {kind} must be an object, not {type(payload).__name__}")
+    rule.check(payload)
+    body = canonical(payload)
+    if len(body) > MAX_BODY:
+        raise TooLarge(
+            f"the payload has {len(body):,} bytes; at most {MAX_BODY:,}: store it as an object instead"
+        )
+    salt = os.urandom(16)
+    return Draft(
+        entity_id,
+        domain.name,
+        rule.name,
+        v,
+        event_id or _id_for(entity_id, idempotency_key),
+        actor,
+        source,
+        body.decode(),
+        salt,
+        core.body_hash(salt, core.body_bytes(actor, body, source, v)),
+        idempotency_key,
+        expected_seq,
+        payload,
+    )
+
+
+def _id_for(entity_id: UUID, key: str | None) -> UUID:
+    if key is None:
+        return new_id()
+    canonical(key)  # a key is text the database can store: no U+0000, no lone surrogate
+    return core.event_id_for(entity_id, key)

@@ -1,0 +1,112 @@
+"""Wake-ups. A hint says "look", never what: whoever is woken reads rows.
+
+Hints go out after commit, one for everything of the last 5 ms. Losing one
+costs a reader at most the time of its own slow poll.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import defaultdict
+from collections.abc import Iterator
+from uuid import UUID
+
+import psycopg
+
+from foja import errors, sql
+from foja.sql.database import Connection, connect
+
+CHANNEL = "foja"
+EVERYTHING = "*"
+LOG = "log"
+PAUSE = 0.005
+ROOM = 7_900 // 37
+
+
+class Hints:
+    """Sends and receives this process's hints."""
+
+    def __init__(self, url: str, role: str) -> None:
+        self._url, self._role = url, role
+        self._watchers: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
+        self._touched: set[str] = set()
+        self._due = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._listening: asyncio.Task[None] | None = None
+
+    def open(self) -> None:
+        self._tasks.append(asyncio.create_task(self._send()))
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def touch(self, entity_id: UUID) -> None:
+        """Tell everybody who follows this stream to look, soon."""
+        self._mark(str(entity_id))
+
+    def touch_log(self) -> None:
+        """Tell everybody who follows the whole log to look, soon."""
+        self._mark(LOG)
+
+    @contextlib.contextmanager
+    def watch(self, entity_id: UUID | None) -> Iterator[asyncio.Event]:
+        """Lend an event that is set whenever this stream (or the log) may have grown."""
+        name = LOG if entity_id is None else str(entity_id)
+        woken = asyncio.Event()
+        self._watchers[name].add(woken)
+        if self._listening is None:
+            self._listening = asyncio.create_task(self._listen())
+            self._tasks.append(self._listening)
+        try:
+            yield woken
+        finally:
+            self._watchers[name].discard(woken)
+            if not self._watchers[name]:
+                del self._watchers[name]
+
+    def _mark(self, name: str) -> None:
+        self._wake(name)
+        self._touched.add(name)
+        self._due.set()
+
+    def _wake(self, name: str) -> None:
+        for woken in self._watchers.get(name, ()):
+            woken.set()
+
+    def _wake_all(self) -> None:
+        for name in list(self._watchers):
+            self._wake(name)
+
+    async def _send(self) -> None:
+        connection: Connection | None = None
+        while True:
+            await self._due.wait()
+            self._due.clear()
+            names, self._touched = self._touched, set()
+            words = ",".join(names) if len(names) <= ROOM else EVERYTHING
+            try:
+                connection = connection or await connect(self._url, self._role)
+                await connection.execute(sql.query("hint"), {"channel": CHANNEL, "words": words})
+            except (psycopg.Error, errors.FojaError):
+                connection = None  # a lost hint is a slower reader, nothing else
+            await asyncio.sleep(PAUSE)
+
+    async def _listen(self) -> None:
+        while True:
+            with contextlib.suppress(psycopg.Error, errors.FojaError):
+                async with await connect(self._url, self._role) as connection:
+                    await connection.execute(sql.query("listen"))
+                    self._wake_all()  # whatever was said while nobody listened
+                    async for notice in connection.notifies():
+                        self._hear(notice.payload)
+            await asyncio.sleep(0.2)
+
+    def _hear(self, words: str) -> None:
+        if words == EVERYTHING:
+            self._wake_all()
+        else:
+            for name in words.split(","):
+                self._wake(name)

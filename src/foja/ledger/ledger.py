@@ -1,0 +1,69 @@
+"""One door to the ledger for a domain's work: write, reserve, read, follow, prove."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from foja.core.registry import Domain
+from foja.ledger.append import Verdict, Writer
+from foja.ledger.batching import MicroBatch
+from foja.ledger.event import Draft, Event, Reset, draft
+from foja.ledger.follow import follow
+from foja.ledger.hints import Hints
+from foja.ledger.log import Log
+from foja.ledger.read import Reader, State
+from foja.ledger.slots import Reserver, Slots
+from foja.sql.database import Database
+
+
+class Ledger:
+    """What one process may do with the streams of its tenant."""
+
+    def __init__(
+        self, database: Database, hints: Hints, log: Log, writer: Writer, batch: MicroBatch | None
+    ) -> None:
+        self.log = log
+        self._database, self._hints, self._writer, self._batch = database, hints, writer, batch
+        self._reader = Reader(database, writer.tenant)
+
+    async def append(self, event: Draft) -> Event:
+        """Write one event."""
+        return await (self._batch or self._writer).append(event)
+
+    async def append_many(self, events: Sequence[Draft]) -> list[Event]:
+        """Write all of these events, of as many streams as you like, or none."""
+        return await self._writer.append_many(events)
+
+    async def append_each(self, events: Sequence[Draft]) -> list[Verdict]:
+        """Write what can be written; each draft gets its event or its error."""
+        return await self._writer.append_each(events)
+
+    def draft(
+        self, domain: Domain, entity_id: UUID, kind: str, payload: Mapping[str, Any], **more: Any
+    ) -> Draft:
+        """Return an event to be written by this process."""
+        return draft(domain, entity_id, kind, payload, source=self._writer.source, **more)
+
+    async def erase(self, entity_id: UUID, seq: int, *, reason: str, actor: str | None = None) -> None:
+        """Forget one body; its hash and every proof stay."""
+        await self._writer.erase(entity_id, seq, reason=reason, actor=actor)
+
+    async def reserve(
+        self, domain: Domain, entity_id: UUID, count: int, ttl: float, intents: Sequence[Any] | None
+    ) -> Slots:
+        """Take the next numbers of a stream."""
+        return await Reserver(self._database, self._writer, domain).reserve(entity_id, count, ttl, intents)
+
+    async def state(self, entity_id: UUID) -> State:
+        """Return where a stream stands."""
+        return await self._reader.state(entity_id)
+
+    async def events(self, entity_id: UUID, after: str | int | None, limit: int) -> list[Event]:
+        """Return up to `limit` committed events after a cursor or number."""
+        return await self._reader.events(entity_id, after, limit)
+
+    def follow(self, entity_id: UUID, after: str | int | None) -> AsyncIterator[Event | Reset]:
+        """Yield every event of a stream, for ever."""
+        return follow(self._reader, self._hints, entity_id, after)

@@ -1,0 +1,151 @@
+"""Reading the log: every stream in one order, and the proof of any event's place."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from uuid import UUID
+
+from foja import sql
+from foja.blobs.store import Store
+from foja.core import tiles
+from foja.core.chain import leaf_entry
+from foja.core.proof import Proof
+from foja.errors import CursorLost, Unavailable, UnknownEntity
+from foja.ledger.event import Event, Reset
+from foja.ledger.hints import Hints
+from foja.sql.database import Database
+
+PAGE = 500
+POLL = 1.0
+
+
+@dataclass(slots=True)
+class LogPosition:
+    """How far a reader of the whole log has come."""
+
+    epoch: str
+    origin: int = 1
+    idx: int = -1
+
+    @property
+    def cursor(self) -> str:
+        """The place to go on from, as text."""
+        return f"{self.epoch}:{self.origin}:{self.idx}"
+
+
+@dataclass(frozen=True, slots=True)
+class ProvenEvent:
+    """An entry of the log and the proof that it is there."""
+
+    entry: bytes
+    proof: Proof
+
+
+class Log:
+    """The installation's log, for readers."""
+
+    def __init__(self, database: Database, store: Store, hints: Hints) -> None:
+        self._database, self._store, self._hints = database, store, hints
+
+    async def prove(self, entity_id: UUID, seq: int) -> ProvenEvent:
+        """Return the proof that an event is in the log, against a published checkpoint."""
+        leaf = await self._database.row(sql.query("find_leaf"), entity=entity_id, seq=seq)
+        if leaf is None:
+            raise UnknownEntity(
+                f"event {seq} of {entity_id} has no place in the log yet; let `foja worker` run"
+            )
+        origin, _, idx, chain_hash = leaf
+        row = await self._database.row(sql.query("published_checkpoint"), origin=origin, idx=idx)
+        if row is None:
+            raise UnknownEntity(f"no published checkpoint covers leaf {idx} yet; let `foja worker` run")
+        size, note = row
+        needed = {tile: await self._tile(origin, tile) for tile in tiles.inclusion_tiles(idx, size)}
+        path = tiles.prove_inclusion(idx, size, needed)
+        return ProvenEvent(leaf_entry(entity_id, seq, chain_hash), Proof(idx, tuple(path), note))
+
+    async def events(self, after: str | None, limit: int) -> list[Event]:
+        """Return up to `limit` events of all streams in the log's order."""
+        position = await self.start(after)
+        if isinstance(position, Reset):
+            raise CursorLost(f"the cursor {after!r} belongs to another history; read again with after=None")
+        return await self._advance(position, limit)
+
+    async def follow(self, after: str | None) -> AsyncIterator[Event | Reset]:
+        """Yield every event of every stream in the log's order, for ever."""
+        position: LogPosition | None = None
+        with self._hints.watch(None) as woken:
+            while True:
+                woken.clear()
+                try:
+                    started = position or await self.start(after)
+                    if isinstance(started, Reset):
+                        yield started
+                        after = None
+                        continue
+                    position = started
+                    events = await self._advance(started, PAGE)
+                    if not events and isinstance(await self.start(started.cursor), Reset):
+                        position, after = None, started.cursor
+                        continue
+                except Unavailable:
+                    await asyncio.sleep(0.2)
+                    continue
+                for event in events:
+                    yield event
+                if not events:
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(woken.wait(), POLL)
+
+    async def start(self, after: str | None) -> LogPosition | Reset:
+        """Return where a reader with this cursor goes on, or why it cannot."""
+        epoch, origin, idx = _parse(after)
+        row = await self._database.row(sql.query("log_state"), origin=origin)
+        assert row is not None
+        if epoch is None:
+            return LogPosition(row[0])
+        if epoch != row[0]:
+            return Reset("epoch")
+        size = row[1]
+        if size is None and idx >= 0:
+            return Reset("origin")
+        if idx >= (size or 0):
+            return Reset("future")
+        return LogPosition(epoch, origin, idx)
+
+    async def _advance(self, position: LogPosition, limit: int) -> list[Event]:
+        row = await self._database.row(sql.query("log_state"), origin=position.origin)
+        assert row is not None
+        epoch, size, closed = row
+        if size is None or epoch != position.epoch:
+            return []
+        if closed and position.idx + 1 >= size:
+            position.origin, position.idx = position.origin + 1, -1
+            return await self._advance(position, limit)
+        rows = await self._database.rows(
+            sql.query("read_log"), origin=position.origin, after=position.idx, size=size, limit=limit
+        )
+        events = []
+        for idx, entity_id, seq, event_id, kind, v, at, actor, source, payload, body_hash in rows:
+            position.idx = idx
+            events.append(
+                Event(
+                    entity_id, seq, event_id, kind, v, at, actor, source, payload, body_hash, position.cursor
+                )
+            )
+        return events
+
+    async def _tile(self, origin: int, tile: tiles.Tile) -> bytes:
+        return (await self._store.read(f"log/{origin}/{tile.path}")).data
+
+
+def _parse(after: str | None) -> tuple[str | None, int, int]:
+    if after is None:
+        return None, 1, -1
+    epoch, _, place = after.partition(":")
+    origin, _, idx = place.partition(":")
+    if not origin.isdecimal() or not idx.removeprefix("-").isdecimal():
+        raise CursorLost(f"{after!r} is not a cursor of the log; use an event's .cursor, or None")
+    return epoch, int(origin), int(idx)

@@ -1,0 +1,122 @@
+"""Reading a stream by range, and knowing how far it is whole.
+
+Two levels. *Committed* is everything, with a placeholder for an open slot;
+*sealed* is the contiguous, chained prefix that decisions and proofs rest on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from foja import sql
+from foja.errors import CursorLost
+from foja.sql.database import Database
+from foja.ledger.event import OPEN, Event, Reset
+
+Row = tuple[int, UUID | None, str, int, datetime | None, str | None, str | None, Any, bytes | None]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Where a stream stands, and in which history."""
+
+    epoch: str
+    next_seq: int
+    sealed: int
+
+
+@dataclass(slots=True)
+class Position:
+    """What a reader of one stream has been given: everything up to `head` but the holes."""
+
+    epoch: str
+    head: int = -1
+    holes: set[int] = field(default_factory=set)
+
+    @property
+    def prefix(self) -> int:
+        """The last number below which nothing is missing."""
+        return min(self.holes) - 1 if self.holes else self.head
+
+    def deliver(self, entity_id: UUID, row: Row) -> Event:
+        """Account for one row and return its event, with the cursor it earns."""
+        seq, event_id, kind, v, at, actor, source, payload, body_hash = row
+        self.holes.update(range(self.head + 1, seq))
+        self.head = max(self.head, seq)
+        if kind == OPEN:
+            self.holes.add(seq)
+        else:
+            self.holes.discard(seq)
+        cursor = f"{self.epoch}:{self.prefix}" if self.prefix >= seq else None
+        return Event(entity_id, seq, event_id, kind, v, at, actor, source, payload, body_hash, cursor)
+
+
+def parse_cursor(after: str | int | None) -> tuple[str | None, int]:
+    """Return the epoch (None if not said) and the number of a cursor or seq."""
+    if after is None:
+        return None, -1
+    if isinstance(after, int):
+        return None, after
+    epoch, _, number = after.partition(":")
+    if not epoch or not number.isdecimal():
+        raise CursorLost(f"{after!r} is not a cursor; use an event's .cursor, a number, or None")
+    return epoch, int(number)
+
+
+class Reader:
+    """Reads the streams of one tenant."""
+
+    def __init__(self, database: Database, tenant: str) -> None:
+        self._database, self._tenant = database, tenant
+
+    async def state(self, entity_id: UUID) -> State:
+        """Return where the stream stands now."""
+        row = await self._database.row(sql.query("stream_state"), entity=entity_id, tenant=self._tenant)
+        assert row is not None
+        return State(*row)
+
+    async def start(self, entity_id: UUID, after: str | int | None) -> Position | Reset:
+        """Return where a reader with this cursor goes on, or why it cannot."""
+        epoch, seq = parse_cursor(after)
+        state = await self.state(entity_id)
+        if epoch is not None and epoch != state.epoch:
+            return Reset("epoch")
+        if seq >= state.next_seq:
+            return Reset("future")
+        return Position(state.epoch, seq, await self._holes_below(entity_id, seq, state.sealed))
+
+    async def events(self, entity_id: UUID, after: str | int | None, limit: int) -> list[Event]:
+        """Return up to `limit` committed events and open slots after a cursor or number."""
+        position = await self.start(entity_id, after)
+        if isinstance(position, Reset):
+            if position.reason == "future" and isinstance(after, int):
+                return []
+            raise CursorLost(f"the cursor {after!r} belongs to another history; read again with after=None")
+        return await self.tail(entity_id, position, limit)
+
+    async def tail(self, entity_id: UUID, position: Position, limit: int) -> list[Event]:
+        """Return what stands above a position, and move the position there."""
+        rows = await self._database.rows(
+            sql.query("read_tail"), entity=entity_id, tenant=self._tenant, after=position.head, limit=limit
+        )
+        return [position.deliver(entity_id, row) for row in rows]
+
+    async def filled(self, entity_id: UUID, position: Position) -> list[Event]:
+        """Return what now stands in the holes of a position."""
+        if not position.holes:
+            return []
+        rows = await self._database.rows(
+            sql.query("read_numbers"), entity=entity_id, tenant=self._tenant, seqs=sorted(position.holes)
+        )
+        return [position.deliver(entity_id, row) for row in rows]
+
+    async def _holes_below(self, entity_id: UUID, seq: int, sealed: int) -> set[int]:
+        if seq < sealed:
+            return set()
+        rows = await self._database.rows(
+            sql.query("missing_numbers"), entity=entity_id, tenant=self._tenant, low=sealed, high=seq
+        )
+        return {number for (number,) in rows}

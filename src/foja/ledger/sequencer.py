@@ -1,0 +1,179 @@
+"""The sequencer: one gapless order over all streams, as a tree that is signed and published.
+
+Leaves are durable before tiles, tiles before the checkpoint's row, the row
+before it is published; so a crash between any two steps is repaired by the
+next tick. Nothing is signed that contradicts what was published.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from foja import sql
+from foja.blobs.store import Store, Versioned
+from foja.core import tiles
+from foja.core.chain import leaf_entry
+from foja.core.merkle import Frontier, leaf_hash
+from foja.core.note import Checkpoint, Signer, open_note, parse_checkpoint
+from foja.errors import LogHalted, ObjectChanged, ObjectMissing
+from foja.ledger.hints import Hints
+from foja.sql.database import Database
+
+STREAMS, RUN, BATCH = 200, 2_000, 5_000
+STEP = 65_536  # leaves signed at a time, so that memory does not grow with the backlog
+log = logging.getLogger("foja.sequencer")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLog:
+    """The log being written."""
+
+    origin: int
+    name: str
+    size: int
+    halted: str | None
+
+    def path(self, name: str) -> str:
+        """Return where one of this log's files lies in the store."""
+        return f"log/{self.origin}/{name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What the world has seen: the tree's edge and the version to replace."""
+
+    frontier: Frontier
+    version: str | None
+
+
+class Sequencer:
+    """Seals, numbers, signs and publishes. As many as you like; they take turns."""
+
+    def __init__(self, database: Database, store: Store, signer: Signer, hints: Hints) -> None:
+        self._database, self._store, self._signer, self._hints = database, store, signer, hints
+
+    async def sweep(self) -> int:
+        """Void expired slots and seal what became contiguous; returns how much was done."""
+        voided = await self._count("expire_slots", streams=STREAMS)
+        return voided + await self._count("seal_ready", streams=STREAMS, most=RUN)
+
+    async def number(self) -> int:
+        """Give waiting events their places in the log; returns how many."""
+        current = await self.current()
+        if current.halted:
+            return 0
+        placed = await self._count("number_pending", origin=current.origin, most=BATCH)
+        if placed:
+            self._hints.touch_log()
+        return placed
+
+    async def check(self) -> None:
+        """Raise `LogHalted`, and halt the log, if it contradicts what was published."""
+        await self._published(await self._running())
+
+    async def publish(self) -> int:
+        """Sign and publish what was numbered; returns the size now published."""
+        current = await self._running()
+        published = await self._published(current)
+        size = min(current.size, published.frontier.size + STEP)
+        if size > published.frontier.size:
+            frontier = await self._write_tiles(current, published.frontier, size)
+            await self._sign(current, frontier, published.version)
+        return size
+
+    async def current(self) -> OpenLog:
+        """Return the log being written."""
+        row = await self._database.row(sql.query("open_log"), name=self._signer.name)
+        assert row is not None
+        return OpenLog(*row)
+
+    async def _running(self) -> OpenLog:
+        current = await self.current()
+        if current.halted:
+            raise LogHalted(f"log {current.name} is halted: {current.halted}; see `foja log restart --help`")
+        return current
+
+    async def restart(self) -> OpenLog:
+        """Close the log at its last proven size and open one that names the old head."""
+        old = await self.current()
+        row = await self._database.row(sql.query("last_published"), origin=old.origin)
+        size, root = row or (0, Frontier().root())
+        name = f"{self._signer.name}/{old.origin + 1}/{size}-{root.hex()}"
+        opened = await self._database.row(sql.query("restart_log"), origin=old.origin, size=size, name=name)
+        assert opened is not None
+        return OpenLog(*opened)
+
+    async def _published(self, current: OpenLog) -> Published:
+        try:
+            stored = await self._store.read(current.path("checkpoint"))
+        except ObjectMissing:
+            return Published(Frontier(), None)
+        seen = self._open(stored)
+        if seen.size > current.size:
+            await self._halt(current, f"{seen.size} leaves were published, {current.size} are left")
+        frontier = await self._frontier(current, seen.size)
+        if frontier.root() != seen.root or seen.origin != current.name:
+            await self._halt(current, f"the published checkpoint of {seen.size} leaves has another root")
+        await self._database.row(sql.query("mark_published"), origin=current.origin, size=seen.size)
+        return Published(frontier, stored.version)
+
+    def _open(self, stored: Versioned) -> Checkpoint:
+        return parse_checkpoint(open_note(stored.data, [self._signer.verifier()]))
+
+    async def _frontier(self, current: OpenLog, size: int) -> Frontier:
+        """Return the tree's edge at a size, from the nearest checkpoint and the leaves after it."""
+        row = await self._database.row(sql.query("last_checkpoint"), origin=current.origin, size=size)
+        frontier = Frontier.decode(row[2]) if row else Frontier()
+        while frontier.size < size:
+            high = min(size, frontier.size + BATCH)
+            frontier = frontier.extend(map(leaf_hash, await self._entries(current, frontier.size, high)))
+        return frontier
+
+    async def _entries(self, current: OpenLog, low: int, high: int) -> list[bytes]:
+        rows = await self._database.rows(sql.query("leaves"), origin=current.origin, low=low, high=high)
+        if len(rows) != high - low:
+            await self._halt(current, f"only {len(rows)} of the leaves {low} to {high - 1} are left")
+        return [leaf_entry(*row) for row in rows]
+
+    async def _write_tiles(self, current: OpenLog, old: Frontier, size: int) -> Frontier:
+        start = old.size - old.size % tiles.WIDTH
+        entries = await self._entries(current, start, size)
+        leaves = [leaf_hash(entry) for entry in entries[old.size - start :]]
+        edges = {
+            tile: (await self._store.read(current.path(tile.path))).data
+            for tile in tiles.edge_tiles(old.size)
+        }
+        for at in range(0, len(entries), tiles.WIDTH):
+            part = entries[at : at + tiles.WIDTH]
+            path = tiles.entries_path((start + at) // tiles.WIDTH, len(part))
+            await self._store.write(current.path(path), tiles.encode_entries(part))
+        for tile, data in tiles.grow(old.size, leaves, edges).items():
+            await self._store.write(current.path(tile.path), data)
+        return old.extend(leaves)
+
+    async def _sign(self, current: OpenLog, frontier: Frontier, version: str | None) -> None:
+        note = self._signer.sign(Checkpoint(current.name, frontier.size, frontier.root()).text())
+        await self._database.row(
+            sql.query("record_checkpoint"),
+            origin=current.origin,
+            size=frontier.size,
+            root=frontier.root(),
+            frontier=frontier.encode(),
+            note=note,
+        )
+        try:
+            await self._store.replace(current.path("checkpoint"), note.encode(), version)
+        except ObjectChanged:
+            log.info("another sequencer published first")
+            return
+        await self._database.row(sql.query("mark_published"), origin=current.origin, size=frontier.size)
+
+    async def _halt(self, current: OpenLog, reason: str) -> None:
+        log.error("log %s halted: %s", current.name, reason)
+        await self._database.row(sql.query("halt_log"), origin=current.origin, reason=reason)
+        raise LogHalted(f"log {current.name} is halted: {reason}; see `foja log restart --help`")
+
+    async def _count(self, name: str, **values: object) -> int:
+        row = await self._database.row(sql.query(name), **values)
+        return int(row[0]) if row else 0

@@ -1,0 +1,136 @@
+"""Numbers promised before the events exist."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from foja import sql
+from foja.core.canonical import canonical
+from foja.core.registry import Domain
+from foja.errors import BadReservation
+from foja.ledger.append import Writer
+from foja.sql.database import Database
+from foja.ledger.event import Event, draft
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """A reservation: `seqs` are yours until the deadline. Fill or void them by ordinal, in any order."""
+
+    entity_id: UUID
+    seqs: tuple[int, ...]
+    token: UUID
+    deadline: datetime
+    _reserver: Reserver
+
+    async def fill(
+        self,
+        ordinal: int,
+        kind: str,
+        payload: Mapping[str, Any],
+        *,
+        actor: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Event:
+        """Write the event this number was kept for. The same again returns the first."""
+        return await self._reserver.fill(self, ordinal, kind, payload, actor, idempotency_key)
+
+    async def void(self, ordinal: int, *, reason: str) -> None:
+        """Give a number back; the stream records why it holds nothing."""
+        await self._reserver.void(self, ordinal, reason)
+
+    async def extend(self, ttl: float) -> datetime:
+        """Keep the numbers still open for `ttl` seconds from now; returns the new deadline."""
+        return await self._reserver.extend(self, ttl)
+
+    def seq(self, ordinal: int) -> int:
+        """Return the number of an ordinal."""
+        if not 0 <= ordinal < len(self.seqs):
+            raise BadReservation(f"ordinal {ordinal} is not in this reservation of {len(self.seqs)} numbers")
+        return self.seqs[ordinal]
+
+
+class Reserver:
+    """Reserves numbers in the streams of one domain."""
+
+    def __init__(self, database: Database, writer: Writer, domain: Domain) -> None:
+        self._database, self._writer, self._domain = database, writer, domain
+
+    async def reserve(
+        self, entity_id: UUID, count: int, ttl: float, intents: Sequence[Any] | None = None
+    ) -> Slots:
+        """Take the next `count` numbers of a stream for `ttl` seconds."""
+        if intents is not None and len(intents) != count:
+            raise BadReservation(f"{count} numbers need {count} intents, not {len(intents)}")
+        words = None if intents is None else [canonical(intent).decode() for intent in intents]
+        # Not repeated on a lost answer: a second try would take other numbers, and the
+        # first ones expire by themselves.
+        row = await self._database.row(
+            sql.query("reserve"), **self._scope(entity_id), count=count, ttl=ttl, intents=words
+        )
+        assert row is not None
+        first, token, deadline = row
+        self._writer.hint(entity_id)
+        return Slots(entity_id, tuple(range(first, first + count)), token, deadline, self)
+
+    async def resume(self, entity_id: UUID, seqs: Sequence[int], token: UUID, deadline: datetime) -> Slots:
+        """Return a reservation made elsewhere, from its numbers and token."""
+        return Slots(entity_id, tuple(seqs), token, deadline, self)
+
+    async def fill(
+        self,
+        slots: Slots,
+        ordinal: int,
+        kind: str,
+        payload: Mapping[str, Any],
+        actor: str | None,
+        key: str | None,
+    ) -> Event:
+        seq = slots.seq(ordinal)
+        event = draft(
+            self._domain,
+            slots.entity_id,
+            kind,
+            payload,
+            actor=actor,
+            source=self._writer.source,
+            idempotency_key=key or f"slot:{slots.token}:{seq}",
+        )
+        values = {
+            **self._scope(slots.entity_id),
+            **self._writer.values(event),
+            "seq": seq,
+            "token": slots.token,
+        }
+        receipt = await self._writer.patiently(lambda: self._database.row(sql.query("fill"), **values))
+        return self._writer.accept(event, receipt)
+
+    async def void(self, slots: Slots, ordinal: int, reason: str) -> None:
+        canonical(reason)
+        values = {**self._scope(slots.entity_id), "seq": slots.seq(ordinal), "token": slots.token}
+        await self._writer.patiently(lambda: self._database.row(sql.query("void"), **values, reason=reason))
+        self._writer.hint(slots.entity_id)
+
+    async def extend(self, slots: Slots, ttl: float) -> datetime:
+        row = await self._database.row(
+            sql.query("extend"),
+            entity=slots.entity_id,
+            tenant=self._writer.tenant,
+            token=slots.token,
+            ttl=ttl,
+        )
+        assert row is not None
+        deadline: datetime = row[0]
+        return deadline
+
+    def _scope(self, entity_id: UUID) -> dict[str, object]:
+        return {
+            "entity": entity_id,
+            "domain": self._domain.name,
+            "tenant": self._writer.tenant,
+            "source": self._writer.source,
+        }

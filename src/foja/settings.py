@@ -1,0 +1,46 @@
+"""What can be set, as `FOJA_*` in the environment or as arguments of `connect`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import platformdirs
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+MIB = 1024 * 1024
+
+
+class Settings(BaseSettings):
+    """Every setting, with the default that needs nothing installed."""
+
+    model_config = SettingsConfigDict(env_prefix="FOJA_", frozen=True, extra="forbid")
+
+    home: Path = Field(
+        default_factory=lambda: Path(platformdirs.user_data_dir("foja")),
+        description="Folder of the embedded database, the objects and the keys.",
+    )
+    database_url: str = Field(
+        default="", description="PostgreSQL 15 or later, as administrator; empty: the embedded one."
+    )
+    storage_url: str = Field(
+        default="", description="Where objects and log tiles live; empty: `objects` under the home."
+    )
+    tenant: str = Field(default="default", min_length=1, description="Whose streams this process writes.")
+    log_name: str = Field(
+        default="", description="Origin line of the log's checkpoints; empty: made from the installation."
+    )
+    micro_batch: bool = Field(
+        default=True, description="Send appends that wait at the same moment in one call."
+    )
+    writers: int = Field(default=2, ge=1, description="Connections that carry micro-batches.")
+    connections: int = Field(default=8, ge=2, description="Most connections for everything else.")
+    retry_seconds: float = Field(
+        default=10.0, ge=0, description="How long an append is tried again while the database is away."
+    )
+    checkpoint_seconds: float = Field(
+        default=1.0, gt=0, description="Shortest time between two signed checkpoints."
+    )
+    max_lag_seconds: float = Field(
+        default=60.0, gt=0, description="Sequencer lag that `foja audit` reports as a finding."
+    )

@@ -1,0 +1,188 @@
+"""Connections that act as one role, and database errors in our own words."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, LiteralString
+
+import psycopg
+from psycopg import AsyncConnection, sql
+from psycopg.pq import TransactionStatus
+
+from foja import errors
+
+Connection = AsyncConnection[tuple[Any, ...]]
+
+REFUSALS: dict[str, type[errors.Refused]] = {
+    "unknown_kind": errors.UnknownKind,
+    "wrong_source": errors.WrongSource,
+    "bad_payload": errors.BadPayload,
+    "bad_hash": errors.BadPayload,
+    "not_canonical": errors.NotCanonical,
+    "too_large": errors.TooLarge,
+    "wrong_entity": errors.WrongEntity,
+    "wrong_expected_seq": errors.WrongExpectedSeq,
+    "idempotency_conflict": errors.IdempotencyConflict,
+    "not_erasable": errors.NotErasable,
+    "bad_reservation": errors.BadReservation,
+    "slot_voided": errors.SlotVoided,
+    "slot_filled": errors.SlotFilled,
+    "unknown_entity": errors.UnknownEntity,
+}
+ADVICE = {
+    "wrong_expected_seq": "read the stream again and decide anew",
+    "idempotency_conflict": "use another idempotency key for another event",
+    "slot_voided": "append at the head instead",
+}
+RETRYABLE = {"40001", "40P01", "55P03"}
+
+
+def refusal(detail: str) -> errors.Refused:
+    """Return the error for a verdict of the database, written `code: detail`."""
+    code, _, words = detail.partition(": ")
+    advice = f"; {ADVICE[code]}" if code in ADVICE else ""
+    return REFUSALS.get(code, errors.Refused)(f"{words or code}{advice}")
+
+
+def translate(error: Exception) -> errors.FojaError:
+    """Return our error for one of psycopg's. Nothing is ever mapped to "not found"."""
+    if isinstance(error, psycopg.Error) and error.sqlstate:
+        return _from_sqlstate(error, error.sqlstate)
+    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError | OSError):
+        return errors.LedgerUnavailable(f"the database does not answer ({error}); try again")
+    return errors.FojaError(f"unexpected database error: {error}")
+
+
+def _from_sqlstate(error: psycopg.Error, state: str) -> errors.FojaError:
+    message = error.diag.message_primary or str(error)
+    detail = error.diag.message_detail or message
+    if state == "FJ001":
+        return refusal(detail if detail.startswith(f"{message}: ") else f"{message}: {detail}")
+    if state == "FJ002":
+        return errors.Refused(detail)
+    if state in RETRYABLE:
+        return errors.Busy(f"a concurrent transaction was in the way ({message}); try again")
+    if state[:2] in {"08", "53", "57"}:
+        return errors.LedgerUnavailable(f"the database refuses work now ({message}); try again")
+    if state == "42501":
+        return errors.WrongSource(f"this role may not do that ({message})")
+    if state == "54001":
+        return errors.NotCanonical("nested too deep; a body may have 64 levels")
+    if state[:2] == "22":
+        return errors.BadPayload(f"the database cannot store that ({message})")
+    return errors.FojaError(f"unexpected database error {state}: {message}")
+
+
+@contextmanager
+def our_errors() -> Iterator[None]:
+    """Raise our errors for whatever psycopg raises inside."""
+    try:
+        yield
+    except (psycopg.Error, OSError) as error:
+        raise translate(error) from error
+
+
+async def act_as(connection: Connection, role: str) -> None:
+    """Make `connection` act as `role`, or refuse to go on with a weaker one."""
+    try:
+        await connection.execute(sql.SQL("set role {}").format(sql.Identifier(role)))
+    except psycopg.Error as error:
+        raise errors.RoleMissing(
+            f"the connection may not act as {role} ({error.diag.message_primary}); "
+            f"run `foja migrate`, or grant {role} to the user in FOJA_DATABASE_URL"
+        ) from error
+
+
+async def connect(url: str, role: str) -> Connection:
+    """Open one connection of its own that acts as `role`."""
+    with our_errors():
+        connection = await AsyncConnection.connect(url, autocommit=True, prepare_threshold=1)
+    await act_as(connection, role)
+    return connection
+
+
+class Database:
+    """A few connections that act as one role, lent one at a time.
+
+    Our own pool, because it sits on the path of every append: lending is a list
+    operation, not a task. A connection that broke is never lent again.
+    """
+
+    def __init__(self, url: str, role: str, most: int) -> None:
+        self.url, self.role, self._most = url, role, most
+        self._idle: list[Connection] = []
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._open = 0
+
+    async def open(self) -> None:
+        """Make the first connection, so that a wrong URL or role is known at once."""
+        self._give_back(await self._take())
+
+    async def close(self) -> None:
+        """Close what is not lent."""
+        idle, self._idle = self._idle, []
+        for connection in idle:
+            await connection.close()
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """Lend a connection in autocommit mode."""
+        with our_errors():
+            connection = await self._take()
+            try:
+                yield connection
+            finally:
+                self._give_back(connection)
+
+    async def rows(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]:
+        """Run one statement and return its rows."""
+        async with self.connection() as connection:
+            return await (await connection.execute(query, values)).fetchall()
+
+    async def row(self, query: LiteralString, **values: object) -> tuple[Any, ...] | None:
+        """Run one statement and return its only row, if any."""
+        found = await self.rows(query, **values)
+        return found[0] if found else None
+
+    async def _take(self) -> Connection:
+        while True:
+            if self._idle:
+                return self._idle.pop()
+            if self._open < self._most:
+                return await self._connect()
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
+            await turn
+
+    async def _connect(self) -> Connection:
+        self._open += 1
+        try:
+            return await connect(self.url, self.role)
+        except BaseException:
+            self._open -= 1
+            self._call_next()
+            raise
+
+    def _give_back(self, connection: Connection) -> None:
+        if connection.closed or connection.info.transaction_status != TransactionStatus.IDLE:
+            self._discard(connection)
+        else:
+            self._idle.append(connection)
+        self._call_next()
+
+    def _discard(self, connection: Connection) -> None:
+        """Forget a broken connection, and its neighbours: the server is probably gone for all."""
+        for each in (connection, *self._idle):
+            each.pgconn.finish()
+            self._open -= 1
+        self._idle.clear()
+
+    def _call_next(self) -> None:
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return

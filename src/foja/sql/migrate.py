@@ -1,0 +1,213 @@
+"""Move a database's schema, one migration in one transaction, and never two processes at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.resources.abc import Traversable
+from typing import Literal
+
+import psycopg
+from psycopg import AsyncConnection
+from psycopg.errors import LockNotAvailable
+from psycopg.rows import class_row
+
+from foja.errors import MigrationFailed
+from foja.sql import query
+from foja.sql.scripts import Migration, read_migrations
+
+# Another process may be building an index for minutes; a table is only busy for seconds.
+TURN = 600.0
+PATIENCE = 10.0
+
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The number of the newest migration, before and after."""
+
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A migration as the database remembers it."""
+
+    number: int
+    name: str
+    digest: str
+    applied_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A migration, and how this database stands to it."""
+
+    number: int
+    name: str
+    state: Literal["applied", "pending", "changed", "unknown"]
+    applied_at: datetime | None
+
+
+async def migrate(
+    conn_url: str,
+    to: int | None = None,
+    report: Report | None = None,
+    *,
+    folder: Traversable | None = None,
+    patience: float = PATIENCE,
+) -> Moved:
+    """Bring the schema to migration `to`, by default the newest. Ask as often as you like.
+
+    A step that fails leaves nothing behind; the steps before it stay. A step waits `patience` seconds for
+    a busy table and then fails.
+    """
+    known = read_migrations(folder)
+    target = _target(known, to)
+    say = report or _say_nothing
+    async with _session(conn_url) as conn:
+        await _take_turn(conn, say)
+        await _set_patience(conn, patience)
+        applied = await _ensure_applied(conn)
+        _check(known, applied)
+        for step in known[len(applied) : target]:
+            await _step(conn, step, up=True, say=say)
+        for step in reversed(known[target : len(applied)]):
+            await _step(conn, step, up=False, say=say)
+    return Moved(len(applied), target)
+
+
+async def status(conn_url: str, *, folder: Traversable | None = None) -> list[Standing]:
+    """Return every migration known here or to the database, in order. Changes nothing."""
+    known = {step.number: step for step in read_migrations(folder)}
+    async with _session(conn_url) as conn:
+        applied = {row.number: row for row in await _read_applied(conn)}
+    return [_standing(n, known.get(n), applied.get(n)) for n in sorted(known.keys() | applied.keys())]
+
+
+def _say_nothing(_line: str) -> None:
+    """Be the report of whoever did not ask for one."""
+
+
+def _target(known: Sequence[Migration], to: int | None) -> int:
+    if to is not None and not 0 <= to <= len(known):
+        raise MigrationFailed(f"there is no migration {to}. Choose 0 (nothing) to {len(known)} (the newest).")
+    return len(known) if to is None else to
+
+
+@asynccontextmanager
+async def _session(conn_url: str) -> AsyncIterator[AsyncConnection]:
+    """Yield a connection that commits by itself; its errors become ours."""
+    try:
+        async with await AsyncConnection.connect(conn_url, autocommit=True, prepare_threshold=None) as conn:
+            yield conn
+    except psycopg.Error as error:
+        raise MigrationFailed(
+            f"the database did not let its migrations be read or moved: {str(error).strip()}. "
+            "Check FOJA_DATABASE_URL and that its user owns the database, then run `foja migrate` again."
+        ) from error
+
+
+async def _take_turn(conn: AsyncConnection, say: Report) -> None:
+    """Hold the migration lock until this connection closes."""
+    if (await (await conn.execute(query("try_migration_lock"))).fetchone() or (False,))[0]:
+        return
+    say("another process is migrating this database; waiting for it")
+    await _set_patience(conn, TURN)
+    try:
+        await conn.execute(query("await_migration_lock"))
+    except LockNotAvailable as error:
+        raise MigrationFailed(
+            f"another process has been migrating this database for {TURN:.0f} s. "
+            "Look for it in pg_stat_activity, end it if it hangs, then run `foja migrate` again."
+        ) from error
+
+
+async def _set_patience(conn: AsyncConnection, seconds: float) -> None:
+    await conn.execute(query("wait_for_locks"), {"timeout": f"{seconds * 1000:.0f}ms"})
+
+
+async def _ensure_applied(conn: AsyncConnection) -> list[Applied]:
+    async with conn.transaction():
+        if not await _has_table(conn):
+            await conn.execute(query("create_migration_table"))
+        return await _read_applied(conn)
+
+
+async def _read_applied(conn: AsyncConnection) -> list[Applied]:
+    if not await _has_table(conn):
+        return []
+    async with conn.cursor(row_factory=class_row(Applied)) as cursor:
+        return await (await cursor.execute(query("applied_migrations"))).fetchall()
+
+
+async def _has_table(conn: AsyncConnection) -> bool:
+    row = await (await conn.execute(query("migration_table"))).fetchone()
+    return bool(row and row[0])
+
+
+def _check(known: Sequence[Migration], applied: Sequence[Applied]) -> None:
+    """Raise `MigrationFailed` unless the database went exactly the way of these files."""
+    if len(applied) > len(known):
+        raise MigrationFailed(
+            f"the database is at migration {applied[-1].number} ({applied[-1].name}) and this Foja knows "
+            f"only {len(known)}. Install the newer Foja, or migrate down with it first. Nothing was changed."
+        )
+    for row, step in zip(applied, known, strict=False):
+        if row.number != step.number:
+            raise MigrationFailed(
+                f"migration {step.label} is missing in foja.migration while later ones are there. "
+                "Restore the row, or the database from a backup. Nothing was changed."
+            )
+        if row.digest != step.digest:
+            raise MigrationFailed(
+                f"migration {step.label} was applied with another text than the one in this Foja. Put its "
+                "up.sql back as it was, and write what is new as a new migration. Nothing was changed."
+            )
+
+
+async def _step(conn: AsyncConnection, step: Migration, *, up: bool, say: Report) -> None:
+    """Take or take back one migration together with its record, or leave no trace."""
+    began = time.monotonic()
+    try:
+        async with conn.transaction():
+            await conn.execute((step.up if up else step.down).encode())
+            await _record(conn, step, up=up)
+    except psycopg.Error as error:
+        raise MigrationFailed(_explain(step, error)) from error
+    say(f"{'applied' if up else 'reverted'} {step.label} in {time.monotonic() - began:.2f} s")
+
+
+async def _record(conn: AsyncConnection, step: Migration, *, up: bool) -> None:
+    if up:
+        row = {"number": step.number, "name": step.name, "digest": step.digest}
+        await conn.execute(query("record_migration"), row)
+    else:
+        await conn.execute(query("forget_migration"), {"number": step.number})
+
+
+def _explain(step: Migration, error: psycopg.Error) -> str:
+    if isinstance(error, LockNotAvailable):
+        return (
+            f"migration {step.label} waited too long for a table that others use. It left nothing behind; "
+            "run `foja migrate` again when the database is quieter, or stop the workers first."
+        )
+    return (
+        f"migration {step.label} failed: {str(error).strip()} "
+        "It left nothing behind; put right what it says and run `foja migrate` again."
+    )
+
+
+def _standing(number: int, known: Migration | None, applied: Applied | None) -> Standing:
+    name = known.name if known else applied.name if applied else ""
+    at = applied.applied_at if applied else None
+    if known is None:
+        return Standing(number, name, "unknown", at)
+    if applied is None:
+        return Standing(number, name, "pending", at)
+    return Standing(number, name, "applied" if applied.digest == known.digest else "changed", at)

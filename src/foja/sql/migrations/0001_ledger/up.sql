@@ -1,0 +1,938 @@
+-- The truth. One row per event; nothing here is ever rewritten, except the
+-- counters in `entity` and the small working tables beside it.
+
+create schema if not exists foja;
+
+-- Domains, not check constraints: PostgreSQL parses a table's checks anew at every
+-- insert, which is a fifth of an append.
+create domain foja.number as bigint check (value >= 0);
+create domain foja.digest as bytea check (octet_length(value) = 32);
+create domain foja.salt as bytea check (octet_length(value) = 16);
+create domain foja.lane as text check (value in ('postgres', 'redis'));
+create domain foja.slot_state as text check (value in ('open', 'filled', 'voided'));
+
+-- One incarnation of this history. `epoch` is in every cursor: it is renewed when
+-- the database turns out to be another one than last time.
+create table foja.installation (
+    only_one boolean primary key default true check (only_one),
+    installation_id uuid not null default gen_random_uuid(),
+    epoch text not null default encode(substring(uuid_send(gen_random_uuid()) for 6), 'hex'),
+    system_identifier bigint not null,
+    timeline integer not null
+);
+
+-- A domain whose executor must be told when one of its streams has grown.
+create table foja.domain (
+    domain text primary key,
+    executor boolean not null default false
+);
+
+-- The closed registry: what may be said, in which version, by whom.
+-- `required` maps each required key to the JSON types it may have.
+create table foja.kind (
+    domain text not null references foja.domain,
+    kind text not null,
+    v integer not null check (v > 0),
+    sources text[] not null,
+    required jsonb not null,
+    erasable boolean not null default false,
+    primary key (domain, kind, v)
+);
+
+create table foja.entity (
+    entity_id uuid primary key,
+    domain text not null references foja.domain,
+    tenant text not null,
+    lane foja.lane not null default 'postgres',
+    fence uuid,
+    run_id text,
+    next_seq foja.number not null default 0,  -- the next number to hand out
+    sealed foja.number not null default 0,    -- every seq below it is filled and chained
+    head foja.digest not null,                -- chain hash at sealed - 1
+    last_at timestamptz not null default '-infinity'
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
+
+-- No foreign key to `entity`: only the functions below insert here, under its lock.
+create table foja.event (
+    entity_id uuid not null,
+    seq foja.number not null,
+    event_id uuid not null,
+    kind text not null,
+    v integer not null,
+    at timestamptz not null,
+    actor text,
+    source text not null,
+    payload json,                        -- json, not jsonb: it keeps the canonical bytes
+    salt foja.salt,
+    body_hash foja.digest not null,
+    idempotency_key text,
+    tenant text not null,
+    primary key (entity_id, seq),
+    unique (entity_id, event_id)
+);
+
+create index event_erasures on foja.event (entity_id) where kind = 'body.erased';
+
+create table foja.slot (
+    entity_id uuid not null,
+    seq foja.number not null,
+    token uuid not null,
+    deadline timestamptz not null,
+    intent json,
+    state foja.slot_state not null default 'open',
+    tenant text not null,
+    primary key (entity_id, seq)
+);
+
+create index slot_deadlines on foja.slot (deadline) where state = 'open';
+
+-- Events recorded above a hole, for the sequencer to seal once the hole is gone.
+create table foja.unsealed (
+    entity_id uuid not null,
+    seq foja.number not null,
+    primary key (entity_id, seq)
+);
+
+-- The outbox: sealed events that have no place in the log yet. `id` is drawn
+-- under the entity's lock, so its order agrees with every stream's own.
+create table foja.pending (
+    id bigint generated always as identity primary key,
+    entity_id uuid not null,
+    seq foja.number not null,
+    chain_hash foja.digest not null
+) with (autovacuum_vacuum_scale_factor = 0.05);
+
+-- Streams that grew since their domain's executor last looked.
+create table foja.wakeup (
+    entity_id uuid primary key,
+    domain text not null,
+    since timestamptz not null default clock_timestamp()
+);
+
+-- RFC 8785 for callers that speak only SQL. A vector file proves it equal to
+-- `foja.core.canonical`; what has no canonical form is refused here as there.
+
+-- Text whose C order is the UTF-16 order of `key`: U+E000..U+FFFF sort last.
+create function foja.utf16_order(key text) returns text
+language sql immutable strict parallel safe
+return regexp_replace(
+    replace(key, U&'\+10FFFF', U&'\+10FFFF\0001'), U&'([\E000-\FFFF])', U&'\+10FFFF\0002\\1', 'g');
+
+-- A number as ECMAScript prints it, from the shortest digits that read back.
+create function foja.canonical_float(number double precision) returns text
+language plpgsql immutable strict parallel safe
+set extra_float_digits = 1 as $$
+declare
+    part text[] := regexp_match(abs(number)::text, '^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$');
+    sign text := case when number < 0 then '-' else '' end;
+    digits text := ltrim(part[1] || coalesce(part[2], ''), '0');
+    point integer := length(part[1]) + coalesce(part[3], '0')::integer
+        - (length(part[1] || coalesce(part[2], '')) - length(digits));
+begin
+    digits := rtrim(digits, '0');
+    if length(digits) <= point and point <= 21 then
+        return sign || rpad(digits, point, '0');
+    elsif 0 < point and point <= 21 then
+        return sign || left(digits, point) || '.' || substr(digits, point + 1);
+    elsif -6 < point and point <= 0 then
+        return sign || '0.' || repeat('0', -point) || digits;
+    end if;
+    return sign || left(digits, 1) || case when length(digits) > 1 then '.' else '' end || substr(digits, 2)
+        || 'e' || case when point > 0 then '+' else '-' end || abs(point - 1);
+end $$;
+
+-- Between 2^53 and 10^21 a number prints as an integer that few readers keep exactly.
+create function foja.canonical_number(value jsonb) returns text
+language plpgsql immutable strict parallel safe as $$
+declare
+    number numeric := value::numeric;
+begin
+    if number = trunc(number) and abs(number) <= 9007199254740991 then
+        return trunc(number)::text;
+    elsif abs(number) > 9007199254740991 and abs(number) < 1e21 then
+        perform foja.refuse('not_canonical', format('the number %s is not kept exactly by JSON readers', number));
+    end if;
+    return case when number::double precision = 0 then '0'
+        else foja.canonical_float(number::double precision) end;
+end $$;
+
+create function foja.canonical(value jsonb, depth integer default 1) returns text
+language plpgsql immutable strict parallel safe as $$
+declare
+    type text := jsonb_typeof(value);
+begin
+    if type in ('object', 'array') and depth > 64 then
+        perform foja.refuse('not_canonical', 'nested over 64 levels deep');
+    end if;
+    if type = 'object' then
+        return (
+            select '{' || coalesce(string_agg(
+                to_json(member.key)::text || ':' || case jsonb_typeof(member.value)
+                    when 'object' then foja.canonical(member.value, depth + 1)
+                    when 'array' then foja.canonical(member.value, depth + 1)
+                    when 'number' then foja.canonical_number(member.value)
+                    else member.value::text end,
+                ',' order by case when octet_length(member.key) = length(member.key) then member.key
+                    else foja.utf16_order(member.key) end collate "C"), '') || '}'
+            from jsonb_each(value) member);
+    elsif type = 'array' then
+        return (
+            select '[' || coalesce(string_agg(
+                foja.canonical(item.value, depth + 1), ',' order by item.ordinality), '') || ']'
+            from jsonb_array_elements(value) with ordinality item);
+    elsif type = 'number' then
+        return foja.canonical_number(value);
+    end if;
+    return value::text;
+end $$;
+
+-- What an event says, and whether it may be said.
+
+-- Raise one of our errors; `code` is the message, for people and programs the detail.
+create function foja.refuse(code text, detail text) returns void
+language plpgsql immutable as $$
+begin
+    raise exception using errcode = 'FJ001', message = code, detail = detail;
+end $$;
+
+-- Stable, not immutable, so that the planner can inline it: `to_json` is stable.
+create function foja.body_hash(salt bytea, actor text, payload text, source text, v integer) returns bytea
+language sql stable parallel safe
+return sha256('\x03'::bytea || salt || convert_to(
+    '{"actor":' || coalesce(to_json(actor)::text, 'null') || ',"payload":' || payload
+    || ',"source":' || to_json(source)::text || ',"v":' || v || '}', 'UTF8'));
+
+create function foja.genesis(domain text, entity_id uuid) returns bytea
+language sql immutable strict parallel safe
+return sha256('\x020000000d'::bytea || convert_to('foja/chain/v1', 'UTF8')
+    || int4send(octet_length(domain)) || convert_to(domain, 'UTF8')
+    || '\x00000010'::bytea || uuid_send(entity_id));
+
+-- Stable for the same reason.
+create function foja.chain_step(
+    previous bytea, entity_id uuid, seq bigint, event_id uuid, kind text, at timestamptz, body_hash bytea
+) returns bytea
+language sql stable parallel safe
+return sha256('\x0200000020'::bytea || previous
+    || '\x00000010'::bytea || uuid_send(entity_id)
+    || '\x00000008'::bytea || int8send(seq)
+    || '\x00000010'::bytea || uuid_send(event_id)
+    || int4send(octet_length(kind)) || convert_to(kind, 'UTF8')
+    || '\x00000008'::bytea || int8send((extract(epoch from at at time zone 'UTC') * 1000000)::bigint)
+    || '\x00000020'::bytea || body_hash);
+
+-- The chain as a running aggregate: `head` is where the first row starts from.
+create function foja.chain_on(
+    state bytea, head bytea, entity_id uuid, seq bigint, event_id uuid, kind text, at timestamptz, body_hash bytea
+) returns bytea
+language sql stable parallel safe
+return foja.chain_step(coalesce(state, head), entity_id, seq, event_id, kind, at, body_hash);
+
+create aggregate foja.chain(bytea, uuid, bigint, uuid, text, timestamptz, bytea) (
+    sfunc = foja.chain_on, stype = bytea
+);
+
+-- The role this session acts as, also inside a function that runs as its owner.
+create function foja.acting_role() returns text
+language sql stable parallel safe
+return case current_setting('role') when 'none' then session_user::text else current_setting('role') end;
+
+-- A source is a database role: nobody can speak for another worker.
+create function foja.check_source(source text) returns void
+language plpgsql stable as $$
+declare
+    role text := foja.acting_role();
+begin
+    if role = 'foja_' || replace(source, '-', '_') then
+        return;
+    elsif source = 'api' and (role = 'service_role'
+            or (select rolsuper or rolname = current_user from pg_roles where rolname = role)) then
+        return;
+    end if;
+    perform foja.refuse('wrong_source', format('the role %s may not write as %s', role, source));
+end $$;
+
+-- Why this body may not be recorded, or null.
+-- Python computed it; the database does not take its word for it.
+create function foja.body_problem(
+    p_domain text, p_kind text, p_v integer, p_source text, p_actor text, p_payload text, p_salt bytea, p_hash bytea
+) returns text
+language plpgsql stable as $$
+declare
+    rule record;
+    body jsonb;
+begin
+    if octet_length(p_payload) > 1048576 then
+        return 'too_large: a body may have 1,048,576 bytes';
+    end if;
+    body := p_payload::jsonb;
+    select k.sources, k.required, coalesce((
+        select bool_and(coalesce(need.value ? 'any' and body ? need.key
+            or need.value ? jsonb_typeof(body -> need.key), false))
+        from jsonb_each(k.required) need), true) as complete
+    into rule from foja.kind k where k.domain = p_domain and k.kind = p_kind and k.v = p_v;
+    if not found then
+        return format('unknown_kind: %s v%s is not a kind of %s', p_kind, p_v, p_domain);
+    elsif p_source <> all (rule.sources) then
+        return format('wrong_source: %s may not be said by %s', p_kind, p_source);
+    elsif not rule.complete or jsonb_typeof(body) <> 'object' then
+        return format('bad_payload: %s needs %s', p_kind, rule.required);
+    elsif foja.canonical(body) <> p_payload then
+        return 'not_canonical: the payload is not in canonical form (RFC 8785)';
+    elsif foja.body_hash(p_salt, p_actor, p_payload, p_source, p_v) is distinct from p_hash then
+        return 'bad_hash: the body hash does not fit the body';
+    end if;
+    return null;
+end $$;
+
+-- One event at a time. The plain way in; `05_batch.sql` is the same for many.
+
+create type foja.receipt as (
+    status text,          -- appended | replayed | erased | refused
+    detail text,
+    seq bigint,
+    event_id uuid,
+    at timestamptz,
+    body_hash bytea,
+    sealed boolean        -- part of the chained prefix already
+);
+
+-- Make a stream that is new; refuse one that is somebody else's.
+create function foja.make_entity(p_entity uuid, p_domain text, p_tenant text) returns void
+language plpgsql as $$
+begin
+    insert into foja.entity (entity_id, domain, tenant, head)
+    values (p_entity, p_domain, p_tenant, foja.genesis(p_domain, p_entity))
+    on conflict do nothing;
+    if not exists (
+        select from foja.entity where entity_id = p_entity and domain = p_domain and tenant = p_tenant
+    ) then
+        perform foja.refuse('wrong_entity', format('%s is not a %s of this tenant', p_entity, p_domain));
+    end if;
+end $$;
+
+-- Lock a stream's row, making the stream first if it is new.
+create function foja.lock_entity(p_entity uuid, p_domain text, p_tenant text) returns foja.entity
+language plpgsql as $$
+declare
+    e foja.entity;
+begin
+    select * into e from foja.entity
+    where entity_id = p_entity and domain = p_domain and tenant = p_tenant for no key update;
+    if not found then
+        perform foja.make_entity(p_entity, p_domain, p_tenant);
+        select * into e from foja.entity where entity_id = p_entity for no key update;
+    end if;
+    return e;
+end $$;
+
+-- The stored result of an event recorded before, if it says the same.
+create function foja.replay(
+    p_entity uuid, p_kind text, p_v integer, p_event uuid, p_actor text, p_source text, p_payload text
+) returns foja.receipt
+language plpgsql stable as $$
+declare
+    old foja.event;
+begin
+    select * into old from foja.event where entity_id = p_entity and event_id = p_event;
+    if not found then
+        return null;
+    elsif old.kind <> p_kind or old.salt is not null
+            and foja.body_hash(old.salt, p_actor, p_payload, p_source, p_v) <> old.body_hash then
+        perform foja.refuse('idempotency_conflict', format('it is event %s, a %s', old.seq, old.kind));
+    end if;
+    return row(case when old.salt is null then 'erased' else 'replayed' end,
+        null, old.seq, old.event_id, old.at, old.body_hash,
+        old.seq < (select sealed from foja.entity where entity_id = p_entity))::foja.receipt;
+end $$;
+
+create function foja.append(
+    p_entity uuid, p_domain text, p_tenant text, p_kind text, p_v integer, p_event uuid, p_actor text,
+    p_source text, p_payload text, p_salt bytea, p_hash bytea, p_key text, p_expected bigint
+) returns foja.receipt
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    problem text := foja.body_problem(p_domain, p_kind, p_v, p_source, p_actor, p_payload, p_salt, p_hash);
+    e record;
+    moment timestamptz;
+    link bytea;
+    stored foja.receipt;
+begin
+    perform foja.check_source(p_source);
+    if problem is not null then
+        perform foja.refuse(split_part(problem, ': ', 1), problem);
+    end if;
+    select x.next_seq, x.sealed, x.head, x.last_at, x.domain, x.tenant, d.executor into e
+    from foja.entity x join foja.domain d using (domain) where x.entity_id = p_entity for no key update of x;
+    if e.domain is null or e.domain <> p_domain or e.tenant <> p_tenant then
+        perform foja.make_entity(p_entity, p_domain, p_tenant);
+        return foja.append(p_entity, p_domain, p_tenant, p_kind, p_v, p_event, p_actor, p_source, p_payload, p_salt,
+            p_hash, p_key, p_expected);
+    end if;
+    moment := greatest(clock_timestamp(), e.last_at);
+    if p_expected is null or p_expected = e.next_seq then
+        insert into foja.event values (
+            p_entity, e.next_seq, p_event, p_kind, p_v, moment, p_actor, p_source, p_payload::json, p_salt,
+            p_hash, p_key, p_tenant)
+        on conflict (entity_id, event_id) do nothing;
+        if found then
+            if e.sealed = e.next_seq then
+                link := foja.chain_step(e.head, p_entity, e.next_seq, p_event, p_kind, moment, p_hash);
+                insert into foja.pending (entity_id, seq, chain_hash) values (p_entity, e.next_seq, link);
+                update foja.entity set next_seq = e.next_seq + 1, sealed = e.sealed + 1, head = link, last_at = moment
+                where entity_id = p_entity;
+                if e.executor then
+                    insert into foja.wakeup (entity_id, domain) values (p_entity, p_domain) on conflict do nothing;
+                end if;
+            else
+                insert into foja.unsealed values (p_entity, e.next_seq);
+                update foja.entity set next_seq = e.next_seq + 1, last_at = moment where entity_id = p_entity;
+            end if;
+            return row('appended', null, e.next_seq, p_event, moment, p_hash, link is not null)::foja.receipt;
+        end if;
+    end if;
+    stored := foja.replay(p_entity, p_kind, p_v, p_event, p_actor, p_source, p_payload);
+    if stored is null then
+        perform foja.refuse('wrong_expected_seq', format('the next number is %s, not %s', e.next_seq, p_expected));
+    end if;
+    return stored;
+end $$;
+
+-- Many events in one statement. `atomic`: all of them or none. Otherwise each has
+-- its own verdict, and an item with an expected number must be its stream's first.
+
+-- Lock every stream of a batch, in order, making the new ones first.
+create function foja.lock_entities(p_entity uuid[], p_domain text[], p_tenant text) returns void
+language plpgsql as $$
+declare
+    wanted integer := (select count(distinct id) from unnest(p_entity) id);
+    locked integer;
+begin
+    perform from foja.entity where entity_id = any (p_entity) order by entity_id for no key update;
+    get diagnostics locked = row_count;
+    if locked < wanted then
+        insert into foja.entity (entity_id, domain, tenant, head)
+        select distinct on (id) id, domain, p_tenant, foja.genesis(domain, id)
+        from unnest(p_entity, p_domain) new(id, domain)
+        where exists (select from foja.domain d where d.domain = new.domain)
+        order by id
+        on conflict do nothing;
+        perform from foja.entity where entity_id = any (p_entity) order by entity_id for no key update;
+    end if;
+end $$;
+
+-- Record what is new and allowed; return what is wrong with the others, by position.
+create function foja.record_batch(
+    p_entity uuid[], p_domain text[], p_kind text[], p_v integer[], p_event uuid[], p_actor text[],
+    p_payload text[], p_salt bytea[], p_hash bytea[], p_key text[], p_expected bigint[],
+    p_source text, p_tenant text, p_atomic boolean
+) returns text[]
+language sql as $$
+    with item as materialized (
+        select i.*, e.next_seq, e.sealed = e.next_seq as sealing, e.head, e.last_at,
+            case when e.domain is distinct from i.domain or e.tenant <> p_tenant
+                then format('wrong_entity: %s is not a %s of this tenant', i.entity_id, i.domain)
+                else foja.body_problem(i.domain, i.kind, i.v, p_source, i.actor, i.payload, i.salt, i.body_hash)
+            end as problem
+        from unnest(p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash, p_key, p_expected)
+            with ordinality i(entity_id, domain, kind, v, event_id, actor, payload, salt, body_hash, key, expected, ord)
+        left join foja.entity e on e.entity_id = i.entity_id
+    ), fresh as (
+        select item.*, row_number() over (partition by entity_id, event_id order by ord) as copy
+        from item
+        where problem is null
+          and (p_atomic or expected is null or expected = next_seq)
+          and not exists (
+            select from foja.event old where old.entity_id = item.entity_id and old.event_id = item.event_id)
+    ), numbered as (
+        select fresh.*, greatest(clock_timestamp(), last_at) as at,
+            next_seq + row_number() over (partition by entity_id order by ord) - 1 as seq
+        from fresh where copy = 1
+    ), chained as materialized (
+        select numbered.*, case when sealing then foja.chain(head, entity_id, seq, event_id, kind, at, body_hash)
+            over (partition by entity_id order by seq) end as link
+        from numbered
+    ), recorded as (
+        insert into foja.event
+        select entity_id, seq, event_id, kind, v, at, actor, p_source, payload::json, salt, body_hash, key, p_tenant
+        from chained
+    ), outbox as (
+        insert into foja.pending (entity_id, seq, chain_hash)
+        select entity_id, seq, link from chained where sealing order by ord
+    ), held as (
+        insert into foja.unsealed select entity_id, seq from chained where not sealing
+    ), counted as (
+        update foja.entity e
+        set next_seq = last.seq + 1, last_at = last.at,
+            sealed = case when last.sealing then last.seq + 1 else e.sealed end,
+            head = coalesce(last.link, e.head)
+        from (select distinct on (entity_id) * from chained order by entity_id, seq desc) last
+        where e.entity_id = last.entity_id
+    ), woken as (
+        insert into foja.wakeup (entity_id, domain)
+        select distinct c.entity_id, c.domain from chained c join foja.domain d using (domain)
+        where d.executor and c.sealing
+        on conflict do nothing
+    )
+    select array_agg(coalesce(item.problem, case when c.expected <> c.seq
+        then format('wrong_expected_seq: the next number is %s, not %s', c.seq, c.expected) end) order by item.ord)
+    from item left join chained c on c.ord = item.ord
+$$;
+
+create function foja.append_batch(
+    p_entity uuid[], p_domain text[], p_kind text[], p_v integer[], p_event uuid[], p_actor text[],
+    p_payload text[], p_salt bytea[], p_hash bytea[], p_key text[], p_expected bigint[],
+    p_source text, p_tenant text, p_atomic boolean
+) returns setof foja.receipt
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    problems text[];
+    wrong text;
+begin
+    perform foja.check_source(p_source);
+    perform foja.lock_entities(p_entity, p_domain, p_tenant);
+    problems := foja.record_batch(p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash,
+        p_key, p_expected, p_source, p_tenant, p_atomic);
+    if p_atomic then
+        select format('%s (item %s)', problem, ord - 1) into wrong
+        from unnest(problems) with ordinality p(problem, ord) where problem is not null order by ord limit 1;
+        if found then
+            perform foja.refuse(split_part(wrong, ': ', 1), wrong);
+        end if;
+    end if;
+    return query select * from foja.batch_receipts(
+        p_entity, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_expected, problems, p_source, p_atomic);
+end $$;
+
+-- What became of every item. The stored salt tells whose event it is: ours, or an
+-- earlier one under the same id, which must then say the same.
+create function foja.batch_receipts(
+    p_entity uuid[], p_kind text[], p_v integer[], p_event uuid[], p_actor text[], p_payload text[],
+    p_salt bytea[], p_expected bigint[], p_problem text[], p_source text, p_atomic boolean
+) returns setof foja.receipt
+language plpgsql as $$
+declare
+    wrong text;
+    receipts foja.receipt[];
+begin
+    select array_agg(row(status, detail, case when status <> 'refused' then seq end, event_id, at, body_hash, sealed)
+        ::foja.receipt order by ord) into receipts
+    from (
+        select i.ord, old.seq, i.event_id, old.at, old.body_hash, old.seq < e.sealed as sealed,
+            case when i.problem is not null or old.seq is null or said.otherwise then 'refused'
+                when old.salt is null then 'erased'
+                when old.salt = i.salt then 'appended' else 'replayed' end as status,
+            case when i.problem is not null then i.problem
+                when old.seq is null then format('wrong_expected_seq: the next number is not %s', i.expected)
+                when said.otherwise then format('idempotency_conflict: it is event %s, a %s', old.seq, old.kind)
+            end as detail
+        from unnest(p_entity, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_expected, p_problem)
+            with ordinality i(entity_id, kind, v, event_id, actor, payload, salt, expected, problem, ord)
+        left join foja.event old on old.entity_id = i.entity_id and old.event_id = i.event_id
+        left join foja.entity e on e.entity_id = i.entity_id
+        left join lateral (
+            select old.kind <> i.kind or old.salt <> i.salt
+                and foja.body_hash(old.salt, i.actor, i.payload, p_source, i.v) <> old.body_hash as otherwise
+        ) said on true
+    ) result;
+    if p_atomic then
+        select detail into wrong from unnest(receipts) where status = 'refused' limit 1;
+        if found then
+            perform foja.refuse(split_part(wrong, ': ', 1), wrong);
+        end if;
+    end if;
+    return query select * from unnest(receipts);
+end $$;
+
+-- Numbers promised before the events exist: reserve, extend, fill, void.
+
+-- A reservation lost in a crash is a token the database does not know, so its
+-- commit need not wait for the disk.
+create function foja.reserve(
+    p_entity uuid, p_domain text, p_tenant text, p_source text, p_count integer, p_ttl interval, p_intents text[]
+) returns table (first_seq bigint, token uuid, deadline timestamptz)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    e foja.entity;
+    ticket uuid := gen_random_uuid();
+    due timestamptz := clock_timestamp() + p_ttl;
+begin
+    perform foja.check_source(p_source);
+    if p_count not between 1 and 256 or p_ttl <= interval '0' or p_ttl > interval '1 hour' then
+        perform foja.refuse('bad_reservation', 'a reservation holds 1 to 256 numbers for up to one hour');
+    end if;
+    perform set_config('synchronous_commit', 'off', true);
+    e := foja.lock_entity(p_entity, p_domain, p_tenant);
+    insert into foja.slot (entity_id, seq, token, deadline, intent, tenant)
+    select p_entity, e.next_seq + i - 1, ticket, due, p_intents[i]::json, p_tenant from generate_series(1, p_count) i;
+    update foja.entity set next_seq = e.next_seq + p_count where entity_id = p_entity;
+    return query select e.next_seq::bigint, ticket, due;
+end $$;
+
+-- More time for the numbers still open; returns the new deadline.
+create function foja.extend(p_entity uuid, p_tenant text, p_token uuid, p_ttl interval) returns timestamptz
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    due timestamptz := clock_timestamp() + p_ttl;
+begin
+    if p_ttl <= interval '0' or p_ttl > interval '1 hour' then
+        perform foja.refuse('bad_reservation', 'a reservation holds its numbers for up to one hour at a time');
+    end if;
+    perform from foja.entity where entity_id = p_entity and tenant = p_tenant for no key update;
+    update foja.slot set deadline = due
+    where entity_id = p_entity and token = p_token and state = 'open' and deadline > clock_timestamp();
+    if not found then
+        perform foja.refuse('slot_voided', 'no number of this reservation is open any more');
+    end if;
+    return due;
+end $$;
+
+-- Record an event at a number given out before. It never seals by itself.
+create function foja.record_at(
+    p_entity uuid, p_seq bigint, p_kind text, p_v integer, p_event uuid, p_actor text, p_source text,
+    p_payload text, p_salt bytea, p_hash bytea, p_key text, p_tenant text, p_state text
+) returns foja.receipt
+language plpgsql as $$
+declare
+    moment timestamptz := clock_timestamp();
+begin
+    insert into foja.event values (p_entity, p_seq, p_event, p_kind, p_v, moment, p_actor, p_source,
+        p_payload::json, p_salt, p_hash, p_key, p_tenant);
+    insert into foja.unsealed values (p_entity, p_seq);
+    update foja.slot set state = p_state where entity_id = p_entity and seq = p_seq;
+    return row('appended', null, p_seq, p_event, moment, p_hash, false)::foja.receipt;
+end $$;
+
+-- The event that explains why a number holds nothing else.
+create function foja.void_slot(p_entity uuid, p_seq bigint, p_source text, p_reason text, p_tenant text)
+returns foja.receipt
+language plpgsql as $$
+declare
+    payload text := '{"reason":' || to_json(p_reason)::text || '}';
+    salt bytea := foja.new_salt();
+begin
+    return foja.record_at(p_entity, p_seq, 'slot.voided', 1, foja.new_id(), null, p_source, payload, salt,
+        foja.body_hash(salt, null, payload, p_source, 1), null, p_tenant, 'voided');
+end $$;
+
+create function foja.fill(
+    p_entity uuid, p_domain text, p_tenant text, p_seq bigint, p_token uuid, p_kind text, p_v integer,
+    p_event uuid, p_actor text, p_source text, p_payload text, p_salt bytea, p_hash bytea, p_key text
+) returns foja.receipt
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    problem text := foja.body_problem(p_domain, p_kind, p_v, p_source, p_actor, p_payload, p_salt, p_hash);
+    stored foja.receipt;
+    held foja.slot;
+begin
+    perform foja.check_source(p_source);
+    if problem is not null then
+        perform foja.refuse(split_part(problem, ': ', 1), problem);
+    end if;
+    perform foja.lock_entity(p_entity, p_domain, p_tenant);
+    stored := foja.replay(p_entity, p_kind, p_v, p_event, p_actor, p_source, p_payload);
+    if stored is not null then
+        return stored;
+    end if;
+    select * into held from foja.slot where entity_id = p_entity and seq = p_seq and token = p_token for update;
+    if held.state = 'open' and held.deadline > clock_timestamp() then
+        return foja.record_at(p_entity, p_seq, p_kind, p_v, p_event, p_actor, p_source, p_payload, p_salt, p_hash,
+            p_key, p_tenant, 'filled');
+    elsif held.state = 'filled' then
+        perform foja.refuse('slot_filled', format('number %s holds another event', p_seq));
+    elsif held.state = 'open' then
+        perform foja.void_slot(p_entity, p_seq, 'sweeper', 'expired', p_tenant);
+    end if;
+    -- Returned, not raised: a raise would undo the void.
+    return row('refused', format('slot_voided: number %s is no longer reserved', p_seq),
+        null, null, null, null, null)::foja.receipt;
+end $$;
+
+-- Give a number back. Asking twice is harmless; a filled one stays filled.
+create function foja.void(
+    p_entity uuid, p_domain text, p_tenant text, p_seq bigint, p_token uuid, p_source text, p_reason text
+) returns foja.receipt
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    held foja.slot;
+    old foja.event;
+begin
+    perform foja.check_source(p_source);
+    perform foja.lock_entity(p_entity, p_domain, p_tenant);
+    select * into held from foja.slot where entity_id = p_entity and seq = p_seq and token = p_token for update;
+    if held.state = 'open' then
+        return foja.void_slot(p_entity, p_seq, p_source, p_reason, p_tenant);
+    end if;
+    select * into old from foja.event where entity_id = p_entity and seq = p_seq and kind = 'slot.voided';
+    if not found then
+        perform foja.refuse(case when held.state = 'filled' then 'slot_filled' else 'slot_voided' end,
+            format('number %s is not an open number of this reservation', p_seq));
+    end if;
+    return row('replayed', null, old.seq, old.event_id, old.at, old.body_hash, null)::foja.receipt;
+end $$;
+
+-- Void what nobody came back for, a bounded number of streams at a time.
+create function foja.expire_slots(p_streams integer) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    stream uuid;
+    voided bigint;
+    total bigint := 0;
+begin
+    perform foja.check_source('sweeper');
+    for stream in
+        select due.entity_id from (
+            select distinct entity_id from foja.slot where state = 'open' and deadline <= clock_timestamp()
+        ) due order by due.entity_id limit p_streams
+    loop
+        perform from foja.entity where entity_id = stream for no key update;
+        perform foja.void_slot(stream, s.seq, 'sweeper', 'expired', s.tenant)
+        from (select seq, tenant from foja.slot
+              where entity_id = stream and state = 'open' and deadline <= clock_timestamp()
+              order by seq for update) s;
+        get diagnostics voided = row_count;
+        total := total + voided;
+    end loop;
+    return total;
+end $$;
+
+-- Sealing: what was recorded out of order becomes a chained prefix, in order.
+
+-- Seal the contiguous run of one stream, at most `p_most` events; returns how many.
+create function foja.seal(p_entity uuid, p_most integer) returns bigint
+language plpgsql as $$
+declare
+    e foja.entity;
+    run bigint;
+    link bytea;
+begin
+    select * into e from foja.entity where entity_id = p_entity for no key update;
+    with next as (
+        select seq, event_id, kind, at, body_hash, row_number() over (order by seq) as place
+        from foja.event where entity_id = p_entity and seq >= e.sealed order by seq limit p_most
+    ), chained as (
+        select seq, foja.chain(e.head, p_entity, seq, event_id, kind, at, body_hash) over (order by seq) as chain_hash
+        from next where seq = e.sealed + place - 1
+    ), outbox as (
+        insert into foja.pending (entity_id, seq, chain_hash)
+        select p_entity, seq, chain_hash from chained order by seq
+        returning seq, chain_hash
+    )
+    select count(*), (array_agg(outbox.chain_hash order by outbox.seq desc))[1] into run, link from outbox;
+    delete from foja.unsealed where entity_id = p_entity and seq < e.sealed + run;
+    delete from foja.slot where entity_id = p_entity and seq < e.sealed + run;
+    if run > 0 then
+        update foja.entity set sealed = e.sealed + run, head = link where entity_id = p_entity;
+        insert into foja.wakeup (entity_id, domain)
+        select p_entity, d.domain from foja.domain d where d.domain = e.domain and d.executor
+        on conflict do nothing;
+    end if;
+    return run;
+end $$;
+
+-- Seal every stream whose next number is there, a bounded number of them.
+create function foja.seal_ready(p_streams integer, p_most integer) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    stream uuid;
+    run bigint;
+    total bigint := 0;
+begin
+    perform foja.check_source('sweeper');
+    for stream in
+        select e.entity_id from foja.entity e
+        join (select entity_id, min(seq) as seq from foja.unsealed group by entity_id) waiting using (entity_id)
+        where waiting.seq <= e.sealed order by e.entity_id limit p_streams
+    loop
+        run := foja.seal(stream, p_most);
+        total := total + run;
+    end loop;
+    return total;
+end $$;
+
+-- For callers that speak only SQL: the same append, with its bytes made here.
+
+create function foja.new_salt() returns bytea
+language sql volatile parallel safe
+return substring(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())) for 16);
+
+-- A time-ordered id (UUIDv7).
+create function foja.new_id() returns uuid
+language sql volatile parallel safe
+return encode(set_byte(set_byte(
+    substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)
+        || substring(uuid_send(gen_random_uuid()) from 7 for 1) || substring(foja.new_salt() for 9),
+    6, get_byte(uuid_send(gen_random_uuid()), 0) & 15 | 112),
+    8, get_byte(uuid_send(gen_random_uuid()), 0) & 63 | 128), 'hex')::uuid;
+
+create function foja.rotate(word bigint, bits integer) returns bigint
+language sql immutable strict parallel safe
+return ((word << bits) | (word >> (32 - bits))) & 4294967295;
+
+-- SHA-1, only because UUIDv5 is made of it; PostgreSQL has none without an extension.
+create function foja.sha1(message bytea) returns bytea
+language plpgsql immutable strict parallel safe as $$
+declare
+    size integer := octet_length(message);
+    data bytea := message || '\x80'::bytea || decode(repeat('00', (119 - size % 64) % 64), 'hex')
+        || int8send(size::bigint * 8);
+    h bigint[] := array[1732584193, 4023233417, 2562383102, 271733878, 3285377520];
+    w bigint[];
+    a bigint; b bigint; c bigint; d bigint; e bigint; f bigint; k bigint; t bigint;
+begin
+    for block in 0 .. octet_length(data) / 64 - 1 loop
+        for i in 0 .. 15 loop
+            w[i] := ('x' || lpad(encode(substring(data from block * 64 + i * 4 + 1 for 4), 'hex'), 16, '0'))::bit(64)::bigint;
+        end loop;
+        for i in 16 .. 79 loop
+            w[i] := foja.rotate(w[i - 3] # w[i - 8] # w[i - 14] # w[i - 16], 1);
+        end loop;
+        a := h[1]; b := h[2]; c := h[3]; d := h[4]; e := h[5];
+        for i in 0 .. 79 loop
+            if i < 20 then f := (b & c) | ((b # 4294967295) & d); k := 1518500249;
+            elsif i < 40 then f := b # c # d; k := 1859775393;
+            elsif i < 60 then f := (b & c) | (b & d) | (c & d); k := 2400959708;
+            else f := b # c # d; k := 3395469782;
+            end if;
+            t := (foja.rotate(a, 5) + f + e + k + w[i]) & 4294967295;
+            e := d; d := c; c := foja.rotate(b, 30); b := a; a := t;
+        end loop;
+        h := array[(h[1] + a) & 4294967295, (h[2] + b) & 4294967295, (h[3] + c) & 4294967295,
+            (h[4] + d) & 4294967295, (h[5] + e) & 4294967295];
+    end loop;
+    return decode((select string_agg(lpad(to_hex(word), 8, '0'), '' order by ord)
+        from unnest(h) with ordinality u(word, ord)), 'hex');
+end $$;
+
+-- The id of an event with an idempotency key: UUIDv5 in the entity's namespace.
+create function foja.event_id_for(entity_id uuid, idempotency_key text) returns uuid
+language plpgsql immutable strict parallel safe as $$
+declare
+    digest bytea := foja.sha1(uuid_send(entity_id) || convert_to(idempotency_key, 'UTF8'));
+begin
+    return encode(substring(set_byte(set_byte(digest, 6, get_byte(digest, 6) & 15 | 80),
+        8, get_byte(digest, 8) & 63 | 128) for 16), 'hex')::uuid;
+end $$;
+
+create function foja.append_event(
+    entity_id uuid, domain text, kind text, payload jsonb, source text default 'api', actor text default null,
+    idempotency_key text default null, expected_seq bigint default null, v integer default 1,
+    tenant text default 'default'
+) returns foja.receipt
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    bytes text := foja.canonical(payload);
+    salt bytea := foja.new_salt();
+begin
+    return foja.append(entity_id, domain, tenant, kind, v,
+        coalesce(foja.event_id_for(entity_id, idempotency_key), foja.new_id()),
+        actor, source, bytes, salt, foja.body_hash(salt, actor, bytes, source, v), idempotency_key, expected_seq);
+end $$;
+
+-- Append-only, also for the owner of the table.
+
+create function foja.forbid_change() returns trigger
+language plpgsql as $$
+begin
+    raise exception using errcode = 'FJ002', message = 'append_only',
+        detail = format('%s on %s.%s is refused: what is recorded stays', tg_op, tg_table_schema, tg_table_name);
+end $$;
+
+-- The one change an event may suffer: its body goes, its hash stays, and an
+-- event recorded before says so.
+create function foja.allow_erasure() returns trigger
+language plpgsql as $$
+begin
+    if old.payload is not null and new.payload is null and new.salt is null and new.actor is null
+        and (new.entity_id, new.seq, new.event_id, new.kind, new.v, new.at, new.source, new.body_hash, new.tenant)
+          = (old.entity_id, old.seq, old.event_id, old.kind, old.v, old.at, old.source, old.body_hash, old.tenant)
+        and new.idempotency_key is not distinct from old.idempotency_key
+        and exists (select from foja.entity e join foja.kind k on k.domain = e.domain
+            where e.entity_id = old.entity_id and k.kind = old.kind and k.v = old.v and k.erasable)
+        and exists (select from foja.event witness where witness.entity_id = old.entity_id
+            and witness.kind = 'body.erased' and (witness.payload ->> 'seq')::bigint = old.seq)
+    then
+        return new;
+    end if;
+    raise exception using errcode = 'FJ002', message = 'append_only',
+        detail = format('event %s of %s cannot be changed', old.seq, old.entity_id);
+end $$;
+
+create trigger event_update before update on foja.event for each row execute function foja.allow_erasure();
+create trigger event_delete before delete on foja.event for each row execute function foja.forbid_change();
+create trigger event_truncate before truncate on foja.event for each statement execute function foja.forbid_change();
+
+-- Forget a body: payload, salt, actor and the slot's intent. Erasing twice is harmless.
+create function foja.erase(p_entity uuid, p_tenant text, p_seq bigint, p_source text, p_actor text, p_reason text)
+returns foja.receipt
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    e foja.entity;
+    old foja.event;
+    notice foja.receipt;
+begin
+    select * into e from foja.entity where entity_id = p_entity and tenant = p_tenant for no key update;
+    select * into old from foja.event where entity_id = p_entity and seq = p_seq and tenant = p_tenant;
+    if old.seq is null then
+        perform foja.refuse('unknown_entity', format('%s has no event %s', p_entity, p_seq));
+    elsif not exists (select from foja.kind k
+            where k.domain = e.domain and k.kind = old.kind and k.v = old.v and k.erasable) then
+        perform foja.refuse('not_erasable', format('a %s is kept whole', old.kind));
+    end if;
+    if old.payload is null then
+        select 'replayed', null, w.seq, w.event_id, w.at, w.body_hash, null into notice from foja.event w
+        where w.entity_id = p_entity and w.kind = 'body.erased' and (w.payload ->> 'seq')::bigint = p_seq;
+        return notice;
+    end if;
+    notice := foja.append_event(p_entity, e.domain, 'body.erased', jsonb_build_object('seq', p_seq, 'reason', p_reason),
+        p_source, p_actor, 'erase:' || p_seq, null, 1, p_tenant);
+    update foja.event set payload = null, salt = null, actor = null
+    where entity_id = p_entity and seq = p_seq;
+    update foja.slot set intent = null where entity_id = p_entity and seq = p_seq;
+    return notice;
+end $$;
+
+-- What conversations may say. `foja.conversations.events` says the same; a test compares them.
+
+insert into foja.domain (domain) values ('conversation');
+
+insert into foja.kind (domain, kind, v, sources, required, erasable) values
+    ('conversation', 'user_message_sent', 1, '{api}', '{"content": ["string", "array"]}', true),
+    ('conversation', 'thinking', 1, '{api}', '{"content": ["string", "array"]}', true),
+    ('conversation', 'agent_message_sent', 1, '{api}', '{"content": ["string", "array"]}', true),
+    ('conversation', 'tool_use_requested', 1, '{api}',
+        '{"tool_use_id": ["string"], "tool_name": ["string"], "tool_args": ["object"]}', true),
+    ('conversation', 'tool_use_completed', 1, '{api}',
+        '{"tool_use_id": ["string"], "tool_name": ["string"], "tool_result": ["any"], "success": ["boolean"],
+          "error_message": ["string", "null"]}', true),
+    ('conversation', 'approval_requested', 1, '{api}',
+        '{"approval_id": ["string"], "tool_name": ["string"], "tool_args": ["object"], "expires_at": ["string"]}',
+        false),
+    ('conversation', 'approval_completed', 1, '{api,sweeper}',
+        '{"approval_id": ["string"], "decision": ["string"], "reason": ["string", "null"]}', false),
+    ('conversation', 'turn_paused', 1, '{api}', '{"reason": ["string"]}', false),
+    ('conversation', 'content_refused', 1, '{api}', '{"reason": ["string"]}', false),
+    ('conversation', 'slot.voided', 1, '{api,sweeper}', '{"reason": ["string"]}', false),
+    ('conversation', 'body.erased', 1, '{api}', '{"reason": ["string"], "seq": ["number"]}', false);
+
+-- Which history this is.
+
+-- Return the epoch, renewed if this is not the server or timeline it was. Called at every start.
+create function foja.recognise() returns text
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    server bigint := (select system_identifier from pg_control_system());
+    line integer := ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer;
+    known foja.installation;
+begin
+    select * into known from foja.installation;
+    if (known.system_identifier, known.timeline) = (server, line) then
+        return known.epoch;
+    end if;
+    insert into foja.installation (system_identifier, timeline) values (server, line)
+    on conflict (only_one) do update
+    set epoch = excluded.epoch, system_identifier = excluded.system_identifier, timeline = excluded.timeline
+    where (installation.system_identifier, installation.timeline)
+        <> (excluded.system_identifier, excluded.timeline);
+    return (select epoch from foja.installation);
+end $$;

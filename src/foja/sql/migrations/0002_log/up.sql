@@ -1,0 +1,161 @@
+-- The log: every sealed event of every stream in one gapless order, and its tree.
+
+create table foja.log (
+    origin integer primary key,
+    name text not null unique,           -- the checkpoint's origin line
+    next_idx bigint not null default 0,
+    closed_size bigint,                  -- null while open; leaves above it were never proven
+    halted text,                         -- why numbering and signing stopped, or null
+    opened_at timestamptz not null default clock_timestamp()
+);
+
+create unique index log_open on foja.log ((true)) where closed_size is null;
+
+create table foja.leaf (
+    origin integer not null,
+    idx bigint not null,
+    entity_id uuid not null,
+    seq bigint not null,
+    chain_hash bytea not null,
+    primary key (origin, idx)
+);
+
+create index leaf_event on foja.leaf (entity_id, seq);
+
+create table foja.checkpoint (
+    origin integer not null references foja.log,
+    size bigint not null,
+    root bytea not null,
+    frontier bytea not null,             -- the tree's edge, so that a restart need not read every leaf
+    note text not null,
+    signed_at timestamptz not null default clock_timestamp(),
+    published_at timestamptz,            -- proofs are given out against published ones only
+    primary key (origin, size)
+);
+
+create trigger leaf_change before update or delete on foja.leaf for each row execute function foja.forbid_change();
+create trigger leaf_truncate before truncate on foja.leaf for each statement execute function foja.forbid_change();
+create trigger checkpoint_delete before delete on foja.checkpoint
+    for each row execute function foja.forbid_change();
+create trigger checkpoint_truncate before truncate on foja.checkpoint
+    for each statement execute function foja.forbid_change();
+
+-- A checkpoint changes once: when it has been published.
+create function foja.allow_publication() returns trigger
+language plpgsql as $$
+begin
+    if old.published_at is null and new.published_at is not null
+        and (new.origin, new.size, new.root, new.frontier, new.note, new.signed_at)
+          = (old.origin, old.size, old.root, old.frontier, old.note, old.signed_at) then
+        return new;
+    end if;
+    raise exception using errcode = 'FJ002', message = 'append_only',
+        detail = format('checkpoint %s of log %s cannot be changed', old.size, old.origin);
+end $$;
+
+create trigger checkpoint_update before update on foja.checkpoint
+    for each row execute function foja.allow_publication();
+
+-- The sequencer's steps. The log's row is the lock: two sequencers take turns.
+
+-- The open log, made on first use under the name given.
+create function foja.open_log(p_name text) returns foja.log
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    current foja.log;
+begin
+    perform foja.check_source('sweeper');
+    select * into current from foja.log where closed_size is null;
+    if not found then
+        insert into foja.log (origin, name) values (1, p_name) on conflict do nothing;
+        select * into current from foja.log where closed_size is null;
+    end if;
+    return current;
+end $$;
+
+-- Give the oldest sealed events their places; returns the new leaves in order.
+create function foja.number_pending(p_origin integer, p_most integer)
+returns table (idx bigint, entity_id uuid, seq bigint, chain_hash bytea)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    first bigint;
+    taken bigint;
+begin
+    perform foja.check_source('sweeper');
+    select l.next_idx into first from foja.log l
+    where l.origin = p_origin and l.closed_size is null and l.halted is null for no key update;
+    if not found then
+        return;
+    end if;
+    return query
+        with batch as (
+            delete from foja.pending p where p.id in (select o.id from foja.pending o order by o.id limit p_most)
+            returning p.id, p.entity_id, p.seq, p.chain_hash
+        ), placed as (
+            insert into foja.leaf as l
+            select p_origin, first + row_number() over (order by b.id) - 1, b.entity_id, b.seq, b.chain_hash
+            from batch b
+            returning l.idx, l.entity_id, l.seq, l.chain_hash
+        )
+        select p.idx, p.entity_id, p.seq, p.chain_hash from placed p order by p.idx;
+    get diagnostics taken = row_count;
+    if taken > 0 then
+        update foja.log l set next_idx = first + taken where l.origin = p_origin;
+    end if;
+end $$;
+
+-- Stop numbering and signing: the log would contradict what it published.
+create function foja.halt_log(p_origin integer, p_reason text) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    perform foja.check_source('sweeper');
+    update foja.log set halted = p_reason where origin = p_origin and halted is null;
+end $$;
+
+create function foja.record_checkpoint(
+    p_origin integer, p_size bigint, p_root bytea, p_frontier bytea, p_note text
+) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    perform foja.check_source('sweeper');
+    insert into foja.checkpoint (origin, size, root, frontier, note)
+    values (p_origin, p_size, p_root, p_frontier, p_note)
+    on conflict (origin, size) do nothing;
+end $$;
+
+create function foja.mark_published(p_origin integer, p_size bigint) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    perform foja.check_source('sweeper');
+    update foja.checkpoint set published_at = clock_timestamp()
+    where origin = p_origin and size = p_size and published_at is null;
+end $$;
+
+-- Close the log at its last proven size and open the next one, in a new epoch.
+-- What the old log numbered above that size goes back to the outbox, in order.
+create function foja.restart_log(p_origin integer, p_size bigint, p_name text) returns foja.log
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    opened foja.log;
+begin
+    perform foja.check_source('sweeper');
+    perform from foja.log where origin = p_origin and closed_size is null for update;
+    if not found then
+        perform foja.refuse('log_closed', format('log %s is not the open one', p_origin));
+    end if;
+    update foja.log set closed_size = p_size where origin = p_origin;
+    insert into foja.log (origin, name) values (p_origin + 1, p_name) returning * into opened;
+    -- The rows waiting now come after the ones that go back.
+    with waiting as (
+        delete from foja.pending returning id, entity_id, seq, chain_hash
+    )
+    insert into foja.pending (entity_id, seq, chain_hash)
+    select entity_id, seq, chain_hash from (
+        select 0 as turn, idx as place, entity_id, seq, chain_hash from foja.leaf
+        where origin = p_origin and idx >= p_size
+        union all
+        select 1, id, entity_id, seq, chain_hash from waiting
+    ) again order by turn, place;
+    update foja.installation set epoch = encode(substring(uuid_send(gen_random_uuid()) for 6), 'hex');
+    return opened;
+end $$;

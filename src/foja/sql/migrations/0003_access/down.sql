@@ -1,0 +1,17 @@
+-- Back to a schema that only its owner can use. The roles stay: they belong to the
+-- whole server, and another database may need them.
+
+drop policy installation_reads on foja.entity;
+drop policy installation_reads on foja.event;
+drop policy installation_reads on foja.slot;
+drop policy tenant_reads on foja.entity;
+drop policy tenant_reads on foja.event;
+drop policy tenant_reads on foja.slot;
+alter table foja.entity disable row level security;
+alter table foja.event disable row level security;
+alter table foja.slot disable row level security;
+
+revoke all on all tables in schema foja from anon, authenticated, service_role, foja_api, foja_sweeper;
+revoke all on all functions in schema foja from anon, authenticated, service_role, foja_api, foja_sweeper;
+revoke usage on schema foja from anon, authenticated, service_role, foja_api, foja_sweeper;
+grant execute on all functions in schema foja to public;

@@ -1,0 +1,47 @@
+-- Who may do what. Deny by default; a source is a role of the same name.
+
+do $$
+declare
+    name text;
+begin
+    foreach name in array array['anon', 'authenticated', 'service_role', 'foja_api', 'foja_sweeper'] loop
+        begin
+            execute format('create role %I nologin', name);
+        exception when duplicate_object or unique_violation then
+            null;  -- roles belong to the whole server; another database made it
+        end;
+    end loop;
+end $$;
+
+revoke all on all tables in schema foja from public;
+revoke execute on all functions in schema foja from public;
+
+grant usage on schema foja to authenticated, service_role, foja_api, foja_sweeper;
+grant select on all tables in schema foja to service_role, foja_api, foja_sweeper;
+grant select on foja.entity, foja.event, foja.slot to authenticated;
+grant select on foja.installation, foja.domain, foja.kind, foja.log, foja.leaf, foja.checkpoint to authenticated;
+
+grant execute on function
+    foja.append, foja.append_batch, foja.append_event, foja.reserve, foja.extend, foja.fill, foja.void, foja.erase
+    to service_role, foja_api;
+grant execute on function foja.append, foja.append_batch, foja.append_event to foja_sweeper;
+grant execute on function
+    foja.expire_slots, foja.seal_ready, foja.open_log, foja.number_pending, foja.halt_log,
+    foja.record_checkpoint, foja.mark_published, foja.restart_log
+    to foja_sweeper;
+grant execute on function foja.recognise to service_role, foja_api, foja_sweeper;
+grant execute on function foja.canonical(jsonb, integer), foja.event_id_for to public;
+
+alter table foja.entity enable row level security;
+alter table foja.event enable row level security;
+alter table foja.slot enable row level security;
+
+create policy installation_reads on foja.entity for select to service_role, foja_api, foja_sweeper using (true);
+create policy installation_reads on foja.event for select to service_role, foja_api, foja_sweeper using (true);
+create policy installation_reads on foja.slot for select to service_role, foja_api, foja_sweeper using (true);
+create policy tenant_reads on foja.entity for select to authenticated
+    using (tenant = current_setting('foja.tenant', true));
+create policy tenant_reads on foja.event for select to authenticated
+    using (tenant = current_setting('foja.tenant', true));
+create policy tenant_reads on foja.slot for select to authenticated
+    using (tenant = current_setting('foja.tenant', true));

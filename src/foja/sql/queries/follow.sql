@@ -1,0 +1,43 @@
+-- name: listen
+-- Hear the hints of every process on this database.
+listen foja;
+
+-- name: hint
+-- Tell the other processes to look; sent after commit, never inside an append.
+select pg_notify(%(channel)s, %(words)s);
+
+-- name: read_tail
+-- Committed events and open slots above a number, in order.
+(select seq, event_id, kind, v, at, actor, source, payload, body_hash from foja.event
+ where entity_id = %(entity)s and tenant = %(tenant)s and seq > %(after)s order by seq limit %(limit)s)
+union all
+(select seq, null, 'slot.open', 1, null, null, null,
+    json_build_object('intent', intent, 'deadline', deadline), null from foja.slot
+ where entity_id = %(entity)s and tenant = %(tenant)s and seq > %(after)s and state = 'open' order by seq limit %(limit)s)
+order by seq limit %(limit)s;
+
+-- name: read_numbers
+-- Events at the given numbers, if they are there by now.
+select seq, event_id, kind, v, at, actor, source, payload, body_hash from foja.event
+where entity_id = %(entity)s and tenant = %(tenant)s and seq = any (%(seqs)s::bigint[]) order by seq;
+
+-- name: stream_state
+-- Where a stream stands, and in which history.
+select i.epoch, coalesce(e.next_seq, 0), coalesce(e.sealed, 0)
+from foja.installation i left join foja.entity e on e.entity_id = %(entity)s and e.tenant = %(tenant)s;
+
+-- name: missing_numbers
+-- Numbers of a range that hold no event.
+select n from generate_series(%(low)s::bigint, %(high)s::bigint) n
+where not exists (select from foja.event where entity_id = %(entity)s and tenant = %(tenant)s and seq = n);
+
+-- name: log_state
+-- How long a log is, whether it is closed, and in which history.
+select i.epoch, coalesce(l.closed_size, l.next_idx), l.closed_size is not null
+from foja.installation i left join foja.log l on l.origin = %(origin)s;
+
+-- name: read_log
+-- Events in the log's order, whatever their stream.
+select l.idx, l.entity_id, v.seq, v.event_id, v.kind, v.v, v.at, v.actor, v.source, v.payload, v.body_hash
+from foja.leaf l join foja.event v on v.entity_id = l.entity_id and v.seq = l.seq
+where l.origin = %(origin)s and l.idx > %(after)s and l.idx < %(size)s order by l.idx limit %(limit)s;

@@ -1,0 +1,68 @@
+-- name: seal_ready
+-- Seal what became contiguous, a bounded amount.
+select foja.seal_ready(%(streams)s, %(most)s);
+
+-- name: expire_slots
+-- Void the reserved numbers nobody came back for.
+select foja.expire_slots(%(streams)s);
+
+-- name: open_log
+-- The log that is being written, made on first use.
+select origin, name, next_idx, halted from foja.open_log(%(name)s);
+
+-- name: number_pending
+-- Give the oldest sealed events their places in the log.
+select count(*) from foja.number_pending(%(origin)s, %(most)s);
+
+-- name: last_checkpoint
+-- The newest checkpoint of at most a size.
+select size, root, frontier from foja.checkpoint
+where origin = %(origin)s and size <= %(size)s order by size desc limit 1;
+
+-- name: last_published
+-- The newest checkpoint the world has seen.
+select size, root from foja.checkpoint
+where origin = %(origin)s and published_at is not null order by size desc limit 1;
+
+-- name: published_checkpoint
+-- The newest checkpoint the world has seen that covers a leaf.
+select size, note from foja.checkpoint
+where origin = %(origin)s and size > %(idx)s and published_at is not null order by size desc limit 1;
+
+-- name: leaves
+-- A run of leaves, in order.
+select entity_id, seq, chain_hash from foja.leaf
+where origin = %(origin)s and idx >= %(low)s and idx < %(high)s order by idx;
+
+-- name: record_checkpoint
+-- Keep what was signed, before anybody sees it.
+select foja.record_checkpoint(%(origin)s, %(size)s, %(root)b, %(frontier)b, %(note)s);
+
+-- name: mark_published
+-- The checkpoint is out.
+select foja.mark_published(%(origin)s, %(size)s);
+
+-- name: halt_log
+-- Stop numbering and signing.
+select foja.halt_log(%(origin)s, %(reason)s);
+
+-- name: restart_log
+-- Close the log at a proven size and open the next one, in a new epoch.
+select origin, name, next_idx, halted from foja.restart_log(%(origin)s, %(size)s, %(name)s);
+
+-- name: find_leaf
+-- Where an event stands in the logs, newest first.
+select l.origin, o.name, l.idx, l.chain_hash from foja.leaf l join foja.log o using (origin)
+where l.entity_id = %(entity)s and l.seq = %(seq)s and (o.closed_size is null or l.idx < o.closed_size)
+order by l.origin desc limit 1;
+
+-- name: installation
+-- What identifies this installation.
+select installation_id, epoch from foja.installation;
+
+-- name: logs
+-- Every log of this installation, oldest first.
+select origin, name, next_idx, closed_size, halted,
+    (select max(size) from foja.checkpoint c where c.origin = l.origin and published_at is not null),
+    (select count(*) from foja.pending) as waiting
+from foja.log l order by origin;

@@ -1,0 +1,37 @@
+-- name: wait_for_locks
+-- Give up on a lock after this time, for the rest of the session.
+select set_config('lock_timeout', %(timeout)s, false);
+
+-- name: try_migration_lock
+-- The right to move this schema, if nobody moves it now; the number spells "foja".
+select pg_try_advisory_lock(1718577761);
+
+-- name: await_migration_lock
+-- The right to move this schema, when whoever moves it now has finished.
+select pg_advisory_lock(1718577761);
+
+-- name: migration_table
+-- Whether any migration was ever recorded here.
+select to_regclass('foja.migration') is not null;
+
+-- name: create_migration_table
+-- Where the migrations of this database are recorded.
+create schema if not exists foja;
+create table foja.migration (
+    number integer primary key check (number > 0),
+    name text not null,
+    digest text not null,
+    applied_at timestamptz not null default now()
+);
+
+-- name: applied_migrations
+-- What was done to this database, in order.
+select number, name, digest, applied_at from foja.migration order by number;
+
+-- name: record_migration
+-- One more step was taken.
+insert into foja.migration (number, name, digest) values (%(number)s, %(name)s, %(digest)s);
+
+-- name: forget_migration
+-- The last step was taken back.
+delete from foja.migration where number = %(number)s;

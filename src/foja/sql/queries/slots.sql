@@ -1,0 +1,19 @@
+-- name: reserve
+-- Numbers for events that do not exist yet.
+select first_seq, token, deadline from foja.reserve(
+    %(entity)s, %(domain)s, %(tenant)s, %(source)s, %(count)s, make_interval(secs => %(ttl)s), %(intents)s::text[]);
+
+-- name: extend
+-- More time for the numbers still open.
+select foja.extend(%(entity)s, %(tenant)s, %(token)s, make_interval(secs => %(ttl)s));
+
+-- name: fill
+-- An event at a number reserved for it.
+select status, detail, seq, at, body_hash, sealed from foja.fill(
+    %(entity)s, %(domain)s, %(tenant)s, %(seq)s, %(token)s, %(kind)s, %(v)s, %(event)s, %(actor)s, %(source)s,
+    %(payload)s, %(salt)b, %(hash)b, %(key)s);
+
+-- name: void
+-- A number given back, with the reason.
+select status, detail, seq, at, body_hash, sealed
+from foja.void(%(entity)s, %(domain)s, %(tenant)s, %(seq)s, %(token)s, %(source)s, %(reason)s);

@@ -1,0 +1,110 @@
+-- The truth. One row per event; nothing here is ever rewritten, except the
+-- counters in `entity` and the small working tables beside it.
+
+create schema if not exists foja;
+
+-- Domains, not check constraints: PostgreSQL parses a table's checks anew at every
+-- insert, which is a fifth of an append.
+create domain foja.number as bigint check (value >= 0);
+create domain foja.digest as bytea check (octet_length(value) = 32);
+create domain foja.salt as bytea check (octet_length(value) = 16);
+create domain foja.lane as text check (value in ('postgres', 'redis'));
+create domain foja.slot_state as text check (value in ('open', 'filled', 'voided'));
+
+-- One incarnation of this history. `epoch` is in every cursor: it is renewed when
+-- the database turns out to be another one than last time.
+create table foja.installation (
+    only_one boolean primary key default true check (only_one),
+    installation_id uuid not null default gen_random_uuid(),
+    epoch text not null default encode(substring(uuid_send(gen_random_uuid()) for 6), 'hex'),
+    system_identifier bigint not null,
+    timeline integer not null
+);
+
+-- A domain whose executor must be told when one of its streams has grown.
+create table foja.domain (
+    domain text primary key,
+    executor boolean not null default false
+);
+
+-- The closed registry: what may be said, in which version, by whom.
+-- `required` maps each required key to the JSON types it may have.
+create table foja.kind (
+    domain text not null references foja.domain,
+    kind text not null,
+    v integer not null check (v > 0),
+    sources text[] not null,
+    required jsonb not null,
+    erasable boolean not null default false,
+    primary key (domain, kind, v)
+);
+
+create table foja.entity (
+    entity_id uuid primary key,
+    domain text not null references foja.domain,
+    tenant text not null,
+    lane foja.lane not null default 'postgres',
+    fence uuid,
+    run_id text,
+    next_seq foja.number not null default 0,  -- the next number to hand out
+    sealed foja.number not null default 0,    -- every seq below it is filled and chained
+    head foja.digest not null,                -- chain hash at sealed - 1
+    last_at timestamptz not null default '-infinity'
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
+
+-- No foreign key to `entity`: only the functions below insert here, under its lock.
+create table foja.event (
+    entity_id uuid not null,
+    seq foja.number not null,
+    event_id uuid not null,
+    kind text not null,
+    v integer not null,
+    at timestamptz not null,
+    actor text,
+    source text not null,
+    payload json,                        -- json, not jsonb: it keeps the canonical bytes
+    salt foja.salt,
+    body_hash foja.digest not null,
+    idempotency_key text,
+    tenant text not null,
+    primary key (entity_id, seq),
+    unique (entity_id, event_id)
+);
+
+create index event_erasures on foja.event (entity_id) where kind = 'body.erased';
+
+create table foja.slot (
+    entity_id uuid not null,
+    seq foja.number not null,
+    token uuid not null,
+    deadline timestamptz not null,
+    intent json,
+    state foja.slot_state not null default 'open',
+    tenant text not null,
+    primary key (entity_id, seq)
+);
+
+create index slot_deadlines on foja.slot (deadline) where state = 'open';
+
+-- Events recorded above a hole, for the sequencer to seal once the hole is gone.
+create table foja.unsealed (
+    entity_id uuid not null,
+    seq foja.number not null,
+    primary key (entity_id, seq)
+);
+
+-- The outbox: sealed events that have no place in the log yet. `id` is drawn
+-- under the entity's lock, so its order agrees with every stream's own.
+create table foja.pending (
+    id bigint generated always as identity primary key,
+    entity_id uuid not null,
+    seq foja.number not null,
+    chain_hash foja.digest not null
+) with (autovacuum_vacuum_scale_factor = 0.05);
+
+-- Streams that grew since their domain's executor last looked.
+create table foja.wakeup (
+    entity_id uuid primary key,
+    domain text not null,
+    since timestamptz not null default clock_timestamp()
+);

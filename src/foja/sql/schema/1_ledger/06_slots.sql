@@ -1,0 +1,151 @@
+-- Numbers promised before the events exist: reserve, extend, fill, void.
+
+-- A reservation lost in a crash is a token the database does not know, so its
+-- commit need not wait for the disk.
+create function foja.reserve(
+    p_entity uuid, p_domain text, p_tenant text, p_source text, p_count integer, p_ttl interval, p_intents text[]
+) returns table (first_seq bigint, token uuid, deadline timestamptz)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    e foja.entity;
+    ticket uuid := gen_random_uuid();
+    due timestamptz := clock_timestamp() + p_ttl;
+begin
+    perform foja.check_source(p_source);
+    if p_count not between 1 and 256 or p_ttl <= interval '0' or p_ttl > interval '1 hour' then
+        perform foja.refuse('bad_reservation', 'a reservation holds 1 to 256 numbers for up to one hour');
+    end if;
+    perform set_config('synchronous_commit', 'off', true);
+    e := foja.lock_entity(p_entity, p_domain, p_tenant);
+    insert into foja.slot (entity_id, seq, token, deadline, intent, tenant)
+    select p_entity, e.next_seq + i - 1, ticket, due, p_intents[i]::json, p_tenant from generate_series(1, p_count) i;
+    update foja.entity set next_seq = e.next_seq + p_count where entity_id = p_entity;
+    return query select e.next_seq::bigint, ticket, due;
+end $$;
+
+-- More time for the numbers still open; returns the new deadline.
+create function foja.extend(p_entity uuid, p_tenant text, p_token uuid, p_ttl interval) returns timestamptz
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    due timestamptz := clock_timestamp() + p_ttl;
+begin
+    if p_ttl <= interval '0' or p_ttl > interval '1 hour' then
+        perform foja.refuse('bad_reservation', 'a reservation holds its numbers for up to one hour at a time');
+    end if;
+    perform from foja.entity where entity_id = p_entity and tenant = p_tenant for no key update;
+    update foja.slot set deadline = due
+    where entity_id = p_entity and token = p_token and state = 'open' and deadline > clock_timestamp();
+    if not found then
+        perform foja.refuse('slot_voided', 'no number of this reservation is open any more');
+    end if;
+    return due;
+end $$;
+
+-- Record an event at a number given out before. It never seals by itself.
+create function foja.record_at(
+    p_entity uuid, p_seq bigint, p_kind text, p_v integer, p_event uuid, p_actor text, p_source text,
+    p_payload text, p_salt bytea, p_hash bytea, p_key text, p_tenant text, p_state text
+) returns foja.receipt
+language plpgsql as $$
+declare
+    moment timestamptz := clock_timestamp();
+begin
+    insert into foja.event values (p_entity, p_seq, p_event, p_kind, p_v, moment, p_actor, p_source,
+        p_payload::json, p_salt, p_hash, p_key, p_tenant);
+    insert into foja.unsealed values (p_entity, p_seq);
+    update foja.slot set state = p_state where entity_id = p_entity and seq = p_seq;
+    return row('appended', null, p_seq, p_event, moment, p_hash, false)::foja.receipt;
+end $$;
+
+-- The event that explains why a number holds nothing else.
+create function foja.void_slot(p_entity uuid, p_seq bigint, p_source text, p_reason text, p_tenant text)
+returns foja.receipt
+language plpgsql as $$
+declare
+    payload text := '{"reason":' || to_json(p_reason)::text || '}';
+    salt bytea := foja.new_salt();
+begin
+    return foja.record_at(p_entity, p_seq, 'slot.voided', 1, foja.new_id(), null, p_source, payload, salt,
+        foja.body_hash(salt, null, payload, p_source, 1), null, p_tenant, 'voided');
+end $$;
+
+create function foja.fill(
+    p_entity uuid, p_domain text, p_tenant text, p_seq bigint, p_token uuid, p_kind text, p_v integer,
+    p_event uuid, p_actor text, p_source text, p_payload text, p_salt bytea, p_hash bytea, p_key text
+) returns foja.receipt
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    problem text := foja.body_problem(p_domain, p_kind, p_v, p_source, p_actor, p_payload, p_salt, p_hash);
+    stored foja.receipt;
+    held foja.slot;
+begin
+    perform foja.check_source(p_source);
+    if problem is not null then
+        perform foja.refuse(split_part(problem, ': ', 1), problem);
+    end if;
+    perform foja.lock_entity(p_entity, p_domain, p_tenant);
+    stored := foja.replay(p_entity, p_kind, p_v, p_event, p_actor, p_source, p_payload);
+    if stored is not null then
+        return stored;
+    end if;
+    select * into held from foja.slot where entity_id = p_entity and seq = p_seq and token = p_token for update;
+    if held.state = 'open' and held.deadline > clock_timestamp() then
+        return foja.record_at(p_entity, p_seq, p_kind, p_v, p_event, p_actor, p_source, p_payload, p_salt, p_hash,
+            p_key, p_tenant, 'filled');
+    elsif held.state = 'filled' then
+        perform foja.refuse('slot_filled', format('number %s holds another event', p_seq));
+    elsif held.state = 'open' then
+        perform foja.void_slot(p_entity, p_seq, 'sweeper', 'expired', p_tenant);
+    end if;
+    -- Returned, not raised: a raise would undo the void.
+    return row('refused', format('slot_voided: number %s is no longer reserved', p_seq),
+        null, null, null, null, null)::foja.receipt;
+end $$;
+
+-- Give a number back. Asking twice is harmless; a filled one stays filled.
+create function foja.void(
+    p_entity uuid, p_domain text, p_tenant text, p_seq bigint, p_token uuid, p_source text, p_reason text
+) returns foja.receipt
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    held foja.slot;
+    old foja.event;
+begin
+    perform foja.check_source(p_source);
+    perform foja.lock_entity(p_entity, p_domain, p_tenant);
+    select * into held from foja.slot where entity_id = p_entity and seq = p_seq and token = p_token for update;
+    if held.state = 'open' then
+        return foja.void_slot(p_entity, p_seq, p_source, p_reason, p_tenant);
+    end if;
+    select * into old from foja.event where entity_id = p_entity and seq = p_seq and kind = 'slot.voided';
+    if not found then
+        perform foja.refuse(case when held.state = 'filled' then 'slot_filled' else 'slot_voided' end,
+            format('number %s is not an open number of this reservation', p_seq));
+    end if;
+    return row('replayed', null, old.seq, old.event_id, old.at, old.body_hash, null)::foja.receipt;
+end $$;
+
+-- Void what nobody came back for, a bounded number of streams at a time.
+create function foja.expire_slots(p_streams integer) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    stream uuid;
+    voided bigint;
+    total bigint := 0;
+begin
+    perform foja.check_source('sweeper');
+    for stream in
+        select due.entity_id from (
+            select distinct entity_id from foja.slot where state = 'open' and deadline <= clock_timestamp()
+        ) due order by due.entity_id limit p_streams
+    loop
+        perform from foja.entity where entity_id = stream for no key update;
+        perform foja.void_slot(stream, s.seq, 'sweeper', 'expired', s.tenant)
+        from (select seq, tenant from foja.slot
+              where entity_id = stream and state = 'open' and deadline <= clock_timestamp()
+              order by seq for update) s;
+        get diagnostics voided = row_count;
+        total := total + voided;
+    end loop;
+    return total;
+end $$;

@@ -1,0 +1,53 @@
+-- Sealing: what was recorded out of order becomes a chained prefix, in order.
+
+-- Seal the contiguous run of one stream, at most `p_most` events; returns how many.
+create function foja.seal(p_entity uuid, p_most integer) returns bigint
+language plpgsql as $$
+declare
+    e foja.entity;
+    run bigint;
+    link bytea;
+begin
+    select * into e from foja.entity where entity_id = p_entity for no key update;
+    with next as (
+        select seq, event_id, kind, at, body_hash, row_number() over (order by seq) as place
+        from foja.event where entity_id = p_entity and seq >= e.sealed order by seq limit p_most
+    ), chained as (
+        select seq, foja.chain(e.head, p_entity, seq, event_id, kind, at, body_hash) over (order by seq) as chain_hash
+        from next where seq = e.sealed + place - 1
+    ), outbox as (
+        insert into foja.pending (entity_id, seq, chain_hash)
+        select p_entity, seq, chain_hash from chained order by seq
+        returning seq, chain_hash
+    )
+    select count(*), (array_agg(outbox.chain_hash order by outbox.seq desc))[1] into run, link from outbox;
+    delete from foja.unsealed where entity_id = p_entity and seq < e.sealed + run;
+    delete from foja.slot where entity_id = p_entity and seq < e.sealed + run;
+    if run > 0 then
+        update foja.entity set sealed = e.sealed + run, head = link where entity_id = p_entity;
+        insert into foja.wakeup (entity_id, domain)
+        select p_entity, d.domain from foja.domain d where d.domain = e.domain and d.executor
+        on conflict do nothing;
+    end if;
+    return run;
+end $$;
+
+-- Seal every stream whose next number is there, a bounded number of them.
+create function foja.seal_ready(p_streams integer, p_most integer) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    stream uuid;
+    run bigint;
+    total bigint := 0;
+begin
+    perform foja.check_source('sweeper');
+    for stream in
+        select e.entity_id from foja.entity e
+        join (select entity_id, min(seq) as seq from foja.unsealed group by entity_id) waiting using (entity_id)
+        where waiting.seq <= e.sealed order by e.entity_id limit p_streams
+    loop
+        run := foja.seal(stream, p_most);
+        total := total + run;
+    end loop;
+    return total;
+end $$;

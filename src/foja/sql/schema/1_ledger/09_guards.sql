@@ -1,0 +1,62 @@
+-- Append-only, also for the owner of the table.
+
+create function foja.forbid_change() returns trigger
+language plpgsql as $$
+begin
+    raise exception using errcode = 'FJ002', message = 'append_only',
+        detail = format('%s on %s.%s is refused: what is recorded stays', tg_op, tg_table_schema, tg_table_name);
+end $$;
+
+-- The one change an event may suffer: its body goes, its hash stays, and an
+-- event recorded before says so.
+create function foja.allow_erasure() returns trigger
+language plpgsql as $$
+begin
+    if old.payload is not null and new.payload is null and new.salt is null and new.actor is null
+        and (new.entity_id, new.seq, new.event_id, new.kind, new.v, new.at, new.source, new.body_hash, new.tenant)
+          = (old.entity_id, old.seq, old.event_id, old.kind, old.v, old.at, old.source, old.body_hash, old.tenant)
+        and new.idempotency_key is not distinct from old.idempotency_key
+        and exists (select from foja.entity e join foja.kind k on k.domain = e.domain
+            where e.entity_id = old.entity_id and k.kind = old.kind and k.v = old.v and k.erasable)
+        and exists (select from foja.event witness where witness.entity_id = old.entity_id
+            and witness.kind = 'body.erased' and (witness.payload ->> 'seq')::bigint = old.seq)
+    then
+        return new;
+    end if;
+    raise exception using errcode = 'FJ002', message = 'append_only',
+        detail = format('event %s of %s cannot be changed', old.seq, old.entity_id);
+end $$;
+
+create trigger event_update before update on foja.event for each row execute function foja.allow_erasure();
+create trigger event_delete before delete on foja.event for each row execute function foja.forbid_change();
+create trigger event_truncate before truncate on foja.event for each statement execute function foja.forbid_change();
+
+-- Forget a body: payload, salt, actor and the slot's intent. Erasing twice is harmless.
+create function foja.erase(p_entity uuid, p_tenant text, p_seq bigint, p_source text, p_actor text, p_reason text)
+returns foja.receipt
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    e foja.entity;
+    old foja.event;
+    notice foja.receipt;
+begin
+    select * into e from foja.entity where entity_id = p_entity and tenant = p_tenant for no key update;
+    select * into old from foja.event where entity_id = p_entity and seq = p_seq and tenant = p_tenant;
+    if old.seq is null then
+        perform foja.refuse('unknown_entity', format('%s has no event %s', p_entity, p_seq));
+    elsif not exists (select from foja.kind k
+            where k.domain = e.domain and k.kind = old.kind and k.v = old.v and k.erasable) then
+        perform foja.refuse('not_erasable', format('a %s is kept whole', old.kind));
+    end if;
+    if old.payload is null then
+        select 'replayed', null, w.seq, w.event_id, w.at, w.body_hash, null into notice from foja.event w
+        where w.entity_id = p_entity and w.kind = 'body.erased' and (w.payload ->> 'seq')::bigint = p_seq;
+        return notice;
+    end if;
+    notice := foja.append_event(p_entity, e.domain, 'body.erased', jsonb_build_object('seq', p_seq, 'reason', p_reason),
+        p_source, p_actor, 'erase:' || p_seq, null, 1, p_tenant);
+    update foja.event set payload = null, salt = null, actor = null
+    where entity_id = p_entity and seq = p_seq;
+    update foja.slot set intent = null where entity_id = p_entity and seq = p_seq;
+    return notice;
+end $$;

@@ -1,0 +1,22 @@
+-- What conversations may say. `foja.conversations.events` says the same; a test compares them.
+
+insert into foja.domain (domain) values ('conversation');
+
+insert into foja.kind (domain, kind, v, sources, required, erasable) values
+    ('conversation', 'user_message_sent', 1, '{api}', '{"content": ["string", "array"]}', true),
+    ('conversation', 'thinking', 1, '{api}', '{"content": ["string", "array"]}', true),
+    ('conversation', 'agent_message_sent', 1, '{api}', '{"content": ["string", "array"]}', true),
+    ('conversation', 'tool_use_requested', 1, '{api}',
+        '{"tool_use_id": ["string"], "tool_name": ["string"], "tool_args": ["object"]}', true),
+    ('conversation', 'tool_use_completed', 1, '{api}',
+        '{"tool_use_id": ["string"], "tool_name": ["string"], "tool_result": ["any"], "success": ["boolean"],
+          "error_message": ["string", "null"]}', true),
+    ('conversation', 'approval_requested', 1, '{api}',
+        '{"approval_id": ["string"], "tool_name": ["string"], "tool_args": ["object"], "expires_at": ["string"]}',
+        false),
+    ('conversation', 'approval_completed', 1, '{api,sweeper}',
+        '{"approval_id": ["string"], "decision": ["string"], "reason": ["string", "null"]}', false),
+    ('conversation', 'turn_paused', 1, '{api}', '{"reason": ["string"]}', false),
+    ('conversation', 'content_refused', 1, '{api}', '{"reason": ["string"]}', false),
+    ('conversation', 'slot.voided', 1, '{api,sweeper}', '{"reason": ["string"]}', false),
+    ('conversation', 'body.erased', 1, '{api}', '{"reason": ["string"], "seq": ["number"]}', false);

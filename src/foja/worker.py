@@ -1,0 +1,65 @@
+"""The work that no caller waits for: sweep, seal, number, sign, publish."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from foja.errors import FojaError, LogHalted
+from foja.ledger.sequencer import Sequencer
+
+PAUSE = 0.05
+log = logging.getLogger("foja.worker")
+
+
+class Worker:
+    """Runs the sequencer, once through or for ever."""
+
+    def __init__(self, sequencer: Sequencer, checkpoint_seconds: float) -> None:
+        self._sequencer, self._every = sequencer, checkpoint_seconds
+        self._checked = False
+
+    async def run(self, *, until_idle: bool = False) -> None:
+        """Work; with `until_idle`, return when nothing is runnable now."""
+        if until_idle:
+            await self._until_idle()
+        else:
+            await self._for_ever()
+
+    async def _until_idle(self) -> None:
+        while await self._step():
+            pass
+        while await self._behind():
+            pass
+
+    async def _behind(self) -> bool:
+        try:
+            size = await self._sequencer.publish()
+            return size < (await self._sequencer.current()).size
+        except LogHalted:
+            return False
+
+    async def _for_ever(self) -> None:
+        clock = asyncio.get_running_loop().time
+        due, pending = clock(), True
+        while True:
+            try:
+                done = await self._step()
+                pending = pending or done > 0
+                if pending and clock() >= due:
+                    pending, due = await self._behind(), clock() + self._every
+            except FojaError as error:
+                log.warning("%s", error)
+                self._checked, done = False, 0
+            if not done:
+                await asyncio.sleep(PAUSE)
+
+    async def _step(self) -> int:
+        done = await self._sequencer.sweep()
+        try:
+            if not self._checked:
+                await self._sequencer.check()
+                self._checked = True
+            return done + await self._sequencer.number()
+        except LogHalted:
+            return done

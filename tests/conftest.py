@@ -1,0 +1,70 @@
+"""Fixtures for tests that need a real PostgreSQL. All are plain functions: async tests may use them too."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from foja.embedded.postgres import Server, start
+from foja.sql.migrate import migrate
+
+# Nothing here has to survive a power cut. A test about durability starts a server of its own.
+FAST = {"fsync": "off", "full_page_writes": "off", "autovacuum_naptime": "1h"}
+TEMPLATE = "foja_template"
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """One embedded server for all tests of a run."""
+    with tempfile.TemporaryDirectory(prefix="foja-test-") as home, start(Path(home), options=FAST) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def template(postgres: Server) -> str:
+    """The name of a database with every migration applied; nobody may connect to it."""
+    _administer(postgres, "create database {}", TEMPLATE)
+    with ThreadPoolExecutor(max_workers=1) as aside:  # not in a thread that may have a loop of its own
+        aside.submit(asyncio.run, migrate(_url_of(postgres, TEMPLATE))).result()
+    return TEMPLATE
+
+
+@pytest.fixture
+def database_url(postgres: Server, template: str) -> Iterator[str]:
+    """The administrator's URL of a fresh, migrated database."""
+    with _database(postgres, template) as url:
+        yield url
+
+
+@pytest.fixture
+def empty_database_url(postgres: Server) -> Iterator[str]:
+    """The administrator's URL of a fresh database with nothing in it."""
+    with _database(postgres, "template1") as url:
+        yield url
+
+
+@contextmanager
+def _database(postgres: Server, template: str) -> Iterator[str]:
+    name = f"test_{secrets.token_hex(6)}"
+    _administer(postgres, "create database {} template {} strategy file_copy", name, template)
+    yield _url_of(postgres, name)
+    _administer(postgres, "drop database {} with (force)", name)
+
+
+def _administer(postgres: Server, command: str, *names: str) -> None:
+    with psycopg.connect(postgres.url, autocommit=True) as conn:
+        conn.execute(sql.SQL(command).format(*map(sql.Identifier, names)))
+
+
+def _url_of(postgres: Server, name: str) -> str:
+    return urlsplit(postgres.url)._replace(path=f"/{name}").geturl()

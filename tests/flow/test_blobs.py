@@ -1,0 +1,170 @@
+"""The object store, on a real disk and through obstore."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from foja.blobs.store import Store, open_store
+from foja.errors import ObjectChanged, ObjectMissing, Refused, SetupFailed, Tampered
+
+ABSENT = hashlib.sha256(b"absent").hexdigest()
+RACER = """
+import asyncio, sys
+from foja.blobs.store import open_store
+from foja.errors import ObjectChanged
+
+async def race(url, expected, mark):
+    store = open_store(url)
+    print("ready", flush=True)
+    sys.stdin.readline()
+    try:
+        await store.replace("log/checkpoint", mark.encode() * 100_000, expected or None)
+        print("won")
+    except ObjectChanged:
+        print("lost")
+
+asyncio.run(race(*sys.argv[1:]))
+"""
+
+
+@pytest.fixture(params=["disk", "obstore"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    return open_store(f"file://{tmp_path}/store" if request.param == "disk" else "memory:///")
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Store:
+    return open_store(f"file://{tmp_path}/store")
+
+
+async def test_what_was_put_comes_back_by_its_digest(store: Store) -> None:
+    for data in (b"", b"sheet one", b"\x00" * 6_000_000):
+        digest = await store.put(data)
+        assert digest == hashlib.sha256(data).hexdigest()
+        assert await store.get(digest) == data
+
+
+async def test_putting_again_changes_nothing(disk: Store, tmp_path: Path) -> None:
+    digest = await disk.put(b"once")
+    place = tmp_path / "store" / "objects" / digest / "0"
+    before = place.stat().st_ino
+    assert await disk.put(b"once") == digest
+    assert place.stat().st_ino == before
+    assert not list((tmp_path / "store" / ".partial").iterdir())
+
+
+async def test_many_may_put_the_same_at_once(store: Store) -> None:
+    assert len(set(await asyncio.gather(*(store.put(b"same") for _ in range(20))))) == 1
+
+
+async def test_an_object_never_put_is_missing(store: Store) -> None:
+    with pytest.raises(ObjectMissing, match=ABSENT):
+        await store.get(ABSENT)
+    with pytest.raises(ObjectMissing):
+        await store.read("log/checkpoint")
+
+
+async def test_a_changed_object_is_not_returned_and_not_overwritten(disk: Store, tmp_path: Path) -> None:
+    digest = await disk.put(b"original")
+    place = tmp_path / "store" / "objects" / digest / "0"
+    place.write_bytes(b"forged!!")
+    with pytest.raises(Tampered, match=digest):
+        await disk.get(digest)
+    with pytest.raises(Tampered, match=digest):
+        await disk.put(b"original")
+    assert place.read_bytes() == b"forged!!"
+
+
+async def test_write_replaces_whatever_was_there(store: Store) -> None:
+    await store.write("log/tile/0/x001/067.p/12", b"part")
+    await store.write("log/tile/0/x001/067.p/12", b"whole")
+    assert (await store.read("log/tile/0/x001/067.p/12")).data == b"whole"
+
+
+async def test_replace_needs_the_version_that_was_read(store: Store) -> None:
+    first = await store.replace("log/checkpoint", b"1", None)
+    read = await store.read("log/checkpoint")
+    assert (read.data, read.version) == (b"1", first)
+    second = await store.replace("log/checkpoint", b"2", read.version)
+    with pytest.raises(ObjectChanged):
+        await store.replace("log/checkpoint", b"3", first)
+    await store.replace("log/checkpoint", b"4", second)
+    assert (await store.read("log/checkpoint")).data == b"4"
+
+
+async def test_replace_of_nothing_needs_nothing_there(store: Store) -> None:
+    with pytest.raises(ObjectChanged):
+        await store.replace("log/checkpoint", b"1", (await store.read(await _some_key(store))).version)
+    await store.replace("log/checkpoint", b"1", None)
+    with pytest.raises(ObjectChanged):
+        await store.replace("log/checkpoint", b"2", None)
+    assert (await store.read("log/checkpoint")).data == b"1"
+
+
+async def _some_key(store: Store) -> str:
+    await store.write("log/other", b"other")
+    return "log/other"
+
+
+async def test_a_local_version_is_its_content(disk: Store, tmp_path: Path) -> None:
+    version = await disk.replace("log/checkpoint", b"same", None)
+    (tmp_path / "store" / "log" / "checkpoint").touch()
+    assert (await disk.read("log/checkpoint")).version == version
+
+
+@pytest.mark.parametrize("start", [None, b"old"])
+def test_of_processes_that_replace_the_same_version_one_wins(start: bytes | None, tmp_path: Path) -> None:
+    url = f"file://{tmp_path}/store"
+    store = open_store(url)
+    expected = asyncio.run(store.replace("log/checkpoint", start, None)) if start else ""
+    racers = [_racer(url, expected, mark) for mark in "abcdef"]
+    said = _run_together(racers)
+    assert sorted(said) == ["lost"] * 5 + ["won"]
+    winner = "abcdef"[said.index("won")]
+    assert asyncio.run(store.read("log/checkpoint")).data == winner.encode() * 100_000
+
+
+def _racer(*words: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", RACER, *words]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def _run_together(racers: list[subprocess.Popen[str]]) -> list[str]:
+    """Let all go once all are ready, and return what each said."""
+    for racer in racers:
+        assert racer.stdout is not None
+        assert racer.stdout.readline() == "ready\n"
+    for racer in racers:
+        assert racer.stdin is not None
+        racer.stdin.write("go\n")
+        racer.stdin.flush()
+    return [racer.communicate(timeout=60)[0].strip() for racer in racers]
+
+
+BAD_KEYS = ["", "..", "../out", "a/../../out", "/etc/passwd", "a//b", "a/", "./a", ".lock", "a\\b", "%2e%2e/a", "a\n"]
+
+
+@pytest.mark.parametrize("key", BAD_KEYS)
+async def test_a_key_that_could_lead_out_is_refused(key: str, store: Store, tmp_path: Path) -> None:
+    for attempt in (store.write(key, b"x"), store.replace(key, b"x", None), store.read(key), store.get(f"a/{key}")):
+        with pytest.raises(Refused, match="is not a key"):
+            await attempt
+    assert not (tmp_path / "out").exists()
+
+
+async def test_objects_survive_a_second_opening(tmp_path: Path) -> None:
+    digest = await open_store(f"file://{tmp_path}/a%20b/c").put(b"kept")
+    assert await open_store(f"file://{tmp_path}/a%20b/c").get(digest) == b"kept"
+    assert (tmp_path / "a b" / "c" / "objects" / digest / "0").read_bytes() == b"kept"
+
+
+@pytest.mark.parametrize("url", ["", "nowhere", "foo://x", "file://relative/x", "file:x"])
+def test_a_place_that_is_no_store_is_refused(url: str) -> None:
+    with pytest.raises(SetupFailed, match="FOJA_STORAGE_URL"):
+        open_store(url)

@@ -1,0 +1,377 @@
+"""The embedded PostgreSQL, with real processes that start, share, stop and kill it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from foja.embedded.postgres import Server, binaries, running, start, stop
+from foja.errors import EmbeddedFailed
+
+USER = """
+import sys
+from pathlib import Path
+from foja.embedded.postgres import start
+
+with start(Path(sys.argv[1])) as server:
+    print(server.pid, flush=True)
+    sys.stdin.readline()
+"""
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root lends the work to another account")
+
+
+@pytest.fixture
+def empty_home() -> Iterator[Path]:
+    """A home outside of pytest's folders, whose rights pytest resets for every run."""
+    folder = Path(tempfile.mkdtemp(prefix="foja-test-"))
+    yield folder
+    stop(folder, "immediate")
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def made_home() -> Iterator[Path]:
+    """A home whose server has run once."""
+    with tempfile.TemporaryDirectory(prefix="foja-test-") as folder:
+        with start(Path(folder)):
+            pass
+        yield Path(folder)
+
+
+@pytest.fixture
+def home(made_home: Path, empty_home: Path) -> Path:
+    """A home of its own for each test, made in less time than a new one."""
+    subprocess.run(["cp", "-a", f"{made_home}/postgres", f"{empty_home}/postgres"], check=True)
+    return empty_home
+
+
+class User:
+    """Another process that uses the server of a home until it is told to leave."""
+
+    def __init__(self, home: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", USER, str(home)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def server_pid(self) -> int:
+        """Wait until the process has its server."""
+        assert self.process.stdout is not None
+        return int(self.process.stdout.readline())
+
+    def leave(self) -> None:
+        self.process.communicate("\n", timeout=60)
+        assert self.process.returncode == 0
+
+    def signal(self, number: signal.Signals) -> None:
+        """Hit the whole process group, as a terminal would."""
+        os.killpg(self.process.pid, number)
+        self.process.communicate(timeout=60)
+
+
+@pytest.fixture
+def user(empty_home: Path) -> Iterator[Callable[[], User]]:
+    users: list[User] = []
+
+    def join() -> User:
+        users.append(User(empty_home))
+        return users[-1]
+
+    yield join
+    for one in users:
+        if one.process.poll() is None:
+            one.process.kill()
+        with suppress(ValueError):
+            one.process.communicate(timeout=60)
+
+
+def ask(server: Server, query: Any) -> Any:
+    with psycopg.connect(server.url, autocommit=True) as conn:
+        cursor = conn.execute(query)
+        row = cursor.fetchone() if cursor.description else None
+        return row[0] if row else None
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def test_an_empty_home_becomes_a_durable_database(empty_home: Path) -> None:
+    with start(empty_home) as server:
+        assert server.data == empty_home / "postgres"
+        assert ask(server, "select current_database()") == "foja"
+        assert ask(server, "show server_encoding") == "UTF8"
+        assert ask(server, "select lower('ÁRBOL')") == "árbol"
+        assert [ask(server, f"show {name}") for name in ("fsync", "synchronous_commit")] == ["on", "on"]
+        assert ask(server, "show max_connections") == "200"
+        assert ask(server, "show listen_addresses") == ""
+    assert running(empty_home) is None
+
+
+def test_data_outlives_the_server(home: Path) -> None:
+    with start(home) as server:
+        ask(server, "create table kept as select 42 as n")
+    with start(home) as server:
+        assert ask(server, "select n from kept") == 42
+
+
+def test_a_second_process_shares_the_server_and_the_last_one_stops_it(
+    home: Path, user: Callable[[], User]
+) -> None:
+    first, second = user(), user()
+    assert first.server_pid() == second.server_pid()
+    first.leave()
+    assert running(home) is not None
+    second.leave()
+    assert running(home) is None
+
+
+def test_two_users_in_one_process_are_two_users(home: Path) -> None:
+    first, second = start(home), start(home)
+    first.release()
+    first.release()
+    assert ask(second, "select 1") == 1
+    second.release()
+    assert running(home) is None
+
+
+def test_processes_that_start_at_once_get_one_server(empty_home: Path, user: Callable[[], User]) -> None:
+    users = [user() for _ in range(4)]
+    assert len({one.server_pid() for one in users}) == 1
+    for one in users:
+        one.leave()
+    assert running(empty_home) is None
+
+
+def test_a_killed_user_leaves_a_server_that_the_next_one_takes_over(
+    home: Path, user: Callable[[], User]
+) -> None:
+    killed = user()
+    pid = killed.server_pid()
+    killed.signal(signal.SIGKILL)
+    with start(home) as server:
+        assert server.pid == pid
+    assert running(home) is None
+
+
+def test_ctrl_c_in_the_terminal_does_not_reach_the_server(home: Path, user: Callable[[], User]) -> None:
+    with start(home) as server:
+        interrupted = user()
+        interrupted.server_pid()
+        interrupted.signal(signal.SIGINT)
+        assert ask(server, "select 1") == 1
+
+
+def test_a_killed_server_is_started_again_with_its_data(home: Path) -> None:
+    with start(home) as server:
+        ask(server, "create table kept as select 42 as n")
+        os.kill(server.pid, signal.SIGKILL)
+        with start(home) as again:
+            assert again.pid != server.pid
+            assert ask(again, "select n from kept") == 42
+
+
+def test_a_start_waits_for_what_a_killed_server_left_working(home: Path) -> None:
+    with start(home) as server, psycopg.connect(server.url) as conn:
+        os.kill(conn.info.backend_pid, signal.SIGSTOP)
+        os.kill(server.pid, signal.SIGKILL)
+        with multiprocessing.get_context("fork").Pool(1) as pool:
+            waiting = pool.apply_async(_start_and_release, (home,))
+            time.sleep(0.5)
+            assert not waiting.ready()
+            os.kill(conn.info.backend_pid, signal.SIGCONT)
+            assert waiting.get(timeout=60) != server.pid
+
+
+def _start_and_release(home: Path) -> int:
+    with start(home) as server:
+        return server.pid
+
+
+def test_a_stale_pid_file_of_a_process_that_lives_is_no_obstacle(home: Path) -> None:
+    with start(home):
+        pass
+    (home / "postgres" / "postmaster.pid").write_text(
+        f"{os.getpid()}\n{home}/postgres\n0\n5432\n/tmp\n\n0 0\nready\n"
+    )
+    assert running(home) is None
+    with start(home) as server:
+        assert ask(server, "select 1") == 1
+
+
+def test_a_start_killed_while_it_makes_the_data_is_no_obstacle(
+    empty_home: Path, user: Callable[[], User]
+) -> None:
+    killed = user()
+    wait_for(lambda: list(empty_home.glob("postgres.new-*/base")))
+    killed.signal(signal.SIGKILL)
+    assert not (empty_home / "postgres").exists()
+    with start(empty_home) as server:
+        assert ask(server, "select 1") == 1
+    assert not list(empty_home.glob("postgres.new-*"))
+
+
+def test_a_start_killed_before_the_database_exists_is_no_obstacle(home: Path) -> None:
+    with (
+        start(home) as server,
+        psycopg.connect(server.url.replace("/foja?", "/postgres?"), autocommit=True) as conn,
+    ):
+        conn.execute("drop database foja")
+    with start(home) as server:
+        assert ask(server, "select current_database()") == "foja"
+
+
+def test_stop_ends_the_server_for_all(home: Path) -> None:
+    stop(home)
+    server, _other = start(home), start(home)
+    stop(server)
+    assert running(home) is None
+    with start(home) as again:
+        stop(home, "immediate")
+        assert running(home) is None
+        again.release()
+
+
+def test_options_are_settings_of_the_server(home: Path) -> None:
+    with start(home, options={"fsync": "off", "application_name": "it's $HOME"}) as server:
+        assert ask(server, "show fsync") == "off"
+        assert (
+            ask(server, "select reset_val from pg_settings where name = 'application_name'") == "it's $HOME"
+        )
+
+
+def test_a_port_is_opened_on_this_machine_only_and_asks_for_a_password(home: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with start(home, port=port) as server:
+        assert ask(server, "show listen_addresses") == "127.0.0.1"
+        with pytest.raises(psycopg.OperationalError, match="no password supplied"):
+            psycopg.connect(f"postgresql://postgres@127.0.0.1:{port}/foja")
+        with pytest.raises(EmbeddedFailed, match="already runs without"):
+            start(home, port=port + 1)
+        assert ask(server, "select 1") == 1
+
+
+def test_a_server_that_cannot_start_shows_its_log(home: Path) -> None:
+    with pytest.raises(EmbeddedFailed, match=r'(?s)ends with:.*invalid value for parameter "work_mem"'):
+        start(home, options={"work_mem": "lots"})
+    with start(home) as server:
+        assert ask(server, "select 1") == 1
+
+
+def test_a_folder_of_something_else_is_refused(empty_home: Path) -> None:
+    (empty_home / "postgres").mkdir()
+    (empty_home / "postgres" / "letter.txt").touch()
+    with pytest.raises(EmbeddedFailed, match="holds something else"):
+        start(empty_home)
+
+
+def test_data_of_an_unknown_version_is_refused(empty_home: Path) -> None:
+    (empty_home / "postgres").mkdir()
+    (empty_home / "postgres" / "PG_VERSION").write_text("9\n")
+    with pytest.raises(EmbeddedFailed, match="made by PostgreSQL 9"):
+        start(empty_home)
+
+
+def test_long_and_strange_homes_work(empty_home: Path) -> None:
+    strange = empty_home / ("long " * 30) / 'quote" $HOME'
+    with start(strange) as server:
+        assert ask(server, "select 1") == 1
+    assert running(strange) is None
+
+
+def test_settings_for_other_servers_are_not_heard(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"PGPORT": "1", "PGHOST": "nowhere", "PGDATA": "/nowhere", "PGUSER": "nobody"}.items():
+        monkeypatch.setenv(name, value)
+    with start(home) as server:
+        assert ask(server, "select current_user") == "postgres"
+
+
+def test_processes_with_other_temporary_folders_find_the_server(
+    home: Path, user: Callable[[], User], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with start(home) as server:
+        (home / "tmp").mkdir()
+        monkeypatch.setenv("TMPDIR", str(home / "tmp"))
+        assert user().server_pid() == server.pid
+
+
+def test_nobody_else_may_enter_the_folder_of_the_socket(home: Path) -> None:
+    with start(home) as server:
+        folder = Path(ask(server, "show unix_socket_directories"))
+        assert folder.stat().st_mode & 0o077 == 0
+        assert folder.stat().st_uid == server.data.stat().st_uid
+    assert not folder.exists()
+
+
+@needs_root
+def test_a_folder_made_by_somebody_else_is_not_trusted(home: Path) -> None:
+    with start(home) as server:
+        folder = Path(ask(server, "show unix_socket_directories"))
+    folder.mkdir()
+    os.chown(folder, 65534, 65534)
+    with pytest.raises(EmbeddedFailed, match="somebody else made it"):
+        start(home)
+    folder.rmdir()
+
+
+@needs_root
+def test_root_opens_closed_folders_to_the_server_and_nobody_else(empty_home: Path) -> None:
+    closed = empty_home / "closed"
+    closed.mkdir(mode=0o700)
+    with start(closed / "home") as server:
+        status = Path(f"/proc/{server.pid}/status").read_text()
+        assert "Groups:\t \n" in status
+        uid = server.data.stat().st_uid
+        assert uid != 0
+    assert closed.stat().st_mode & 0o007 == 0
+    assert _may_enter(closed, uid)
+    assert not _may_enter(closed, 65534)
+
+
+def _may_enter(folder: Path, uid: int) -> bool:
+    done = subprocess.run(["test", "-x", str(folder)], user=uid, group=uid, extra_groups=[], check=False)
+    return done.returncode == 0
+
+
+@needs_root
+def test_an_ordinary_user_runs_the_server_itself(empty_home: Path) -> None:
+    empty_home.chmod(0o755)
+    own = empty_home / "own"
+    own.mkdir()
+    os.chown(own, 65534, 65534)
+    with multiprocessing.get_context("fork").Pool(1, initializer=_become_nobody) as pool:
+        assert pool.apply(_start_and_release, (own,)) > 0
+    assert (own / "postgres" / "PG_VERSION").stat().st_uid == 65534
+
+
+def _become_nobody() -> None:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+
+
+def test_the_programs_are_there() -> None:
+    for program in ("initdb", "pg_ctl", "postgres", "pg_dump", "psql"):
+        assert (binaries() / program).is_file()
