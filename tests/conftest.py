@@ -1,20 +1,23 @@
-"""Fixtures for tests that need a real PostgreSQL. All are plain functions: async tests may use them too."""
+"""Fixtures for tests that need a real PostgreSQL. Only `app` is async; async tests may use them all."""
 
 from __future__ import annotations
 
 import asyncio
 import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 from psycopg import sql
 
+import foja
+from foja.app import App
 from foja.embedded.postgres import Server, start
 from foja.sql.migrate import migrate
 
@@ -51,6 +54,37 @@ def empty_database_url(postgres: Server) -> Iterator[str]:
     """The administrator's URL of a fresh database with nothing in it."""
     with _database(postgres, "template1") as url:
         yield url
+
+
+@pytest.fixture
+def admin(database_url: str) -> Iterator[psycopg.Connection[Any]]:
+    """The administrator's connection to the fresh database; each statement commits by itself."""
+    with psycopg.connect(database_url, autocommit=True) as conn:
+        yield conn
+
+
+@pytest.fixture
+def open_app(database_url: str, tmp_path: Path) -> Callable[..., App]:
+    """A way to connect to the fresh database as often as wanted: `async with open_app(**settings) as app`."""
+
+    def connect(**settings: Any) -> App:
+        return foja.connect(**{"database_url": database_url, "home": tmp_path / "home", **settings})
+
+    return connect
+
+
+@pytest.fixture
+async def app(open_app: Callable[..., App]) -> AsyncIterator[App]:
+    """Foja, connected to the fresh database."""
+    async with open_app() as app:
+        yield app
+
+
+@pytest.fixture(params=["micro-batch", "one by one"])
+async def either_app(request: pytest.FixtureRequest, open_app: Callable[..., App]) -> AsyncIterator[App]:
+    """Foja with its appends coalesced, and again with each one sent alone."""
+    async with open_app(micro_batch=request.param == "micro-batch") as app:
+        yield app
 
 
 @contextmanager

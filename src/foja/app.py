@@ -15,7 +15,7 @@ from foja.conversations.work import Conversations
 from foja.core.note import Signer
 from foja.embedded import postgres
 from foja.embedded.keys import signing_seed
-from foja.errors import SetupFailed
+from foja.errors import MigrationFailed, SetupFailed
 from foja.ledger.append import Writer
 from foja.ledger.batching import MicroBatch
 from foja.ledger.hints import Hints
@@ -24,6 +24,7 @@ from foja.ledger.log import Log
 from foja.ledger.sequencer import Sequencer
 from foja.settings import Settings
 from foja.sql.database import Database
+from foja.sql.database import connect as connect_as
 from foja.sql.migrate import migrate
 from foja.worker import Worker
 
@@ -77,7 +78,7 @@ class App:
 
     async def _start(self) -> None:
         await self._start_database()
-        await migrate(self.settings.database_url)
+        await self._migrate()
         self.database = await self._pool(API, self.settings.connections)
         sweeper = await self._pool(SWEEPER, 4)
         installation = await self._recognise()
@@ -93,6 +94,14 @@ class App:
             server = await asyncio.to_thread(postgres.start, self.settings.home)
             self._open.push_async_callback(asyncio.to_thread, server.release)
             self.settings = self.settings.model_copy(update={"database_url": server.url})
+
+    async def _migrate(self) -> None:
+        try:
+            await migrate(self.settings.database_url)
+        except MigrationFailed:
+            # A login that may not even act as its role should hear that first.
+            await (await connect_as(self.settings.database_url, f"foja_{API}")).close()
+            raise
 
     async def _pool(self, source: str, most: int) -> Database:
         database = Database(self.settings.database_url, f"foja_{source}", most)

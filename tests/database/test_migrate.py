@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,9 @@ def ask(url: str, query: Any) -> list[tuple[Any, ...]]:
 
 
 def tables(url: str) -> list[str]:
-    return [row[0] for row in ask(url, "select tablename from pg_tables where schemaname = 'public' order by 1")]
+    return [
+        row[0] for row in ask(url, "select tablename from pg_tables where schemaname = 'public' order by 1")
+    ]
 
 
 async def test_every_pending_migration_is_applied_in_order(empty_database_url: str, tmp_path: Path) -> None:
@@ -68,7 +71,9 @@ async def test_a_failing_migration_leaves_nothing_and_keeps_those_before(
 
 async def test_down_takes_back_in_reverse_order(empty_database_url: str, tmp_path: Path) -> None:
     said: list[str] = []
-    folder = write(tmp_path, FIRST, SECOND, ("create view public.v as table public.two;", "drop view public.v;"))
+    folder = write(
+        tmp_path, FIRST, SECOND, ("create view public.v as table public.two;", "drop view public.v;")
+    )
     await migrate(empty_database_url, folder=folder)
     assert await migrate(empty_database_url, to=1, report=said.append, folder=folder) == Moved(3, 1)
     assert [line.split(" in ")[0] for line in said] == ["reverted 0003_step", "reverted 0002_step"]
@@ -107,11 +112,10 @@ async def test_a_changed_migration_is_refused_by_name(empty_database_url: str, t
 
 async def test_a_newer_database_is_refused(empty_database_url: str, tmp_path: Path) -> None:
     await migrate(empty_database_url, folder=write(tmp_path, FIRST, SECOND))
+    shutil.rmtree(tmp_path / "0002_step")
     for to in (None, 0):
         with pytest.raises(MigrationFailed, match="Install the newer Foja"):
-            older = tmp_path / f"older_{to}"
-            older.mkdir()
-            await migrate(empty_database_url, to=to, folder=write(older, FIRST))
+            await migrate(empty_database_url, to=to, folder=tmp_path)
     assert tables(empty_database_url) == ["one", "two"]
 
 
@@ -124,14 +128,18 @@ async def test_a_missing_record_is_refused(empty_database_url: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("to", [-1, 3])
-async def test_a_target_that_does_not_exist_is_refused(to: int, empty_database_url: str, tmp_path: Path) -> None:
+async def test_a_target_that_does_not_exist_is_refused(
+    to: int, empty_database_url: str, tmp_path: Path
+) -> None:
     with pytest.raises(MigrationFailed, match=f"no migration {to}"):
         await migrate(empty_database_url, to=to, folder=write(tmp_path, FIRST, SECOND))
 
 
 async def test_a_busy_table_is_given_up_on(empty_database_url: str, tmp_path: Path) -> None:
     await migrate(empty_database_url, folder=write(tmp_path, FIRST))
-    folder = write(tmp_path, FIRST, ("alter table public.one add more int;", "alter table public.one drop more;"))
+    folder = write(
+        tmp_path, FIRST, ("alter table public.one add more int;", "alter table public.one drop more;")
+    )
     with psycopg.connect(empty_database_url) as busy:
         busy.execute("select * from public.one")
         with pytest.raises(MigrationFailed, match="waited too long"):
@@ -145,7 +153,9 @@ async def test_a_database_out_of_reach_is_said_plainly(tmp_path: Path) -> None:
         await migrate(url, folder=write(tmp_path, FIRST))
 
 
-async def test_status_shows_every_migration_and_changes_nothing(empty_database_url: str, tmp_path: Path) -> None:
+async def test_status_shows_every_migration_and_changes_nothing(
+    empty_database_url: str, tmp_path: Path
+) -> None:
     folder = write(tmp_path, FIRST, SECOND)
     assert [step.state for step in await status(empty_database_url, folder=folder)] == ["pending", "pending"]
     assert ask(empty_database_url, "select to_regnamespace('foja')") == [(None,)]
@@ -158,7 +168,9 @@ async def test_status_shows_every_migration_and_changes_nothing(empty_database_u
     assert standing[0].applied_at is not None
 
 
-async def test_status_shows_what_was_changed_and_what_is_unknown(empty_database_url: str, tmp_path: Path) -> None:
+async def test_status_shows_what_was_changed_and_what_is_unknown(
+    empty_database_url: str, tmp_path: Path
+) -> None:
     await migrate(empty_database_url, folder=write(tmp_path, FIRST, SECOND))
     other = tmp_path / "other"
     other.mkdir()
@@ -179,3 +191,12 @@ async def test_a_migration_without_a_way_back_is_refused(tmp_path: Path) -> None
     (tmp_path / "0001_step" / "down.sql").unlink()
     with pytest.raises(MigrationFailed, match=r"0001_step has no down\.sql"):
         await migrate("postgresql://unused", folder=tmp_path)
+
+
+@pytest.mark.parametrize("turn", ["first", "second"])
+async def test_each_test_gets_a_migrated_database_of_its_own(turn: str, database_url: str) -> None:
+    assert {step.state for step in await status(database_url)} <= {"applied"}
+    assert await migrate(database_url) == Moved(*2 * (len(await status(database_url)),))
+    assert tables(database_url).count("mine") == 0
+    with psycopg.connect(database_url) as conn:
+        conn.execute("create table public.mine (id int)")

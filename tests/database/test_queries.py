@@ -16,8 +16,12 @@ def write(folder: Path, text: str, name: str = "a.sql") -> Path:
 
 
 def test_a_query_is_its_text_without_name_and_sentence(tmp_path: Path) -> None:
-    text = "-- name: one\n-- Gives one.\nselect 1\n-- inside\n;\n\n-- name: two\n-- Gives\n-- two.\nselect %(two)s;\n"
-    assert read_queries(write(tmp_path, text)) == {"one": "select 1\n-- inside\n;", "two": "select %(two)s;"}
+    one = "-- name: one\n-- Gives one.\nselect 1\n-- inside\n;\n"
+    two = "-- name: two\n-- Gives\n-- two.\nselect %(two)s;\n"
+    assert read_queries(write(tmp_path, f"{one}\n{two}")) == {
+        "one": "select 1\n-- inside\n;",
+        "two": "select %(two)s;",
+    }
 
 
 @pytest.mark.parametrize(

@@ -147,12 +147,30 @@ def _run_together(racers: list[subprocess.Popen[str]]) -> list[str]:
     return [racer.communicate(timeout=60)[0].strip() for racer in racers]
 
 
-BAD_KEYS = ["", "..", "../out", "a/../../out", "/etc/passwd", "a//b", "a/", "./a", ".lock", "a\\b", "%2e%2e/a", "a\n"]
+BAD_KEYS = [
+    "",
+    "..",
+    "../out",
+    "a/../../out",
+    "/etc/passwd",
+    "a//b",
+    "a/",
+    "./a",
+    ".lock",
+    "a\\b",
+    "%2e%2e/a",
+    "a\n",
+]
 
 
 @pytest.mark.parametrize("key", BAD_KEYS)
 async def test_a_key_that_could_lead_out_is_refused(key: str, store: Store, tmp_path: Path) -> None:
-    for attempt in (store.write(key, b"x"), store.replace(key, b"x", None), store.read(key), store.get(f"a/{key}")):
+    for attempt in (
+        store.write(key, b"x"),
+        store.replace(key, b"x", None),
+        store.read(key),
+        store.get(f"a/{key}"),
+    ):
         with pytest.raises(Refused, match="is not a key"):
             await attempt
     assert not (tmp_path / "out").exists()
@@ -168,3 +186,27 @@ async def test_objects_survive_a_second_opening(tmp_path: Path) -> None:
 def test_a_place_that_is_no_store_is_refused(url: str) -> None:
     with pytest.raises(SetupFailed, match="FOJA_STORAGE_URL"):
         open_store(url)
+
+
+PUTTER = """
+import asyncio, os, sys
+from foja.blobs.store import open_store
+
+async def put_for_ever(url):
+    store = open_store(url)
+    while True:
+        print(await store.put(os.urandom(3_000_000)), flush=True)
+
+asyncio.run(put_for_ever(sys.argv[1]))
+"""
+
+
+def test_a_killed_process_leaves_whole_objects_only(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", PUTTER, f"file://{tmp_path}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as putter:
+        assert putter.stdout is not None
+        promised = [putter.stdout.readline().strip() for _ in range(3)]
+        putter.kill()
+    kept = {path.parent.name: path.read_bytes() for path in tmp_path.glob("objects/*/*")}
+    assert set(promised) <= set(kept)
+    assert all(hashlib.sha256(data).hexdigest() == name for name, data in kept.items())

@@ -45,10 +45,10 @@ def empty_home() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def made_home() -> Iterator[Path]:
-    """A home whose server has run once."""
+    """A home whose server has run once; it outlives a kill, but no power cut."""
     with tempfile.TemporaryDirectory(prefix="foja-test-") as folder:
-        with start(Path(folder)):
-            pass
+        with start(Path(folder)) as server, (server.data / "postgresql.conf").open("a") as settings:
+            settings.write("fsync = off\n")
         yield Path(folder)
 
 
@@ -155,6 +155,17 @@ def test_two_users_in_one_process_are_two_users(home: Path) -> None:
     assert running(home) is None
 
 
+def test_a_forked_child_cannot_give_back_its_parents_use(home: Path) -> None:
+    with start(home) as server:
+        child = multiprocessing.get_context("fork").Process(target=server.release)
+        child.start()
+        child.join()
+        assert child.exitcode == 0
+        with start(home):
+            pass
+        assert ask(server, "select 1") == 1
+
+
 def test_processes_that_start_at_once_get_one_server(empty_home: Path, user: Callable[[], User]) -> None:
     users = [user() for _ in range(4)]
     assert len({one.server_pid() for one in users}) == 1
@@ -253,8 +264,8 @@ def test_stop_ends_the_server_for_all(home: Path) -> None:
 
 
 def test_options_are_settings_of_the_server(home: Path) -> None:
-    with start(home, options={"fsync": "off", "application_name": "it's $HOME"}) as server:
-        assert ask(server, "show fsync") == "off"
+    with start(home, options={"enable_sort": "off", "application_name": "it's $HOME"}) as server:
+        assert ask(server, "show enable_sort") == "off"
         assert (
             ask(server, "select reset_val from pg_settings where name = 'application_name'") == "it's $HOME"
         )

@@ -139,6 +139,8 @@ def test_opening_is_total(note: bytes | str) -> None:
 def test_malformed_notes_are_refused(note: str | bytes) -> None:
     with pytest.raises(Tampered):
         open_note(note, [ANA.verifier()])
+    with pytest.raises(Tampered):
+        split_note(note)
 
 
 def test_sixteen_signatures_and_more_are_read() -> None:

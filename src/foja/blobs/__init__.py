@@ -1,1 +1,1 @@
-"""The objects: bytes too large or too private for the ledger, named by their digest."""
+"""The objects: bytes too large for the ledger, named by their digest."""

@@ -36,7 +36,7 @@ class Bucket:
         return await self._put(key, data, "create")
 
     async def replace(self, key: str, data: bytes, expected: str) -> str:
-        """Put the object there if the one there is the one read, else raise `ObjectChanged`."""
+        """Put the object in place of the one read, else raise `ObjectChanged`."""
         return await self._put(key, data, json.loads(expected))
 
     async def _put(self, key: str, data: bytes, mode: PutMode) -> str:

@@ -1,4 +1,4 @@
-"""Objects as files of a folder: whole or absent, and still there after a power cut.
+"""Objects as files of a folder: whole or absent, and safe from a power cut.
 
 obstore's local store renames whole files into place, but never syncs them and cannot replace only what was
 read. So the disk is written here, and obstore keeps the stores that are reached through a network.
@@ -41,7 +41,7 @@ class Disk:
         return _version(data)
 
     async def replace(self, key: str, data: bytes, expected: str) -> str:
-        """Put the object there if the one there is the one read, else raise `ObjectChanged`."""
+        """Put the object in place of the one read, else raise `ObjectChanged`."""
         if not await asyncio.to_thread(self._replace, key, data, expected):
             raise ObjectChanged(
                 f"{key} is not what was read: somebody replaced it. Read it and decide again."

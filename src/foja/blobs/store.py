@@ -1,4 +1,4 @@
-"""The object store: bytes in, digest out; bytes back only if they still have that digest."""
+"""Bytes in, digest out; bytes back only if they still have that digest."""
 
 from __future__ import annotations
 

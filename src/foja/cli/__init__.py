@@ -1,0 +1,70 @@
+"""The command `foja`. Nothing heavy is imported before it is known what to do.
+
+Ends with 0 if all is well, 1 if something was found or refused, 2 if the command or
+the installation is wrong, 130 after Ctrl-C and 143 after a request to end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import signal
+import sys
+from argparse import Namespace
+from collections.abc import Coroutine, Sequence
+from importlib import import_module
+from typing import Any
+
+from foja.cli.grammar import grammar
+from foja.cli.output import complain, speak_anywhere
+from foja.errors import FojaError, SetupFailed, Unavailable
+
+FOUND, WRONG, INTERRUPTED, PIPE_CLOSED, TERMINATED = 1, 2, 130, 141, 143
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Do what the words say and return the exit code; our own errors are one line each."""
+    speak_anywhere()
+    arguments = grammar().parse_args(words)
+    try:
+        return _run(arguments)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except asyncio.CancelledError:
+        return TERMINATED
+    except BrokenPipeError:
+        return _end_quietly()
+    except FojaError as error:
+        complain(str(error))
+        return WRONG if isinstance(error, SetupFailed | Unavailable) else FOUND
+    except OSError as error:
+        complain(f"{error.filename or 'the system'}: {error.strerror or error}")
+        return WRONG
+
+
+def verb(arguments: Namespace) -> Any:
+    """Return the function of a verb, imported only now."""
+    module, _, name = arguments.run.partition(":")
+    return getattr(import_module(f"foja.cli.{module}"), name)
+
+
+def _run(arguments: Namespace) -> int:
+    result = verb(arguments)(arguments)
+    code: int = asyncio.run(_until_told(result)) if inspect.iscoroutine(result) else result
+    sys.stdout.flush()
+    return code
+
+
+async def _until_told(work: Coroutine[Any, Any, int]) -> int:
+    """Let a request to end cancel the work, so that everything it opened is closed."""
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await work
+
+
+def _end_quietly() -> int:
+    """Whoever read our output has gone; Python must not complain about it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return PIPE_CLOSED

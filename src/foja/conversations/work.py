@@ -8,8 +8,6 @@ from typing import Any
 from uuid import UUID
 
 from foja.conversations.events import CONVERSATION
-from foja.core.registry import RESERVED
-from foja.errors import UnknownKind
 from foja.ledger.append import Verdict
 from foja.ledger.event import Draft, Event, Reset, new_id
 from foja.ledger.ledger import Ledger
@@ -50,8 +48,6 @@ class Conversation:
 
     def draft(self, kind: str, payload: Mapping[str, Any], **more: Any) -> Draft:
         """Return an event of this conversation, checked but not written."""
-        if kind in RESERVED:
-            raise UnknownKind(f"{kind} is written by the ledger itself; use void() or erase()")
         return self._ledger.draft(CONVERSATION, self.id, kind, payload, **more)
 
     async def reserve(self, count: int, *, ttl: float = 30, intents: Sequence[Any] | None = None) -> Slots:

@@ -6,6 +6,7 @@ The body is what may be erased: only its salted hash enters the chain.
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from hashlib import sha256
 from uuid import UUID, uuid5
 
@@ -41,11 +42,17 @@ def utf8(text: str) -> bytes:
 def body_bytes(actor: str | None, payload_canonical: bytes, source: str, v: int) -> bytes:
     """Return the canonical body around a payload that is canonical already."""
     return b'{"actor":%b,"payload":%b,"source":%b,"v":%b}' % (
-        canonical(actor),
+        _spelled(actor),
         payload_canonical,
-        canonical(source),
-        canonical(v),
+        _spelled(source),
+        _spelled(v),
     )
+
+
+@lru_cache(maxsize=1024)
+def _spelled(value: str | int | None) -> bytes:
+    """Return the same few names in canonical form, again and again."""
+    return canonical(value)
 
 
 def body_hash(salt: bytes, body: bytes) -> bytes:

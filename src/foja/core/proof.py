@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from foja.core.note import Checkpoint, Verifier, open_note, parse_checkpoint
 from foja.errors import Tampered
 
 HEADER = "c2sp.org/tlog-proof@v1"
+_INDEX = re.compile("index (0|[1-9][0-9]{0,18})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +45,7 @@ def parse_proof(text: str) -> Proof:
     lines = lines[1:]
     if lines and lines[0].startswith("extra "):
         lines = lines[1:]
-    if not lines or not _is_index(lines[0]):
-        raise Tampered("not a proof: the line 'index <number>' is missing")
-    return Proof(int(lines[0].removeprefix("index ")), tuple(map(_hash, lines[1:])), note)
+    return Proof(_index(lines[0] if lines else ""), tuple(map(_hash, lines[1:])), note)
 
 
 def _is_index(line: str) -> bool:

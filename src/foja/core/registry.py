@@ -65,6 +65,8 @@ class Domain:
 
     def kind(self, name: str, v: int, source: str) -> Kind:
         """Return the kind called `name`, if `source` may say it."""
+        if name in RESERVED:
+            raise UnknownKind(f"{name} is written by the ledger itself; use void() or erase()")
         found = self.kinds.get((self.aliases.get(name, name), v))
         if found is None:
             known = ", ".join(sorted({kind for kind, _ in self.kinds}))
@@ -84,4 +86,4 @@ def domain(name: str, kinds: Iterable[Kind], aliases: Mapping[str, str] | None =
 
 SLOT_VOIDED = Kind("slot.voided", frozenset({"api", "sweeper"}), {"reason": "string"})
 BODY_ERASED = Kind("body.erased", frozenset({"api"}), {"reason": "string", "seq": "number"})
-RESERVED = frozenset({SLOT_VOIDED.name, BODY_ERASED.name})
+RESERVED = frozenset({SLOT_VOIDED.name, BODY_ERASED.name})  # written by the ledger itself

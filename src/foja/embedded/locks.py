@@ -41,6 +41,7 @@ class Share:
     """One use of something that many processes may use at once."""
 
     def __init__(self, path: Path) -> None:
+        self._process = os.getpid()
         self._lock: int | None = open_lock(path)
         fcntl.flock(self._lock, fcntl.LOCK_SH)
 
@@ -50,6 +51,6 @@ class Share:
             return False
         lock, self._lock = self._lock, None
         try:
-            return take(lock)
+            return os.getpid() == self._process and take(lock)  # a forked child only has a copy
         finally:
             os.close(lock)

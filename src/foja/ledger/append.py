@@ -7,12 +7,13 @@ again and never written twice.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
 
 from foja import errors, sql
+from foja.core.canonical import canonical
 from foja.sql.database import Database, refusal
 from foja.ledger.event import Draft, Event
 from foja.ledger.hints import Hints
@@ -33,23 +34,22 @@ class Writer:
 
     async def append(self, draft: Draft) -> Event:
         """Write one event and return it numbered."""
+        self.check(draft)
         receipt = await self.patiently(lambda: self._database.row(sql.query("append"), **self.values(draft)))
         return self.accept(draft, receipt)
 
     async def append_many(self, drafts: Sequence[Draft]) -> list[Event]:
         """Write all of these events or none."""
+        for draft in drafts:
+            self.check(draft)
         receipts = await self.patiently(lambda: self._send(drafts, atomic=True))
         return [self.accept(draft, receipt) for draft, receipt in zip(drafts, receipts, strict=True)]
 
     async def append_each(self, drafts: Sequence[Draft]) -> list[Verdict]:
-        """Write what can be written; each draft gets its event or its error."""
-        verdicts: list[Verdict] = []
-        for part in rounds(drafts):
-            verdicts += await self.append_round(part)
-        return verdicts
+        """Write what can be written; each draft gets its event or its error.
 
-    async def append_round(self, drafts: Sequence[Draft]) -> list[Verdict]:
-        """Send one batch. If it fails as a whole, each draft is tried alone."""
+        If the batch fails as a whole, each draft is tried alone.
+        """
         try:
             receipts = await self.patiently(lambda: self._send(drafts, atomic=False))
         except errors.Unavailable as error:
@@ -60,11 +60,17 @@ class Writer:
 
     async def erase(self, entity_id: UUID, seq: int, *, reason: str, actor: str | None) -> None:
         """Forget the body of one event; its hash and every proof stay."""
+        canonical([reason, actor])  # what has no canonical form cannot be stored either
         values = {"entity": entity_id, "tenant": self.tenant, "seq": seq, "source": self.source}
         await self.patiently(
             lambda: self._database.row(sql.query("erase"), reason=reason, actor=actor, **values)
         )
         self.hint(entity_id)
+
+    def check(self, draft: Draft) -> None:
+        """Raise `WrongSource` if this draft is for another source's writer."""
+        if draft.source != self.source:
+            raise errors.WrongSource(f"this process writes as {self.source!r}, not as {draft.source!r}")
 
     def hint(self, entity_id: UUID) -> None:
         """Tell the followers of a stream that it has grown."""
@@ -140,16 +146,3 @@ class Writer:
             "expected": draft.expected,
         }
 
-
-def rounds(drafts: Sequence[Draft]) -> Iterator[list[Draft]]:
-    """Split drafts so that one with an expected number is the first of its stream."""
-    part: list[Draft] = []
-    seen: set[UUID] = set()
-    for draft in drafts:
-        if draft.expected is not None and draft.entity_id in seen:
-            yield part
-            part, seen = [], set()
-        part.append(draft)
-        seen.add(draft.entity_id)
-    if part:
-        yield part

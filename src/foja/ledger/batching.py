@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from uuid import UUID
+from typing import TypeAlias
 
 from foja import errors
 from foja.ledger.append import Verdict, Writer
 from foja.ledger.event import Draft, Event
 
-MOST = 128
+Waiting: TypeAlias = tuple[Draft, "asyncio.Future[Verdict]"]
+MOST = 256
 
 
 class MicroBatch:
@@ -21,12 +22,14 @@ class MicroBatch:
 
     def __init__(self, writer: Writer, writers: int) -> None:
         self._writer = writer
-        self._waiting: deque[tuple[Draft, asyncio.Future[Verdict]]] = deque()
+        self._waiting: deque[Waiting] = deque()
         self._arrived = asyncio.Event()
+        self._idle = 0
         self._tasks = [asyncio.create_task(self._write()) for _ in range(writers)]
 
     async def append(self, draft: Draft) -> Event:
         """Write one event together with whatever else is waiting."""
+        self._writer.check(draft)
         answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
         self._waiting.append((draft, answer))
         self._arrived.set()
@@ -46,15 +49,18 @@ class MicroBatch:
 
     async def _write(self) -> None:
         while True:
+            self._idle += 1
             await self._arrived.wait()
+            await asyncio.sleep(0)  # whoever was just answered may have more to write
             batch = self._take()
+            self._idle -= 1
             if batch:
                 await self._deliver(batch)
 
-    async def _deliver(self, batch: list[tuple[Draft, asyncio.Future[Verdict]]]) -> None:
+    async def _deliver(self, batch: list[Waiting]) -> None:
         verdicts: list[Verdict]
         try:
-            verdicts = await self._writer.append_round([draft for draft, _ in batch])
+            verdicts = await self._writer.append_each([draft for draft, _ in batch])
         except asyncio.CancelledError:
             gone = errors.LedgerUnavailable("this process is closing; it is unknown whether that was written")
             self._answer(batch, [gone] * len(batch))
@@ -63,23 +69,15 @@ class MicroBatch:
             verdicts = [errors.FojaError(f"unexpected error: {error!r}")] * len(batch)
         self._answer(batch, verdicts)
 
-    def _answer(self, batch: list[tuple[Draft, asyncio.Future[Verdict]]], verdicts: list[Verdict]) -> None:
+    def _answer(self, batch: list[Waiting], verdicts: list[Verdict]) -> None:
         for (_, answer), verdict in zip(batch, verdicts, strict=True):
             if not answer.done():
                 answer.set_result(verdict)
 
-    def _take(self) -> list[tuple[Draft, asyncio.Future[Verdict]]]:
-        """Take what one call can carry: an expected number comes first in its stream."""
-        batch: list[tuple[Draft, asyncio.Future[Verdict]]] = []
-        seen: set[UUID] = set()
-        while self._waiting and len(batch) < MOST:
-            draft, answer = self._waiting[0]
-            if draft.expected is not None and draft.entity_id in seen:
-                break
-            self._waiting.popleft()
-            if not answer.cancelled():
-                batch.append((draft, answer))
-                seen.add(draft.entity_id)
+    def _take(self) -> list[Waiting]:
+        """Take this writer's share of what is waiting, in order."""
+        share = min(MOST, -(-len(self._waiting) // self._idle))
+        batch = [self._waiting.popleft() for _ in range(share)]
         if not self._waiting:
             self._arrived.clear()
-        return batch
+        return [(draft, answer) for draft, answer in batch if not answer.cancelled()]

@@ -13,9 +13,10 @@ from uuid import UUID
 from foja.core import event as core
 from foja.core.canonical import canonical
 from foja.core.registry import Domain
-from foja.errors import BadPayload, TooLarge
+from foja.errors import BadPayload, TooLarge, WrongExpectedSeq
 
 MAX_BODY = 1_048_576
+MAX_SEQ = 2**63
 OPEN = "slot.open"
 
 
@@ -129,6 +130,8 @@ def draft(
 ) -> Draft:
     """Return the event to be written, or say what is wrong with it."""
     rule = domain.kind(kind, v, source)
+    if expected_seq is not None and not 0 <= expected_seq < MAX_SEQ:
+        raise WrongExpectedSeq(f"{expected_seq} is no number of a stream; they go from 0 to {MAX_SEQ - 1}")
     if not isinstance(payload, dict):
         raise BadPayload(f"the payload of {kind} must be an object, not {type(payload).__name__}")
     rule.check(payload)

@@ -15,12 +15,13 @@ from uuid import UUID
 import psycopg
 
 from foja import errors, sql
-from foja.sql.database import Connection, connect
+from foja.sql.database import connect
 
 CHANNEL = "foja"
 EVERYTHING = "*"
 LOG = "log"
 PAUSE = 0.005
+AGAIN = 0.2
 ROOM = 7_900 // 37
 
 
@@ -81,18 +82,21 @@ class Hints:
             self._wake(name)
 
     async def _send(self) -> None:
-        connection: Connection | None = None
         while True:
-            await self._due.wait()
-            self._due.clear()
-            names, self._touched = self._touched, set()
-            words = ",".join(names) if len(names) <= ROOM else EVERYTHING
-            try:
-                connection = connection or await connect(self._url, self._role)
-                await connection.execute(sql.query("hint"), {"channel": CHANNEL, "words": words})
-            except (psycopg.Error, errors.FojaError):
-                connection = None  # a lost hint is a slower reader, nothing else
-            await asyncio.sleep(PAUSE)
+            # A lost hint is a slower reader, nothing else.
+            with contextlib.suppress(psycopg.Error, errors.FojaError):
+                async with await connect(self._url, self._role) as connection:
+                    while True:
+                        await self._due.wait()
+                        self._due.clear()
+                        words = self._words()
+                        await connection.execute(sql.query("hint"), {"channel": CHANNEL, "words": words})
+                        await asyncio.sleep(PAUSE)
+            await asyncio.sleep(AGAIN)
+
+    def _words(self) -> str:
+        names, self._touched = self._touched, set()
+        return ",".join(names) if len(names) <= ROOM else EVERYTHING
 
     async def _listen(self) -> None:
         while True:
@@ -102,7 +106,7 @@ class Hints:
                     self._wake_all()  # whatever was said while nobody listened
                     async for notice in connection.notifies():
                         self._hear(notice.payload)
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(AGAIN)
 
     def _hear(self, words: str) -> None:
         if words == EVERYTHING:

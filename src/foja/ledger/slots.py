@@ -17,6 +17,10 @@ from foja.sql.database import Database
 from foja.ledger.event import Event, draft
 
 
+MOST = 256
+LONGEST = 3600.0
+
+
 @dataclass(frozen=True, slots=True)
 class Slots:
     """A reservation: `seqs` are yours until the deadline. Fill or void them by ordinal, in any order."""
@@ -64,6 +68,9 @@ class Reserver:
         self, entity_id: UUID, count: int, ttl: float, intents: Sequence[Any] | None = None
     ) -> Slots:
         """Take the next `count` numbers of a stream for `ttl` seconds."""
+        _check_ttl(ttl)
+        if not 1 <= count <= MOST:
+            raise BadReservation(f"a reservation holds 1 to {MOST} numbers, not {count}; make several")
         if intents is not None and len(intents) != count:
             raise BadReservation(f"{count} numbers need {count} intents, not {len(intents)}")
         words = None if intents is None else [canonical(intent).decode() for intent in intents]
@@ -98,7 +105,7 @@ class Reserver:
             payload,
             actor=actor,
             source=self._writer.source,
-            idempotency_key=key or f"slot:{slots.token}:{seq}",
+            idempotency_key=f"slot:{slots.token}:{seq}" if key is None else key,
         )
         values = {
             **self._scope(slots.entity_id),
@@ -116,6 +123,7 @@ class Reserver:
         self._writer.hint(slots.entity_id)
 
     async def extend(self, slots: Slots, ttl: float) -> datetime:
+        _check_ttl(ttl)
         row = await self._database.row(
             sql.query("extend"),
             entity=slots.entity_id,
@@ -134,3 +142,8 @@ class Reserver:
             "tenant": self._writer.tenant,
             "source": self._writer.source,
         }
+
+
+def _check_ttl(ttl: float) -> None:
+    if not 0 < ttl <= LONGEST:
+        raise BadReservation(f"numbers are kept for up to {LONGEST:.0f} seconds at a time, not {ttl}; extend them")

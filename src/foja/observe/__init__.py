@@ -1,0 +1,1 @@
+"""The eyes: they look at what is recorded and never change it."""

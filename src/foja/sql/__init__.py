@@ -1,4 +1,4 @@
-"""All SQL. Schema files say what is, migrations how to get there, queries what is asked by name."""
+"""All SQL: schema says what is, migrations how to get there, queries what is asked."""
 
 from __future__ import annotations
 

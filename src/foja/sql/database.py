@@ -38,6 +38,7 @@ ADVICE = {
     "slot_voided": "append at the head instead",
 }
 RETRYABLE = {"40001", "40P01", "55P03"}
+RAISED = (psycopg.Error, OSError, UnicodeError)
 
 
 def refusal(detail: str) -> errors.Refused:
@@ -51,6 +52,8 @@ def translate(error: Exception) -> errors.FojaError:
     """Return our error for one of psycopg's. Nothing is ever mapped to "not found"."""
     if isinstance(error, psycopg.Error) and error.sqlstate:
         return _from_sqlstate(error, error.sqlstate)
+    if isinstance(error, psycopg.DataError | UnicodeError):
+        return errors.NotCanonical(f"the database cannot store that text ({error}); send whole characters")
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError | OSError):
         return errors.LedgerUnavailable(f"the database does not answer ({error}); try again")
     return errors.FojaError(f"unexpected database error: {error}")
@@ -71,7 +74,7 @@ def _from_sqlstate(error: psycopg.Error, state: str) -> errors.FojaError:
         return errors.WrongSource(f"this role may not do that ({message})")
     if state == "54001":
         return errors.NotCanonical("nested too deep; a body may have 64 levels")
-    if state[:2] == "22":
+    if state[:2] in {"22", "23"}:
         return errors.BadPayload(f"the database cannot store that ({message})")
     return errors.FojaError(f"unexpected database error {state}: {message}")
 
@@ -81,7 +84,7 @@ def our_errors() -> Iterator[None]:
     """Raise our errors for whatever psycopg raises inside."""
     try:
         yield
-    except (psycopg.Error, OSError) as error:
+    except RAISED as error:
         raise translate(error) from error
 
 
@@ -100,7 +103,11 @@ async def connect(url: str, role: str) -> Connection:
     """Open one connection of its own that acts as `role`."""
     with our_errors():
         connection = await AsyncConnection.connect(url, autocommit=True, prepare_threshold=1)
-    await act_as(connection, role)
+    try:
+        await act_as(connection, role)
+    except BaseException:
+        await connection.close()
+        raise
     return connection
 
 
@@ -116,13 +123,15 @@ class Database:
         self._idle: list[Connection] = []
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._open = 0
+        self._closed = False
 
     async def open(self) -> None:
         """Make the first connection, so that a wrong URL or role is known at once."""
         self._give_back(await self._take())
 
     async def close(self) -> None:
-        """Close what is not lent."""
+        """Close every connection; one that is lent now, when it comes back."""
+        self._closed = True
         idle, self._idle = self._idle, []
         for connection in idle:
             await connection.close()
@@ -139,8 +148,13 @@ class Database:
 
     async def rows(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]:
         """Run one statement and return its rows."""
-        async with self.connection() as connection:
+        connection = self._idle.pop() if self._idle else await self._take()
+        try:
             return await (await connection.execute(query, values)).fetchall()
+        except RAISED as error:
+            raise translate(error) from error
+        finally:
+            self._give_back(connection)
 
     async def row(self, query: LiteralString, **values: object) -> tuple[Any, ...] | None:
         """Run one statement and return its only row, if any."""
@@ -167,7 +181,7 @@ class Database:
             raise
 
     def _give_back(self, connection: Connection) -> None:
-        if connection.closed or connection.info.transaction_status != TransactionStatus.IDLE:
+        if self._closed or connection.info.transaction_status != TransactionStatus.IDLE:
             self._discard(connection)
         else:
             self._idle.append(connection)

@@ -1,4 +1,4 @@
-"""Move a database's schema, one migration in one transaction, and never two processes at once."""
+"""Move a schema: one migration, one transaction, never two processes at once."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def migrate(
     folder: Traversable | None = None,
     patience: float = PATIENCE,
 ) -> Moved:
-    """Bring the schema to migration `to`, by default the newest. Ask as often as you like.
+    """Bring the schema to migration `to`, or the newest. Ask as often as you like.
 
     A step that fails leaves nothing behind; the steps before it stay. A step waits `patience` seconds for
     a busy table and then fails.

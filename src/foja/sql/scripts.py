@@ -1,4 +1,4 @@
-"""The migrations as they lie in files: `NNNN_name/up.sql` and `down.sql`, from 1 and without a gap."""
+"""The migrations in their files: `NNNN_name/up.sql` and `down.sql`, without a gap."""
 
 from __future__ import annotations
 

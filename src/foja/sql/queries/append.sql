@@ -7,9 +7,9 @@ select status, detail, seq, at, body_hash, sealed from foja.append(
 -- name: append_batch
 -- Many events in one call, with a verdict for each.
 select status, detail, seq, at, body_hash, sealed from foja.append_batch(
-    %(entity)s::uuid[], %(domain)s::text[], %(kind)s::text[], %(v)s::integer[], %(event)s::uuid[],
-    %(actor)s::text[], %(payload)s::text[], %(salt)s::bytea[], %(hash)s::bytea[], %(key)s::text[],
-    %(expected)s::bigint[], %(source)s, %(tenant)s, %(atomic)s);
+    %(entity)b::uuid[], %(domain)b::text[], %(kind)b::text[], %(v)b::integer[], %(event)b::uuid[],
+    %(actor)b::text[], %(payload)b::text[], %(salt)b::bytea[], %(hash)b::bytea[], %(key)b::text[],
+    %(expected)b::bigint[], %(source)s, %(tenant)s, %(atomic)s);
 
 -- name: erase
 -- Forget one body; its hash and every proof stay.

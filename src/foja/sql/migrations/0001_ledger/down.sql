@@ -7,13 +7,15 @@ begin
     end if;
 end $$;
 
+drop function foja.append, foja.append_batch, foja.append_event, foja.batch_receipts, foja.body_problem, foja.erase,
+    foja.expire_slots, foja.extend, foja.fill, foja.find_replay, foja.is_complete, foja.is_plain, foja.lock_entities,
+    foja.lock_entity, foja.make_entity, foja.number_batch, foja.recognise, foja.record_at, foja.reserve, foja.seal,
+    foja.seal_ready, foja.void, foja.void_slot;
 drop aggregate foja.chain(bytea, uuid, bigint, uuid, text, timestamptz, bytea);
-drop table foja.wakeup, foja.pending, foja.unsealed, foja.slot, foja.event, foja.entity, foja.kind, foja.domain,
-    foja.installation cascade;
-drop function foja.utf16_order, foja.canonical_float, foja.canonical_number, foja.canonical,
-    foja.refuse, foja.body_hash, foja.genesis, foja.chain_step, foja.chain_on, foja.acting_role,
-    foja.check_source, foja.body_problem, foja.replay, foja.append, foja.lock_entities, foja.record_batch,
-    foja.append_batch, foja.batch_receipts, foja.reserve, foja.extend, foja.record_at, foja.void_slot, foja.fill,
-    foja.void, foja.expire_slots, foja.seal, foja.seal_ready, foja.new_salt, foja.new_id, foja.rotate, foja.sha1,
-    foja.event_id_for, foja.append_event, foja.forbid_change, foja.allow_erasure, foja.erase, foja.recognise;
-drop type foja.receipt;
+drop table foja.checkpoint, foja.leaf, foja.log, foja.wakeup, foja.pending, foja.unsealed, foja.slot, foja.event, foja.entity, foja.kind, foja.domain,
+    foja.installation;
+drop function foja.acting_role, foja.allow_erasure, foja.allow_publication, foja.body_hash, foja.canonical, foja.canonical_float,
+    foja.canonical_number, foja.chain_on, foja.chain_step, foja.check_source, foja.event_id_for, foja.forbid_change,
+    foja.genesis, foja.new_id, foja.new_salt, foja.refuse, foja.rotate, foja.sha1, foja.shortest, foja.utf16_order;
+drop type foja.receipt, foja.batch;
+drop domain foja.number, foja.digest, foja.salt, foja.lane, foja.slot_state;

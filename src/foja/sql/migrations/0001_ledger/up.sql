@@ -21,14 +21,12 @@ create table foja.installation (
     timeline integer not null
 );
 
--- A domain whose executor must be told when one of its streams has grown.
 create table foja.domain (
-    domain text primary key,
-    executor boolean not null default false
+    domain text primary key
 );
 
--- The closed registry: what may be said, in which version, by whom.
--- `required` maps each required key to the JSON types it may have.
+-- The closed registry: what may be said, in which version, by whom. `required` maps each
+-- required key to the JSON types it may have; `sole_field` is the key where there is just one.
 create table foja.kind (
     domain text not null references foja.domain,
     kind text not null,
@@ -36,6 +34,9 @@ create table foja.kind (
     sources text[] not null,
     required jsonb not null,
     erasable boolean not null default false,
+    wakes boolean not null default false,     -- does the domain's executor want to know?
+    reserved boolean not null default false,  -- written by the ledger itself, never by a caller
+    sole_field text generated always as (substring(required::text from '^\{"(\w+)": [^:]*\}$')) stored,
     primary key (domain, kind, v)
 );
 
@@ -118,12 +119,31 @@ language sql immutable strict parallel safe
 return regexp_replace(
     replace(key, U&'\+10FFFF', U&'\+10FFFF\0001'), U&'([\E000-\FFFF])', U&'\+10FFFF\0002\\1', 'g');
 
--- A number as ECMAScript prints it, from the shortest digits that read back.
-create function foja.canonical_float(number double precision) returns text
+-- The fewest digits that read back as this number. PostgreSQL's own output misses a shorter
+-- one where it lies exactly between two numbers, as 1e23 does.
+create function foja.shortest(number double precision) returns numeric
 language plpgsql immutable strict parallel safe
 set extra_float_digits = 1 as $$
 declare
-    part text[] := regexp_match(abs(number)::text, '^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$');
+    printed numeric := number::text::numeric;
+    scale integer := 16 - floor(log(printed))::integer;
+    shorter numeric;
+begin
+    for digits in 1 .. 16 loop
+        shorter := round(printed, scale - 17 + digits);
+        continue when shorter > 1.7976931348623157e308;  -- rounded up, out of range
+        if shorter::double precision = number then
+            return shorter;
+        end if;
+    end loop;
+    return printed;
+end $$;
+
+-- A number as ECMAScript prints it.
+create function foja.canonical_float(number double precision) returns text
+language plpgsql immutable strict parallel safe as $$
+declare
+    part text[] := regexp_match(foja.shortest(abs(number))::text, '^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$');
     sign text := case when number < 0 then '-' else '' end;
     digits text := ltrim(part[1] || coalesce(part[2], ''), '0');
     point integer := length(part[1]) + coalesce(part[3], '0')::integer
@@ -225,8 +245,10 @@ return sha256('\x0200000020'::bytea || previous
 create function foja.chain_on(
     state bytea, head bytea, entity_id uuid, seq bigint, event_id uuid, kind text, at timestamptz, body_hash bytea
 ) returns bytea
-language sql stable parallel safe
-return foja.chain_step(coalesce(state, head), entity_id, seq, event_id, kind, at, body_hash);
+language plpgsql stable parallel safe as $$
+begin
+    return foja.chain_step(coalesce(state, head), entity_id, seq, event_id, kind, at, body_hash);
+end $$;
 
 create aggregate foja.chain(bytea, uuid, bigint, uuid, text, timestamptz, bytea) (
     sfunc = foja.chain_on, stype = bytea
@@ -252,34 +274,47 @@ begin
     perform foja.refuse('wrong_source', format('the role %s may not write as %s', role, source));
 end $$;
 
+-- Is the payload nothing but its kind's only field, a string, in canonical form?
+-- The common case, decided without looking at each member.
+create function foja.is_plain(rule foja.kind, body jsonb, payload text) returns boolean
+language sql stable parallel safe
+return payload = '{"' || rule.sole_field || '":' || (body -> rule.sole_field)::text || '}'
+    and jsonb_typeof(body -> rule.sole_field) = 'string' and rule.required -> rule.sole_field ? 'string';
+
+create function foja.is_complete(required jsonb, body jsonb) returns boolean
+language sql immutable parallel safe
+return jsonb_typeof(body) = 'object' and not exists (
+    select from jsonb_each(required) need
+    where not coalesce(need.value ? 'any' and body ? need.key or need.value ? jsonb_typeof(body -> need.key), false));
+
 -- Why this body may not be recorded, or null.
 -- Python computed it; the database does not take its word for it.
 create function foja.body_problem(
-    p_domain text, p_kind text, p_v integer, p_source text, p_actor text, p_payload text, p_salt bytea, p_hash bytea
+    rule foja.kind, p_source text, p_actor text, p_payload text, p_salt bytea, p_hash bytea
 ) returns text
 language plpgsql stable as $$
 declare
-    rule record;
     body jsonb;
 begin
-    if octet_length(p_payload) > 1048576 then
+    if rule.kind is null then
+        return 'unknown_kind: this domain has no such kind, or not in this version';
+    elsif rule.reserved then
+        return format('unknown_kind: %s is written by the ledger itself', rule.kind);
+    elsif p_source <> all (rule.sources) then
+        return format('wrong_source: %s may not be said by %s', rule.kind, p_source);
+    elsif octet_length(p_payload) > 1048576 then
         return 'too_large: a body may have 1,048,576 bytes';
     end if;
     body := p_payload::jsonb;
-    select k.sources, k.required, coalesce((
-        select bool_and(coalesce(need.value ? 'any' and body ? need.key
-            or need.value ? jsonb_typeof(body -> need.key), false))
-        from jsonb_each(k.required) need), true) as complete
-    into rule from foja.kind k where k.domain = p_domain and k.kind = p_kind and k.v = p_v;
-    if not found then
-        return format('unknown_kind: %s v%s is not a kind of %s', p_kind, p_v, p_domain);
-    elsif p_source <> all (rule.sources) then
-        return format('wrong_source: %s may not be said by %s', p_kind, p_source);
-    elsif not rule.complete or jsonb_typeof(body) <> 'object' then
-        return format('bad_payload: %s needs %s', p_kind, rule.required);
-    elsif foja.canonical(body) <> p_payload then
-        return 'not_canonical: the payload is not in canonical form (RFC 8785)';
-    elsif foja.body_hash(p_salt, p_actor, p_payload, p_source, p_v) is distinct from p_hash then
+    if foja.is_plain(rule, body, p_payload) is not true then
+        if not foja.is_complete(rule.required, body) then
+            return format('bad_payload: %s needs %s', rule.kind, rule.required);
+        elsif foja.canonical(body) <> p_payload then
+            return 'not_canonical: the payload is not in canonical form (RFC 8785)';
+        end if;
+    end if;
+    if octet_length(p_salt) is distinct from 16
+            or foja.body_hash(p_salt, p_actor, p_payload, p_source, rule.v) is distinct from p_hash then
         return 'bad_hash: the body hash does not fit the body';
     end if;
     return null;
@@ -326,8 +361,8 @@ begin
     return e;
 end $$;
 
--- The stored result of an event recorded before, if it says the same.
-create function foja.replay(
+-- The stored result of an event recorded before; refused if it says something else.
+create function foja.find_replay(
     p_entity uuid, p_kind text, p_v integer, p_event uuid, p_actor text, p_source text, p_payload text
 ) returns foja.receipt
 language plpgsql stable as $$
@@ -339,7 +374,8 @@ begin
         return null;
     elsif old.kind <> p_kind or old.salt is not null
             and foja.body_hash(old.salt, p_actor, p_payload, p_source, p_v) <> old.body_hash then
-        perform foja.refuse('idempotency_conflict', format('it is event %s, a %s', old.seq, old.kind));
+        return row('refused', format('idempotency_conflict: it is event %s, a %s', old.seq, old.kind),
+            null, null, null, null, null)::foja.receipt;
     end if;
     return row(case when old.salt is null then 'erased' else 'replayed' end,
         null, old.seq, old.event_id, old.at, old.body_hash,
@@ -352,25 +388,28 @@ create function foja.append(
 ) returns foja.receipt
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-    problem text := foja.body_problem(p_domain, p_kind, p_v, p_source, p_actor, p_payload, p_salt, p_hash);
+    rule foja.kind;
+    problem text;
     e record;
     moment timestamptz;
     link bytea;
     stored foja.receipt;
 begin
     perform foja.check_source(p_source);
+    select * into rule from foja.kind k where k.domain = p_domain and k.kind = p_kind and k.v = p_v;
+    problem := foja.body_problem(rule, p_source, p_actor, p_payload, p_salt, p_hash);
     if problem is not null then
         perform foja.refuse(split_part(problem, ': ', 1), problem);
     end if;
-    select x.next_seq, x.sealed, x.head, x.last_at, x.domain, x.tenant, d.executor into e
-    from foja.entity x join foja.domain d using (domain) where x.entity_id = p_entity for no key update of x;
-    if e.domain is null or e.domain <> p_domain or e.tenant <> p_tenant then
+    select next_seq, sealed, head, last_at into e from foja.entity
+    where entity_id = p_entity and domain = p_domain and tenant = p_tenant for no key update;
+    if e.next_seq is null then
         perform foja.make_entity(p_entity, p_domain, p_tenant);
         return foja.append(p_entity, p_domain, p_tenant, p_kind, p_v, p_event, p_actor, p_source, p_payload, p_salt,
             p_hash, p_key, p_expected);
     end if;
-    moment := greatest(clock_timestamp(), e.last_at);
     if p_expected is null or p_expected = e.next_seq then
+        moment := greatest(clock_timestamp(), e.last_at);
         insert into foja.event values (
             p_entity, e.next_seq, p_event, p_kind, p_v, moment, p_actor, p_source, p_payload::json, p_salt,
             p_hash, p_key, p_tenant)
@@ -379,9 +418,9 @@ begin
             if e.sealed = e.next_seq then
                 link := foja.chain_step(e.head, p_entity, e.next_seq, p_event, p_kind, moment, p_hash);
                 insert into foja.pending (entity_id, seq, chain_hash) values (p_entity, e.next_seq, link);
-                update foja.entity set next_seq = e.next_seq + 1, sealed = e.sealed + 1, head = link, last_at = moment
+                update foja.entity set next_seq = e.next_seq + 1, sealed = e.next_seq + 1, head = link, last_at = moment
                 where entity_id = p_entity;
-                if e.executor then
+                if rule.wakes then
                     insert into foja.wakeup (entity_id, domain) values (p_entity, p_domain) on conflict do nothing;
                 end if;
             else
@@ -391,15 +430,16 @@ begin
             return row('appended', null, e.next_seq, p_event, moment, p_hash, link is not null)::foja.receipt;
         end if;
     end if;
-    stored := foja.replay(p_entity, p_kind, p_v, p_event, p_actor, p_source, p_payload);
+    stored := foja.find_replay(p_entity, p_kind, p_v, p_event, p_actor, p_source, p_payload);
     if stored is null then
         perform foja.refuse('wrong_expected_seq', format('the next number is %s, not %s', e.next_seq, p_expected));
+    elsif stored.detail is not null then
+        perform foja.refuse('idempotency_conflict', stored.detail);
     end if;
     return stored;
 end $$;
 
--- Many events in one statement. `atomic`: all of them or none. Otherwise each has
--- its own verdict, and an item with an expected number must be its stream's first.
+-- Many events in one call. `atomic`: all of them or none; otherwise each has its own verdict.
 
 -- Lock every stream of a batch, in order, making the new ones first.
 create function foja.lock_entities(p_entity uuid[], p_domain text[], p_tenant text) returns void
@@ -421,133 +461,167 @@ begin
     end if;
 end $$;
 
--- Record what is new and allowed; return what is wrong with the others, by position.
-create function foja.record_batch(
+-- Where a batch leaves its streams, and what each of its items became: `seq` is null where
+-- nothing was recorded, `link` where the event is not sealed yet.
+create type foja.batch as (
+    seq bigint[], at timestamptz[], link bytea[], problem text[],
+    entity_id uuid[], next_seq bigint[], head bytea[], last_at timestamptz[], woken uuid[]
+);
+
+-- Number, chain and judge every item, stream by stream, in the order given. Writes nothing.
+create function foja.number_batch(
     p_entity uuid[], p_domain text[], p_kind text[], p_v integer[], p_event uuid[], p_actor text[],
-    p_payload text[], p_salt bytea[], p_hash bytea[], p_key text[], p_expected bigint[],
-    p_source text, p_tenant text, p_atomic boolean
-) returns text[]
-language sql as $$
-    with item as materialized (
-        select i.*, e.next_seq, e.sealed = e.next_seq as sealing, e.head, e.last_at,
-            case when e.domain is distinct from i.domain or e.tenant <> p_tenant
-                then format('wrong_entity: %s is not a %s of this tenant', i.entity_id, i.domain)
-                else foja.body_problem(i.domain, i.kind, i.v, p_source, i.actor, i.payload, i.salt, i.body_hash)
-            end as problem
-        from unnest(p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash, p_key, p_expected)
-            with ordinality i(entity_id, domain, kind, v, event_id, actor, payload, salt, body_hash, key, expected, ord)
-        left join foja.entity e on e.entity_id = i.entity_id
-    ), fresh as (
-        select item.*, row_number() over (partition by entity_id, event_id order by ord) as copy
-        from item
-        where problem is null
-          and (p_atomic or expected is null or expected = next_seq)
-          and not exists (
-            select from foja.event old where old.entity_id = item.entity_id and old.event_id = item.event_id)
-    ), numbered as (
-        select fresh.*, greatest(clock_timestamp(), last_at) as at,
-            next_seq + row_number() over (partition by entity_id order by ord) - 1 as seq
-        from fresh where copy = 1
-    ), chained as materialized (
-        select numbered.*, case when sealing then foja.chain(head, entity_id, seq, event_id, kind, at, body_hash)
-            over (partition by entity_id order by seq) end as link
-        from numbered
-    ), recorded as (
-        insert into foja.event
-        select entity_id, seq, event_id, kind, v, at, actor, p_source, payload::json, salt, body_hash, key, p_tenant
-        from chained
-    ), outbox as (
-        insert into foja.pending (entity_id, seq, chain_hash)
-        select entity_id, seq, link from chained where sealing order by ord
-    ), held as (
-        insert into foja.unsealed select entity_id, seq from chained where not sealing
-    ), counted as (
-        update foja.entity e
-        set next_seq = last.seq + 1, last_at = last.at,
-            sealed = case when last.sealing then last.seq + 1 else e.sealed end,
-            head = coalesce(last.link, e.head)
-        from (select distinct on (entity_id) * from chained order by entity_id, seq desc) last
-        where e.entity_id = last.entity_id
-    ), woken as (
-        insert into foja.wakeup (entity_id, domain)
-        select distinct c.entity_id, c.domain from chained c join foja.domain d using (domain)
-        where d.executor and c.sealing
-        on conflict do nothing
-    )
-    select array_agg(coalesce(item.problem, case when c.expected <> c.seq
-        then format('wrong_expected_seq: the next number is %s, not %s', c.seq, c.expected) end) order by item.ord)
-    from item left join chained c on c.ord = item.ord
-$$;
+    p_payload text[], p_salt bytea[], p_hash bytea[], p_expected bigint[], p_source text, p_tenant text
+) returns foja.batch
+language plpgsql as $$
+declare
+    i record;
+    n integer := cardinality(p_entity);
+    -- By item. Plain variables, because an element of a composite's array is set by copying it.
+    seqs bigint[] := array_fill(null::bigint, array[n]);
+    ats timestamptz[] := array_fill(null::timestamptz, array[n]);
+    links bytea[] := array_fill(null::bytea, array[n]);
+    problems text[] := array_fill(null::text, array[n]);
+    -- By stream.
+    streams uuid[] := '{}';
+    nexts bigint[] := '{}';
+    heads bytea[] := '{}';
+    lasts timestamptz[] := '{}';
+    woken uuid[];
+    stream integer := 0;
+    current uuid;
+    next bigint;
+    head bytea;
+    sealing boolean;
+    moment timestamptz;
+    problem text;
+    taken uuid[];
+begin
+    for i in
+        select u.*, k, e.domain as owner, e.tenant, e.next_seq, e.sealed, e.head, e.last_at,
+            exists (select from foja.event o where o.entity_id = u.entity_id and o.event_id = u.event_id) as known
+        from unnest(p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash, p_expected)
+            with ordinality u(entity_id, domain, kind, v, event_id, actor, payload, salt, body_hash, expected, ord)
+        left join foja.entity e on e.entity_id = u.entity_id
+        left join foja.kind k on k.domain = u.domain and k.kind = u.kind and k.v = u.v
+        order by u.entity_id, u.ord
+    loop
+        if current is distinct from i.entity_id then
+            current := i.entity_id;
+            stream := stream + 1;
+            streams[stream] := current;
+            next := i.next_seq;
+            head := i.head;
+            sealing := i.sealed = i.next_seq;
+            moment := greatest(clock_timestamp(), i.last_at);
+            taken := '{}';
+        end if;
+        problem := case when i.owner is distinct from i.domain or i.tenant <> p_tenant
+            then format('wrong_entity: %s is not a %s of this tenant', i.entity_id, i.domain)
+            else foja.body_problem(i.k, p_source, i.actor, i.payload, i.salt, i.body_hash) end;
+        if problem is not null then
+            problems[i.ord] := problem;
+        elsif i.known or i.event_id = any (taken) then
+            null;  -- recorded before: `batch_receipts` finds it
+        elsif i.expected <> next then
+            problems[i.ord] := format('wrong_expected_seq: the next number is %s, not %s', next, i.expected);
+        else
+            if sealing then
+                head := foja.chain_step(head, i.entity_id, next, i.event_id, i.kind, moment, i.body_hash);
+                links[i.ord] := head;
+                if (i.k).wakes then
+                    woken := woken || current;
+                end if;
+            end if;
+            seqs[i.ord] := next;
+            ats[i.ord] := moment;
+            taken := taken || i.event_id;
+            next := next + 1;
+        end if;
+        nexts[stream] := next;
+        heads[stream] := head;
+        lasts[stream] := moment;
+    end loop;
+    return row(seqs, ats, links, problems, streams, nexts, heads, lasts, woken)::foja.batch;
+end $$;
 
 create function foja.append_batch(
     p_entity uuid[], p_domain text[], p_kind text[], p_v integer[], p_event uuid[], p_actor text[],
     p_payload text[], p_salt bytea[], p_hash bytea[], p_key text[], p_expected bigint[],
     p_source text, p_tenant text, p_atomic boolean
 ) returns setof foja.receipt
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+-- One plan for every batch, made of index look-ups: planning these statements costs more
+-- than running them, and the first plan is made while the tables are empty.
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
-    problems text[];
-    wrong text;
+    b foja.batch;
 begin
     perform foja.check_source(p_source);
     perform foja.lock_entities(p_entity, p_domain, p_tenant);
-    problems := foja.record_batch(p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash,
-        p_key, p_expected, p_source, p_tenant, p_atomic);
-    if p_atomic then
-        select format('%s (item %s)', problem, ord - 1) into wrong
-        from unnest(problems) with ordinality p(problem, ord) where problem is not null order by ord limit 1;
-        if found then
-            perform foja.refuse(split_part(wrong, ': ', 1), wrong);
-        end if;
+    b := foja.number_batch(p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash, p_expected,
+        p_source, p_tenant);
+    insert into foja.event
+    select u.entity_id, u.seq, u.event_id, u.kind, u.v, u.at, u.actor, p_source, u.payload::json, u.salt, u.body_hash,
+        u.key, p_tenant
+    from unnest(p_entity, b.seq, p_event, p_kind, p_v, b.at, p_actor, p_payload, p_salt, p_hash, p_key)
+        u(entity_id, seq, event_id, kind, v, at, actor, payload, salt, body_hash, key)
+    where u.seq is not null;
+    insert into foja.pending (entity_id, seq, chain_hash)
+    select u.entity_id, u.seq, u.link from unnest(p_entity, b.seq, b.link) u(entity_id, seq, link)
+    where u.link is not null;
+    insert into foja.unsealed
+    select u.entity_id, u.seq from unnest(p_entity, b.seq, b.link) u(entity_id, seq, link)
+    where u.seq is not null and u.link is null;
+    update foja.entity e set next_seq = u.next_seq, head = u.head, last_at = u.last_at,
+        sealed = case when e.sealed = e.next_seq then u.next_seq else e.sealed end
+    from unnest(b.entity_id, b.next_seq, b.head, b.last_at) u(entity_id, next_seq, head, last_at)
+    where e.entity_id = u.entity_id and e.next_seq < u.next_seq;
+    if b.woken is not null then
+        insert into foja.wakeup (entity_id, domain)
+        select e.entity_id, e.domain from foja.entity e where e.entity_id = any (b.woken) on conflict do nothing;
+    end if;
+    if array_remove(b.problem, null) <> '{}' then
+        delete from foja.entity where entity_id = any (p_entity) and next_seq = 0;  -- a stream begins with an event
     end if;
     return query select * from foja.batch_receipts(
-        p_entity, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_expected, problems, p_source, p_atomic);
+        p_entity, p_kind, p_v, p_event, p_actor, p_payload, p_hash, b, p_source, p_atomic);
 end $$;
 
--- What became of every item. The stored salt tells whose event it is: ours, or an
--- earlier one under the same id, which must then say the same.
+-- What became of every item: recorded now, recorded before, or refused.
 create function foja.batch_receipts(
-    p_entity uuid[], p_kind text[], p_v integer[], p_event uuid[], p_actor text[], p_payload text[],
-    p_salt bytea[], p_expected bigint[], p_problem text[], p_source text, p_atomic boolean
+    p_entity uuid[], p_kind text[], p_v integer[], p_event uuid[], p_actor text[], p_payload text[], p_hash bytea[],
+    b foja.batch, p_source text, p_atomic boolean
 ) returns setof foja.receipt
 language plpgsql as $$
 declare
+    old foja.receipt;
     wrong text;
-    receipts foja.receipt[];
 begin
-    select array_agg(row(status, detail, case when status <> 'refused' then seq end, event_id, at, body_hash, sealed)
-        ::foja.receipt order by ord) into receipts
-    from (
-        select i.ord, old.seq, i.event_id, old.at, old.body_hash, old.seq < e.sealed as sealed,
-            case when i.problem is not null or old.seq is null or said.otherwise then 'refused'
-                when old.salt is null then 'erased'
-                when old.salt = i.salt then 'appended' else 'replayed' end as status,
-            case when i.problem is not null then i.problem
-                when old.seq is null then format('wrong_expected_seq: the next number is not %s', i.expected)
-                when said.otherwise then format('idempotency_conflict: it is event %s, a %s', old.seq, old.kind)
-            end as detail
-        from unnest(p_entity, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_expected, p_problem)
-            with ordinality i(entity_id, kind, v, event_id, actor, payload, salt, expected, problem, ord)
-        left join foja.event old on old.entity_id = i.entity_id and old.event_id = i.event_id
-        left join foja.entity e on e.entity_id = i.entity_id
-        left join lateral (
-            select old.kind <> i.kind or old.salt <> i.salt
-                and foja.body_hash(old.salt, i.actor, i.payload, p_source, i.v) <> old.body_hash as otherwise
-        ) said on true
-    ) result;
-    if p_atomic then
-        select detail into wrong from unnest(receipts) where status = 'refused' limit 1;
-        if found then
-            perform foja.refuse(split_part(wrong, ': ', 1), wrong);
+    for n in 1 .. cardinality(p_entity) loop
+        wrong := b.problem[n];
+        if wrong is null and b.seq[n] is not null then
+            return next row('appended', null, b.seq[n], p_event[n], b.at[n], p_hash[n], b.link[n] is not null)::foja.receipt;
+        elsif wrong is null then
+            old := foja.find_replay(p_entity[n], p_kind[n], p_v[n], p_event[n], p_actor[n], p_source, p_payload[n]);
+            wrong := old.detail;
+            if wrong is null then
+                return next old;
+            end if;
         end if;
-    end if;
-    return query select * from unnest(receipts);
+        if wrong is not null and p_atomic then
+            perform foja.refuse(split_part(wrong, ': ', 1), format('%s (item %s)', wrong, n - 1));
+        elsif wrong is not null then
+            return next row('refused', wrong, null, null, null, null, null)::foja.receipt;
+        end if;
+    end loop;
 end $$;
 
 -- Numbers promised before the events exist: reserve, extend, fill, void.
 
--- A reservation lost in a crash is a token the database does not know, so its
--- commit need not wait for the disk.
+-- A reservation lost in a crash is a token the database does not know; so a caller that
+-- does nothing else may commit it without waiting for the disk.
 create function foja.reserve(
     p_entity uuid, p_domain text, p_tenant text, p_source text, p_count integer, p_ttl interval, p_intents text[]
 ) returns table (first_seq bigint, token uuid, deadline timestamptz)
@@ -561,7 +635,6 @@ begin
     if p_count not between 1 and 256 or p_ttl <= interval '0' or p_ttl > interval '1 hour' then
         perform foja.refuse('bad_reservation', 'a reservation holds 1 to 256 numbers for up to one hour');
     end if;
-    perform set_config('synchronous_commit', 'off', true);
     e := foja.lock_entity(p_entity, p_domain, p_tenant);
     insert into foja.slot (entity_id, seq, token, deadline, intent, tenant)
     select p_entity, e.next_seq + i - 1, ticket, due, p_intents[i]::json, p_tenant from generate_series(1, p_count) i;
@@ -587,20 +660,17 @@ begin
     return due;
 end $$;
 
--- Record an event at a number given out before. It never seals by itself.
+-- Record an event at a number taken before. It never seals by itself.
 create function foja.record_at(
-    p_entity uuid, p_seq bigint, p_kind text, p_v integer, p_event uuid, p_actor text, p_source text,
-    p_payload text, p_salt bytea, p_hash bytea, p_key text, p_tenant text, p_state text
+    p_entity uuid, p_seq bigint, p_kind text, p_v integer, p_event uuid, p_at timestamptz, p_actor text,
+    p_source text, p_payload text, p_salt bytea, p_hash bytea, p_key text, p_tenant text
 ) returns foja.receipt
 language plpgsql as $$
-declare
-    moment timestamptz := clock_timestamp();
 begin
-    insert into foja.event values (p_entity, p_seq, p_event, p_kind, p_v, moment, p_actor, p_source,
+    insert into foja.event values (p_entity, p_seq, p_event, p_kind, p_v, p_at, p_actor, p_source,
         p_payload::json, p_salt, p_hash, p_key, p_tenant);
     insert into foja.unsealed values (p_entity, p_seq);
-    update foja.slot set state = p_state where entity_id = p_entity and seq = p_seq;
-    return row('appended', null, p_seq, p_event, moment, p_hash, false)::foja.receipt;
+    return row('appended', null, p_seq, p_event, p_at, p_hash, false)::foja.receipt;
 end $$;
 
 -- The event that explains why a number holds nothing else.
@@ -611,8 +681,9 @@ declare
     payload text := '{"reason":' || to_json(p_reason)::text || '}';
     salt bytea := foja.new_salt();
 begin
-    return foja.record_at(p_entity, p_seq, 'slot.voided', 1, foja.new_id(), null, p_source, payload, salt,
-        foja.body_hash(salt, null, payload, p_source, 1), null, p_tenant, 'voided');
+    update foja.slot set state = 'voided' where entity_id = p_entity and seq = p_seq;
+    return foja.record_at(p_entity, p_seq, 'slot.voided', 1, foja.new_id(), clock_timestamp(), null, p_source,
+        payload, salt, foja.body_hash(salt, null, payload, p_source, 1), null, p_tenant);
 end $$;
 
 create function foja.fill(
@@ -621,23 +692,27 @@ create function foja.fill(
 ) returns foja.receipt
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-    problem text := foja.body_problem(p_domain, p_kind, p_v, p_source, p_actor, p_payload, p_salt, p_hash);
+    rule foja.kind;
+    problem text;
     stored foja.receipt;
     held foja.slot;
 begin
     perform foja.check_source(p_source);
+    select * into rule from foja.kind k where k.domain = p_domain and k.kind = p_kind and k.v = p_v;
+    problem := foja.body_problem(rule, p_source, p_actor, p_payload, p_salt, p_hash);
     if problem is not null then
         perform foja.refuse(split_part(problem, ': ', 1), problem);
     end if;
     perform foja.lock_entity(p_entity, p_domain, p_tenant);
-    stored := foja.replay(p_entity, p_kind, p_v, p_event, p_actor, p_source, p_payload);
-    if stored is not null then
+    stored := foja.find_replay(p_entity, p_kind, p_v, p_event, p_actor, p_source, p_payload);
+    if stored.status is not null then
         return stored;
     end if;
     select * into held from foja.slot where entity_id = p_entity and seq = p_seq and token = p_token for update;
     if held.state = 'open' and held.deadline > clock_timestamp() then
-        return foja.record_at(p_entity, p_seq, p_kind, p_v, p_event, p_actor, p_source, p_payload, p_salt, p_hash,
-            p_key, p_tenant, 'filled');
+        update foja.slot set state = 'filled' where entity_id = p_entity and seq = p_seq;
+        return foja.record_at(p_entity, p_seq, p_kind, p_v, p_event, clock_timestamp(), p_actor, p_source, p_payload,
+            p_salt, p_hash, p_key, p_tenant);
     elsif held.state = 'filled' then
         perform foja.refuse('slot_filled', format('number %s holds another event', p_seq));
     elsif held.state = 'open' then
@@ -705,27 +780,29 @@ declare
     e foja.entity;
     run bigint;
     link bytea;
+    wakes boolean;
 begin
     select * into e from foja.entity where entity_id = p_entity for no key update;
     with next as (
-        select seq, event_id, kind, at, body_hash, row_number() over (order by seq) as place
+        select seq, event_id, kind, v, at, body_hash, row_number() over (order by seq) as place
         from foja.event where entity_id = p_entity and seq >= e.sealed order by seq limit p_most
     ), chained as (
-        select seq, foja.chain(e.head, p_entity, seq, event_id, kind, at, body_hash) over (order by seq) as chain_hash
+        select seq, kind, v, foja.chain(e.head, p_entity, seq, event_id, kind, at, body_hash)
+            over (order by seq) as chain_hash
         from next where seq = e.sealed + place - 1
     ), outbox as (
         insert into foja.pending (entity_id, seq, chain_hash)
         select p_entity, seq, chain_hash from chained order by seq
-        returning seq, chain_hash
     )
-    select count(*), (array_agg(outbox.chain_hash order by outbox.seq desc))[1] into run, link from outbox;
+    select count(*), (array_agg(c.chain_hash order by c.seq desc))[1], bool_or(k.wakes) into run, link, wakes
+    from chained c left join foja.kind k on k.domain = e.domain and k.kind = c.kind and k.v = c.v;
     delete from foja.unsealed where entity_id = p_entity and seq < e.sealed + run;
     delete from foja.slot where entity_id = p_entity and seq < e.sealed + run;
     if run > 0 then
         update foja.entity set sealed = e.sealed + run, head = link where entity_id = p_entity;
-        insert into foja.wakeup (entity_id, domain)
-        select p_entity, d.domain from foja.domain d where d.domain = e.domain and d.executor
-        on conflict do nothing;
+    end if;
+    if wakes then
+        insert into foja.wakeup (entity_id, domain) values (p_entity, e.domain) on conflict do nothing;
     end if;
     return run;
 end $$;
@@ -870,7 +947,11 @@ declare
     e foja.entity;
     old foja.event;
     notice foja.receipt;
+    payload text := foja.canonical(jsonb_build_object('seq', p_seq, 'reason', p_reason));
+    salt bytea := foja.new_salt();
+    moment timestamptz;
 begin
+    perform foja.check_source(p_source);
     select * into e from foja.entity where entity_id = p_entity and tenant = p_tenant for no key update;
     select * into old from foja.event where entity_id = p_entity and seq = p_seq and tenant = p_tenant;
     if old.seq is null then
@@ -884,11 +965,14 @@ begin
         where w.entity_id = p_entity and w.kind = 'body.erased' and (w.payload ->> 'seq')::bigint = p_seq;
         return notice;
     end if;
-    notice := foja.append_event(p_entity, e.domain, 'body.erased', jsonb_build_object('seq', p_seq, 'reason', p_reason),
-        p_source, p_actor, 'erase:' || p_seq, null, 1, p_tenant);
+    moment := greatest(clock_timestamp(), e.last_at);
+    update foja.entity set next_seq = e.next_seq + 1, last_at = moment where entity_id = p_entity;
+    notice := foja.record_at(p_entity, e.next_seq, 'body.erased', 1, foja.new_id(), moment, p_actor, p_source,
+        payload, salt, foja.body_hash(salt, p_actor, payload, p_source, 1), null, p_tenant);
     update foja.event set payload = null, salt = null, actor = null
     where entity_id = p_entity and seq = p_seq;
     update foja.slot set intent = null where entity_id = p_entity and seq = p_seq;
+    perform foja.seal(p_entity, 1000);
     return notice;
 end $$;
 
@@ -896,24 +980,24 @@ end $$;
 
 insert into foja.domain (domain) values ('conversation');
 
-insert into foja.kind (domain, kind, v, sources, required, erasable) values
-    ('conversation', 'user_message_sent', 1, '{api}', '{"content": ["string", "array"]}', true),
-    ('conversation', 'thinking', 1, '{api}', '{"content": ["string", "array"]}', true),
-    ('conversation', 'agent_message_sent', 1, '{api}', '{"content": ["string", "array"]}', true),
+insert into foja.kind (domain, kind, v, sources, required, erasable, reserved) values
+    ('conversation', 'user_message_sent', 1, '{api}', '{"content": ["string", "array"]}', true, false),
+    ('conversation', 'thinking', 1, '{api}', '{"content": ["string", "array"]}', true, false),
+    ('conversation', 'agent_message_sent', 1, '{api}', '{"content": ["string", "array"]}', true, false),
     ('conversation', 'tool_use_requested', 1, '{api}',
-        '{"tool_use_id": ["string"], "tool_name": ["string"], "tool_args": ["object"]}', true),
+        '{"tool_use_id": ["string"], "tool_name": ["string"], "tool_args": ["object"]}', true, false),
     ('conversation', 'tool_use_completed', 1, '{api}',
         '{"tool_use_id": ["string"], "tool_name": ["string"], "tool_result": ["any"], "success": ["boolean"],
-          "error_message": ["string", "null"]}', true),
+          "error_message": ["string", "null"]}', true, false),
     ('conversation', 'approval_requested', 1, '{api}',
         '{"approval_id": ["string"], "tool_name": ["string"], "tool_args": ["object"], "expires_at": ["string"]}',
-        false),
+        false, false),
     ('conversation', 'approval_completed', 1, '{api,sweeper}',
-        '{"approval_id": ["string"], "decision": ["string"], "reason": ["string", "null"]}', false),
-    ('conversation', 'turn_paused', 1, '{api}', '{"reason": ["string"]}', false),
-    ('conversation', 'content_refused', 1, '{api}', '{"reason": ["string"]}', false),
-    ('conversation', 'slot.voided', 1, '{api,sweeper}', '{"reason": ["string"]}', false),
-    ('conversation', 'body.erased', 1, '{api}', '{"reason": ["string"], "seq": ["number"]}', false);
+        '{"approval_id": ["string"], "decision": ["string"], "reason": ["string", "null"]}', false, false),
+    ('conversation', 'turn_paused', 1, '{api}', '{"reason": ["string"]}', false, false),
+    ('conversation', 'content_refused', 1, '{api}', '{"reason": ["string"]}', false, false),
+    ('conversation', 'slot.voided', 1, '{api,sweeper}', '{"reason": ["string"]}', false, true),
+    ('conversation', 'body.erased', 1, '{api}', '{"reason": ["string"], "seq": ["number"]}', false, true);
 
 -- Which history this is.
 
@@ -936,3 +1020,61 @@ begin
         <> (excluded.system_identifier, excluded.timeline);
     return (select epoch from foja.installation);
 end $$;
+
+-- The log: every sealed event of every stream in one gapless order, and its tree.
+
+create table foja.log (
+    origin integer primary key,
+    name text not null unique,           -- the checkpoint's origin line
+    next_idx bigint not null default 0,
+    closed_size bigint,                  -- null while open; leaves above it were never proven
+    halted text,                         -- why numbering and signing stopped, or null
+    opened_at timestamptz not null default clock_timestamp()
+);
+
+create unique index log_open on foja.log ((true)) where closed_size is null;
+
+create table foja.leaf (
+    origin integer not null,
+    idx bigint not null,
+    entity_id uuid not null,
+    seq bigint not null,
+    chain_hash bytea not null,
+    primary key (origin, idx)
+);
+
+create index leaf_event on foja.leaf (entity_id, seq);
+
+create table foja.checkpoint (
+    origin integer not null references foja.log,
+    size bigint not null,
+    root bytea not null,
+    frontier bytea not null,             -- the tree's edge, so that a restart need not read every leaf
+    note text not null,
+    signed_at timestamptz not null default clock_timestamp(),
+    published_at timestamptz,            -- proofs are given out against published ones only
+    primary key (origin, size)
+);
+
+create trigger leaf_change before update or delete on foja.leaf for each row execute function foja.forbid_change();
+create trigger leaf_truncate before truncate on foja.leaf for each statement execute function foja.forbid_change();
+create trigger checkpoint_delete before delete on foja.checkpoint
+    for each row execute function foja.forbid_change();
+create trigger checkpoint_truncate before truncate on foja.checkpoint
+    for each statement execute function foja.forbid_change();
+
+-- A checkpoint changes once: when it has been published.
+create function foja.allow_publication() returns trigger
+language plpgsql as $$
+begin
+    if old.published_at is null and new.published_at is not null
+        and (new.origin, new.size, new.root, new.frontier, new.note, new.signed_at)
+          = (old.origin, old.size, old.root, old.frontier, old.note, old.signed_at) then
+        return new;
+    end if;
+    raise exception using errcode = 'FJ002', message = 'append_only',
+        detail = format('checkpoint %s of log %s cannot be changed', old.size, old.origin);
+end $$;
+
+create trigger checkpoint_update before update on foja.checkpoint
+    for each row execute function foja.allow_publication();

@@ -21,14 +21,12 @@ create table foja.installation (
     timeline integer not null
 );
 
--- A domain whose executor must be told when one of its streams has grown.
 create table foja.domain (
-    domain text primary key,
-    executor boolean not null default false
+    domain text primary key
 );
 
--- The closed registry: what may be said, in which version, by whom.
--- `required` maps each required key to the JSON types it may have.
+-- The closed registry: what may be said, in which version, by whom. `required` maps each
+-- required key to the JSON types it may have; `sole_field` is the key where there is just one.
 create table foja.kind (
     domain text not null references foja.domain,
     kind text not null,
@@ -36,6 +34,9 @@ create table foja.kind (
     sources text[] not null,
     required jsonb not null,
     erasable boolean not null default false,
+    wakes boolean not null default false,     -- does the domain's executor want to know?
+    reserved boolean not null default false,  -- written by the ledger itself, never by a caller
+    sole_field text generated always as (substring(required::text from '^\{"(\w+)": [^:]*\}$')) stored,
     primary key (domain, kind, v)
 );
 

@@ -7,12 +7,31 @@ language sql immutable strict parallel safe
 return regexp_replace(
     replace(key, U&'\+10FFFF', U&'\+10FFFF\0001'), U&'([\E000-\FFFF])', U&'\+10FFFF\0002\\1', 'g');
 
--- A number as ECMAScript prints it, from the shortest digits that read back.
-create function foja.canonical_float(number double precision) returns text
+-- The fewest digits that read back as this number. PostgreSQL's own output misses a shorter
+-- one where it lies exactly between two numbers, as 1e23 does.
+create function foja.shortest(number double precision) returns numeric
 language plpgsql immutable strict parallel safe
 set extra_float_digits = 1 as $$
 declare
-    part text[] := regexp_match(abs(number)::text, '^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$');
+    printed numeric := number::text::numeric;
+    scale integer := 16 - floor(log(printed))::integer;
+    shorter numeric;
+begin
+    for digits in 1 .. 16 loop
+        shorter := round(printed, scale - 17 + digits);
+        continue when shorter > 1.7976931348623157e308;  -- rounded up, out of range
+        if shorter::double precision = number then
+            return shorter;
+        end if;
+    end loop;
+    return printed;
+end $$;
+
+-- A number as ECMAScript prints it.
+create function foja.canonical_float(number double precision) returns text
+language plpgsql immutable strict parallel safe as $$
+declare
+    part text[] := regexp_match(foja.shortest(abs(number))::text, '^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$');
     sign text := case when number < 0 then '-' else '' end;
     digits text := ltrim(part[1] || coalesce(part[2], ''), '0');
     point integer := length(part[1]) + coalesce(part[3], '0')::integer

@@ -39,8 +39,8 @@ begin
     return e;
 end $$;
 
--- The stored result of an event recorded before, if it says the same.
-create function foja.replay(
+-- The stored result of an event recorded before; refused if it says something else.
+create function foja.find_replay(
     p_entity uuid, p_kind text, p_v integer, p_event uuid, p_actor text, p_source text, p_payload text
 ) returns foja.receipt
 language plpgsql stable as $$
@@ -52,7 +52,8 @@ begin
         return null;
     elsif old.kind <> p_kind or old.salt is not null
             and foja.body_hash(old.salt, p_actor, p_payload, p_source, p_v) <> old.body_hash then
-        perform foja.refuse('idempotency_conflict', format('it is event %s, a %s', old.seq, old.kind));
+        return row('refused', format('idempotency_conflict: it is event %s, a %s', old.seq, old.kind),
+            null, null, null, null, null)::foja.receipt;
     end if;
     return row(case when old.salt is null then 'erased' else 'replayed' end,
         null, old.seq, old.event_id, old.at, old.body_hash,
@@ -65,25 +66,28 @@ create function foja.append(
 ) returns foja.receipt
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-    problem text := foja.body_problem(p_domain, p_kind, p_v, p_source, p_actor, p_payload, p_salt, p_hash);
+    rule foja.kind;
+    problem text;
     e record;
     moment timestamptz;
     link bytea;
     stored foja.receipt;
 begin
     perform foja.check_source(p_source);
+    select * into rule from foja.kind k where k.domain = p_domain and k.kind = p_kind and k.v = p_v;
+    problem := foja.body_problem(rule, p_source, p_actor, p_payload, p_salt, p_hash);
     if problem is not null then
         perform foja.refuse(split_part(problem, ': ', 1), problem);
     end if;
-    select x.next_seq, x.sealed, x.head, x.last_at, x.domain, x.tenant, d.executor into e
-    from foja.entity x join foja.domain d using (domain) where x.entity_id = p_entity for no key update of x;
-    if e.domain is null or e.domain <> p_domain or e.tenant <> p_tenant then
+    select next_seq, sealed, head, last_at into e from foja.entity
+    where entity_id = p_entity and domain = p_domain and tenant = p_tenant for no key update;
+    if e.next_seq is null then
         perform foja.make_entity(p_entity, p_domain, p_tenant);
         return foja.append(p_entity, p_domain, p_tenant, p_kind, p_v, p_event, p_actor, p_source, p_payload, p_salt,
             p_hash, p_key, p_expected);
     end if;
-    moment := greatest(clock_timestamp(), e.last_at);
     if p_expected is null or p_expected = e.next_seq then
+        moment := greatest(clock_timestamp(), e.last_at);
         insert into foja.event values (
             p_entity, e.next_seq, p_event, p_kind, p_v, moment, p_actor, p_source, p_payload::json, p_salt,
             p_hash, p_key, p_tenant)
@@ -92,9 +96,9 @@ begin
             if e.sealed = e.next_seq then
                 link := foja.chain_step(e.head, p_entity, e.next_seq, p_event, p_kind, moment, p_hash);
                 insert into foja.pending (entity_id, seq, chain_hash) values (p_entity, e.next_seq, link);
-                update foja.entity set next_seq = e.next_seq + 1, sealed = e.sealed + 1, head = link, last_at = moment
+                update foja.entity set next_seq = e.next_seq + 1, sealed = e.next_seq + 1, head = link, last_at = moment
                 where entity_id = p_entity;
-                if e.executor then
+                if rule.wakes then
                     insert into foja.wakeup (entity_id, domain) values (p_entity, p_domain) on conflict do nothing;
                 end if;
             else
@@ -104,9 +108,11 @@ begin
             return row('appended', null, e.next_seq, p_event, moment, p_hash, link is not null)::foja.receipt;
         end if;
     end if;
-    stored := foja.replay(p_entity, p_kind, p_v, p_event, p_actor, p_source, p_payload);
+    stored := foja.find_replay(p_entity, p_kind, p_v, p_event, p_actor, p_source, p_payload);
     if stored is null then
         perform foja.refuse('wrong_expected_seq', format('the next number is %s, not %s', e.next_seq, p_expected));
+    elsif stored.detail is not null then
+        perform foja.refuse('idempotency_conflict', stored.detail);
     end if;
     return stored;
 end $$;

@@ -1,5 +1,4 @@
--- Many events in one statement. `atomic`: all of them or none. Otherwise each has
--- its own verdict, and an item with an expected number must be its stream's first.
+-- Many events in one call. `atomic`: all of them or none; otherwise each has its own verdict.
 
 -- Lock every stream of a batch, in order, making the new ones first.
 create function foja.lock_entities(p_entity uuid[], p_domain text[], p_tenant text) returns void
@@ -21,125 +20,159 @@ begin
     end if;
 end $$;
 
--- Record what is new and allowed; return what is wrong with the others, by position.
-create function foja.record_batch(
+-- Where a batch leaves its streams, and what each of its items became: `seq` is null where
+-- nothing was recorded, `link` where the event is not sealed yet.
+create type foja.batch as (
+    seq bigint[], at timestamptz[], link bytea[], problem text[],
+    entity_id uuid[], next_seq bigint[], head bytea[], last_at timestamptz[], woken uuid[]
+);
+
+-- Number, chain and judge every item, stream by stream, in the order given. Writes nothing.
+create function foja.number_batch(
     p_entity uuid[], p_domain text[], p_kind text[], p_v integer[], p_event uuid[], p_actor text[],
-    p_payload text[], p_salt bytea[], p_hash bytea[], p_key text[], p_expected bigint[],
-    p_source text, p_tenant text, p_atomic boolean
-) returns text[]
-language sql as $$
-    with item as materialized (
-        select i.*, e.next_seq, e.sealed = e.next_seq as sealing, e.head, e.last_at,
-            case when e.domain is distinct from i.domain or e.tenant <> p_tenant
-                then format('wrong_entity: %s is not a %s of this tenant', i.entity_id, i.domain)
-                else foja.body_problem(i.domain, i.kind, i.v, p_source, i.actor, i.payload, i.salt, i.body_hash)
-            end as problem
-        from unnest(p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash, p_key, p_expected)
-            with ordinality i(entity_id, domain, kind, v, event_id, actor, payload, salt, body_hash, key, expected, ord)
-        left join foja.entity e on e.entity_id = i.entity_id
-    ), fresh as (
-        select item.*, row_number() over (partition by entity_id, event_id order by ord) as copy
-        from item
-        where problem is null
-          and (p_atomic or expected is null or expected = next_seq)
-          and not exists (
-            select from foja.event old where old.entity_id = item.entity_id and old.event_id = item.event_id)
-    ), numbered as (
-        select fresh.*, greatest(clock_timestamp(), last_at) as at,
-            next_seq + row_number() over (partition by entity_id order by ord) - 1 as seq
-        from fresh where copy = 1
-    ), chained as materialized (
-        select numbered.*, case when sealing then foja.chain(head, entity_id, seq, event_id, kind, at, body_hash)
-            over (partition by entity_id order by seq) end as link
-        from numbered
-    ), recorded as (
-        insert into foja.event
-        select entity_id, seq, event_id, kind, v, at, actor, p_source, payload::json, salt, body_hash, key, p_tenant
-        from chained
-    ), outbox as (
-        insert into foja.pending (entity_id, seq, chain_hash)
-        select entity_id, seq, link from chained where sealing order by ord
-    ), held as (
-        insert into foja.unsealed select entity_id, seq from chained where not sealing
-    ), counted as (
-        update foja.entity e
-        set next_seq = last.seq + 1, last_at = last.at,
-            sealed = case when last.sealing then last.seq + 1 else e.sealed end,
-            head = coalesce(last.link, e.head)
-        from (select distinct on (entity_id) * from chained order by entity_id, seq desc) last
-        where e.entity_id = last.entity_id
-    ), woken as (
-        insert into foja.wakeup (entity_id, domain)
-        select distinct c.entity_id, c.domain from chained c join foja.domain d using (domain)
-        where d.executor and c.sealing
-        on conflict do nothing
-    )
-    select array_agg(coalesce(item.problem, case when c.expected <> c.seq
-        then format('wrong_expected_seq: the next number is %s, not %s', c.seq, c.expected) end) order by item.ord)
-    from item left join chained c on c.ord = item.ord
-$$;
+    p_payload text[], p_salt bytea[], p_hash bytea[], p_expected bigint[], p_source text, p_tenant text
+) returns foja.batch
+language plpgsql as $$
+declare
+    i record;
+    n integer := cardinality(p_entity);
+    -- By item. Plain variables, because an element of a composite's array is set by copying it.
+    seqs bigint[] := array_fill(null::bigint, array[n]);
+    ats timestamptz[] := array_fill(null::timestamptz, array[n]);
+    links bytea[] := array_fill(null::bytea, array[n]);
+    problems text[] := array_fill(null::text, array[n]);
+    -- By stream.
+    streams uuid[] := '{}';
+    nexts bigint[] := '{}';
+    heads bytea[] := '{}';
+    lasts timestamptz[] := '{}';
+    woken uuid[];
+    stream integer := 0;
+    current uuid;
+    next bigint;
+    head bytea;
+    sealing boolean;
+    moment timestamptz;
+    problem text;
+    taken uuid[];
+begin
+    for i in
+        select u.*, k, e.domain as owner, e.tenant, e.next_seq, e.sealed, e.head, e.last_at,
+            exists (select from foja.event o where o.entity_id = u.entity_id and o.event_id = u.event_id) as known
+        from unnest(p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash, p_expected)
+            with ordinality u(entity_id, domain, kind, v, event_id, actor, payload, salt, body_hash, expected, ord)
+        left join foja.entity e on e.entity_id = u.entity_id
+        left join foja.kind k on k.domain = u.domain and k.kind = u.kind and k.v = u.v
+        order by u.entity_id, u.ord
+    loop
+        if current is distinct from i.entity_id then
+            current := i.entity_id;
+            stream := stream + 1;
+            streams[stream] := current;
+            next := i.next_seq;
+            head := i.head;
+            sealing := i.sealed = i.next_seq;
+            moment := greatest(clock_timestamp(), i.last_at);
+            taken := '{}';
+        end if;
+        problem := case when i.owner is distinct from i.domain or i.tenant <> p_tenant
+            then format('wrong_entity: %s is not a %s of this tenant', i.entity_id, i.domain)
+            else foja.body_problem(i.k, p_source, i.actor, i.payload, i.salt, i.body_hash) end;
+        if problem is not null then
+            problems[i.ord] := problem;
+        elsif i.known or i.event_id = any (taken) then
+            null;  -- recorded before: `batch_receipts` finds it
+        elsif i.expected <> next then
+            problems[i.ord] := format('wrong_expected_seq: the next number is %s, not %s', next, i.expected);
+        else
+            if sealing then
+                head := foja.chain_step(head, i.entity_id, next, i.event_id, i.kind, moment, i.body_hash);
+                links[i.ord] := head;
+                if (i.k).wakes then
+                    woken := woken || current;
+                end if;
+            end if;
+            seqs[i.ord] := next;
+            ats[i.ord] := moment;
+            taken := taken || i.event_id;
+            next := next + 1;
+        end if;
+        nexts[stream] := next;
+        heads[stream] := head;
+        lasts[stream] := moment;
+    end loop;
+    return row(seqs, ats, links, problems, streams, nexts, heads, lasts, woken)::foja.batch;
+end $$;
 
 create function foja.append_batch(
     p_entity uuid[], p_domain text[], p_kind text[], p_v integer[], p_event uuid[], p_actor text[],
     p_payload text[], p_salt bytea[], p_hash bytea[], p_key text[], p_expected bigint[],
     p_source text, p_tenant text, p_atomic boolean
 ) returns setof foja.receipt
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+-- One plan for every batch, made of index look-ups: planning these statements costs more
+-- than running them, and the first plan is made while the tables are empty.
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
-    problems text[];
-    wrong text;
+    b foja.batch;
 begin
     perform foja.check_source(p_source);
     perform foja.lock_entities(p_entity, p_domain, p_tenant);
-    problems := foja.record_batch(p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash,
-        p_key, p_expected, p_source, p_tenant, p_atomic);
-    if p_atomic then
-        select format('%s (item %s)', problem, ord - 1) into wrong
-        from unnest(problems) with ordinality p(problem, ord) where problem is not null order by ord limit 1;
-        if found then
-            perform foja.refuse(split_part(wrong, ': ', 1), wrong);
-        end if;
+    b := foja.number_batch(p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash, p_expected,
+        p_source, p_tenant);
+    insert into foja.event
+    select u.entity_id, u.seq, u.event_id, u.kind, u.v, u.at, u.actor, p_source, u.payload::json, u.salt, u.body_hash,
+        u.key, p_tenant
+    from unnest(p_entity, b.seq, p_event, p_kind, p_v, b.at, p_actor, p_payload, p_salt, p_hash, p_key)
+        u(entity_id, seq, event_id, kind, v, at, actor, payload, salt, body_hash, key)
+    where u.seq is not null;
+    insert into foja.pending (entity_id, seq, chain_hash)
+    select u.entity_id, u.seq, u.link from unnest(p_entity, b.seq, b.link) u(entity_id, seq, link)
+    where u.link is not null;
+    insert into foja.unsealed
+    select u.entity_id, u.seq from unnest(p_entity, b.seq, b.link) u(entity_id, seq, link)
+    where u.seq is not null and u.link is null;
+    update foja.entity e set next_seq = u.next_seq, head = u.head, last_at = u.last_at,
+        sealed = case when e.sealed = e.next_seq then u.next_seq else e.sealed end
+    from unnest(b.entity_id, b.next_seq, b.head, b.last_at) u(entity_id, next_seq, head, last_at)
+    where e.entity_id = u.entity_id and e.next_seq < u.next_seq;
+    if b.woken is not null then
+        insert into foja.wakeup (entity_id, domain)
+        select e.entity_id, e.domain from foja.entity e where e.entity_id = any (b.woken) on conflict do nothing;
+    end if;
+    if array_remove(b.problem, null) <> '{}' then
+        delete from foja.entity where entity_id = any (p_entity) and next_seq = 0;  -- a stream begins with an event
     end if;
     return query select * from foja.batch_receipts(
-        p_entity, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_expected, problems, p_source, p_atomic);
+        p_entity, p_kind, p_v, p_event, p_actor, p_payload, p_hash, b, p_source, p_atomic);
 end $$;
 
--- What became of every item. The stored salt tells whose event it is: ours, or an
--- earlier one under the same id, which must then say the same.
+-- What became of every item: recorded now, recorded before, or refused.
 create function foja.batch_receipts(
-    p_entity uuid[], p_kind text[], p_v integer[], p_event uuid[], p_actor text[], p_payload text[],
-    p_salt bytea[], p_expected bigint[], p_problem text[], p_source text, p_atomic boolean
+    p_entity uuid[], p_kind text[], p_v integer[], p_event uuid[], p_actor text[], p_payload text[], p_hash bytea[],
+    b foja.batch, p_source text, p_atomic boolean
 ) returns setof foja.receipt
 language plpgsql as $$
 declare
+    old foja.receipt;
     wrong text;
-    receipts foja.receipt[];
 begin
-    select array_agg(row(status, detail, case when status <> 'refused' then seq end, event_id, at, body_hash, sealed)
-        ::foja.receipt order by ord) into receipts
-    from (
-        select i.ord, old.seq, i.event_id, old.at, old.body_hash, old.seq < e.sealed as sealed,
-            case when i.problem is not null or old.seq is null or said.otherwise then 'refused'
-                when old.salt is null then 'erased'
-                when old.salt = i.salt then 'appended' else 'replayed' end as status,
-            case when i.problem is not null then i.problem
-                when old.seq is null then format('wrong_expected_seq: the next number is not %s', i.expected)
-                when said.otherwise then format('idempotency_conflict: it is event %s, a %s', old.seq, old.kind)
-            end as detail
-        from unnest(p_entity, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_expected, p_problem)
-            with ordinality i(entity_id, kind, v, event_id, actor, payload, salt, expected, problem, ord)
-        left join foja.event old on old.entity_id = i.entity_id and old.event_id = i.event_id
-        left join foja.entity e on e.entity_id = i.entity_id
-        left join lateral (
-            select old.kind <> i.kind or old.salt <> i.salt
-                and foja.body_hash(old.salt, i.actor, i.payload, p_source, i.v) <> old.body_hash as otherwise
-        ) said on true
-    ) result;
-    if p_atomic then
-        select detail into wrong from unnest(receipts) where status = 'refused' limit 1;
-        if found then
-            perform foja.refuse(split_part(wrong, ': ', 1), wrong);
+    for n in 1 .. cardinality(p_entity) loop
+        wrong := b.problem[n];
+        if wrong is null and b.seq[n] is not null then
+            return next row('appended', null, b.seq[n], p_event[n], b.at[n], p_hash[n], b.link[n] is not null)::foja.receipt;
+        elsif wrong is null then
+            old := foja.find_replay(p_entity[n], p_kind[n], p_v[n], p_event[n], p_actor[n], p_source, p_payload[n]);
+            wrong := old.detail;
+            if wrong is null then
+                return next old;
+            end if;
         end if;
-    end if;
-    return query select * from unnest(receipts);
+        if wrong is not null and p_atomic then
+            perform foja.refuse(split_part(wrong, ': ', 1), format('%s (item %s)', wrong, n - 1));
+        elsif wrong is not null then
+            return next row('refused', wrong, null, null, null, null, null)::foja.receipt;
+        end if;
+    end loop;
 end $$;

@@ -1,7 +1,7 @@
 -- Numbers promised before the events exist: reserve, extend, fill, void.
 
--- A reservation lost in a crash is a token the database does not know, so its
--- commit need not wait for the disk.
+-- A reservation lost in a crash is a token the database does not know; so a caller that
+-- does nothing else may commit it without waiting for the disk.
 create function foja.reserve(
     p_entity uuid, p_domain text, p_tenant text, p_source text, p_count integer, p_ttl interval, p_intents text[]
 ) returns table (first_seq bigint, token uuid, deadline timestamptz)
@@ -15,7 +15,6 @@ begin
     if p_count not between 1 and 256 or p_ttl <= interval '0' or p_ttl > interval '1 hour' then
         perform foja.refuse('bad_reservation', 'a reservation holds 1 to 256 numbers for up to one hour');
     end if;
-    perform set_config('synchronous_commit', 'off', true);
     e := foja.lock_entity(p_entity, p_domain, p_tenant);
     insert into foja.slot (entity_id, seq, token, deadline, intent, tenant)
     select p_entity, e.next_seq + i - 1, ticket, due, p_intents[i]::json, p_tenant from generate_series(1, p_count) i;
@@ -41,20 +40,17 @@ begin
     return due;
 end $$;
 
--- Record an event at a number given out before. It never seals by itself.
+-- Record an event at a number taken before. It never seals by itself.
 create function foja.record_at(
-    p_entity uuid, p_seq bigint, p_kind text, p_v integer, p_event uuid, p_actor text, p_source text,
-    p_payload text, p_salt bytea, p_hash bytea, p_key text, p_tenant text, p_state text
+    p_entity uuid, p_seq bigint, p_kind text, p_v integer, p_event uuid, p_at timestamptz, p_actor text,
+    p_source text, p_payload text, p_salt bytea, p_hash bytea, p_key text, p_tenant text
 ) returns foja.receipt
 language plpgsql as $$
-declare
-    moment timestamptz := clock_timestamp();
 begin
-    insert into foja.event values (p_entity, p_seq, p_event, p_kind, p_v, moment, p_actor, p_source,
+    insert into foja.event values (p_entity, p_seq, p_event, p_kind, p_v, p_at, p_actor, p_source,
         p_payload::json, p_salt, p_hash, p_key, p_tenant);
     insert into foja.unsealed values (p_entity, p_seq);
-    update foja.slot set state = p_state where entity_id = p_entity and seq = p_seq;
-    return row('appended', null, p_seq, p_event, moment, p_hash, false)::foja.receipt;
+    return row('appended', null, p_seq, p_event, p_at, p_hash, false)::foja.receipt;
 end $$;
 
 -- The event that explains why a number holds nothing else.
@@ -65,8 +61,9 @@ declare
     payload text := '{"reason":' || to_json(p_reason)::text || '}';
     salt bytea := foja.new_salt();
 begin
-    return foja.record_at(p_entity, p_seq, 'slot.voided', 1, foja.new_id(), null, p_source, payload, salt,
-        foja.body_hash(salt, null, payload, p_source, 1), null, p_tenant, 'voided');
+    update foja.slot set state = 'voided' where entity_id = p_entity and seq = p_seq;
+    return foja.record_at(p_entity, p_seq, 'slot.voided', 1, foja.new_id(), clock_timestamp(), null, p_source,
+        payload, salt, foja.body_hash(salt, null, payload, p_source, 1), null, p_tenant);
 end $$;
 
 create function foja.fill(
@@ -75,23 +72,27 @@ create function foja.fill(
 ) returns foja.receipt
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-    problem text := foja.body_problem(p_domain, p_kind, p_v, p_source, p_actor, p_payload, p_salt, p_hash);
+    rule foja.kind;
+    problem text;
     stored foja.receipt;
     held foja.slot;
 begin
     perform foja.check_source(p_source);
+    select * into rule from foja.kind k where k.domain = p_domain and k.kind = p_kind and k.v = p_v;
+    problem := foja.body_problem(rule, p_source, p_actor, p_payload, p_salt, p_hash);
     if problem is not null then
         perform foja.refuse(split_part(problem, ': ', 1), problem);
     end if;
     perform foja.lock_entity(p_entity, p_domain, p_tenant);
-    stored := foja.replay(p_entity, p_kind, p_v, p_event, p_actor, p_source, p_payload);
-    if stored is not null then
+    stored := foja.find_replay(p_entity, p_kind, p_v, p_event, p_actor, p_source, p_payload);
+    if stored.status is not null then
         return stored;
     end if;
     select * into held from foja.slot where entity_id = p_entity and seq = p_seq and token = p_token for update;
     if held.state = 'open' and held.deadline > clock_timestamp() then
-        return foja.record_at(p_entity, p_seq, p_kind, p_v, p_event, p_actor, p_source, p_payload, p_salt, p_hash,
-            p_key, p_tenant, 'filled');
+        update foja.slot set state = 'filled' where entity_id = p_entity and seq = p_seq;
+        return foja.record_at(p_entity, p_seq, p_kind, p_v, p_event, clock_timestamp(), p_actor, p_source, p_payload,
+            p_salt, p_hash, p_key, p_tenant);
     elsif held.state = 'filled' then
         perform foja.refuse('slot_filled', format('number %s holds another event', p_seq));
     elsif held.state = 'open' then

@@ -7,27 +7,29 @@ declare
     e foja.entity;
     run bigint;
     link bytea;
+    wakes boolean;
 begin
     select * into e from foja.entity where entity_id = p_entity for no key update;
     with next as (
-        select seq, event_id, kind, at, body_hash, row_number() over (order by seq) as place
+        select seq, event_id, kind, v, at, body_hash, row_number() over (order by seq) as place
         from foja.event where entity_id = p_entity and seq >= e.sealed order by seq limit p_most
     ), chained as (
-        select seq, foja.chain(e.head, p_entity, seq, event_id, kind, at, body_hash) over (order by seq) as chain_hash
+        select seq, kind, v, foja.chain(e.head, p_entity, seq, event_id, kind, at, body_hash)
+            over (order by seq) as chain_hash
         from next where seq = e.sealed + place - 1
     ), outbox as (
         insert into foja.pending (entity_id, seq, chain_hash)
         select p_entity, seq, chain_hash from chained order by seq
-        returning seq, chain_hash
     )
-    select count(*), (array_agg(outbox.chain_hash order by outbox.seq desc))[1] into run, link from outbox;
+    select count(*), (array_agg(c.chain_hash order by c.seq desc))[1], bool_or(k.wakes) into run, link, wakes
+    from chained c left join foja.kind k on k.domain = e.domain and k.kind = c.kind and k.v = c.v;
     delete from foja.unsealed where entity_id = p_entity and seq < e.sealed + run;
     delete from foja.slot where entity_id = p_entity and seq < e.sealed + run;
     if run > 0 then
         update foja.entity set sealed = e.sealed + run, head = link where entity_id = p_entity;
-        insert into foja.wakeup (entity_id, domain)
-        select p_entity, d.domain from foja.domain d where d.domain = e.domain and d.executor
-        on conflict do nothing;
+    end if;
+    if wakes then
+        insert into foja.wakeup (entity_id, domain) values (p_entity, e.domain) on conflict do nothing;
     end if;
     return run;
 end $$;

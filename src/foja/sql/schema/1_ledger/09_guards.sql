@@ -39,7 +39,11 @@ declare
     e foja.entity;
     old foja.event;
     notice foja.receipt;
+    payload text := foja.canonical(jsonb_build_object('seq', p_seq, 'reason', p_reason));
+    salt bytea := foja.new_salt();
+    moment timestamptz;
 begin
+    perform foja.check_source(p_source);
     select * into e from foja.entity where entity_id = p_entity and tenant = p_tenant for no key update;
     select * into old from foja.event where entity_id = p_entity and seq = p_seq and tenant = p_tenant;
     if old.seq is null then
@@ -53,10 +57,13 @@ begin
         where w.entity_id = p_entity and w.kind = 'body.erased' and (w.payload ->> 'seq')::bigint = p_seq;
         return notice;
     end if;
-    notice := foja.append_event(p_entity, e.domain, 'body.erased', jsonb_build_object('seq', p_seq, 'reason', p_reason),
-        p_source, p_actor, 'erase:' || p_seq, null, 1, p_tenant);
+    moment := greatest(clock_timestamp(), e.last_at);
+    update foja.entity set next_seq = e.next_seq + 1, last_at = moment where entity_id = p_entity;
+    notice := foja.record_at(p_entity, e.next_seq, 'body.erased', 1, foja.new_id(), moment, p_actor, p_source,
+        payload, salt, foja.body_hash(salt, p_actor, payload, p_source, 1), null, p_tenant);
     update foja.event set payload = null, salt = null, actor = null
     where entity_id = p_entity and seq = p_seq;
     update foja.slot set intent = null where entity_id = p_entity and seq = p_seq;
+    perform foja.seal(p_entity, 1000);
     return notice;
 end $$;

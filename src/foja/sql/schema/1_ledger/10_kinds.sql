@@ -2,21 +2,21 @@
 
 insert into foja.domain (domain) values ('conversation');
 
-insert into foja.kind (domain, kind, v, sources, required, erasable) values
-    ('conversation', 'user_message_sent', 1, '{api}', '{"content": ["string", "array"]}', true),
-    ('conversation', 'thinking', 1, '{api}', '{"content": ["string", "array"]}', true),
-    ('conversation', 'agent_message_sent', 1, '{api}', '{"content": ["string", "array"]}', true),
+insert into foja.kind (domain, kind, v, sources, required, erasable, reserved) values
+    ('conversation', 'user_message_sent', 1, '{api}', '{"content": ["string", "array"]}', true, false),
+    ('conversation', 'thinking', 1, '{api}', '{"content": ["string", "array"]}', true, false),
+    ('conversation', 'agent_message_sent', 1, '{api}', '{"content": ["string", "array"]}', true, false),
     ('conversation', 'tool_use_requested', 1, '{api}',
-        '{"tool_use_id": ["string"], "tool_name": ["string"], "tool_args": ["object"]}', true),
+        '{"tool_use_id": ["string"], "tool_name": ["string"], "tool_args": ["object"]}', true, false),
     ('conversation', 'tool_use_completed', 1, '{api}',
         '{"tool_use_id": ["string"], "tool_name": ["string"], "tool_result": ["any"], "success": ["boolean"],
-          "error_message": ["string", "null"]}', true),
+          "error_message": ["string", "null"]}', true, false),
     ('conversation', 'approval_requested', 1, '{api}',
         '{"approval_id": ["string"], "tool_name": ["string"], "tool_args": ["object"], "expires_at": ["string"]}',
-        false),
+        false, false),
     ('conversation', 'approval_completed', 1, '{api,sweeper}',
-        '{"approval_id": ["string"], "decision": ["string"], "reason": ["string", "null"]}', false),
-    ('conversation', 'turn_paused', 1, '{api}', '{"reason": ["string"]}', false),
-    ('conversation', 'content_refused', 1, '{api}', '{"reason": ["string"]}', false),
-    ('conversation', 'slot.voided', 1, '{api,sweeper}', '{"reason": ["string"]}', false),
-    ('conversation', 'body.erased', 1, '{api}', '{"reason": ["string"], "seq": ["number"]}', false);
+        '{"approval_id": ["string"], "decision": ["string"], "reason": ["string", "null"]}', false, false),
+    ('conversation', 'turn_paused', 1, '{api}', '{"reason": ["string"]}', false, false),
+    ('conversation', 'content_refused', 1, '{api}', '{"reason": ["string"]}', false, false),
+    ('conversation', 'slot.voided', 1, '{api,sweeper}', '{"reason": ["string"]}', false, true),
+    ('conversation', 'body.erased', 1, '{api}', '{"reason": ["string"], "seq": ["number"]}', false, true);

@@ -30,7 +30,11 @@ grant execute on function
     foja.record_checkpoint, foja.mark_published, foja.restart_log
     to foja_sweeper;
 grant execute on function foja.recognise to service_role, foja_api, foja_sweeper;
-grant execute on function foja.canonical(jsonb, integer), foja.event_id_for to public;
+-- Pure functions of their arguments, for anybody who wants to check our bytes.
+grant execute on function
+    foja.canonical, foja.canonical_number, foja.canonical_float, foja.shortest, foja.utf16_order, foja.refuse,
+    foja.event_id_for, foja.sha1, foja.rotate
+    to public;
 
 alter table foja.entity enable row level security;
 alter table foja.event enable row level security;
@@ -40,8 +44,8 @@ create policy installation_reads on foja.entity for select to service_role, foja
 create policy installation_reads on foja.event for select to service_role, foja_api, foja_sweeper using (true);
 create policy installation_reads on foja.slot for select to service_role, foja_api, foja_sweeper using (true);
 create policy tenant_reads on foja.entity for select to authenticated
-    using (tenant = current_setting('foja.tenant', true));
+    using (tenant = nullif(current_setting('foja.tenant', true), ''));
 create policy tenant_reads on foja.event for select to authenticated
-    using (tenant = current_setting('foja.tenant', true));
+    using (tenant = nullif(current_setting('foja.tenant', true), ''));
 create policy tenant_reads on foja.slot for select to authenticated
-    using (tenant = current_setting('foja.tenant', true));
+    using (tenant = nullif(current_setting('foja.tenant', true), ''));

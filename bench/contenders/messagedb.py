@@ -1,0 +1,91 @@
+"""message-db, from its npm package: its SQL is fetched and loaded at run time, never kept here."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from uuid import uuid4
+
+from psycopg import AsyncConnection
+
+from bench.contenders.connections import Connection, ask, connect, disconnect, tell
+from bench.contenders.text import KIND, body, query
+from bench.harness import Role
+from bench.place import Room
+
+PACKAGE, VERSION = "@eventide/message-db", "1.3.1"
+PEERS = Path(__file__).parent.parent / ".peers"
+# Roles and privileges are left out, and pgcrypto: PostgreSQL has had gen_random_uuid() since 13.
+PARTS = ("schema", "tables", "types", "functions", "indexes")
+
+
+@cache
+def obtain() -> Path | None:
+    """Return the folder of its scripts, fetched on first use; None if npm cannot."""
+    scripts = PEERS / "node_modules" / PACKAGE / "database"
+    if not scripts.exists() and (npm := shutil.which("npm")):
+        command = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(PEERS), f"{PACKAGE}@{VERSION}"]
+        PEERS.mkdir(exist_ok=True)
+        try:
+            subprocess.run(command, capture_output=True, timeout=120, check=True)
+        except (subprocess.SubprocessError, OSError):
+            return None
+    return scripts if scripts.exists() else None
+
+
+class MessageDb:
+    """Streams of one category, whose writers queue, or of a category each, which nobody can tail."""
+
+    role: Role = "peer"
+    blocking = False
+
+    def __init__(self, scripts: Path, *, one_category: bool) -> None:
+        self.name = "message-db" if one_category else "message-db, a category each"
+        self.note = (
+            "one category: its writers take turns"
+            if one_category
+            else "a tail of all categories can lose events"
+        )
+        self.lossless = one_category
+        self._scripts, self._url = scripts, ""
+        self._names: list[str] = []
+        self._connections: list[Connection] = []
+
+    async def create(self, room: Room, streams: int) -> None:
+        self._url = room.url
+        numbers = range(streams)
+        self._names = [f"conversation{'' if self.lossless else n}-{uuid4()}" for n in numbers]
+        await tell(room.url, "trust_message_db")
+        async with await AsyncConnection.connect(room.url) as connection:
+            for part in PARTS:
+                for script in sorted((self._scripts / part).glob("*.sql")):
+                    await connection.execute(script.read_bytes())
+        await self.open(1)
+        async with self._connections[0].pipeline():
+            for n in numbers:
+                await self.append(0, 0, n)
+        await self.close()
+
+    async def open(self, callers: int) -> None:
+        self._connections = await connect(self._url, callers)
+
+    async def append(self, caller: int, call: int, stream: int) -> None:
+        values = (str(uuid4()), self._names[stream], KIND, body(call))
+        await self._connections[caller].execute(query("write_message"), values, prepare=True)
+
+    async def append_list(self, caller: int, call: int, stream: int, size: int) -> None:
+        raise NotImplementedError("message-db writes one message per call")
+
+    async def close(self) -> None:
+        await disconnect(self._connections)
+
+    async def count(self) -> int:
+        return int((await ask(self._url, "count_messages"))[0][0])
+
+    async def read_after(self, last: int, limit: int) -> list[int]:
+        """Return the positions its reader finds: of the category, or of all."""
+        name = "tail_category" if self.lossless else "tail_messages"
+        rows = await self._connections[-1].execute(query(name), (last + 1, limit), prepare=True)
+        return [row[0] for row in await rows.fetchall()]

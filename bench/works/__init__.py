@@ -1,0 +1,18 @@
+"""What is measured, in groups. A new group is a module here and a line in `GROUPS`."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from bench.harness import Bench
+from bench.outcome import Outcome
+from bench.works import appends, history, memory, tail
+
+GROUPS: dict[str, Callable[[Bench], Awaitable[Outcome]]] = {
+    "appends": appends.many_entities,
+    "hot": appends.hot_entity,
+    "batches": appends.batches,
+    "history": history.run,
+    "tail": tail.run,
+    "memory": memory.run,
+}

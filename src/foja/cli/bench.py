@@ -1,0 +1,98 @@
+"""`foja bench`: how fast this server takes appends. It writes to a database of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from argparse import Namespace
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from foja.app import App
+from foja.cli.installation import database, settings_of
+from foja.cli.output import document, table
+from foja.cli.scratch import scratch
+from foja.conversations.work import Conversation
+from foja.settings import Settings
+
+KIND, BODY = "user_message_sent", {"content": "How long is this sheet? About as long as most of them are."}
+MANY, BATCH = 256, 100
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A kind of load: how many callers, on how many streams, with how many events a call."""
+
+    name: str
+    callers: int
+    streams: int = MANY
+    batch: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a case reached."""
+
+    case: str
+    events_per_second: float
+    p50_ms: float
+    p99_ms: float
+
+
+CASES = (
+    Case("1 caller", 1),
+    Case("16 callers", 16),
+    Case("64 callers", 64),
+    Case("64 callers, one hot stream", 64, streams=1),
+    Case(f"4 callers, batches of {BATCH}", 4, batch=BATCH),
+)
+
+
+async def bench(arguments: Namespace) -> int:
+    """Run every case for a while and print what it reached."""
+    settings = settings_of(arguments)
+    with tempfile.TemporaryDirectory(prefix="foja-bench-") as home:
+        async with database(settings) as url, scratch(url) as aside:
+            changed = {"database_url": aside, "home": Path(home), "storage_url": ""}
+            results = await _run_all(settings.model_copy(update=changed), arguments.seconds)
+    if arguments.json:
+        document([asdict(result) for result in results])
+    else:
+        rows = [(r.case, r.events_per_second, r.p50_ms, r.p99_ms) for r in results]
+        table(("case", "events/s", "p50 ms", "p99 ms"), rows)
+    return 0
+
+
+async def _run_all(settings: Settings, seconds: float) -> list[Result]:
+    async with App(settings) as app:
+        return [await _run(app, case, seconds) for case in CASES]
+
+
+async def _run(app: App, case: Case, seconds: float) -> Result:
+    streams = [await app.conversations.open() for _ in range(case.streams)]
+    clock = asyncio.get_running_loop().time
+    began, times = clock(), list[float]()
+
+    async def call(number: int) -> None:
+        turn = number
+        while (start := clock()) < began + seconds:
+            await _append(streams[turn % len(streams)], case.batch)
+            times.append(clock() - start)
+            turn += case.callers
+
+    await asyncio.gather(*(call(number) for number in range(case.callers)))
+    return _result(case, times, clock() - began)
+
+
+async def _append(stream: Conversation, batch: int) -> None:
+    if batch == 1:
+        await stream.append(KIND, BODY)
+    else:
+        await stream.append_many([stream.draft(KIND, BODY) for _ in range(batch)])
+
+
+def _result(case: Case, times: list[float], elapsed: float) -> Result:
+    times.sort()
+    middle, late = times[len(times) // 2], times[len(times) * 99 // 100]
+    rate = len(times) * case.batch / elapsed
+    return Result(case.name, round(rate, 1), round(middle * 1000, 2), round(late * 1000, 2))

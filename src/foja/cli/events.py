@@ -1,0 +1,63 @@
+"""`foja events`: a stream as lines, for people or as JSON."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from collections.abc import AsyncIterator
+
+from foja.app import App
+from foja.cli.installation import opened
+from foja.cli.output import record, say
+from foja.errors import UnknownEntity
+from foja.ledger.event import Event, Reset
+
+WIDTH = 160
+
+
+async def events(arguments: Namespace) -> int:
+    """Print what is there and, if asked to, what comes."""
+    show = _show_json if arguments.json else _show
+    async with opened(arguments) as app:
+        if arguments.follow:
+            async for event in _follow(app, arguments):
+                show(event)
+        else:
+            for event in await _read(app, arguments):
+                show(event)
+    return 0
+
+
+async def _read(app: App, arguments: Namespace) -> list[Event]:
+    if arguments.entity is None:
+        return await app.ledger.log.events(_log_cursor(arguments.after), arguments.limit)
+    if not (await app.ledger.state(arguments.entity)).next_seq:
+        raise UnknownEntity(f"nothing was ever written to {arguments.entity}; check the id and FOJA_TENANT")
+    return await app.ledger.events(arguments.entity, arguments.after, arguments.limit)
+
+
+def _follow(app: App, arguments: Namespace) -> AsyncIterator[Event | Reset]:
+    if arguments.entity is None:
+        return app.ledger.log.follow(_log_cursor(arguments.after))
+    return app.ledger.follow(arguments.entity, arguments.after)
+
+
+def _log_cursor(after: str | int | None) -> str | None:
+    return None if after is None else str(after)
+
+
+def _show(event: Event | Reset) -> None:
+    if isinstance(event, Reset):
+        say(f"reset: {event.reason}; everything comes again")
+        return
+    at = event.at.isoformat(timespec="milliseconds") if event.at else "-"
+    body = "(erased)" if event.payload is None else json.dumps(event.payload, ensure_ascii=False)
+    body = body if len(body) <= WIDTH else f"{body[: WIDTH - 1]}…"
+    say(f"{event.seq:>6}  {at:<29}  {event.kind:<22}  {event.actor or event.source or '-':<10}  {body}")
+
+
+def _show_json(event: Event | Reset) -> None:
+    if isinstance(event, Reset):
+        record({"kind": event.kind, "reason": event.reason})
+    else:
+        record(event.envelope())

@@ -1,0 +1,95 @@
+"""The installation that a command is about."""
+
+from __future__ import annotations
+
+import asyncio
+from argparse import Namespace
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from foja.app import App
+from foja.blobs.store import Store, open_store
+from foja.cli.verifying import read_key
+from foja.core.note import Signer, Verifier
+from foja.embedded import postgres
+from foja.embedded.keys import signing_seed
+from foja.errors import SetupFailed
+from foja.observe.snapshot import snapshot
+from foja.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is recorded and what was published; nobody migrates or writes for it."""
+
+    url: str
+    store: Store
+
+
+def settings_of(arguments: Namespace) -> Settings:
+    """Return the settings of the environment, with the options of the command over them."""
+    given = {name: getattr(arguments, name) for name in ("home", "database_url") if hasattr(arguments, name)}
+    try:
+        settings = Settings(**given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = "_".join(["FOJA", *map(str, first["loc"])]).upper()
+        raise SetupFailed(f"{name} cannot be used: {first['msg']}; correct it in the environment") from None
+    return settings.model_copy(update={"home": settings.home.expanduser().absolute()})
+
+
+@asynccontextmanager
+async def opened(arguments: Namespace) -> AsyncIterator[App]:
+    """Lend the running installation; it must exist."""
+    settings = settings_of(arguments)
+    _check_exists(settings)
+    async with App(settings) as app:
+        yield app
+
+
+@asynccontextmanager
+async def database(settings: Settings) -> AsyncIterator[str]:
+    """Lend the administrator's URL, of the embedded server if no other is set."""
+    if settings.database_url:
+        yield settings.database_url
+        return
+    server = await asyncio.to_thread(postgres.start, settings.home)
+    try:
+        yield server.url
+    finally:
+        await asyncio.to_thread(server.release)
+
+
+@asynccontextmanager
+async def evidence(arguments: Namespace) -> AsyncIterator[Evidence]:
+    """Lend the database and the store as they are."""
+    settings = settings_of(arguments)
+    _check_exists(settings)
+    async with database(settings) as url:
+        yield Evidence(url, open_store(settings.storage_url or (settings.home / "store").as_uri()))
+
+
+async def verifiers(arguments: Namespace, url: str) -> list[Verifier]:
+    """Return the key given with the command, or else the installation's own."""
+    key = getattr(arguments, "key", None)
+    return [read_key(key) if key else await _own_key(settings_of(arguments), url)]
+
+
+async def _own_key(settings: Settings, url: str) -> Verifier:
+    path = settings.home / "keys" / "log.key"
+    if not path.exists():
+        raise SetupFailed(f"the log's key is not in {path}; give its public half with --key")
+    async with snapshot(url) as moment:
+        installation_id, _ = await moment.row("installation")
+    name = settings.log_name or f"foja.local/{installation_id.hex[:12]}"
+    return Signer(name, signing_seed(path)).verifier()
+
+
+def _check_exists(settings: Settings) -> None:
+    if not settings.database_url and not (settings.home / "postgres").exists():
+        raise SetupFailed(
+            f"nothing is installed in {settings.home}; run `foja up`, or say --home or --database-url"
+        )

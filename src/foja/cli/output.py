@@ -1,0 +1,75 @@
+"""What people and programs read: lines, tables, JSON, progress."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+Progress = Callable[[int, int], None]
+
+
+def speak_anywhere() -> None:
+    """Let no terminal that lacks a character stop a command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def say(line: str = "") -> None:
+    """Print a line for people."""
+    print(line, flush=True)
+
+
+def complain(line: str) -> None:
+    """Print what went wrong, as one line beside the output."""
+    print(f"foja: {' '.join(line.split())}", file=sys.stderr, flush=True)
+
+
+def document(value: Any) -> None:
+    """Print one JSON document."""
+    print(json.dumps(value, ensure_ascii=False, indent=2, default=str), flush=True)
+
+
+def record(value: Any) -> None:
+    """Print one line of JSON."""
+    print(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str), flush=True)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print columns under their heads; numbers to the right."""
+    lines = [[_cell(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
+    right = [all(isinstance(row[at], int | float | None) for row in rows) for at in range(len(head))]
+    for line in (head, *lines):
+        cells = zip(line, widths, right, strict=True)
+        say("  ".join(cell.rjust(w) if to_right else cell.ljust(w) for cell, w, to_right in cells).rstrip())
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Progress | None]:
+    """Show a bar while something long goes on, if anybody is looking at it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    return (
+        f"{value:,.2f}"
+        if isinstance(value, float)
+        else f"{value:,}"
+        if isinstance(value, int)
+        else str(value)
+    )

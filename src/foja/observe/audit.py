@@ -1,0 +1,102 @@
+"""Is the ledger well? Quick questions for an operator; a healthy busy system answers none of them.
+
+`fsck` derives every hash again; this only counts, compares and looks at the clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from foja.observe.findings import MOST, Findings, Report
+from foja.observe.snapshot import Row, Snapshot, snapshot
+
+GRACE = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query whose every row is a finding; the words take the row's columns by position."""
+
+    check: str
+    query: str
+    expected: str
+    found: str
+    about_event: bool = field(default=True, kw_only=True)
+
+    def ask(self, row: Row, findings: Findings) -> None:
+        """Take note of one row."""
+        entity_id, seq = row[:2] if self.about_event else (None, None)
+        findings.add(
+            self.check,
+            expected=self.expected.format(*row),
+            found=self.found.format(*row),
+            entity_id=entity_id,
+            seq=seq,
+        )
+
+
+QUESTIONS = (
+    Question("end", "audit_ends", "{2} sealed and {3} given numbers, says its stream", "{1} recorded ones"),
+    Question("head", "audit_heads", "the head {2}, its last chain hash", "{3}"),
+    Question("slot", "audit_late_slots", "a slot voided at its deadline", "one still open after {2} s"),
+    Question("lag", "audit_sealing", "sealing within the limit", "{2} s without it; is a worker running?"),
+    Question(
+        "lag", "audit_numbering", "a place in the log within the limit", "{2} s without; is a worker running?"
+    ),
+    Question(
+        "lag", "audit_publishing", "a published checkpoint over leaf {3} within the limit", "none after {2} s"
+    ),
+    Question(
+        "lag",
+        "audit_signed",
+        "the checkpoint of {0} leaves published",
+        "it unpublished after {1} s",
+        about_event=False,
+    ),
+    Question("halted", "audit_halted", "the log {0} going on", "it halted: {1}", about_event=False),
+    Question("log", "audit_leaves", "{1} leaves in the log {0}", "{2}", about_event=False),
+)
+
+
+async def audit(url: str, *, max_lag_seconds: float, most: int = MOST) -> Report:
+    """Ask every question at one moment and return what was answered."""
+    findings = Findings(most)
+    async with snapshot(url) as moment:
+        await _count(moment, findings)
+        await _check_steps(moment, findings)
+        await _check_strays(moment, findings)
+        for question in QUESTIONS:
+            async for row in moment.rows(question.query, grace=GRACE, limit=max_lag_seconds):
+                question.ask(row, findings)
+    return findings.report()
+
+
+async def _count(moment: Snapshot, findings: Findings) -> None:
+    names = ("streams", "waiting", "open_slots")
+    findings.counts.update(dict(zip(names, await moment.row("audit_counts"), strict=True)))
+
+
+async def _check_steps(moment: Snapshot, findings: Findings) -> None:
+    async for entity_id, low, seq, distance in moment.rows("audit_steps", grace=GRACE):
+        if distance == 0:
+            found = f"more than one event with the number {seq}"
+            findings.add("duplicate", expected="one", found=found, entity_id=entity_id, seq=seq)
+        else:
+            found = "none" if low == seq - 1 else f"none up to {seq - 1}"
+            findings.add("gap", expected="an event or a slot", found=found, entity_id=entity_id, seq=low)
+
+
+async def _check_strays(moment: Snapshot, findings: Findings) -> None:
+    async for row in moment.rows("audit_strays"):
+        expected, found = _explain_stray(*row[2:])
+        findings.add("correlation", expected=expected, found=found, entity_id=row[0], seq=row[1])
+
+
+def _explain_stray(
+    kind: str, v: int, source: str, tenant: str, domain: str | None, owner: str | None
+) -> tuple[str, str]:
+    if domain is None:
+        return "an event of a stream", "no stream of this id"
+    if tenant != owner:
+        return f"the tenant {owner!r} of its stream", repr(tenant)
+    return f"a kind of {domain} and a source that may say it", f"{kind} v{v} said by {source}"

@@ -1,0 +1,95 @@
+"""What a check found: the first findings in full, all of them counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+MOST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is not as it should be, and the event it is about."""
+
+    check: str
+    entity_id: UUID | None
+    seq: int | None
+    expected: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.check}: expected {self.expected}, found {self.found}"
+
+    @property
+    def where(self) -> str:
+        """The event, the stream, or the log as a whole."""
+        if self.entity_id is None:
+            return "log"
+        stream = f"stream {self.entity_id}"
+        return stream if self.seq is None else f"event {self.seq} of {stream}"
+
+    def document(self) -> dict[str, Any]:
+        """Return the finding as JSON carries it."""
+        return {
+            "check": self.check,
+            "entity_id": str(self.entity_id) if self.entity_id else None,
+            "seq": self.seq,
+            "expected": self.expected,
+            "found": self.found,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How a check ended. `findings` are the first ones, `total` counts them all."""
+
+    findings: tuple[Finding, ...]
+    total: int
+    counts: Mapping[str, int]
+
+    @property
+    def clean(self) -> bool:
+        """Was nothing found?"""
+        return self.total == 0
+
+    @property
+    def first(self) -> Finding | None:
+        """The first finding that names an event, else the first of all."""
+        named = [finding for finding in self.findings if finding.seq is not None]
+        return next(iter(named or self.findings), None)
+
+    def document(self) -> dict[str, Any]:
+        """Return the report as JSON carries it."""
+        return {
+            "clean": self.clean,
+            "total": self.total,
+            "first": self.first.document() if self.first else None,
+            "findings": [finding.document() for finding in self.findings],
+            "counts": dict(self.counts),
+        }
+
+
+@dataclass(slots=True)
+class Findings:
+    """A list that stops growing at `most` and goes on counting."""
+
+    most: int = MOST
+    total: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    _first: list[Finding] = field(default_factory=list)
+
+    def add(
+        self, check: str, *, expected: str, found: str, entity_id: UUID | None = None, seq: int | None = None
+    ) -> None:
+        """Take note of one more."""
+        self.total += 1
+        if len(self._first) < self.most:
+            self._first.append(Finding(check, entity_id, seq, expected, found))
+
+    def report(self) -> Report:
+        """Return what was found so far."""
+        return Report(tuple(self._first), self.total, dict(self.counts))

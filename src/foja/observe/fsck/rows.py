@@ -1,0 +1,96 @@
+"""The rows that are checked, and streams of them side by side."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+from uuid import UUID
+
+from foja.core.chain import leaf_entry
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """What the database remembers of a stream as a whole."""
+
+    entity_id: UUID
+    domain: str
+    tenant: str
+    lane: str
+    next_seq: int
+    sealed: int
+    head: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """One event as it is stored; `witnessed` says that its erasure was recorded."""
+
+    entity_id: UUID
+    seq: int
+    event_id: UUID
+    kind: str
+    v: int
+    at_us: int | None
+    actor: str | None
+    source: str
+    payload: str | None
+    salt: bytes | None
+    body_hash: bytes
+    key: str | None
+    tenant: str
+    witnessed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What else is recorded about a number: leaf, pending, unsealed, or its slot's state."""
+
+    entity_id: UUID
+    seq: int
+    what: str
+    origin: int | None
+    idx: int | None
+    chain_hash: bytes | None
+
+    def __str__(self) -> str:
+        return f"leaf {self.idx} of log {self.origin}" if self.what == "leaf" else "the outbox"
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One leaf of a log."""
+
+    idx: int
+    entity_id: UUID
+    seq: int
+    chain_hash: bytes
+
+    def entry(self) -> bytes:
+        """Return what the tree holds of it."""
+        return leaf_entry(self.entity_id, self.seq, self.chain_hash)
+
+
+class Ahead(Generic[Item]):
+    """A stream of items with the next one in sight."""
+
+    def __init__(self, items: AsyncIterator[Item]) -> None:
+        self._items = items
+        self.next: Item | None = None
+
+    @classmethod
+    async def of(cls, items: AsyncIterator[Item]) -> Ahead[Item]:
+        """Return the stream with its first item in sight."""
+        stream = cls(items)
+        stream.next = await anext(items, None)
+        return stream
+
+    async def take(self) -> Item:
+        """Return the item in sight and look at the one after it."""
+        item = self.next
+        assert item is not None
+        self.next = await anext(self._items, None)
+        return item

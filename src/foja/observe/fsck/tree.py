@@ -1,0 +1,141 @@
+"""One log: its leaves without a gap, and the tree above them as it was signed at every size."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from foja.core.merkle import Frontier, leaf_hash
+from foja.core.tiles import WIDTH, entries_path
+from foja.errors import Tampered
+from foja.observe.fsck.case import Case
+from foja.observe.fsck.rows import Ahead, Leaf
+from foja.observe.fsck.tiles import Name, TileCheck, first_difference, read
+from foja.observe.logs import LogState
+from foja.observe.snapshot import Row
+
+STEP = 4 * WIDTH
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What somebody says a log was at one size."""
+
+    who: str
+    size: int
+    root: bytes
+    frontier: bytes | None = None
+
+
+class TreeCheck:
+    """Grows the tree of one log again, leaf by leaf, and compares it with every claim."""
+
+    def __init__(self, case: Case, log: LogState, published: Claim | None, *, tiles: bool) -> None:
+        self._case, self._log, self._published = case, log, published
+        self._tiles = TileCheck(case, log) if tiles and published else None
+        self._frontier, self._broken = Frontier(), False
+        self._culprit: Name | None = None
+        self._searched = 0
+
+    async def run(self, claims: Iterable[Claim]) -> None:
+        """Check the log against its own checkpoints and these other claims."""
+        async with aclosing(self._case.moment.rows("fsck_leaves", origin=self._log.origin)) as rows:
+            leaves = await Ahead.of(Leaf(*row) async for row in rows)
+            async for claim in self._all_claims(claims):
+                await self._grow(leaves, claim.size)
+                await self._compare(claim)
+            await self._grow(leaves, None)
+        if not self._broken and self._frontier.size != self._log.size:
+            self._add(f"{self._log.size} leaves, says foja.log", f"{self._frontier.size} leaves")
+
+    async def _all_claims(self, others: Iterable[Claim]) -> AsyncIterator[Claim]:
+        """Yield the other claims and those of the database, by size."""
+        waiting = sorted(others, key=lambda claim: claim.size)
+        async for row in self._case.moment.rows("fsck_checkpoints", origin=self._log.origin):
+            claim = self._read_checkpoint(row)
+            while waiting and waiting[0].size <= claim.size:
+                yield waiting.pop(0)
+            yield claim
+        for claim in waiting:
+            yield claim
+
+    def _read_checkpoint(self, row: Row) -> Claim:
+        size, root, frontier, note = row
+        self._case.findings.counts["checkpoints"] += 1
+        claim = Claim(f"the checkpoint of {size} leaves", size, root, frontier)
+        try:
+            signed = self._case.outside.open(note)
+        except Tampered as error:
+            self._add(f"{claim.who}, signed", str(error), "checkpoint")
+            return claim
+        if (signed.origin, signed.size, signed.root) != (self._log.name, size, root):
+            found = f"a note of {signed.size} leaves of {signed.origin} with the root {signed.root.hex()}"
+            self._add(f"{claim.who} of {self._log.name} with the root {root.hex()}", found, "checkpoint")
+        return claim
+
+    async def _grow(self, leaves: Ahead[Leaf], size: int | None) -> None:
+        """Take leaves until the tree has this size, or all of them."""
+        while leaves.next is not None and (size is None or self._frontier.size < size):
+            most = STEP if size is None else min(STEP, size - self._frontier.size)
+            batch = [await leaves.take()]
+            while leaves.next is not None and len(batch) < most:
+                batch.append(await leaves.take())
+            self._check_numbers(batch)
+            await self._extend([leaf.entry() for leaf in batch])
+
+    def _check_numbers(self, batch: Sequence[Leaf]) -> None:
+        """Once a leaf is missing no root can be computed any more: that is one finding."""
+        for place, leaf in enumerate(batch, start=self._frontier.size):
+            if leaf.idx != place and not self._broken:
+                self._broken = True
+                self._add(f"leaf {place} of log {self._log.origin}", f"leaf {leaf.idx} in its place")
+
+    async def _extend(self, entries: Sequence[bytes]) -> None:
+        published = self._published.size if self._published else 0
+        if self._tiles and not self._broken and self._frontier.size < published:
+            await self._tiles.grow(entries)
+        self._frontier = self._frontier.extend(map(leaf_hash, entries))
+        self._case.findings.counts["leaves"] += len(entries)
+        self._case.meter.tick(len(entries))
+
+    async def _compare(self, claim: Claim) -> None:
+        if self._broken:
+            return
+        if self._frontier.size < claim.size:
+            self._add(f"{claim.size} leaves, says {claim.who}", f"{self._frontier.size} leaves")
+        elif self._frontier.root() != claim.root:
+            await self._accuse(claim)
+        elif claim.frontier not in (None, self._frontier.encode()):
+            self._add(f"the edge of the tree in {claim.who}", "another edge", "checkpoint")
+        if self._tiles and claim is self._published and self._frontier.size == claim.size:
+            await self._tiles.end()
+
+    async def _accuse(self, claim: Claim) -> None:
+        """Report another root, and the first event that the published files hold otherwise."""
+        if self._culprit is None:
+            self._culprit = await self._search(self._searched, claim.size)
+            self._searched = claim.size
+        entity_id, seq = self._culprit or (None, None)
+        self._case.findings.add(
+            "root",
+            expected=f"the root {claim.root.hex()} at {claim.size} leaves, says {claim.who}",
+            found=f"the root {self._frontier.root().hex()}",
+            entity_id=entity_id,
+            seq=seq,
+        )
+
+    async def _search(self, low: int, high: int) -> Name | None:
+        """Return the first event of a span of leaves that the store holds otherwise."""
+        published = self._published.size if self._published else 0
+        for start in range(low - low % WIDTH, min(high, published), WIDTH):
+            end = min(start + WIDTH, published)
+            rows = self._case.moment.rows("leaves", origin=self._log.origin, low=start, high=end)
+            entries = [Leaf(start, *row).entry() async for row in rows]
+            path = entries_path(start // WIDTH, end - start)
+            if name := first_difference(entries, await read(self._case.outside.store, self._log, path)):
+                return name
+        return None
+
+    def _add(self, expected: str, found: str, check: str = "log") -> None:
+        self._case.findings.add(check, expected=expected, found=found)

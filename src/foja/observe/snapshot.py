@@ -1,0 +1,60 @@
+"""One moment of the whole database, read in streams; nothing that goes on meanwhile is seen."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import count
+from typing import Any
+
+from psycopg import IsolationLevel
+
+from foja import sql
+from foja.errors import SetupFailed
+from foja.sql.database import Connection, connect, our_errors
+
+READER = "foja_sweeper"
+# Rows in memory at a time; a body may have a megabyte.
+PAGE = 200
+
+Row = tuple[Any, ...]
+
+
+class Snapshot:
+    """Runs named queries at one moment."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection, self._numbers = connection, count()
+
+    async def rows(self, name: str, **values: object) -> AsyncGenerator[Row, None]:
+        """Yield the rows of a query, few in memory at a time."""
+        async with self._connection.cursor(name=f"{name}_{next(self._numbers)}") as cursor:
+            await cursor.execute(sql.query(name), values)
+            while page := await cursor.fetchmany(PAGE):
+                for row in page:
+                    yield row
+
+    async def row(self, name: str, **values: object) -> Row:
+        """Return the only row of a query that always has one."""
+        found = await (await self._connection.execute(sql.query(name), values)).fetchone()
+        assert found is not None
+        return found
+
+
+@asynccontextmanager
+async def snapshot(url: str, role: str = READER) -> AsyncIterator[Snapshot]:
+    """Open a read-only snapshot of the database at `url`, as a role that may see every row."""
+    connection = await connect(url, role)
+    with our_errors():
+        async with connection:
+            await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
+            await connection.set_read_only(True)
+            async with connection.transaction():
+                moment = Snapshot(connection)
+                await _check_schema(moment)
+                yield moment
+
+
+async def _check_schema(moment: Snapshot) -> None:
+    if not (await moment.row("has_ledger"))[0]:
+        raise SetupFailed("this database holds no ledger; run `foja migrate`, or correct FOJA_DATABASE_URL")

@@ -1,0 +1,114 @@
+-- name: audit_counts
+-- How much there is, and how much waits for the sequencer.
+select (select count(*) from foja.entity), (select count(*) from foja.pending),
+    (select count(*) from foja.slot where state = 'open');
+
+-- name: audit_steps
+-- Neighbours in a stream whose numbers are not neighbours: gaps, also under an open slot, and duplicates.
+-- One pass over the primary key. Above the sealed prefix a number may be a slot, or be a few seconds late.
+with step as (
+    select entity_id, seq, seq - lag(seq, 1, -1::bigint) over (partition by entity_id order by seq) as distance
+    from foja.event
+)
+select step.entity_id, step.seq - step.distance + 1, step.seq, step.distance
+from step left join foja.entity e using (entity_id)
+where step.distance = 0
+   or step.distance > 1 and (
+        e.sealed > step.seq - step.distance + 1
+        or exists (
+            select from generate_series(step.seq - step.distance + 1, step.seq - 1) n
+            where not exists (select from foja.slot s where s.entity_id = step.entity_id and s.seq = n)
+        ) and exists (
+            select from foja.event above where above.entity_id = step.entity_id and above.seq = step.seq
+                and above.at < clock_timestamp() - make_interval(secs => %(grace)s)
+        )
+    );
+
+-- name: audit_ends
+-- Streams that end before the number their own row says.
+select e.entity_id, last.seq + 1, e.sealed, e.next_seq
+from foja.entity e cross join lateral (
+    select greatest(
+        (select max(seq) from foja.event v where v.entity_id = e.entity_id),
+        (select max(seq) from foja.slot s where s.entity_id = e.entity_id), -1) as seq
+) last
+where last.seq < e.sealed - 1 or e.lane = 'postgres' and last.seq <> e.next_seq - 1;
+
+-- name: audit_heads
+-- Streams whose head is not the chain hash of their last sealed event, in the log or in the outbox.
+select e.entity_id, e.sealed - 1, encode(coalesce(leaf.chain_hash, p.chain_hash), 'hex'), encode(e.head, 'hex')
+from foja.entity e
+left join lateral (
+    select l.chain_hash from foja.leaf l join foja.log o using (origin)
+    where l.entity_id = e.entity_id and l.seq = e.sealed - 1
+      and (o.closed_size is null or l.idx < o.closed_size)
+    order by l.origin desc limit 1
+) leaf on true
+left join foja.pending p on p.entity_id = e.entity_id and p.seq = e.sealed - 1
+where e.sealed > 0 and coalesce(leaf.chain_hash, p.chain_hash) is distinct from e.head;
+
+-- name: audit_strays
+-- Events that do not belong where they stand: no stream, another tenant, an unknown kind, a forbidden source.
+select v.entity_id, v.seq, v.kind, v.v, v.source, v.tenant, e.domain, e.tenant
+from foja.event v left join foja.entity e using (entity_id)
+left join foja.kind k on k.domain = e.domain and k.kind = v.kind and k.v = v.v
+where e.entity_id is null or v.tenant <> e.tenant or k.kind is null or v.source <> all (k.sources);
+
+-- name: audit_late_slots
+-- Reserved numbers that should have been voided by now.
+select entity_id, seq, round(extract(epoch from clock_timestamp() - deadline))::bigint from foja.slot
+where state = 'open' and deadline < clock_timestamp() - make_interval(secs => %(grace)s);
+
+-- name: audit_sealing
+-- Streams whose next number is there and was not sealed in time.
+select e.entity_id, e.sealed, round(extract(epoch from clock_timestamp() - v.at))::bigint
+from foja.unsealed u join foja.entity e on e.entity_id = u.entity_id and e.sealed = u.seq
+join foja.event v on v.entity_id = u.entity_id and v.seq = u.seq
+where v.at < clock_timestamp() - make_interval(secs => %(limit)s);
+
+-- name: audit_numbering
+-- The oldest sealed event without a place in the log, if it waits too long.
+-- Since when: an event above a hole is older than its sealing, so the youngest of those before it counts.
+select p.entity_id, p.seq, round(extract(epoch from clock_timestamp() - since.at))::bigint
+from (select entity_id, seq from foja.pending order by id limit 1) p cross join lateral (
+    select max(v.at) as at from (
+        select at from foja.event where entity_id = p.entity_id and seq <= p.seq order by seq desc limit 20000
+    ) v
+) since
+where since.at < clock_timestamp() - make_interval(secs => %(limit)s);
+
+-- name: audit_publishing
+-- The oldest leaf that no published checkpoint covers, if it waits too long.
+select leaf.entity_id, leaf.seq, round(extract(epoch from clock_timestamp() - since.at))::bigint, leaf.idx
+from foja.log l
+left join lateral (
+    select c.size, c.published_at from foja.checkpoint c
+    where c.origin = l.origin and c.published_at is not null order by c.size desc limit 1
+) seen on true
+join foja.leaf leaf on leaf.origin = l.origin and leaf.idx = coalesce(seen.size, 0)
+cross join lateral (
+    select greatest(max(v.at), seen.published_at) as at from (
+        select at from foja.event where entity_id = leaf.entity_id and seq <= leaf.seq order by seq desc limit 20000
+    ) v
+) since
+where l.closed_size is null and since.at < clock_timestamp() - make_interval(secs => %(limit)s);
+
+-- name: audit_signed
+-- A checkpoint newer than anything published that was signed and not published in time.
+select c.size, round(extract(epoch from clock_timestamp() - c.signed_at))::bigint
+from foja.checkpoint c join foja.log l on l.origin = c.origin and l.closed_size is null
+where c.published_at is null and c.signed_at < clock_timestamp() - make_interval(secs => %(limit)s)
+  and not exists (select from foja.checkpoint p
+      where p.origin = c.origin and p.size > c.size and p.published_at is not null);
+
+-- name: audit_halted
+-- The open log, if it stopped.
+select name, halted from foja.log where halted is not null and closed_size is null;
+
+-- name: audit_leaves
+-- Logs that end before or after the index their own row says.
+select l.name, l.next_idx, coalesce(last.idx + 1, 0)
+from foja.log l left join lateral (
+    select idx from foja.leaf where origin = l.origin order by idx desc limit 1
+) last on true
+where coalesce(last.idx + 1, 0) <> l.next_idx;

@@ -1,0 +1,45 @@
+-- name: has_ledger
+-- Whether the tables of the ledger and its log are here.
+select to_regclass('foja.event') is not null and to_regclass('foja.leaf') is not null;
+
+-- name: fsck_total
+-- About how many rows there are to check, without reading them.
+select coalesce((select sum(next_seq) from foja.entity), 0)::bigint
+    + coalesce((select sum(next_idx) from foja.log), 0)::bigint;
+
+-- name: fsck_erasable
+-- The kinds whose body may be gone.
+select domain, kind, v from foja.kind where erasable;
+
+-- name: fsck_entities
+-- Every stream's counters, in order.
+select entity_id, domain, tenant, lane, next_seq, sealed, head from foja.entity order by entity_id;
+
+-- name: fsck_events
+-- Every event in the order of its stream, and whether an erasure was recorded for it.
+-- The time as whole microseconds, null if it is none; the witness by text, since any payload may be forged.
+select v.entity_id, v.seq, v.event_id, v.kind, v.v,
+    case when isfinite(v.at) then (extract(epoch from v.at) * 1000000)::bigint end,
+    v.actor, v.source, v.payload::text, v.salt, v.body_hash, v.idempotency_key, v.tenant,
+    v.payload is null and exists (select from foja.event witness where witness.entity_id = v.entity_id
+        and witness.kind = 'body.erased' and witness.payload ->> 'seq' = v.seq::text)
+from foja.event v order by v.entity_id, v.seq;
+
+-- name: fsck_places
+-- Whatever else is recorded about a number of a stream: its leaf, the outbox, the waiting list, its slot.
+select entity_id, seq, 'leaf', origin, idx, chain_hash from foja.leaf
+union all
+select entity_id, seq, 'pending', null, id, chain_hash from foja.pending
+union all
+select entity_id, seq, 'unsealed', null, null, null from foja.unsealed
+union all
+select entity_id, seq, state, null, null, null from foja.slot
+order by 1, 2;
+
+-- name: fsck_leaves
+-- The leaves of one log, in order.
+select idx, entity_id, seq, chain_hash from foja.leaf where origin = %(origin)s order by idx;
+
+-- name: fsck_checkpoints
+-- What was signed for one log, in order.
+select size, root, frontier, note from foja.checkpoint where origin = %(origin)s order by size;

@@ -1,0 +1,15 @@
+-- name: create_scratch
+-- A database for a short time, empty or a copy of another that nobody uses.
+create database {name} template {template};
+
+-- name: drop_scratch
+-- The end of it, whoever still looks at it.
+drop database if exists {name} with (force);
+
+-- name: ignore_triggers
+-- What an intruder with all rights would do first.
+set session_replication_role = replica;
+
+-- name: forge_payload
+-- What an intruder would do next: other words under the same number.
+update foja.event set payload = %(payload)s::json where entity_id = %(entity)s and seq = %(seq)s;

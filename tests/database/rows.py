@@ -1,0 +1,76 @@
+"""What the tests in this folder ask of the ledger's own rows, as its administrator."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any
+from uuid import UUID
+
+import psycopg
+
+from foja.app import App
+from foja.conversations.events import CONVERSATION
+from foja.conversations.work import Conversation
+from foja.core import event as core
+from foja.core.chain import Link, check
+from foja.ledger.event import Event
+
+Admin = psycopg.Connection[Any]
+
+SAID = {"content": "hi"}
+KEPT = ("event", "pending", "unsealed", "slot", "wakeup")
+
+
+def rows(admin: Admin) -> dict[str, int]:
+    """Count everything an append may leave behind."""
+    counts = ", ".join(f"(select count(*) from foja.{table})" for table in KEPT)
+    found = admin.execute(f"select {counts}".encode()).fetchone()
+    assert found is not None
+    return dict(zip(KEPT, found, strict=True))
+
+
+def check_stream(admin: Admin, talk: Conversation, length: int) -> None:
+    """Fail unless the stream is 0..length-1, sealed, and its chain leads to its head."""
+    links = [
+        Link(seq, event_id, kind, core.microseconds(at), body_hash)
+        for seq, event_id, kind, at, body_hash in admin.execute(
+            "select seq, event_id, kind, at, body_hash from foja.event where entity_id = %s order by seq",
+            [talk.id],
+        )
+    ]
+    state = admin.execute(
+        "select next_seq, sealed, head from foja.entity where entity_id = %s", [talk.id]
+    ).fetchone()
+    assert state is not None
+    assert state[:2] == (length, length)
+    assert len(links) == length
+    check(CONVERSATION.name, talk.id, links, state[2])
+
+
+def stored_body(admin: Admin, entity_id: UUID, seq: int) -> tuple[bytes, bytes]:
+    row = admin.execute(
+        "select salt, actor, payload::text, source, v from foja.event where entity_id = %s and seq = %s",
+        [entity_id, seq],
+    ).fetchone()
+    assert row is not None
+    salt, actor, payload, source, v = row
+    return salt, core.body_bytes(actor, payload.encode(), source, v)
+
+
+def identity(event: Event) -> tuple[Any, ...]:
+    return event.seq, event.id, event.at, event.body_hash, event.kind
+
+
+async def first_in_each(app: App, count: int) -> list[Conversation]:
+    talks = [await app.conversations.open() for _ in range(count)]
+    for talk in talks:
+        await talk.append("user_message_sent", SAID)
+    return talks
+
+
+async def outcome(call: Awaitable[Any]) -> Any:
+    """Return what came of a call: its result, or the error it raised."""
+    try:
+        return await call
+    except Exception as error:
+        return error

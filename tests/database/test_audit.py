@@ -1,0 +1,150 @@
+"""audit: every kind of finding can be provoked, and a healthy busy system has none."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+from tests.database.load import busy
+
+from foja.app import App
+from foja.observe.audit import audit
+from foja.observe.findings import Report
+
+TALK = UUID(int=0xA)
+LIMIT = 60.0
+
+
+@pytest.fixture
+async def intruder(app: App, admin: psycopg.Connection[Any]) -> psycopg.Connection[Any]:
+    """Six events in the log, one in the outbox, an open slot, and one above it."""
+    talk = await app.conversations.open(TALK)
+    for turn in range(6):
+        await talk.append("user_message_sent", {"content": f"{turn}"})
+    await app.work(until_idle=True)
+    await talk.append("thinking", {"content": "hm"})
+    await talk.reserve(1, ttl=60)
+    await talk.append("agent_message_sent", {"content": "done"})
+    admin.execute("set session_replication_role = replica")
+    return admin
+
+
+async def check(url: str) -> Report:
+    return await audit(url, max_lag_seconds=LIMIT)
+
+
+async def test_a_healthy_ledger_has_no_findings(intruder: psycopg.Connection[Any], database_url: str) -> None:
+    report = await check(database_url)
+    assert report.clean, report
+    assert report.counts == {"streams": 1, "waiting": 1, "open_slots": 1}
+
+
+OLD = "at = at - interval '2 minutes'"
+PAST = "published_at = published_at - interval '2 minutes'"
+UNSEALED = f"""delete from foja.pending;
+    insert into foja.unsealed select '{TALK}', 6;
+    update foja.entity set sealed = 6;
+    update foja.event set {OLD} where seq = 6"""
+NUMBERED = """with sealed as (delete from foja.pending returning entity_id, seq, chain_hash)
+    insert into foja.leaf select 1, 6, entity_id, seq, chain_hash from sealed;
+    update foja.log set next_idx = 7"""
+
+
+@pytest.mark.parametrize(
+    ("check_name", "seq", "statement"),
+    [
+        ("gap", 3, "delete from foja.event where seq = 3"),
+        ("gap", 0, "delete from foja.event where seq < 3"),
+        ("gap", 7, f"delete from foja.slot; update foja.event set {OLD}"),
+        ("end", 7, "delete from foja.event where seq > 6; delete from foja.slot"),
+        ("end", 0, "delete from foja.event; delete from foja.slot"),
+        ("head", 6, "update foja.entity set head = sha256('x')"),
+        ("head", 6, "update foja.pending set chain_hash = sha256('x')"),
+        ("head", 6, "delete from foja.pending"),
+        ("correlation", 3, "update foja.event set tenant = 'other' where seq = 3"),
+        ("correlation", 3, "update foja.event set kind = 'nonsense' where seq = 3"),
+        ("correlation", 3, "update foja.event set v = 2 where seq = 3"),
+        ("correlation", 3, "update foja.event set source = 'sweeper' where seq = 3"),
+        ("correlation", 0, "delete from foja.entity"),
+        ("slot", 7, "update foja.slot set deadline = now() - interval '6 seconds'"),
+        ("lag", 6, f"update foja.event set {OLD} where seq <= 6"),
+        ("lag", 6, UNSEALED),
+        ("lag", 6, f"{NUMBERED}; update foja.event set {OLD}; update foja.checkpoint set {PAST}"),
+        ("lag", 0, f"delete from foja.checkpoint; update foja.event set {OLD}"),
+    ],
+)
+async def test_each_thing_that_is_wrong_is_found(
+    check_name: str, seq: int, statement: str, intruder: psycopg.Connection[Any], database_url: str
+) -> None:
+    intruder.execute(statement.encode())
+    report = await check(database_url)
+    assert (check_name, TALK, seq) in [(f.check, f.entity_id, f.seq) for f in report.findings], report
+
+
+async def test_a_number_that_is_there_twice_is_found(
+    intruder: psycopg.Connection[Any], database_url: str
+) -> None:
+    intruder.execute("alter table foja.event drop constraint event_pkey")
+    intruder.execute("alter table foja.event drop constraint event_entity_id_event_id_key")
+    intruder.execute("insert into foja.event select * from foja.event where seq = 3")
+    report = await check(database_url)
+    assert [(f.check, f.seq) for f in report.findings] == [("duplicate", 3)]
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "statement"),
+    [
+        ("halted", "halted: broken", "update foja.log set halted = 'broken'"),
+        ("log", "8 leaves", "update foja.log set next_idx = 8"),
+        (
+            "lag",
+            "unpublished",
+            "update foja.checkpoint set published_at = null, signed_at = now() - interval '2 minutes'",
+        ),
+    ],
+)
+async def test_a_log_in_trouble_is_found(
+    name: str, words: str, statement: str, intruder: psycopg.Connection[Any], database_url: str
+) -> None:
+    intruder.execute(statement.encode())
+    report = await check(database_url)
+    assert [f.check for f in report.findings] == [name], report
+    assert words in str(report.first)
+
+
+async def test_an_old_event_that_was_sealed_just_now_is_no_lag(
+    app: App, intruder: psycopg.Connection[Any], database_url: str
+) -> None:
+    """What stands above a hole may be old when the hole is filled at last."""
+    intruder.execute(f"update foja.event set {OLD} where seq <> 7".encode())
+    intruder.execute("delete from foja.pending")
+    intruder.execute(
+        "update foja.entity set sealed = 6, head = (select chain_hash from foja.leaf where seq = 5)"
+    )
+    intruder.execute("insert into foja.unsealed select entity_id, 6 from foja.entity")
+    intruder.execute("update foja.slot set deadline = now()")
+    intruder.execute("update foja.event set at = now() where seq = 6")
+    while await app.sequencer.sweep():
+        pass
+    report = await check(database_url)
+    assert report.clean, report
+    assert report.counts["waiting"] == 3
+
+
+async def test_a_young_hole_above_the_sealed_prefix_is_no_gap(
+    intruder: psycopg.Connection[Any], database_url: str
+) -> None:
+    intruder.execute("delete from foja.slot")
+    report = await check(database_url)
+    assert report.clean, report
+
+
+async def test_a_busy_healthy_system_has_no_findings(app: App, database_url: str) -> None:
+    async with busy(app):
+        for _ in range(10):
+            await asyncio.sleep(0.1)
+            report = await audit(database_url, max_lag_seconds=5)
+            assert report.clean, report

@@ -1,0 +1,193 @@
+"""The schema: the files that say what is, the migrations that lead there, and the way back."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, LiteralString
+
+import psycopg
+import pytest
+
+from foja.app import App
+from foja.conversations.events import CONVERSATION
+from foja.core.chain import leaf_entry
+from foja.core.merkle import Frontier, leaf_hash
+from foja.core.note import Checkpoint, Verifier, open_note, parse_checkpoint
+from foja.core.registry import Domain
+from foja.embedded.postgres import binaries
+from foja.errors import MigrationFailed
+from foja.sql.migrate import Moved, migrate
+from foja.sql.scripts import read_migrations
+
+LATEST = len(read_migrations())
+TOOL = {"tool_use_id": "t", "tool_name": "n", "tool_result": 1.5, "success": True, "error_message": None}
+
+
+def ask(url: str, query: LiteralString) -> list[tuple[Any, ...]]:
+    with psycopg.connect(url, autocommit=True) as conn:
+        return conn.execute(query).fetchall()
+
+
+def dump(url: str, *options: str) -> list[str]:
+    """Return everything a database holds, but the record of its migrations, as SQL."""
+    command = [str(binaries() / "pg_dump"), "--exclude-table=foja.migration", *options, url]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    noise = ("--", "\\restrict", "\\unrestrict")
+    return [line for line in text.splitlines() if line and not line.startswith(noise)]
+
+
+def load_schema(url: str) -> None:
+    """Make the database that the schema files describe."""
+    schema = Path(str(files("foja.sql"))) / "schema"
+    with psycopg.connect(url) as conn:
+        for file in sorted(schema.glob("*/*.sql")):
+            conn.execute(file.read_bytes())
+
+
+def stored_events(url: str) -> list[tuple[Any, ...]]:
+    """Return every event row, with the transaction that wrote it and its place on disk."""
+    return ask(url, "select xmin::text, ctid::text, e::text from foja.event e order by entity_id, seq")
+
+
+def leaves(url: str) -> list[tuple[Any, ...]]:
+    return ask(url, "select origin, idx, entity_id, seq, chain_hash from foja.leaf order by origin, idx")
+
+
+def waiting(url: str) -> list[tuple[Any, ...]]:
+    return ask(url, "select entity_id, seq, chain_hash from foja.pending order by id")
+
+
+async def published(app: App) -> Checkpoint:
+    note = (await app.store.read("log/1/checkpoint")).data
+    return parse_checkpoint(open_note(note, [Verifier.from_vkey(app.trust[0])]))
+
+
+async def write_a_bit_of_everything(app: App) -> None:
+    """Leave events at every stage: in the log, in the outbox, above a hole, erased."""
+    one, two = [await app.conversations.open() for _ in range(2)]
+    for n in range(5):
+        for talk in (one, two):
+            await talk.append("user_message_sent", {"content": f"é{n}", "x": 0.1 * n}, actor="ana")
+    await one.erase(2, reason="asked")
+    await app.work(until_idle=True)
+    slots = await two.reserve(2, ttl=600, intents=["first", {"n": 2}])
+    await slots.fill(1, "tool_use_completed", TOOL)
+    await two.append("agent_message_sent", {"content": "above the hole"})
+    for n in range(3):
+        await one.append("thinking", {"content": str(n)}, idempotency_key=f"k{n}")
+
+
+def test_the_schema_files_and_the_migrations_make_the_same_database(
+    database_url: str, empty_database_url: str
+) -> None:
+    load_schema(empty_database_url)
+    described = dump(empty_database_url)
+    assert any(line.startswith("CREATE TABLE foja.event ") for line in described)
+    assert dump(database_url) == described
+
+
+@pytest.mark.parametrize("number", range(LATEST))
+async def test_the_way_back_ends_where_the_way_there_passed(
+    number: int, database_url: str, empty_database_url: str
+) -> None:
+    newest = dump(database_url)
+    await migrate(empty_database_url, to=number)
+    assert await migrate(database_url, to=number) == Moved(LATEST, number)
+    assert dump(database_url) == dump(empty_database_url)
+    await migrate(database_url)
+    assert dump(database_url) == newest
+
+
+async def test_the_way_back_from_a_ledger_in_use_ends_there_too(
+    database_url: str, empty_database_url: str, open_app: Callable[..., App]
+) -> None:
+    async with open_app() as app:
+        await write_a_bit_of_everything(app)
+    for number in range(LATEST - 1, 0, -1):
+        await migrate(database_url, to=number)
+    await migrate(empty_database_url, to=1)
+    assert dump(database_url, "--schema-only") == dump(empty_database_url, "--schema-only")
+
+
+async def test_no_migration_touches_an_event(database_url: str, open_app: Callable[..., App]) -> None:
+    async with open_app() as app:
+        await write_a_bit_of_everything(app)
+    before = stored_events(database_url)
+    assert len(before) == 16
+    for number in (2, 1, LATEST):
+        await migrate(database_url, to=number)
+        assert stored_events(database_url) == before
+
+
+async def test_every_event_gets_its_old_place_in_the_log_again(
+    database_url: str, open_app: Callable[..., App]
+) -> None:
+    async with open_app() as app:
+        await write_a_bit_of_everything(app)
+        old = await published(app)
+        places = [*[row[2:] for row in leaves(database_url)], *waiting(database_url)]
+    assert 0 < old.size < len(places)
+    await migrate(database_url, to=1)
+    await migrate(database_url)
+    async with open_app() as app:
+        await app.work(until_idle=True)
+        again = leaves(database_url)
+        assert [row[:2] for row in again] == [(1, idx) for idx in range(len(places))]
+        assert [row[2:] for row in again] == places
+        new = await published(app)
+    hashes = [leaf_hash(leaf_entry(*row[2:])) for row in again]
+    assert Frontier().extend(hashes[: old.size]).root() == old.root
+    assert (new.size, new.root) == (len(places), Frontier().extend(hashes).root())
+
+
+async def test_proofs_are_given_out_after_the_way_back_and_there(
+    database_url: str, open_app: Callable[..., App]
+) -> None:
+    async with open_app() as app:
+        talk = await app.conversations.open()
+        for n in range(3):
+            await talk.append("thinking", {"content": str(n)})
+        await app.work(until_idle=True)
+        before = await app.ledger.log.prove(talk.id, 1)
+    await migrate(database_url, to=1)
+    await migrate(database_url)
+    async with open_app() as app:
+        await app.work(until_idle=True)
+        assert await app.ledger.log.prove(talk.id, 1) == before
+
+
+async def test_a_ledger_with_events_cannot_be_taken_back(
+    database_url: str, open_app: Callable[..., App]
+) -> None:
+    async with open_app() as app:
+        await write_a_bit_of_everything(app)
+    before = stored_events(database_url)
+    with pytest.raises(MigrationFailed, match="events are never dropped"):
+        await migrate(database_url, to=0)
+    assert stored_events(database_url) == before
+
+
+def registry_of(domain: Domain) -> set[tuple[str, str, int, frozenset[str], str, bool]]:
+    return {
+        (domain.name, kind.name, kind.v, kind.sources, spell_types(kind.required), kind.erasable)
+        for kind in domain.kinds.values()
+    }
+
+
+def spell_types(required: Any) -> str:
+    """Return required fields as text, whether their types come in a list or behind bars."""
+    lists = {key: types.split("|") if isinstance(types, str) else types for key, types in required.items()}
+    return repr({key: sorted(types) for key, types in sorted(lists.items())})
+
+
+def test_python_and_the_database_keep_the_same_registry(database_url: str) -> None:
+    rows = ask(database_url, "select domain, kind, v, sources, required, erasable from foja.kind")
+    stored = {
+        (domain, kind, v, frozenset(sources), spell_types(required), erasable)
+        for domain, kind, v, sources, required, erasable in rows
+    }
+    assert stored == registry_of(CONVERSATION)
+    assert ask(database_url, "select domain from foja.domain") == [(CONVERSATION.name,)]

@@ -1,0 +1,136 @@
+"""The bench itself: everybody takes part, says what is true, and the page is written."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bench.contenders import ABSENT, FOJA, ONE_BY_ONE, RAW
+from bench.harness import QUICK, Contender, Race, Work
+from bench.outcome import at_least, at_most, spread
+from bench.works import GROUPS
+
+ROOT = Path(__file__).parent.parent.parent
+OURS = {FOJA, ONE_BY_ONE, "foja, tool results", "foja, its worker beside"}
+EVENTSOURCING = {"eventsourcing", "eventsourcing, db functions"}
+MESSAGE_DB = {"message-db", "message-db, a category each"}
+Found = dict[str, dict[str, Any]]
+
+
+class Named:
+    """As much of a contender as a race needs to be judged."""
+
+    def __init__(self, name: str, role: str, *, lossless: bool) -> None:
+        self.name, self.role, self.lossless = name, role, lossless
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Found, str]:
+    """The figures and the page of one very quick run of everything."""
+    page = tmp_path_factory.mktemp("bench") / "benchmarks.md"
+    words = ["--quick", "--seconds", "0.05", "--json", "--write", str(page)]
+    done = subprocess.run(
+        [sys.executable, "-m", "bench", *words],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), page.read_text()
+
+
+@pytest.fixture
+def found(run: tuple[Found, str]) -> Found:
+    return run[0]
+
+
+@pytest.fixture
+def message_db(found: Found) -> set[str]:
+    """The names message-db goes by, if npm could bring it."""
+    remarks = found["appends"]["remarks"]
+    if shutil.which("npm") is None:
+        assert remarks == [ABSENT]
+    return set() if ABSENT in remarks else MESSAGE_DB
+
+
+def test_every_group_has_tables(found: Found) -> None:
+    assert list(found) == list(GROUPS)
+    for outcome in found.values():
+        for table in outcome["tables"]:
+            assert table["rows"]
+            assert all(len(row) == len(table["columns"]) for row in table["rows"])
+
+
+def test_everybody_takes_part(found: Found, message_db: set[str]) -> None:
+    everybody = {RAW, *OURS, *EVENTSOURCING, *message_db}
+    for rates in found["appends"]["figures"]["rates"].values():
+        assert rates.keys() == everybody
+        assert all(rate > 0 for [rate] in rates.values())
+    assert len(found["appends"]["tables"]) == len(QUICK.callers)
+    [hot] = found["hot"]["figures"]["rates"].values()
+    assert hot.keys() == everybody - {"message-db, a category each"}
+    [batches] = found["batches"]["figures"]["rates"].values()
+    assert batches.keys() == {RAW, "foja, append_many", "foja, append_each", *EVENTSOURCING}
+
+
+@pytest.mark.parametrize("group", ["appends", "hot", "batches"])
+def test_everybody_wrote_what_it_claims(found: Found, group: str) -> None:
+    streams = 1 if group == "hot" else QUICK.streams
+    for counts in found[group]["figures"]["counts"].values():
+        assert counts["found"] == counts["claimed"] > streams
+
+
+def test_our_readers_miss_nothing(found: Found, message_db: set[str]) -> None:
+    tails = found["tail"]["figures"]
+    assert tails.keys() >= {RAW, *EVENTSOURCING, *message_db}
+    ours = [tail for name, tail in tails.items() if name.startswith("foja")]
+    assert len(ours) == 4
+    assert all(tail["missed"] == 0 and tail["written"] > 0 for tail in ours)
+
+
+def test_every_target_is_judged(found: Found) -> None:
+    counts = {group: len(outcome["targets"]) for group, outcome in found.items()}
+    assert counts == {"appends": 3, "hot": 1, "batches": 0, "history": 3, "tail": 1, "memory": 3}
+
+
+def test_the_page_shows_ratios_and_targets(run: tuple[Found, str]) -> None:
+    found, page = run
+    assert "python -m bench --quick" in page
+    for outcome in found.values():
+        for table in outcome["tables"]:
+            assert f"## {table['title']}" in page
+        for target in outcome["targets"]:
+            assert f"| {target['name']} | {target['required']} | {target['measured']} |" in page
+
+
+def test_ratios_compare_turns_of_the_same_round() -> None:
+    race = Race(Work("any", 1), [], {"a": [10.0, 2.0, 30.0], "b": [5.0, 2.0, 10.0]})
+    assert str(race.ratio("a", "b")) == "2.00 (1.00..3.00)"
+
+
+def test_the_best_peer_is_a_peer_and_loses_nothing_if_asked() -> None:
+    field: list[Any] = [
+        Named("ours", "ours", lossless=True),
+        Named("floor", "floor", lossless=False),
+        Named("loses", "peer", lossless=False),
+        Named("keeps", "peer", lossless=True),
+    ]
+    contenders: list[Contender] = field
+    rates = {"ours": [9.0], "floor": [9.0], "loses": [3.0], "keeps": [2.0]}
+    race = Race(Work("any", 1), contenders, rates)
+    assert race.best_peer(lossless=True) == "keeps"
+    assert race.best_peer(lossless=False) == "loses"
+
+
+def test_targets_are_met_at_the_limit_and_not_below() -> None:
+    assert at_least("a", 1.5, spread([1.5]), "b").passed
+    assert not at_least("a", 1.5, spread([1.4, 1.49, 9.0]), "b").passed
+    assert at_most("a", 1.15, 1.15).passed
+    assert not at_most("a", 1.15, 1.16).passed

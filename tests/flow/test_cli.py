@@ -1,0 +1,379 @@
+"""The command `foja`, in this process and as a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from argparse import ArgumentParser, Namespace, _SubParsersAction
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+
+import foja
+from foja.cli import main, verb
+from foja.cli.grammar import grammar
+from foja.embedded.postgres import running
+
+TALK = UUID(int=0xA)
+FOJA = [sys.executable, "-c", "import sys; from foja.cli import main; sys.exit(main())"]
+
+Run = Callable[..., "Ran"]
+
+
+class Ran:
+    """How a command ended: its code, its output, and the one line it complained with."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def document(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.splitlines()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database_url: str) -> Path:
+    """A home without an embedded server: the database is the test's own."""
+    monkeypatch.setenv("FOJA_DATABASE_URL", database_url)
+    monkeypatch.setenv("FOJA_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def run(home: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    def call(*words: object) -> Ran:
+        capsys.readouterr()
+        try:
+            code = main([str(word) for word in words])
+        except SystemExit as end:
+            code = int(end.code or 0)
+        return Ran(code, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def written(home: Path) -> None:
+    """Six events, all in a published log."""
+    asyncio.run(write(6))
+
+
+async def write(count: int, *, work: bool = True) -> None:
+    async with foja.connect() as app:
+        talk = await app.conversations.open(TALK)
+        for turn in range(count):
+            await talk.append("user_message_sent", {"content": f"said {turn} ✓"}, actor="ana")
+        if work:
+            await app.work(until_idle=True)
+
+
+@pytest.fixture
+def intruder(admin: psycopg.Connection[Any]) -> psycopg.Connection[Any]:
+    admin.execute("set session_replication_role = replica")
+    return admin
+
+
+class Process:
+    """The command as a process of its own."""
+
+    def __init__(self, *words: object) -> None:
+        self._process = subprocess.Popen(
+            [*FOJA, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def line(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline()
+
+    def end(self, number: signal.Signals) -> Ran:
+        self._process.send_signal(number)
+        out, err = self._process.communicate(timeout=60)
+        return Ran(self._process.returncode, out, err)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.communicate(timeout=60)
+
+
+@pytest.fixture
+def spawn() -> Iterator[Callable[..., Process]]:
+    processes: list[Process] = []
+
+    def start(*words: object) -> Process:
+        processes.append(Process(*words))
+        return processes[-1]
+
+    yield start
+    for process in processes:
+        process.kill()
+
+
+def verbs(
+    parser: ArgumentParser, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], ArgumentParser]]:
+    for action in parser._actions:
+        if isinstance(action, _SubParsersAction):
+            for name, inner in action.choices.items():
+                yield (*path, name), inner
+                yield from verbs(inner, (*path, name))
+
+
+@pytest.mark.parametrize("path", [path for path, _ in verbs(grammar())], ids=" ".join)
+def test_every_verb_has_help_and_a_function(path: tuple[str, ...], run: Run) -> None:
+    helped = run(*path, "--help")
+    assert helped.code == 0
+    assert f"foja {' '.join(path)}" in helped.out
+    function = dict(verbs(grammar()))[path].get_default("run")
+    assert callable(verb(Namespace(run=function)))
+
+
+def test_the_command_starts_without_anything_heavy() -> None:
+    code = "import sys; from foja.cli.grammar import grammar; grammar(); print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert not {"psycopg", "obstore", "cryptography", "pydantic", "rich", "foja.app"} & set(loaded)
+
+
+def test_version_and_usage(run: Run) -> None:
+    assert run("--version").out == f"foja {foja.__version__}\n"
+    for words in (
+        [],
+        ["nonsense"],
+        ["events"],
+        ["events", "x"],
+        ["log", "prove", str(TALK), "-1"],
+        ["bench", "--seconds", "0"],
+    ):
+        wrong = run(*words)
+        assert (wrong.code, wrong.out) == (2, "")
+        assert wrong.err.startswith("usage: foja")
+
+
+def test_what_is_wrong_with_the_installation_is_one_line(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty_database_url: str
+) -> None:
+    no_server = "postgresql://postgres@127.0.0.1:1/foja"
+    cases: list[tuple[list[object], str]] = [
+        (["audit", "--database-url", no_server], "the database does not answer"),
+        (["events", TALK, "--database-url", no_server], "FOJA_DATABASE_URL"),
+        (["audit", "--database-url", empty_database_url], "foja migrate"),
+        (["fsck", "--home", tmp_path], "--key"),
+        (["fsck", "--checkpoint", tmp_path / "absent"], "No such file"),
+    ]
+    for words, says in cases:
+        check_refused(run(*words), 2, says)
+    monkeypatch.setenv("FOJA_WRITERS", "none")
+    check_refused(run("audit"), 2, "FOJA_WRITERS")
+    monkeypatch.delenv("FOJA_WRITERS")
+    monkeypatch.delenv("FOJA_DATABASE_URL")
+    check_refused(run("fsck"), 2, "nothing is installed in")
+    assert not (tmp_path / "home").exists()
+
+
+def check_refused(ran: Ran, code: int, says: str) -> None:
+    assert (ran.code, ran.out) == (code, ""), ran.err
+    assert ran.err.startswith("foja: ")
+    assert len(ran.err.splitlines()) == 1
+    assert says in ran.err
+
+
+def test_migrate_goes_forward_back_and_says_where_it_is(run: Run, empty_database_url: str) -> None:
+    there = ("--database-url", empty_database_url)
+    assert run("migrate", "--status", *there).code == 1
+    assert run("migrate", "--to", 1, "--json", *there).document == {"before": 0, "after": 1}
+    newest = run("migrate", "--json", *there).document["after"]
+    assert run("migrate", *there).lines == [f"the schema is at migration {newest}"]
+    status = run("migrate", "--status", "--json", *there)
+    assert (status.code, {step["state"] for step in status.document}) == (0, {"applied"})
+    assert "ledger" in run("migrate", "--status", *there).out
+    assert run("migrate", "--to", 0, *there).lines[-1] == "the schema is at migration 0"
+    check_refused(run("migrate", "--to", 99, *there), 2, "no migration 99")
+
+
+@pytest.mark.usefixtures("written")
+def test_events_are_lines_for_people_and_for_programs(run: Run) -> None:
+    assert [line.split()[0] for line in run("events", TALK).lines] == ["0", "1", "2", "3", "4", "5"]
+    assert "said 2 ✓" in run("events", TALK).lines[2]
+    events = [json.loads(line) for line in run("events", TALK, "--after", 3, "--json").lines]
+    assert [(event["seq"], event["_source"], event["correlation_id"]) for event in events] == [
+        (4, "api", str(TALK)),
+        (5, "api", str(TALK)),
+    ]
+    assert run("events", TALK, "--after", events[0]["cursor"], "--json").document["seq"] == 5
+    assert len(run("events", TALK, "--limit", 2).lines) == 2
+    log = [json.loads(line) for line in run("events", "log", "--json", "--limit", 3).lines]
+    assert [event["seq"] for event in log] == [0, 1, 2]
+    assert len(run("events", "log", "--after", log[-1]["cursor"]).lines) == 3
+
+
+@pytest.mark.usefixtures("written")
+def test_events_that_cannot_be_read_are_refused(run: Run) -> None:
+    check_refused(run("events", UUID(int=0xC)), 1, "nothing was ever written")
+    check_refused(run("events", TALK, "--after", "other:3"), 1, "another history")
+    check_refused(run("events", TALK, "--after", "nonsense"), 1, "not a cursor")
+    check_refused(run("events", "log", "--after", 3), 1, "not a cursor of the log")
+
+
+@pytest.mark.usefixtures("written")
+def test_events_follows_until_it_is_interrupted(spawn: Callable[..., Process]) -> None:
+    process = spawn("events", TALK, "--after", 4, "--follow", "--json")
+    assert json.loads(process.line())["seq"] == 5
+    asyncio.run(write(1, work=False))
+    assert json.loads(process.line())["seq"] == 6
+    ended = process.end(signal.SIGINT)
+    assert (ended.code, ended.err) == (130, "")
+
+
+@pytest.mark.usefixtures("written")
+def test_a_closed_pipe_ends_it_quietly() -> None:
+    words = " ".join(["events", str(TALK), "--follow"])
+    script = f"""{sys.executable} -c "{FOJA[2]}" {words} | head -n 1"""
+    process = subprocess.Popen(
+        ["bash", "-o", "pipefail", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert "said 0" in process.stdout.readline()
+    asyncio.run(write(1, work=False))
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (141, "")
+
+
+@pytest.mark.usefixtures("written")
+def test_audit_and_fsck_end_with_0_on_a_healthy_ledger(run: Run) -> None:
+    audit, fsck = run("audit"), run("fsck", "--tiles")
+    assert (audit.code, audit.lines) == (0, ["clean: 1 streams, 0 waiting, 0 open slots"])
+    assert (fsck.code, fsck.err) == (0, "")
+    assert "6 events, 6 leaves" in fsck.out
+    assert run("fsck", "--json").document["clean"] is True
+
+
+@pytest.mark.usefixtures("written")
+def test_fsck_names_the_touched_event(run: Run, intruder: psycopg.Connection[Any]) -> None:
+    intruder.execute("update foja.event set actor = 'eva' where seq = 2")
+    ran = run("fsck")
+    assert (ran.code, ran.lines[0]) == (1, f"first: event 2 of stream {TALK}")
+    document = run("fsck", "--json").document
+    assert (document["total"], document["first"]["seq"], document["first"]["check"]) == (1, 2, "body")
+
+
+@pytest.mark.usefixtures("written")
+def test_audit_names_what_is_wrong(run: Run, intruder: psycopg.Connection[Any]) -> None:
+    intruder.execute("update foja.log set halted = 'for a test'")
+    ran = run("audit", "--json")
+    assert (ran.code, ran.document["first"]["check"]) == (1, "halted")
+    assert run("log").code == 1
+
+
+@pytest.mark.usefixtures("written")
+def test_a_checkpoint_kept_outside_finds_a_cut_log(
+    run: Run, intruder: psycopg.Connection[Any], tmp_path: Path
+) -> None:
+    kept, key = tmp_path / "kept.checkpoint", tmp_path / "kept.vkey"
+    assert run("log", "checkpoint", "-o", kept).code == 0
+    assert kept.read_text() == run("log", "checkpoint").out
+    key.write_text(run("log", "key").out)
+    assert run("fsck", "--checkpoint", kept, "--key", key).code == 0
+    intruder.execute("delete from foja.leaf where idx > 2")
+    intruder.execute("delete from foja.checkpoint")
+    ran = run("fsck", "--checkpoint", kept)
+    assert ran.code == 1
+    assert "the checkpoint kept outside" in ran.out
+    kept.write_bytes(b"\xff\xfe")
+    assert "not a signed note" in run("fsck", "--checkpoint", kept).out
+
+
+@pytest.mark.usefixtures("written")
+def test_the_log_is_shown_and_started_anew(run: Run) -> None:
+    (log,) = run("log", "--json").document
+    assert (log["origin"], log["size"], log["published"], log["halted"]) == (1, 6, 6, None)
+    check_refused(run("log", "restart"), 2, "--yes")
+    assert run("log", "restart", "--yes", "--json").document["origin"] == 2
+    assert "closed at 6" in run("log", "status").out
+    assert run("log", "checkpoint", "--json").document["checkpoint"].splitlines()[1] == "6"
+    assert run("fsck").code == 0
+
+
+@pytest.mark.usefixtures("written")
+def test_a_proof_is_verified_without_database_or_settings(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proof, event = tmp_path / "sheet.tlog-proof", tmp_path / "sheet.event.json"
+    assert f"{proof} and {event}" in run("log", "prove", TALK, 3, "-o", proof).out
+    key = run("log", "key").out.strip()
+    monkeypatch.setenv("FOJA_DATABASE_URL", "postgresql://nowhere.invalid/x")
+    monkeypatch.setenv("FOJA_WRITERS", "nonsense")
+    assert "leaf 3 of the log" in run("log", "verify", proof, "--key", key).out
+    result = run("log", "verify", proof, "--event", event, "--key", key, "--json").document
+    assert (result["verified"], result["seq"], result["body"]) == (True, 3, "verified")
+    assert run("log", "verify", proof, "--entry", result["entry"], "--key", key).code == 0
+    event.write_text(event.read_text().replace("said 3", "said 4"))
+    check_refused(run("log", "verify", proof, "--key", key), 1, "is not the one its hash was made of")
+    refused = run("log", "verify", proof, "--key", key, "--json")
+    assert (refused.code, refused.document["verified"]) == (1, False)
+    event.unlink()
+    check_refused(run("log", "verify", proof, "--key", key), 1, "--entry HEX")
+    check_refused(run("log", "verify", proof, "--entry", "00", "--key", "nonsense"), 1, "verifier key")
+
+
+@pytest.mark.usefixtures("written")
+def test_a_proof_can_be_piped_and_an_unknown_event_has_none(run: Run) -> None:
+    assert run("log", "prove", TALK, 0).lines[0] == "c2sp.org/tlog-proof@v1"
+    assert set(run("log", "prove", TALK, 0, "--json").document) == {"proof", "event", "key"}
+    check_refused(run("log", "prove", TALK, 99), 1, "foja worker")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_a_worker_works_until_it_is_stopped(
+    number: signal.Signals, code: int, run: Run, spawn: Callable[..., Process]
+) -> None:
+    asyncio.run(write(3, work=False))
+    process = spawn("worker")
+    assert process.line().startswith("working on postgresql://")
+    wait_for(lambda: [log["published"] for log in run("log", "--json").document] == [3])
+    ended = process.end(number)
+    assert (ended.code, ended.err) == (code, "")
+
+
+def test_up_brings_its_own_database_and_leaves_nothing_running(
+    run: Run, spawn: Callable[..., Process], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("FOJA_DATABASE_URL")
+    with tempfile.TemporaryDirectory(prefix="foja-test-") as folder:
+        process = spawn("up", "--home", folder)
+        said = [process.line() for _ in range(5)]
+        assert [line.split()[0] for line in said] == ["home", "database", "objects", "log", "running;"]
+        assert running(Path(folder)) is not None
+        assert run("audit", "--home", folder).code == 0
+        ended = process.end(signal.SIGTERM)
+        assert (ended.code, ended.out, ended.err) == (0, "stopped\n", "")
+        assert running(Path(folder)) is None
+
+
+def test_bench_measures_beside_the_ledger(run: Run, admin: psycopg.Connection[Any]) -> None:
+    results = run("bench", "--seconds", 0.2, "--json").document
+    assert [result["case"] for result in results][:3] == ["1 caller", "16 callers", "64 callers"]
+    assert all(result["events_per_second"] > 0 for result in results)
+    left = admin.execute("select datname from pg_database where datname like 'foja_scratch%'").fetchall()
+    assert left == []
+    assert admin.execute("select count(*) from foja.event").fetchone() == (0,)
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

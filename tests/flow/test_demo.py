@@ -1,0 +1,32 @@
+"""The demo tells the truth, and says so when something is not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from foja.cli import main
+from foja.cli.demo import evidence
+
+FOJA = [sys.executable, "-c", "import sys; from foja.cli import main; sys.exit(main())"]
+
+
+def test_the_demo_comes_true() -> None:
+    ran = subprocess.run([*FOJA, "demo"], capture_output=True, text=True, timeout=120, check=False)
+    assert (ran.returncode, ran.stderr) == (0, ""), ran.stdout
+    assert ran.stdout.count("✓") >= 15
+    assert "✗" not in ran.stdout
+    assert "fsck names it: event 3 of stream" in ran.stdout
+
+
+def test_the_demo_fails_if_tampering_is_not_found(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def forge_nothing(*_: object) -> None:
+        """Be an intruder who changes his mind."""
+
+    monkeypatch.setattr(evidence, "_forge", forge_nothing)
+    assert main(["demo"]) == 1
+    assert "✗ fsck names it: nothing" in capsys.readouterr().out

@@ -1,0 +1,121 @@
+"""One event checked by a stranger: from its words to its leaf, offline."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foja.core.canonical import canonical
+from foja.core.chain import genesis, leaf_entry, step
+from foja.core.event import body_bytes, body_hash
+from foja.core.excerpt import Excerpt, parse_excerpt
+from foja.errors import Tampered
+
+ENTITY, EVENT = UUID(int=7), UUID(int=8)
+SALT = bytes(range(16))
+AT = 1_763_253_170_304_761
+
+
+def make(seq: int = 0, payload: Any = None, actor: str | None = "ana") -> Excerpt:
+    payload = {"content": "hi ✓", "n": 1.5} if payload is None else payload
+    digest = body_hash(SALT, body_bytes(actor, canonical(payload), "api", 1))
+    before = genesis("conversation", ENTITY) if seq == 0 else bytes(32)
+    link = step(before, ENTITY, seq, EVENT, "thinking", AT, digest)
+    fields = ("conversation", ENTITY, seq, EVENT, "thinking", 1, AT, actor, "api", payload, SALT)
+    return Excerpt(*fields, body_hash=digest, previous=before, chain_hash=link)
+
+
+def test_an_untouched_event_leads_to_its_leaf() -> None:
+    for seq in (0, 1, 300):
+        excerpt = make(seq)
+        assert excerpt.check() == leaf_entry(ENTITY, seq, excerpt.chain_hash)
+        assert parse_excerpt(excerpt.text()) == excerpt
+
+
+@given(
+    payload=st.dictionaries(
+        st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")),
+        st.one_of(st.floats(-1e15, 1e15), st.integers(-(2**53) + 1, 2**53 - 1), st.booleans(), st.none()),
+    ),
+    actor=st.none() | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")),
+)
+def test_any_event_survives_being_written_down(payload: dict[str, Any], actor: str | None) -> None:
+    excerpt = make(3, payload, actor)
+    assert parse_excerpt(excerpt.text()).check() == excerpt.check()
+
+
+def test_an_erased_event_still_leads_to_its_leaf() -> None:
+    erased = replace(make(5), payload=None, actor=None, salt=None)
+    assert erased.erased
+    assert parse_excerpt(erased.text()).check() == make(5).check()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"payload": {"content": "lie"}},
+        {"payload": float("nan")},
+        {"payload": None},
+        {"actor": "eva"},
+        {"source": "sweeper"},
+        {"v": 2},
+        {"salt": bytes(16)},
+        {"salt": b"short"},
+        {"salt": None},
+        {"seq": 4},
+        {"seq": -1},
+        {"event_id": UUID(int=9)},
+        {"entity_id": UUID(int=9)},
+        {"kind": "turn_paused"},
+        {"at_us": AT + 1},
+        {"body_hash": bytes(32)},
+        {"previous": bytes(31)},
+        {"chain_hash": bytes(32)},
+        {"seq": 0, "chain_hash": step(bytes(32), ENTITY, 0, EVENT, "thinking", AT, make(3).body_hash)},
+    ],
+    ids=str,
+)
+def test_a_touched_event_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(Tampered):
+        replace(make(3), **change).check()
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (["form"], "foja/excerpt/v2"),
+        (["event"], None),
+        (["event"], []),
+        (["event", "seq"], "3"),
+        (["event", "seq"], True),
+        (["event", "id"], "zz"),
+        (["event", "entity_id"], 5),
+        (["event", "correlation_id"], str(EVENT)),
+        (["event", "at"], "yesterday"),
+        (["event", "at"], "2026-01-01T00:00:00"),
+        (["event", "actor"], 5),
+        (["event", "kind"], None),
+        (["chain_hash"], "xyz"),
+        (["salt"], 16),
+    ],
+)
+def test_what_is_no_excerpt_is_refused(path: list[str], value: Any) -> None:
+    document = json.loads(make(3).text())
+    inner = document
+    for name in path[:-1]:
+        inner = inner[name]
+    inner[path[-1]] = value
+    with pytest.raises(Tampered, match="not an excerpt"):
+        parse_excerpt(json.dumps(document))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"form":1,"form":1}', b"\xff"])
+def test_what_is_no_json_object_is_refused(text: str | bytes) -> None:
+    with pytest.raises(Tampered, match="not an excerpt"):
+        parse_excerpt(text)
