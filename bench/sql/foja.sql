@@ -4,7 +4,8 @@ update foja.kind set wakes = true where domain = 'conversation';
 
 -- name: forget_wakeups
 -- What an executor does when it has looked.
-delete from foja.wakeup;
+with looked as (delete from foja.wakeup returning entity_id)
+update foja.entity e set awake = null from looked where e.entity_id = looked.entity_id;
 
 -- name: count_events
 -- How many events are there.

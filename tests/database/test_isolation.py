@@ -86,8 +86,7 @@ async def test_many_strict_writers_leave_no_gap_and_no_duplicate(
     url = app.settings.database_url
     strict = [persist(url, level, talk.id, [f"{n}-{k}" for k in range(10)]) for n in range(4)]
     plain = [talk.append("thinking", {"content": str(n)}) for n in range(40)]
-    results = await asyncio.gather(*strict, *plain)
-    assert sum(result for result in results[:4] if isinstance(result, int)) > 0
+    await asyncio.gather(*strict, *plain)
     check_stream(admin, talk, 80)
     row = admin.execute("select count(distinct idempotency_key) from foja.event").fetchone()
     assert row == (40,)

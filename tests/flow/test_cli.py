@@ -168,8 +168,8 @@ def test_what_is_wrong_with_the_installation_is_one_line(
 ) -> None:
     no_server = "postgresql://postgres@127.0.0.1:1/foja"
     cases: list[tuple[list[object], str]] = [
-        (["audit", "--database-url", no_server], "the database does not answer"),
-        (["events", TALK, "--database-url", no_server], "FOJA_DATABASE_URL"),
+        (["audit", "--database-url", no_server], "does not answer"),
+        (["events", TALK, "--database-url", no_server], "does not answer"),
         (["audit", "--database-url", empty_database_url], "foja migrate"),
         (["fsck", "--home", tmp_path], "--key"),
         (["fsck", "--checkpoint", tmp_path / "absent"], "No such file"),
@@ -229,13 +229,16 @@ def test_events_that_cannot_be_read_are_refused(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("written")
-def test_events_follows_until_it_is_interrupted(spawn: Callable[..., Process]) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_events_follows_until_it_is_interrupted(
+    number: signal.Signals, code: int, spawn: Callable[..., Process]
+) -> None:
     process = spawn("events", TALK, "--after", 4, "--follow", "--json")
     assert json.loads(process.line())["seq"] == 5
     asyncio.run(write(1, work=False))
     assert json.loads(process.line())["seq"] == 6
-    ended = process.end(signal.SIGINT)
-    assert (ended.code, ended.err) == (130, "")
+    ended = process.end(number)
+    assert (ended.code, ended.err) == (code, "")
 
 
 @pytest.mark.usefixtures("written")
@@ -330,8 +333,10 @@ def test_a_proof_is_verified_without_database_or_settings(
 
 
 @pytest.mark.usefixtures("written")
-def test_a_proof_can_be_piped_and_an_unknown_event_has_none(run: Run) -> None:
-    assert run("log", "prove", TALK, 0).lines[0] == "c2sp.org/tlog-proof@v1"
+def test_a_proof_can_be_piped_and_an_unknown_event_has_none(run: Run, tmp_path: Path) -> None:
+    event = tmp_path / "event.json"
+    assert run("log", "prove", TALK, 0, "--event", event).lines[0] == "c2sp.org/tlog-proof@v1"
+    assert json.loads(event.read_text())["event"]["seq"] == 0
     assert set(run("log", "prove", TALK, 0, "--json").document) == {"proof", "event", "key"}
     check_refused(run("log", "prove", TALK, 99), 1, "foja worker")
 
@@ -360,6 +365,17 @@ def test_up_brings_its_own_database_and_leaves_nothing_running(
         assert run("audit", "--home", folder).code == 0
         ended = process.end(signal.SIGTERM)
         assert (ended.code, ended.out, ended.err) == (0, "stopped\n", "")
+        assert running(Path(folder)) is None
+
+
+def test_an_interrupted_start_leaves_nothing_running(
+    spawn: Callable[..., Process], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("FOJA_DATABASE_URL", raising=False)
+    with tempfile.TemporaryDirectory(prefix="foja-test-") as folder:
+        process = spawn("worker", "--home", folder)
+        wait_for((Path(folder) / "postgres.turn").exists)
+        assert process.end(signal.SIGINT).code == 130
         assert running(Path(folder)) is None
 
 

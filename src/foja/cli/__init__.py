@@ -24,7 +24,7 @@ FOUND, WRONG, INTERRUPTED, PIPE_CLOSED, TERMINATED = 1, 2, 130, 141, 143
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Do what the words say and return the exit code; our own errors are one line each."""
+    """Do what the words say and return the exit code; our errors are one line each."""
     speak_anywhere()
     arguments = grammar().parse_args(words)
     try:

@@ -21,7 +21,7 @@ MANY, BATCH = 256, 100
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A kind of load: how many callers, on how many streams, with how many events a call."""
+    """A kind of load: so many callers, on so many streams, so many events a call."""
 
     name: str
     callers: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from foja.cli.installation import evidence, settings_of, verifiers
+from foja.cli.installation import published, recorded, settings_of, verifiers
 from foja.cli.output import document, progress, say
 from foja.cli.verifying import read_text
 from foja.observe import audit as questions
@@ -14,19 +14,20 @@ from foja.observe.findings import Report
 
 async def audit(arguments: Namespace) -> int:
     """Ask whether the ledger is well."""
-    async with evidence(arguments) as it:
-        limit = settings_of(arguments).max_lag_seconds
-        report = await questions.audit(it.url, max_lag_seconds=limit)
+    limit = settings_of(arguments).max_lag_seconds
+    async with recorded(arguments) as url:
+        report = await questions.audit(url, max_lag_seconds=limit)
     return _tell(report, as_json=arguments.json)
 
 
 async def fsck(arguments: Namespace) -> int:
     """Derive everything again from the rows."""
     kept = read_text(arguments.checkpoint) if arguments.checkpoint else None
-    async with evidence(arguments) as it:
-        outside = derivation.Outside(it.store, await verifiers(arguments, it.url), kept)
+    async with recorded(arguments) as url:
+        keys = await verifiers(arguments, url)
+        outside = derivation.Outside(published(arguments), keys, kept)
         with progress("checking") as bar:
-            report = await derivation.fsck(it.url, outside, tiles=arguments.tiles, progress=bar)
+            report = await derivation.fsck(url, outside, tiles=arguments.tiles, progress=bar)
     return _tell(report, as_json=arguments.json)
 
 

@@ -6,7 +6,6 @@ import asyncio
 from argparse import Namespace
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from pydantic import ValidationError
 
@@ -21,16 +20,8 @@ from foja.observe.snapshot import snapshot
 from foja.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What is recorded and what was published; nobody migrates or writes for it."""
-
-    url: str
-    store: Store
-
-
 def settings_of(arguments: Namespace) -> Settings:
-    """Return the settings of the environment, with the options of the command over them."""
+    """Return the settings of the environment, the options of the command over them."""
     given = {name: getattr(arguments, name) for name in ("home", "database_url") if hasattr(arguments, name)}
     try:
         settings = Settings(**given)
@@ -46,7 +37,14 @@ async def opened(arguments: Namespace) -> AsyncIterator[App]:
     """Lend the running installation; it must exist."""
     settings = settings_of(arguments)
     _check_exists(settings)
-    async with App(settings) as app:
+    async with started(settings) as app:
+        yield app
+
+
+@asynccontextmanager
+async def started(settings: Settings) -> AsyncIterator[App]:
+    """Lend the running installation, made if there is none."""
+    async with database(settings) as url, App(settings.model_copy(update={"database_url": url})) as app:
         yield app
 
 
@@ -56,20 +54,27 @@ async def database(settings: Settings) -> AsyncIterator[str]:
     if settings.database_url:
         yield settings.database_url
         return
-    server = await asyncio.to_thread(postgres.start, settings.home)
+    start = asyncio.ensure_future(asyncio.to_thread(postgres.start, settings.home))
     try:
-        yield server.url
+        yield (await asyncio.shield(start)).url
     finally:
-        await asyncio.to_thread(server.release)
+        # Waited for even if interrupted: a server that nobody releases would go on running.
+        await asyncio.to_thread((await start).release)
 
 
 @asynccontextmanager
-async def evidence(arguments: Namespace) -> AsyncIterator[Evidence]:
-    """Lend the database and the store as they are."""
+async def recorded(arguments: Namespace) -> AsyncIterator[str]:
+    """Lend the database as it is: nobody migrates it or makes one for the occasion."""
     settings = settings_of(arguments)
     _check_exists(settings)
     async with database(settings) as url:
-        yield Evidence(url, open_store(settings.storage_url or (settings.home / "store").as_uri()))
+        yield url
+
+
+def published(arguments: Namespace) -> Store:
+    """Return the store of the installation."""
+    settings = settings_of(arguments)
+    return open_store(settings.storage_url or (settings.home / "store").as_uri())
 
 
 async def verifiers(arguments: Namespace, url: str) -> list[Verifier]:

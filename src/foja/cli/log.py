@@ -7,7 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from foja.app import App
-from foja.cli.installation import evidence, opened, verifiers
+from foja.cli.installation import opened, published, recorded, verifiers
 from foja.cli.output import complain, document, say, table
 from foja.cli.verifying import event_file
 from foja.core.excerpt import Excerpt
@@ -33,8 +33,8 @@ async def status(arguments: Namespace) -> int:
 
 async def key(arguments: Namespace) -> int:
     """Print the public key."""
-    async with evidence(arguments) as it:
-        vkey = (await verifiers(arguments, it.url))[0].vkey()
+    async with recorded(arguments) as url:
+        vkey = (await verifiers(arguments, url))[0].vkey()
     if arguments.json:
         document({"key": vkey})
     else:
@@ -44,7 +44,7 @@ async def key(arguments: Namespace) -> int:
 
 async def checkpoint(arguments: Namespace) -> int:
     """Print the newest checkpoint that the world can see."""
-    note = await _published(arguments)
+    note = await _newest_checkpoint(arguments)
     if arguments.json:
         document({"checkpoint": note})
     elif arguments.output:
@@ -66,6 +66,8 @@ async def prove(arguments: Namespace) -> int:
         _write(arguments, proven, event, vkey)
     else:
         print(proven.proof.text(), end="")
+        if arguments.event:
+            arguments.event.write_text(event.text(), encoding="utf-8")
     return 0
 
 
@@ -102,18 +104,15 @@ def _write(arguments: Namespace, proven: ProvenEvent, event: Excerpt, vkey: str)
 
 
 async def _logs(arguments: Namespace) -> list[LogState]:
-    async with evidence(arguments) as it, snapshot(it.url) as moment:
+    async with recorded(arguments) as url, snapshot(url) as moment:
         return await read_logs(moment)
 
 
-async def _published(arguments: Namespace) -> str:
+async def _newest_checkpoint(arguments: Namespace) -> str:
     """Return the newest checkpoint, also of a closed log while the open one has none."""
-    async with evidence(arguments) as it:
-        async with snapshot(it.url) as moment:
-            logs = await read_logs(moment)
-        for log in reversed(logs):
-            with contextlib.suppress(ObjectMissing):
-                return (await it.store.read(log.path("checkpoint"))).data.decode(errors="replace")
+    for log in reversed(await _logs(arguments)):
+        with contextlib.suppress(ObjectMissing):
+            return (await published(arguments).read(log.path("checkpoint"))).data.decode(errors="replace")
     raise ObjectMissing("no checkpoint was published yet; let `foja worker` run")
 
 

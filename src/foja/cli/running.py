@@ -7,13 +7,13 @@ import signal
 from argparse import Namespace
 
 from foja.app import App
-from foja.cli.installation import settings_of
+from foja.cli.installation import settings_of, started
 from foja.cli.output import say
 
 
 async def up(arguments: Namespace) -> int:
     """Start everything and say where it is."""
-    async with App(settings_of(arguments)) as app:
+    async with started(settings_of(arguments)) as app:
         for name, place in _places(app).items():
             say(f"{name:<10}{place}")
         say("running; stop with Ctrl-C")
@@ -22,7 +22,7 @@ async def up(arguments: Namespace) -> int:
 
 async def worker(arguments: Namespace) -> int:
     """Do what no caller waits for."""
-    async with App(settings_of(arguments)) as app:
+    async with started(settings_of(arguments)) as app:
         say(f"working on {app.settings.database_url}; stop with Ctrl-C")
         return await _work(app)
 

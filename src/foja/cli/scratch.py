@@ -18,7 +18,7 @@ EMPTY = "template1"
 
 @asynccontextmanager
 async def scratch(url: str, *, copied: bool = False) -> AsyncIterator[str]:
-    """Lend the URL of a new database beside `url`, or of a copy of it, and drop it afterwards."""
+    """Lend a new database beside `url`, or a copy of it, and drop it afterwards."""
     name = f"foja_scratch_{secrets.token_hex(6)}"
     template = str(conninfo_to_dict(url)["dbname"]) if copied else EMPTY
     await _administer(url, "create_scratch", name=name, template=template)

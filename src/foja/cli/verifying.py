@@ -38,7 +38,7 @@ def read_key(words: str) -> Verifier:
 
 
 def read_text(path: Path) -> str:
-    """Return what a file says; bytes that are no text are left for the check to refuse."""
+    """Return what a file says; bytes that are no text are for the check to refuse."""
     return path.read_text(encoding="utf-8", errors="replace")
 
 

@@ -24,7 +24,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """An event as it was recorded. Without salt its body was erased, and only its hash is left."""
+    """An event as it was recorded; without salt its body was erased."""
 
     domain: str
     entity_id: UUID
@@ -47,7 +47,7 @@ class Excerpt:
         return self.salt is None
 
     def check(self) -> bytes:
-        """Return the log's entry for this event, derived from it alone, or raise `Tampered`."""
+        """Return the log's entry, derived from this event alone, or raise `Tampered`."""
         try:
             self._check_body()
             self._check_chain()

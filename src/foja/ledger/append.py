@@ -14,7 +14,7 @@ from uuid import UUID
 
 from foja import errors, sql
 from foja.core.canonical import canonical
-from foja.sql.database import Database, refusal
+from foja.sql.database import AlreadyRecorded, Database, refusal
 from foja.ledger.event import Draft, Event
 from foja.ledger.hints import Hints
 
@@ -35,8 +35,7 @@ class Writer:
     async def append(self, draft: Draft) -> Event:
         """Write one event and return it numbered."""
         self.check(draft)
-        receipt = await self.patiently(lambda: self._database.row(sql.query("append"), **self.values(draft)))
-        return self.accept(draft, receipt)
+        return self.accept(draft, await self.patiently(lambda: self._append(self.values(draft))))
 
     async def append_many(self, drafts: Sequence[Draft]) -> list[Event]:
         """Write all of these events or none."""
@@ -50,6 +49,8 @@ class Writer:
 
         If the batch fails as a whole, each draft is tried alone.
         """
+        if len(drafts) == 1:
+            return [await self._verdict(self.append(drafts[0]))]
         try:
             receipts = await self.patiently(lambda: self._send(drafts, atomic=False))
         except errors.Unavailable as error:
@@ -98,6 +99,12 @@ class Writer:
         self.hint(draft.entity_id)
         cursor = f"{self.epoch}:{seq}" if sealed else None
         return draft.recorded(seq, at, body_hash, cursor, erased=status == "erased")
+
+    async def _append(self, values: dict[str, object]) -> Receipt | None:
+        try:
+            return await self._database.row(sql.query("append"), **values)
+        except AlreadyRecorded:
+            return await self._database.row(sql.query("replay"), **values)
 
     def _judge(self, draft: Draft, receipt: Receipt) -> Verdict:
         try:

@@ -15,7 +15,7 @@ GRACE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A query whose every row is a finding; the words take the row's columns by position."""
+    """A query whose every row is a finding; the words take its columns by position."""
 
     check: str
     query: str

@@ -43,7 +43,7 @@ class Snapshot:
 
 @asynccontextmanager
 async def snapshot(url: str, role: str = READER) -> AsyncIterator[Snapshot]:
-    """Open a read-only snapshot of the database at `url`, as a role that may see every row."""
+    """Open a read-only snapshot of a database, as a role that sees every row."""
     connection = await connect(url, role)
     with our_errors():
         async with connection:

@@ -41,6 +41,10 @@ RETRYABLE = {"40001", "40P01", "55P03"}
 RAISED = (psycopg.Error, OSError, UnicodeError)
 
 
+class AlreadyRecorded(errors.Busy):
+    """An event with this id is there; `replay` tells whether it is the same."""
+
+
 def refusal(detail: str) -> errors.Refused:
     """Return the error for a verdict of the database, written `code: detail`."""
     code, _, words = detail.partition(": ")
@@ -66,6 +70,8 @@ def _from_sqlstate(error: psycopg.Error, state: str) -> errors.FojaError:
         return refusal(detail if detail.startswith(f"{message}: ") else f"{message}: {detail}")
     if state == "FJ002":
         return errors.Refused(detail)
+    if state == "23505" and error.diag.constraint_name == "event_entity_id_event_id_key":
+        return AlreadyRecorded("this event was recorded before; ask for it again")
     if state in RETRYABLE:
         return errors.Busy(f"a concurrent transaction was in the way ({message}); try again")
     if state[:2] in {"08", "53", "57"}:

@@ -31,7 +31,7 @@ async def show_writing(story: Story, talks: list[Conversation]) -> None:
 
 
 async def show_slots(story: Story, app: App, talk: Conversation, reader: Reader) -> None:
-    """Reserve three numbers, fill two out of order, and let one expire under a live reader."""
+    """Reserve three numbers, fill two out of order, let one expire, all read live."""
     story.chapter("Three tools reserve their places; two finish, in the wrong order, one never does")
     work = asyncio.create_task(app.work())
     slots = await talk.reserve(3, ttl=TTL, intents=["search", "slow search", "search"])

@@ -29,7 +29,7 @@ _OLD_HEAD = re.compile("/([0-9]+)-([0-9a-f]{64})$")
 async def fsck(
     url: str, outside: Outside, *, tiles: bool = False, most: int = MOST, progress: Progress | None = None
 ) -> Report:
-    """Check all that is recorded at `url`; the report's first finding names the event touched first.
+    """Check all that is recorded; the report names the first event touched.
 
     `tiles` also compares every published file. The system may be as busy as it likes.
     """

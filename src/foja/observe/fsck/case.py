@@ -16,14 +16,14 @@ EVERY = 500
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """What the database is compared with: the store, the keys, a checkpoint kept elsewhere."""
+    """What the database is compared with: store, keys, a checkpoint kept elsewhere."""
 
     store: Store
     verifiers: Sequence[Verifier]
     kept: str | None = None
 
     def open(self, note: str | bytes) -> Checkpoint:
-        """Return the checkpoint in a note that one of the keys signed, or raise `Tampered`."""
+        """Return the checkpoint in a note that a key of ours signed, or raise `Tampered`."""
         return parse_checkpoint(open_note(note, self.verifiers))
 
 

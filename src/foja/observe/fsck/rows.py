@@ -47,7 +47,7 @@ class Sheet:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What else is recorded about a number: leaf, pending, unsealed, or its slot's state."""
+    """What else is recorded about a number: leaf, pending, unsealed, or slot state."""
 
     entity_id: UUID
     seq: int

@@ -30,7 +30,7 @@ class Rules:
 
 
 class StreamCheck:
-    """Follows one stream and takes note of what does not fit. Remembers no event but the last."""
+    """Follows one stream and notes what does not fit; remembers only the last link."""
 
     def __init__(self, entity_id: UUID, stream: Stream | None, rules: Rules, findings: Findings) -> None:
         self._entity_id, self._stream, self._rules, self._findings = entity_id, stream, rules, findings
@@ -131,7 +131,7 @@ class StreamCheck:
         )
 
     def _check_waiting(self, seq: int, recorded: set[str], chained: Sequence[Place]) -> None:
-        """An event above the sealed prefix came in through the ledger, or it was slipped in."""
+        """Check that an event above the sealed prefix came in through the ledger."""
         if seq >= self._ends:
             self._add(
                 "unknown", seq, f"no event from number {self._ends} on", "one that its stream never gave"

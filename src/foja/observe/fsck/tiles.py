@@ -21,7 +21,7 @@ def event_of(entry: bytes) -> Name:
 
 
 class TileCheck:
-    """Rebuilds the published files as leaves go by, and keeps only the unfinished ones."""
+    """Rebuilds the published files as leaves go by; keeps only the unfinished ones."""
 
     def __init__(self, case: Case, log: LogState) -> None:
         self._store, self._findings, self._log = case.outside.store, case.findings, log
@@ -41,7 +41,7 @@ class TileCheck:
         await self._compare_bundles(entries)
 
     async def end(self) -> None:
-        """Compare the files that are not full yet; the tree is as long as the published one."""
+        """Compare the files that are not full yet, at the published size."""
         for tile, data in self._edges.items():
             await self._compare(tile.path, data)
         if self._entries:

@@ -112,7 +112,7 @@ class TreeCheck:
             await self._tiles.end()
 
     async def _accuse(self, claim: Claim) -> None:
-        """Report another root, and the first event that the published files hold otherwise."""
+        """Report another root, and the first event the published files hold otherwise."""
         if self._culprit is None:
             self._culprit = await self._search(self._searched, claim.size)
             self._searched = claim.size

@@ -4,6 +4,11 @@ select status, detail, seq, at, body_hash, sealed from foja.append(
     %(entity)s, %(domain)s, %(tenant)s, %(kind)s, %(v)s, %(event)s, %(actor)s, %(source)s, %(payload)s,
     %(salt)b, %(hash)b, %(key)s, %(expected)s);
 
+-- name: replay
+-- The stored result of an event that was there before.
+select status, detail, seq, at, body_hash, sealed from foja.replay(
+    %(entity)s, %(kind)s, %(v)s, %(event)s, %(actor)s, %(source)s, %(payload)s);
+
 -- name: append_batch
 -- Many events in one call, with a verdict for each.
 select status, detail, seq, at, body_hash, sealed from foja.append_batch(

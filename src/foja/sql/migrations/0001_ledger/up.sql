@@ -37,6 +37,7 @@ create table foja.kind (
     wakes boolean not null default false,     -- does the domain's executor want to know?
     reserved boolean not null default false,  -- written by the ledger itself, never by a caller
     sole_field text generated always as (substring(required::text from '^\{"(\w+)": [^:]*\}$')) stored,
+    sole_string boolean generated always as (required::text ~ '^\{"\w+": [^:]*"string"[^:]*\}$') stored,
     primary key (domain, kind, v)
 );
 
@@ -50,7 +51,8 @@ create table foja.entity (
     next_seq foja.number not null default 0,  -- the next number to hand out
     sealed foja.number not null default 0,    -- every seq below it is filled and chained
     head foja.digest not null,                -- chain hash at sealed - 1
-    last_at timestamptz not null default '-infinity'
+    last_at timestamptz not null default '-infinity',
+    awake bigint                              -- the number that last woke the executor, until it looks
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- No foreign key to `entity`: only the functions below insert here, under its lock.
@@ -103,7 +105,7 @@ create table foja.pending (
     chain_hash foja.digest not null
 ) with (autovacuum_vacuum_scale_factor = 0.05);
 
--- Streams that grew since their domain's executor last looked.
+-- Streams that grew since their domain's executor last looked: those whose `awake` is set.
 create table foja.wakeup (
     entity_id uuid primary key,
     domain text not null,
@@ -254,6 +256,13 @@ create aggregate foja.chain(bytea, uuid, bigint, uuid, text, timestamptz, bytea)
     sfunc = foja.chain_on, stype = bytea
 );
 
+-- Refuse with a problem written `code: words`.
+create function foja.refuse_for(problem text) returns void
+language plpgsql immutable as $$
+begin
+    perform foja.refuse(split_part(problem, ': ', 1), problem);
+end $$;
+
 -- The role this session acts as, also inside a function that runs as its owner.
 create function foja.acting_role() returns text
 language sql stable parallel safe
@@ -276,16 +285,25 @@ end $$;
 
 -- Is the payload nothing but its kind's only field, a string, in canonical form?
 -- The common case, decided without looking at each member.
-create function foja.is_plain(rule foja.kind, body jsonb, payload text) returns boolean
+create function foja.is_plain(rule foja.kind, payload text) returns boolean
 language sql stable parallel safe
-return payload = '{"' || rule.sole_field || '":' || (body -> rule.sole_field)::text || '}'
-    and jsonb_typeof(body -> rule.sole_field) = 'string' and rule.required -> rule.sole_field ? 'string';
+return payload = '{"' || rule.sole_field || '":' || to_json(payload::jsonb ->> rule.sole_field)::text || '}'
+    and rule.sole_string;
 
 create function foja.is_complete(required jsonb, body jsonb) returns boolean
 language sql immutable parallel safe
 return jsonb_typeof(body) = 'object' and not exists (
     select from jsonb_each(required) need
     where not coalesce(need.value ? 'any' and body ? need.key or need.value ? jsonb_typeof(body -> need.key), false));
+
+-- Is there plainly nothing wrong with this body? One expression, for the planner to inline.
+create function foja.is_sound(
+    rule foja.kind, p_source text, p_actor text, p_payload text, p_salt bytea, p_hash bytea
+) returns boolean
+language sql stable parallel safe
+return p_source = any (rule.sources) and not rule.reserved and octet_length(p_payload) <= 1048576
+    and foja.is_plain(rule, p_payload)
+    and octet_length(p_salt) = 16 and foja.body_hash(p_salt, p_actor, p_payload, p_source, rule.v) = p_hash;
 
 -- Why this body may not be recorded, or null.
 -- Python computed it; the database does not take its word for it.
@@ -305,8 +323,8 @@ begin
     elsif octet_length(p_payload) > 1048576 then
         return 'too_large: a body may have 1,048,576 bytes';
     end if;
-    body := p_payload::jsonb;
-    if foja.is_plain(rule, body, p_payload) is not true then
+    if foja.is_plain(rule, p_payload) is not true then
+        body := p_payload::jsonb;
         if not foja.is_complete(rule.required, body) then
             return format('bad_payload: %s needs %s', rule.kind, rule.required);
         elsif foja.canonical(body) <> p_payload then
@@ -332,17 +350,21 @@ create type foja.receipt as (
     sealed boolean        -- part of the chained prefix already
 );
 
--- Make a stream that is new; refuse one that is somebody else's.
-create function foja.make_entity(p_entity uuid, p_domain text, p_tenant text) returns void
+-- Make a stream that is new; refuse one that is somebody else's or stands elsewhere.
+create function foja.make_entity(p_entity uuid, p_domain text, p_tenant text, p_expected bigint default null)
+returns void
 language plpgsql as $$
+declare
+    e foja.entity;
 begin
     insert into foja.entity (entity_id, domain, tenant, head)
     values (p_entity, p_domain, p_tenant, foja.genesis(p_domain, p_entity))
     on conflict do nothing;
-    if not exists (
-        select from foja.entity where entity_id = p_entity and domain = p_domain and tenant = p_tenant
-    ) then
+    select * into e from foja.entity where entity_id = p_entity for no key update;
+    if e.domain <> p_domain or e.tenant <> p_tenant then
         perform foja.refuse('wrong_entity', format('%s is not a %s of this tenant', p_entity, p_domain));
+    elsif p_expected <> e.next_seq then
+        perform foja.refuse('wrong_expected_seq', format('the next number is %s, not %s', e.next_seq, p_expected));
     end if;
 end $$;
 
@@ -382,61 +404,91 @@ begin
         old.seq < (select sealed from foja.entity where entity_id = p_entity))::foja.receipt;
 end $$;
 
+-- The stored result of an event that `append` found recorded before.
+create function foja.replay(
+    p_entity uuid, p_kind text, p_v integer, p_event uuid, p_actor text, p_source text, p_payload text
+) returns foja.receipt
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    stored foja.receipt;
+begin
+    perform foja.check_source(p_source);
+    stored := foja.find_replay(p_entity, p_kind, p_v, p_event, p_actor, p_source, p_payload);
+    if stored.status = 'refused' then
+        perform foja.refuse_for(stored.detail);
+    elsif stored.status is null then
+        raise serialization_failure using message = 'the event was recorded after this snapshot';
+    end if;
+    return stored;
+end $$;
+
+-- One event: judge the body, take the number and chain it, record, put in the outbox.
+-- An event recorded before is a unique violation here; the caller then asks `replay`.
 create function foja.append(
     p_entity uuid, p_domain text, p_tenant text, p_kind text, p_v integer, p_event uuid, p_actor text,
     p_source text, p_payload text, p_salt bytea, p_hash bytea, p_key text, p_expected bigint
 ) returns foja.receipt
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-    rule foja.kind;
+    moment timestamptz := clock_timestamp();
     problem text;
+    wakes boolean;
     e record;
-    moment timestamptz;
-    link bytea;
-    stored foja.receipt;
 begin
-    perform foja.check_source(p_source);
-    select * into rule from foja.kind k where k.domain = p_domain and k.kind = p_kind and k.v = p_v;
-    problem := foja.body_problem(rule, p_source, p_actor, p_payload, p_salt, p_hash);
-    if problem is not null then
-        perform foja.refuse(split_part(problem, ': ', 1), problem);
+    if current_setting('role') <> 'foja_' || p_source then
+        perform foja.check_source(p_source);
     end if;
-    select next_seq, sealed, head, last_at into e from foja.entity
-    where entity_id = p_entity and domain = p_domain and tenant = p_tenant for no key update;
-    if e.next_seq is null then
-        perform foja.make_entity(p_entity, p_domain, p_tenant);
-        return foja.append(p_entity, p_domain, p_tenant, p_kind, p_v, p_event, p_actor, p_source, p_payload, p_salt,
-            p_hash, p_key, p_expected);
+    select case when foja.is_sound(k, p_source, p_actor, p_payload, p_salt, p_hash) then null
+        else foja.body_problem(k, p_source, p_actor, p_payload, p_salt, p_hash) end, k.wakes
+    into problem, wakes
+    from foja.kind k where k.domain = p_domain and k.kind = p_kind and k.v = p_v;
+    if problem is not null or wakes is null then
+        perform foja.refuse_for(coalesce(problem, 'unknown_kind: this domain has no such kind, or not in this version'));
     end if;
-    if p_expected is null or p_expected = e.next_seq then
-        moment := greatest(clock_timestamp(), e.last_at);
-        insert into foja.event values (
-            p_entity, e.next_seq, p_event, p_kind, p_v, moment, p_actor, p_source, p_payload::json, p_salt,
-            p_hash, p_key, p_tenant)
-        on conflict (entity_id, event_id) do nothing;
-        if found then
-            if e.sealed = e.next_seq then
-                link := foja.chain_step(e.head, p_entity, e.next_seq, p_event, p_kind, moment, p_hash);
-                insert into foja.pending (entity_id, seq, chain_hash) values (p_entity, e.next_seq, link);
-                update foja.entity set next_seq = e.next_seq + 1, sealed = e.next_seq + 1, head = link, last_at = moment
-                where entity_id = p_entity;
-                if rule.wakes then
-                    insert into foja.wakeup (entity_id, domain) values (p_entity, p_domain) on conflict do nothing;
-                end if;
-            else
-                insert into foja.unsealed values (p_entity, e.next_seq);
-                update foja.entity set next_seq = e.next_seq + 1, last_at = moment where entity_id = p_entity;
-            end if;
-            return row('appended', null, e.next_seq, p_event, moment, p_hash, link is not null)::foja.receipt;
+    update foja.entity
+    set next_seq = next_seq + 1, last_at = greatest(moment, last_at),
+        sealed = case when sealed = next_seq then sealed + 1 else sealed end,
+        head = case when sealed = next_seq
+            then foja.chain_step(head, p_entity, next_seq, p_event, p_kind, greatest(moment, last_at), p_hash)
+            else head end,
+        awake = case when awake is null and wakes and sealed = next_seq then next_seq else awake end
+    where entity_id = p_entity and domain = p_domain and tenant = p_tenant
+        and (p_expected is null or next_seq = p_expected)
+    returning next_seq - 1 as seq, last_at as at, head, sealed = next_seq as sealed, awake into e;
+    if e.seq is null then
+        return foja.append_first(p_entity, p_domain, p_tenant, p_kind, p_v, p_event, p_actor, p_source, p_payload,
+            p_salt, p_hash, p_key, p_expected);
+    end if;
+    insert into foja.event values (p_entity, e.seq, p_event, p_kind, p_v, e.at, p_actor, p_source, p_payload::json,
+        p_salt, p_hash, p_key, p_tenant);
+    if e.sealed then
+        insert into foja.pending (entity_id, seq, chain_hash) values (p_entity, e.seq, e.head);
+        if e.awake = e.seq then
+            insert into foja.wakeup (entity_id, domain) values (p_entity, p_domain) on conflict do nothing;
         end if;
+    else
+        insert into foja.unsealed values (p_entity, e.seq);
     end if;
-    stored := foja.find_replay(p_entity, p_kind, p_v, p_event, p_actor, p_source, p_payload);
-    if stored is null then
-        perform foja.refuse('wrong_expected_seq', format('the next number is %s, not %s', e.next_seq, p_expected));
-    elsif stored.detail is not null then
-        perform foja.refuse('idempotency_conflict', stored.detail);
+    return row('appended', null, e.seq, p_event, e.at, p_hash, e.sealed)::foja.receipt;
+end $$;
+
+-- The same where no row could be numbered: a new stream, or a number that is not the next.
+create function foja.append_first(
+    p_entity uuid, p_domain text, p_tenant text, p_kind text, p_v integer, p_event uuid, p_actor text,
+    p_source text, p_payload text, p_salt bytea, p_hash bytea, p_key text, p_expected bigint
+) returns foja.receipt
+language plpgsql as $$
+declare
+    stored foja.receipt := foja.find_replay(p_entity, p_kind, p_v, p_event, p_actor, p_source, p_payload);
+begin
+    if stored.status = 'refused' then
+        perform foja.refuse_for(stored.detail);
+    elsif stored.status is not null then
+        return stored;
     end if;
-    return stored;
+    perform foja.make_entity(p_entity, p_domain, p_tenant, p_expected);
+    return foja.append(p_entity, p_domain, p_tenant, p_kind, p_v, p_event, p_actor, p_source, p_payload, p_salt,
+        p_hash, p_key, p_expected);
 end $$;
 
 -- Many events in one call. `atomic`: all of them or none; otherwise each has its own verdict.
@@ -445,12 +497,11 @@ end $$;
 create function foja.lock_entities(p_entity uuid[], p_domain text[], p_tenant text) returns void
 language plpgsql as $$
 declare
-    wanted integer := (select count(distinct id) from unnest(p_entity) id);
     locked integer;
 begin
     perform from foja.entity where entity_id = any (p_entity) order by entity_id for no key update;
     get diagnostics locked = row_count;
-    if locked < wanted then
+    if locked < cardinality(p_entity) and locked < (select count(distinct id) from unnest(p_entity) id) then
         insert into foja.entity (entity_id, domain, tenant, head)
         select distinct on (id) id, domain, p_tenant, foja.genesis(domain, id)
         from unnest(p_entity, p_domain) new(id, domain)
@@ -494,12 +545,17 @@ declare
     head bytea;
     sealing boolean;
     moment timestamptz;
-    problem text;
     taken uuid[];
 begin
     for i in
-        select u.*, k, e.domain as owner, e.tenant, e.next_seq, e.sealed, e.head, e.last_at,
-            exists (select from foja.event o where o.entity_id = u.entity_id and o.event_id = u.event_id) as known
+        select u.ord, u.entity_id, u.event_id, u.kind, u.body_hash, u.expected,
+            e.next_seq, e.sealed, e.head, e.last_at, k.wakes,
+            exists (select from foja.event o where o.entity_id = u.entity_id and o.event_id = u.event_id) as known,
+            case when e.domain is distinct from u.domain or e.tenant <> p_tenant
+                then format('wrong_entity: %s is not a %s of this tenant', u.entity_id, u.domain)
+                when not coalesce(foja.is_sound(k, p_source, u.actor, u.payload, u.salt, u.body_hash), false)
+                then foja.body_problem(k, p_source, u.actor, u.payload, u.salt, u.body_hash)
+            end as problem
         from unnest(p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash, p_expected)
             with ordinality u(entity_id, domain, kind, v, event_id, actor, payload, salt, body_hash, expected, ord)
         left join foja.entity e on e.entity_id = u.entity_id
@@ -516,11 +572,8 @@ begin
             moment := greatest(clock_timestamp(), i.last_at);
             taken := '{}';
         end if;
-        problem := case when i.owner is distinct from i.domain or i.tenant <> p_tenant
-            then format('wrong_entity: %s is not a %s of this tenant', i.entity_id, i.domain)
-            else foja.body_problem(i.k, p_source, i.actor, i.payload, i.salt, i.body_hash) end;
-        if problem is not null then
-            problems[i.ord] := problem;
+        if i.problem is not null then
+            problems[i.ord] := i.problem;
         elsif i.known or i.event_id = any (taken) then
             null;  -- recorded before: `batch_receipts` finds it
         elsif i.expected <> next then
@@ -529,7 +582,7 @@ begin
             if sealing then
                 head := foja.chain_step(head, i.entity_id, next, i.event_id, i.kind, moment, i.body_hash);
                 links[i.ord] := head;
-                if (i.k).wakes then
+                if i.wakes then
                     woken := woken || current;
                 end if;
             end if;
@@ -574,14 +627,16 @@ begin
     insert into foja.unsealed
     select u.entity_id, u.seq from unnest(p_entity, b.seq, b.link) u(entity_id, seq, link)
     where u.seq is not null and u.link is null;
-    update foja.entity e set next_seq = u.next_seq, head = u.head, last_at = u.last_at,
-        sealed = case when e.sealed = e.next_seq then u.next_seq else e.sealed end
-    from unnest(b.entity_id, b.next_seq, b.head, b.last_at) u(entity_id, next_seq, head, last_at)
-    where e.entity_id = u.entity_id and e.next_seq < u.next_seq;
     if b.woken is not null then
         insert into foja.wakeup (entity_id, domain)
-        select e.entity_id, e.domain from foja.entity e where e.entity_id = any (b.woken) on conflict do nothing;
+        select e.entity_id, e.domain from foja.entity e where e.entity_id = any (b.woken) and e.awake is null
+        on conflict do nothing;
     end if;
+    update foja.entity e set next_seq = u.next_seq, head = u.head, last_at = u.last_at,
+        sealed = case when e.sealed = e.next_seq then u.next_seq else e.sealed end,
+        awake = case when e.awake is null and e.entity_id = any (b.woken) then e.next_seq else e.awake end
+    from unnest(b.entity_id, b.next_seq, b.head, b.last_at) u(entity_id, next_seq, head, last_at)
+    where e.entity_id = u.entity_id and e.next_seq < u.next_seq;
     if array_remove(b.problem, null) <> '{}' then
         delete from foja.entity where entity_id = any (p_entity) and next_seq = 0;  -- a stream begins with an event
     end if;
@@ -611,7 +666,7 @@ begin
             end if;
         end if;
         if wrong is not null and p_atomic then
-            perform foja.refuse(split_part(wrong, ': ', 1), format('%s (item %s)', wrong, n - 1));
+            perform foja.refuse_for(format('%s (item %s)', wrong, n - 1));
         elsif wrong is not null then
             return next row('refused', wrong, null, null, null, null, null)::foja.receipt;
         end if;
@@ -660,7 +715,8 @@ begin
     return due;
 end $$;
 
--- Record an event at a number taken before. It never seals by itself.
+-- Record an event at a number taken before. It never seals by itself. The stream's row is
+-- touched, so that a caller with an older snapshot is told to retry.
 create function foja.record_at(
     p_entity uuid, p_seq bigint, p_kind text, p_v integer, p_event uuid, p_at timestamptz, p_actor text,
     p_source text, p_payload text, p_salt bytea, p_hash bytea, p_key text, p_tenant text
@@ -670,6 +726,7 @@ begin
     insert into foja.event values (p_entity, p_seq, p_event, p_kind, p_v, p_at, p_actor, p_source,
         p_payload::json, p_salt, p_hash, p_key, p_tenant);
     insert into foja.unsealed values (p_entity, p_seq);
+    update foja.entity set last_at = greatest(last_at, p_at) where entity_id = p_entity;
     return row('appended', null, p_seq, p_event, p_at, p_hash, false)::foja.receipt;
 end $$;
 
@@ -701,11 +758,13 @@ begin
     select * into rule from foja.kind k where k.domain = p_domain and k.kind = p_kind and k.v = p_v;
     problem := foja.body_problem(rule, p_source, p_actor, p_payload, p_salt, p_hash);
     if problem is not null then
-        perform foja.refuse(split_part(problem, ': ', 1), problem);
+        perform foja.refuse_for(problem);
     end if;
     perform foja.lock_entity(p_entity, p_domain, p_tenant);
     stored := foja.find_replay(p_entity, p_kind, p_v, p_event, p_actor, p_source, p_payload);
-    if stored.status is not null then
+    if stored.status = 'refused' then
+        perform foja.refuse_for(stored.detail);
+    elsif stored.status is not null then
         return stored;
     end if;
     select * into held from foja.slot where entity_id = p_entity and seq = p_seq and token = p_token for update;
@@ -799,9 +858,11 @@ begin
     delete from foja.unsealed where entity_id = p_entity and seq < e.sealed + run;
     delete from foja.slot where entity_id = p_entity and seq < e.sealed + run;
     if run > 0 then
-        update foja.entity set sealed = e.sealed + run, head = link where entity_id = p_entity;
+        update foja.entity set sealed = e.sealed + run, head = link,
+            awake = case when awake is null and wakes then e.sealed else awake end
+        where entity_id = p_entity;
     end if;
-    if wakes then
+    if wakes and e.awake is null then
         insert into foja.wakeup (entity_id, domain) values (p_entity, e.domain) on conflict do nothing;
     end if;
     return run;
@@ -900,10 +961,12 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     bytes text := foja.canonical(payload);
     salt bytea := foja.new_salt();
+    id uuid := coalesce(foja.event_id_for(entity_id, idempotency_key), foja.new_id());
 begin
-    return foja.append(entity_id, domain, tenant, kind, v,
-        coalesce(foja.event_id_for(entity_id, idempotency_key), foja.new_id()),
-        actor, source, bytes, salt, foja.body_hash(salt, actor, bytes, source, v), idempotency_key, expected_seq);
+    return foja.append(entity_id, domain, tenant, kind, v, id, actor, source, bytes, salt,
+        foja.body_hash(salt, actor, bytes, source, v), idempotency_key, expected_seq);
+exception when unique_violation then
+    return foja.replay(entity_id, kind, v, id, actor, source, bytes);
 end $$;
 
 -- Append-only, also for the owner of the table.
@@ -966,7 +1029,7 @@ begin
         return notice;
     end if;
     moment := greatest(clock_timestamp(), e.last_at);
-    update foja.entity set next_seq = e.next_seq + 1, last_at = moment where entity_id = p_entity;
+    update foja.entity set next_seq = e.next_seq + 1 where entity_id = p_entity;
     notice := foja.record_at(p_entity, e.next_seq, 'body.erased', 1, foja.new_id(), moment, p_actor, p_source,
         payload, salt, foja.body_hash(salt, p_actor, payload, p_source, 1), null, p_tenant);
     update foja.event set payload = null, salt = null, actor = null

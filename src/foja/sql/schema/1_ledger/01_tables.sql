@@ -37,6 +37,7 @@ create table foja.kind (
     wakes boolean not null default false,     -- does the domain's executor want to know?
     reserved boolean not null default false,  -- written by the ledger itself, never by a caller
     sole_field text generated always as (substring(required::text from '^\{"(\w+)": [^:]*\}$')) stored,
+    sole_string boolean generated always as (required::text ~ '^\{"\w+": [^:]*"string"[^:]*\}$') stored,
     primary key (domain, kind, v)
 );
 
@@ -50,7 +51,8 @@ create table foja.entity (
     next_seq foja.number not null default 0,  -- the next number to hand out
     sealed foja.number not null default 0,    -- every seq below it is filled and chained
     head foja.digest not null,                -- chain hash at sealed - 1
-    last_at timestamptz not null default '-infinity'
+    last_at timestamptz not null default '-infinity',
+    awake bigint                              -- the number that last woke the executor, until it looks
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- No foreign key to `entity`: only the functions below insert here, under its lock.
@@ -103,7 +105,7 @@ create table foja.pending (
     chain_hash foja.digest not null
 ) with (autovacuum_vacuum_scale_factor = 0.05);
 
--- Streams that grew since their domain's executor last looked.
+-- Streams that grew since their domain's executor last looked: those whose `awake` is set.
 create table foja.wakeup (
     entity_id uuid primary key,
     domain text not null,

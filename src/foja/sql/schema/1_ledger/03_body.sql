@@ -46,6 +46,13 @@ create aggregate foja.chain(bytea, uuid, bigint, uuid, text, timestamptz, bytea)
     sfunc = foja.chain_on, stype = bytea
 );
 
+-- Refuse with a problem written `code: words`.
+create function foja.refuse_for(problem text) returns void
+language plpgsql immutable as $$
+begin
+    perform foja.refuse(split_part(problem, ': ', 1), problem);
+end $$;
+
 -- The role this session acts as, also inside a function that runs as its owner.
 create function foja.acting_role() returns text
 language sql stable parallel safe
@@ -68,16 +75,25 @@ end $$;
 
 -- Is the payload nothing but its kind's only field, a string, in canonical form?
 -- The common case, decided without looking at each member.
-create function foja.is_plain(rule foja.kind, body jsonb, payload text) returns boolean
+create function foja.is_plain(rule foja.kind, payload text) returns boolean
 language sql stable parallel safe
-return payload = '{"' || rule.sole_field || '":' || (body -> rule.sole_field)::text || '}'
-    and jsonb_typeof(body -> rule.sole_field) = 'string' and rule.required -> rule.sole_field ? 'string';
+return payload = '{"' || rule.sole_field || '":' || to_json(payload::jsonb ->> rule.sole_field)::text || '}'
+    and rule.sole_string;
 
 create function foja.is_complete(required jsonb, body jsonb) returns boolean
 language sql immutable parallel safe
 return jsonb_typeof(body) = 'object' and not exists (
     select from jsonb_each(required) need
     where not coalesce(need.value ? 'any' and body ? need.key or need.value ? jsonb_typeof(body -> need.key), false));
+
+-- Is there plainly nothing wrong with this body? One expression, for the planner to inline.
+create function foja.is_sound(
+    rule foja.kind, p_source text, p_actor text, p_payload text, p_salt bytea, p_hash bytea
+) returns boolean
+language sql stable parallel safe
+return p_source = any (rule.sources) and not rule.reserved and octet_length(p_payload) <= 1048576
+    and foja.is_plain(rule, p_payload)
+    and octet_length(p_salt) = 16 and foja.body_hash(p_salt, p_actor, p_payload, p_source, rule.v) = p_hash;
 
 -- Why this body may not be recorded, or null.
 -- Python computed it; the database does not take its word for it.
@@ -97,8 +113,8 @@ begin
     elsif octet_length(p_payload) > 1048576 then
         return 'too_large: a body may have 1,048,576 bytes';
     end if;
-    body := p_payload::jsonb;
-    if foja.is_plain(rule, body, p_payload) is not true then
+    if foja.is_plain(rule, p_payload) is not true then
+        body := p_payload::jsonb;
         if not foja.is_complete(rule.required, body) then
             return format('bad_payload: %s needs %s', rule.kind, rule.required);
         elsif foja.canonical(body) <> p_payload then

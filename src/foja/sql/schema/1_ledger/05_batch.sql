@@ -4,12 +4,11 @@
 create function foja.lock_entities(p_entity uuid[], p_domain text[], p_tenant text) returns void
 language plpgsql as $$
 declare
-    wanted integer := (select count(distinct id) from unnest(p_entity) id);
     locked integer;
 begin
     perform from foja.entity where entity_id = any (p_entity) order by entity_id for no key update;
     get diagnostics locked = row_count;
-    if locked < wanted then
+    if locked < cardinality(p_entity) and locked < (select count(distinct id) from unnest(p_entity) id) then
         insert into foja.entity (entity_id, domain, tenant, head)
         select distinct on (id) id, domain, p_tenant, foja.genesis(domain, id)
         from unnest(p_entity, p_domain) new(id, domain)
@@ -53,12 +52,17 @@ declare
     head bytea;
     sealing boolean;
     moment timestamptz;
-    problem text;
     taken uuid[];
 begin
     for i in
-        select u.*, k, e.domain as owner, e.tenant, e.next_seq, e.sealed, e.head, e.last_at,
-            exists (select from foja.event o where o.entity_id = u.entity_id and o.event_id = u.event_id) as known
+        select u.ord, u.entity_id, u.event_id, u.kind, u.body_hash, u.expected,
+            e.next_seq, e.sealed, e.head, e.last_at, k.wakes,
+            exists (select from foja.event o where o.entity_id = u.entity_id and o.event_id = u.event_id) as known,
+            case when e.domain is distinct from u.domain or e.tenant <> p_tenant
+                then format('wrong_entity: %s is not a %s of this tenant', u.entity_id, u.domain)
+                when not coalesce(foja.is_sound(k, p_source, u.actor, u.payload, u.salt, u.body_hash), false)
+                then foja.body_problem(k, p_source, u.actor, u.payload, u.salt, u.body_hash)
+            end as problem
         from unnest(p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash, p_expected)
             with ordinality u(entity_id, domain, kind, v, event_id, actor, payload, salt, body_hash, expected, ord)
         left join foja.entity e on e.entity_id = u.entity_id
@@ -75,11 +79,8 @@ begin
             moment := greatest(clock_timestamp(), i.last_at);
             taken := '{}';
         end if;
-        problem := case when i.owner is distinct from i.domain or i.tenant <> p_tenant
-            then format('wrong_entity: %s is not a %s of this tenant', i.entity_id, i.domain)
-            else foja.body_problem(i.k, p_source, i.actor, i.payload, i.salt, i.body_hash) end;
-        if problem is not null then
-            problems[i.ord] := problem;
+        if i.problem is not null then
+            problems[i.ord] := i.problem;
         elsif i.known or i.event_id = any (taken) then
             null;  -- recorded before: `batch_receipts` finds it
         elsif i.expected <> next then
@@ -88,7 +89,7 @@ begin
             if sealing then
                 head := foja.chain_step(head, i.entity_id, next, i.event_id, i.kind, moment, i.body_hash);
                 links[i.ord] := head;
-                if (i.k).wakes then
+                if i.wakes then
                     woken := woken || current;
                 end if;
             end if;
@@ -133,14 +134,16 @@ begin
     insert into foja.unsealed
     select u.entity_id, u.seq from unnest(p_entity, b.seq, b.link) u(entity_id, seq, link)
     where u.seq is not null and u.link is null;
-    update foja.entity e set next_seq = u.next_seq, head = u.head, last_at = u.last_at,
-        sealed = case when e.sealed = e.next_seq then u.next_seq else e.sealed end
-    from unnest(b.entity_id, b.next_seq, b.head, b.last_at) u(entity_id, next_seq, head, last_at)
-    where e.entity_id = u.entity_id and e.next_seq < u.next_seq;
     if b.woken is not null then
         insert into foja.wakeup (entity_id, domain)
-        select e.entity_id, e.domain from foja.entity e where e.entity_id = any (b.woken) on conflict do nothing;
+        select e.entity_id, e.domain from foja.entity e where e.entity_id = any (b.woken) and e.awake is null
+        on conflict do nothing;
     end if;
+    update foja.entity e set next_seq = u.next_seq, head = u.head, last_at = u.last_at,
+        sealed = case when e.sealed = e.next_seq then u.next_seq else e.sealed end,
+        awake = case when e.awake is null and e.entity_id = any (b.woken) then e.next_seq else e.awake end
+    from unnest(b.entity_id, b.next_seq, b.head, b.last_at) u(entity_id, next_seq, head, last_at)
+    where e.entity_id = u.entity_id and e.next_seq < u.next_seq;
     if array_remove(b.problem, null) <> '{}' then
         delete from foja.entity where entity_id = any (p_entity) and next_seq = 0;  -- a stream begins with an event
     end if;
@@ -170,7 +173,7 @@ begin
             end if;
         end if;
         if wrong is not null and p_atomic then
-            perform foja.refuse(split_part(wrong, ': ', 1), format('%s (item %s)', wrong, n - 1));
+            perform foja.refuse_for(format('%s (item %s)', wrong, n - 1));
         elsif wrong is not null then
             return next row('refused', wrong, null, null, null, null, null)::foja.receipt;
         end if;

@@ -40,7 +40,8 @@ begin
     return due;
 end $$;
 
--- Record an event at a number taken before. It never seals by itself.
+-- Record an event at a number taken before. It never seals by itself. The stream's row is
+-- touched, so that a caller with an older snapshot is told to retry.
 create function foja.record_at(
     p_entity uuid, p_seq bigint, p_kind text, p_v integer, p_event uuid, p_at timestamptz, p_actor text,
     p_source text, p_payload text, p_salt bytea, p_hash bytea, p_key text, p_tenant text
@@ -50,6 +51,7 @@ begin
     insert into foja.event values (p_entity, p_seq, p_event, p_kind, p_v, p_at, p_actor, p_source,
         p_payload::json, p_salt, p_hash, p_key, p_tenant);
     insert into foja.unsealed values (p_entity, p_seq);
+    update foja.entity set last_at = greatest(last_at, p_at) where entity_id = p_entity;
     return row('appended', null, p_seq, p_event, p_at, p_hash, false)::foja.receipt;
 end $$;
 
@@ -81,11 +83,13 @@ begin
     select * into rule from foja.kind k where k.domain = p_domain and k.kind = p_kind and k.v = p_v;
     problem := foja.body_problem(rule, p_source, p_actor, p_payload, p_salt, p_hash);
     if problem is not null then
-        perform foja.refuse(split_part(problem, ': ', 1), problem);
+        perform foja.refuse_for(problem);
     end if;
     perform foja.lock_entity(p_entity, p_domain, p_tenant);
     stored := foja.find_replay(p_entity, p_kind, p_v, p_event, p_actor, p_source, p_payload);
-    if stored.status is not null then
+    if stored.status = 'refused' then
+        perform foja.refuse_for(stored.detail);
+    elsif stored.status is not null then
         return stored;
     end if;
     select * into held from foja.slot where entity_id = p_entity and seq = p_seq and token = p_token for update;

@@ -26,9 +26,11 @@ begin
     delete from foja.unsealed where entity_id = p_entity and seq < e.sealed + run;
     delete from foja.slot where entity_id = p_entity and seq < e.sealed + run;
     if run > 0 then
-        update foja.entity set sealed = e.sealed + run, head = link where entity_id = p_entity;
+        update foja.entity set sealed = e.sealed + run, head = link,
+            awake = case when awake is null and wakes then e.sealed else awake end
+        where entity_id = p_entity;
     end if;
-    if wakes then
+    if wakes and e.awake is null then
         insert into foja.wakeup (entity_id, domain) values (p_entity, e.domain) on conflict do nothing;
     end if;
     return run;

@@ -71,8 +71,10 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     bytes text := foja.canonical(payload);
     salt bytea := foja.new_salt();
+    id uuid := coalesce(foja.event_id_for(entity_id, idempotency_key), foja.new_id());
 begin
-    return foja.append(entity_id, domain, tenant, kind, v,
-        coalesce(foja.event_id_for(entity_id, idempotency_key), foja.new_id()),
-        actor, source, bytes, salt, foja.body_hash(salt, actor, bytes, source, v), idempotency_key, expected_seq);
+    return foja.append(entity_id, domain, tenant, kind, v, id, actor, source, bytes, salt,
+        foja.body_hash(salt, actor, bytes, source, v), idempotency_key, expected_seq);
+exception when unique_violation then
+    return foja.replay(entity_id, kind, v, id, actor, source, bytes);
 end $$;

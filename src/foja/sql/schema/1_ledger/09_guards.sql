@@ -58,7 +58,7 @@ begin
         return notice;
     end if;
     moment := greatest(clock_timestamp(), e.last_at);
-    update foja.entity set next_seq = e.next_seq + 1, last_at = moment where entity_id = p_entity;
+    update foja.entity set next_seq = e.next_seq + 1 where entity_id = p_entity;
     notice := foja.record_at(p_entity, e.next_seq, 'body.erased', 1, foja.new_id(), moment, p_actor, p_source,
         payload, salt, foja.body_hash(salt, p_actor, payload, p_source, 1), null, p_tenant);
     update foja.event set payload = null, salt = null, actor = null

@@ -1,0 +1,188 @@
+"""Plans on a table with 20,000 events: every hot path goes by index and reads only what it returns.
+
+Not what EXPLAIN promises but what the server counted, so that statements inside functions are seen too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, LiteralString
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from foja.conversations.events import CONVERSATION
+from foja.ledger.event import draft, new_id
+from foja.sql import query
+
+STREAMS, EVENTS = 400, 50
+LARGE = ("event", "leaf", "entity")
+ROUNDS = 8  # a plan made for one call becomes a plan for all calls after the fifth
+
+# Rows as the ledger would leave them: sealed and numbered, but for the last streams.
+FILL: LiteralString = """
+    insert into foja.log (origin, name, next_idx) values (1, 'plans', 20000);
+    insert into foja.entity (entity_id, domain, tenant, next_seq, sealed, head)
+        select md5('stream' || s)::uuid, 'conversation', 'default', 50, case when s > 390 then 40 else 50 end,
+            sha256('head')
+        from generate_series(1, 400) s;
+    insert into foja.event select md5('stream' || s)::uuid, n, md5(s || 'event' || n)::uuid, 'thinking', 1, now(),
+            'ana', 'api', '{"content":"x"}', substring(sha256('salt') for 16), sha256('body'), null, 'default'
+        from generate_series(1, 400) s, generate_series(0, 49) n;
+    insert into foja.leaf select 1, row_number() over (order by n, s) - 1, md5('stream' || s)::uuid, n, sha256('link')
+        from generate_series(1, 400) s, generate_series(0, 49) n;
+    insert into foja.unsealed select md5('stream' || s)::uuid, n
+        from generate_series(391, 400) s, generate_series(41, 49) n;
+    insert into foja.pending (entity_id, seq, chain_hash)
+        select md5('stream' || s)::uuid, 49, sha256('link') from generate_series(1, 300) s;
+    insert into foja.slot (entity_id, seq, token, deadline, tenant)
+        select md5('stream' || s)::uuid, 50 + n, md5('token')::uuid, now() + interval '1 hour', 'default'
+        from generate_series(1, 390) s, generate_series(0, 9) n;
+    update foja.entity set next_seq = 60 where sealed = 50;
+    insert into foja.checkpoint (origin, size, root, frontier, note, published_at)
+        select 1, n * 100, sha256('root'), '', 'note', now() from generate_series(1, 200) n;
+    analyze;
+"""
+
+Admin = psycopg.Connection[Any]
+
+
+def stream(n: int) -> UUID:
+    """Return the id of stream `n`, from 1."""
+    import hashlib
+
+    return UUID(hashlib.md5(f"stream{n}".encode()).hexdigest())
+
+
+@pytest.fixture
+def full(admin: Admin) -> Iterator[Admin]:
+    admin.execute(FILL)
+    with admin.transaction(force_rollback=True):
+        yield admin
+
+
+def scans(conn: Admin) -> dict[str, tuple[int, int]]:
+    """Return sequential scans and rows fetched so far in this transaction, of the tables that grow."""
+    rows = conn.execute(
+        """select relname, coalesce(seq_scan, 0), coalesce(idx_tup_fetch, 0) + coalesce(seq_tup_read, 0)
+        from pg_stat_xact_user_tables where schemaname = 'foja' and relname = any (%s)""",
+        [list(LARGE)],
+    )
+    return {name: (scanned, fetched) for name, scanned, fetched in rows}
+
+
+def check(conn: Admin, name: str, most: int, touches: set[str], **values: object) -> list[tuple[Any, ...]]:
+    """Run a named query; fail if it scans a large table, or fetches over `most` rows of one."""
+    before = scans(conn)
+    result = conn.execute(query(name), values).fetchall()
+    after = scans(conn)
+    cost = {
+        table: (after[table][0] - before[table][0], after[table][1] - before[table][1]) for table in LARGE
+    }
+    assert {table: scanned for table, (scanned, _) in cost.items() if scanned} == {}, name
+    assert {table: fetched for table, (_, fetched) in cost.items() if fetched > most} == {}, name
+    assert touches <= {table for table, (_, fetched) in cost.items() if fetched}, name
+    return result
+
+
+MODES = pytest.mark.parametrize("mode", ["force_custom_plan", "force_generic_plan", "auto"])
+
+
+@MODES
+def test_reading_goes_by_index(full: Admin, mode: str) -> None:
+    full.execute(f"set local plan_cache_mode = {mode}".encode())
+    full.execute("set local role foja_api")
+    for n in range(1, ROUNDS):
+        here: dict[str, object] = {"entity": stream(n), "tenant": "default"}
+        assert len(check(full, "read_tail", 25, {"event"}, **here, after=9, limit=20)) == 20
+        assert len(check(full, "read_tail", 60, {"event"}, **here, after=-1, limit=1000)) == 60
+        assert len(check(full, "read_numbers", 5, {"event"}, **here, seqs=[3, 30, 55])) == 2
+        assert check(full, "stream_state", 1, {"entity"}, **here)[0][1:] == (60, 50)
+        assert len(check(full, "missing_numbers", 25, set(), **here, low=40, high=60)) == 11
+        span: dict[str, object] = {"origin": 1, "after": 10_000 * n % 19_000, "size": 20_000}
+        assert len(check(full, "read_log", 120, {"event", "leaf"}, **span, limit=100)) == 100
+        assert len(check(full, "find_leaf", 2, {"leaf"}, entity=stream(n), seq=7)) == 1
+        assert len(check(full, "leaves", 500, {"leaf"}, origin=1, low=500 * n, high=500 * n + 500)) == 500
+        check(full, "published_checkpoint", 0, set(), origin=1, idx=5_000)
+        check(full, "last_checkpoint", 0, set(), origin=1, size=5_000)
+
+
+@MODES
+def test_appending_goes_by_index(full: Admin, mode: str) -> None:
+    full.execute(f"set local plan_cache_mode = {mode}".encode())
+    full.execute("set local role foja_api")
+    scope = {"source": "api", "tenant": "default"}
+    for n in range(1, ROUNDS):
+        events = [
+            draft(CONVERSATION, stream(n + 8 * k) if k % 2 else new_id(), "thinking", {"content": str(k)})
+            for k in range(32)
+        ]
+        one = events[1]
+        single = {
+            "entity": one.entity_id,
+            "domain": one.domain,
+            "kind": one.kind,
+            "v": one.v,
+            "event": new_id(),
+            "actor": one.actor,
+            "payload": one.payload,
+            "salt": one.salt,
+            "hash": one.body_hash,
+            "key": None,
+            "expected": None,
+            **scope,
+        }
+        assert check(full, "append", 10, {"entity"}, **single)[0][0] == "appended"
+        assert check(full, "append", 10, {"entity", "event"}, **single)[0][0] == "replayed"
+        columns = {
+            "entity": [event.entity_id for event in events],
+            "domain": [event.domain for event in events],
+            "kind": [event.kind for event in events],
+            "v": [event.v for event in events],
+            "event": [event.event_id for event in events],
+            "actor": [event.actor for event in events],
+            "payload": [event.payload for event in events],
+            "salt": [event.salt for event in events],
+            "hash": [event.body_hash for event in events],
+            "key": [event.key for event in events],
+            "expected": [event.expected for event in events],
+        }
+        statuses = check(full, "append_batch", 400, {"entity"}, **columns, **scope, atomic=n % 2 == 0)
+        assert {status for status, *_ in statuses} == {"appended"}
+
+
+@MODES
+def test_slots_go_by_index(full: Admin, mode: str) -> None:
+    full.execute(f"set local plan_cache_mode = {mode}".encode())
+    token = full.execute("select token from foja.slot limit 1").fetchone()
+    assert token is not None
+    for n in range(1, ROUNDS):
+        event = draft(CONVERSATION, stream(n), "thinking", {"content": "x"})
+        scope: dict[str, object] = {
+            "entity": stream(n), "domain": "conversation", "tenant": "default", "source": "api"
+        }  # fmt: skip
+        full.execute("set local role foja_api")
+        check(full, "reserve", 10, {"entity"}, **scope, count=3, ttl=60, intents=None)
+        body = {"kind": event.kind, "v": 1, "event": event.event_id, "actor": None, "payload": event.payload}
+        hashes = {"salt": event.salt, "hash": event.body_hash, "key": None}
+        held = {"seq": 50, "token": token[0]}
+        check(full, "fill", 10, {"entity"}, **scope, **held, **body, **hashes)
+        check(full, "void", 10, {"entity"}, **scope, seq=51, token=token[0], reason="r")
+        check(full, "erase", 20, {"entity", "event"}, **scope, seq=n, actor=None, reason="r")
+        full.execute("reset role")
+
+
+@MODES
+def test_the_sequencer_goes_by_index(full: Admin, mode: str) -> None:
+    full.execute(f"set local plan_cache_mode = {mode}".encode())
+    for n in range(1, ROUNDS):
+        full.execute("reset role")
+        full.execute(
+            "update foja.slot set deadline = now() where entity_id = any (%s)", [[stream(n), stream(n + 20)]]
+        )
+        full.execute("set local role foja_sweeper")
+        assert check(full, "expire_slots", 20, {"entity"}, streams=200) == [(20,)]
+        assert check(full, "seal_ready", 200, {"entity", "event"}, streams=3, most=20)[0][0] > 0
+        assert check(full, "number_pending", 0, set(), origin=1, most=20) == [(20,)]
+        check(full, "open_log", 0, set(), name="plans")
