@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -22,7 +23,7 @@ from foja.ledger.hints import Hints
 from foja.ledger.ledger import Ledger
 from foja.ledger.log import Log
 from foja.ledger.sequencer import Sequencer
-from foja.settings import Settings
+from foja.settings import Settings, load
 from foja.sql.database import Database
 from foja.sql.database import connect as connect_as
 from foja.sql.migrate import migrate
@@ -77,23 +78,18 @@ class App:
         return [self.signer.verifier().vkey()]
 
     async def _start(self) -> None:
-        await self._start_database()
+        url = await self._open.enter_async_context(database(self.settings))
+        self.settings = self.settings.model_copy(update={"database_url": url})
         await self._migrate()
         self.database = await self._pool(API, self.settings.connections)
         sweeper = await self._pool(SWEEPER, 4)
         installation = await self._recognise()
         hints = await self._hints()
-        self.store = open_store(self.settings.storage_url or f"file://{self.settings.home / 'store'}")
+        self.store = open_store(self.settings.store_url)
         self.signer = self._signer(installation)
         self.sequencer = Sequencer(sweeper, self.store, self.signer, hints)
         await self._start_ledger(installation, hints)
         self.conversations = Conversations(self.ledger)
-
-    async def _start_database(self) -> None:
-        if not self.settings.database_url:
-            server = await asyncio.to_thread(postgres.start, self.settings.home)
-            self._open.push_async_callback(asyncio.to_thread, server.release)
-            self.settings = self.settings.model_copy(update={"database_url": server.url})
 
     async def _migrate(self) -> None:
         try:
@@ -143,6 +139,20 @@ class App:
         return Signer(name, signing_seed(self.settings.home / "keys" / "log.key"))
 
 
+@asynccontextmanager
+async def database(settings: Settings) -> AsyncIterator[str]:
+    """Lend the administrator's URL, of the embedded server if no other is set."""
+    if settings.database_url:
+        yield settings.database_url
+        return
+    start = asyncio.ensure_future(asyncio.to_thread(postgres.start, settings.home))
+    try:
+        yield (await asyncio.shield(start)).url
+    finally:
+        # Waited for even if interrupted: a server that nobody releases would go on running.
+        await asyncio.to_thread((await start).release)
+
+
 def connect(**settings: Any) -> App:
     """Return an installation to be entered: `async with foja.connect() as app`."""
-    return App(Settings(**settings))
+    return App(load(**settings))

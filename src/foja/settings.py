@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import platformdirs
-from pydantic import Field
+from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-MIB = 1024 * 1024
+from foja.errors import SetupFailed
 
 
 class Settings(BaseSettings):
@@ -24,7 +25,7 @@ class Settings(BaseSettings):
         default="", description="PostgreSQL 15 or later, as administrator; empty: the embedded one."
     )
     storage_url: str = Field(
-        default="", description="Where objects and log tiles live; empty: `objects` under the home."
+        default="", description="Where objects and log tiles live; empty: `store` under the home."
     )
     tenant: str = Field(default="default", min_length=1, description="Whose streams this process writes.")
     log_name: str = Field(
@@ -44,3 +45,19 @@ class Settings(BaseSettings):
     max_lag_seconds: float = Field(
         default=60.0, gt=0, description="Sequencer lag that `foja audit` reports as a finding."
     )
+
+    @property
+    def store_url(self) -> str:
+        """Where objects and log tiles live."""
+        return self.storage_url or (self.home / "store").as_uri()
+
+
+def load(**given: Any) -> Settings:
+    """Return the settings of the environment, with what is given over them."""
+    try:
+        settings = Settings(**given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = "_".join(["FOJA", *map(str, first["loc"])]).upper()
+        raise SetupFailed(f"{name} cannot be used: {first['msg']}; correct it") from None
+    return settings.model_copy(update={"home": settings.home.expanduser().absolute()})

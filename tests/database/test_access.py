@@ -11,12 +11,12 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 from psycopg import sql
-from tests.database.rows import SAID, Admin
 
 from foja import errors
 from foja.app import App
 from foja.core.event import event_id_for
 from foja.sql.database import Database, connect
+from tests.database.rows import SAID, Admin
 
 ENTITY = UUID(int=7)
 ROLES = ("anon", "authenticated", "service_role", "foja_api", "foja_sweeper")

@@ -9,13 +9,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.database.rows import SAID, Admin, check_stream, first_in_each, identity, rows, stored_body
 
 from foja import errors
 from foja.app import App
 from foja.core import event as core
 from foja.core.canonical import canonical
 from foja.ledger.event import Event, new_id
+from tests.database.rows import SAID, Admin, check_stream, first_in_each, identity, rows, stored_body
 
 
 async def test_the_first_number_is_zero_and_is_a_number(either_app: App) -> None:

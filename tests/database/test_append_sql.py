@@ -7,13 +7,13 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg.types.json import Jsonb
-from tests.database.rows import SAID, Admin, check_stream, first_in_each, identity, rows, stored_body
 
 from foja import errors
 from foja.app import App
 from foja.conversations.work import Conversation
 from foja.core import event as core
 from foja.ledger.event import MAX_BODY
+from tests.database.rows import SAID, Admin, check_stream, first_in_each, identity, rows, stored_body
 
 APPROVED = {"approval_id": "a", "decision": "approved", "reason": None}
 

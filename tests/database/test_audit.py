@@ -8,11 +8,11 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from tests.database.load import busy
 
 from foja.app import App
 from foja.observe.audit import audit
 from foja.observe.findings import Report
+from tests.database.load import busy
 
 TALK = UUID(int=0xA)
 LIMIT = 60.0

@@ -9,7 +9,6 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from tests.database.rows import SAID, Admin, check_stream, identity, rows
 
 from foja import errors
 from foja.app import App
@@ -20,6 +19,7 @@ from foja.core import event as core
 from foja.core.canonical import canonical
 from foja.core.note import Verifier
 from foja.embedded.postgres import binaries
+from tests.database.rows import SAID, Admin, check_stream, identity, rows
 
 
 async def check_proofs(app: App, admin: Admin, talk: Conversation) -> int:

@@ -13,13 +13,13 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from tests.database.load import busy
 
 from foja.app import App
 from foja.conversations.work import Conversation
 from foja.errors import SetupFailed
 from foja.observe.findings import Report
 from foja.observe.fsck import Outside, fsck
+from tests.database.load import busy
 
 TALK, OTHER = UUID(int=0xA), UUID(int=0xB)
 SEALED = 10

@@ -11,10 +11,10 @@ import psycopg
 import pytest
 from psycopg import AsyncConnection, IsolationLevel
 from psycopg.types.json import Jsonb
-from tests.database.rows import SAID, Admin, check_stream, identity
 
 from foja.app import App
 from foja.conversations.work import Conversation
+from tests.database.rows import SAID, Admin, check_stream, identity
 
 Strict = AsyncConnection[tuple[Any, ...]]
 

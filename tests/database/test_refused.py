@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.database.rows import SAID, Admin, check_stream, first_in_each, outcome, rows
 
 from foja import errors
 from foja.app import App
@@ -18,6 +17,7 @@ from foja.conversations.events import CONVERSATION
 from foja.core import event as core
 from foja.core.canonical import canonical
 from foja.ledger.event import MAX_BODY, Draft, Event, draft
+from tests.database.rows import SAID, Admin, check_stream, first_in_each, outcome, rows
 
 UNSALTED = hashlib.sha256(b'\3{"actor":null,"payload":{"content":"hi"},"source":"api","v":1}').digest()
 APPROVED = {"approval_id": "a", "decision": "approved", "reason": None}

@@ -11,12 +11,12 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from tests.database.rows import SAID, Admin, check_stream, identity, outcome, rows
 
 from foja import errors
 from foja.app import App
 from foja.conversations.work import Conversation
 from foja.ledger.event import Event
+from tests.database.rows import SAID, Admin, check_stream, identity, outcome, rows
 
 
 def tool(n: int) -> dict[str, Any]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import tempfile
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -15,7 +17,7 @@ import pytest
 import foja
 from foja.app import App
 from foja.conversations.work import Conversation
-from foja.embedded.postgres import Server
+from foja.embedded.postgres import start
 from foja.errors import IdempotencyConflict, LedgerUnavailable, SlotVoided, WrongExpectedSeq
 from foja.ledger.event import Event
 from tests.faults.proxy import Moment, Wire, wired
@@ -77,9 +79,9 @@ CALLS: list[tuple[Call, int]] = [
 ]
 
 
-def check(books: Books, events: list[Event], count: int) -> None:
+def check(books: Books, name: UUID, events: list[Event], count: int) -> None:
     """The events are there as told, after the first one, and nothing else is."""
-    (stream,) = books.streams.values()
+    stream = books.streams[name]
     assert [event.seq for event in events] == list(range(1, 1 + count))
     assert [(sheet.seq, sheet.id, sheet.body_hash) for sheet in stream.events()[1:]] == [
         (event.seq, event.id, event.body_hash) for event in events
@@ -96,7 +98,7 @@ async def test_a_cut_wire(
     wire.cut(MARK, moment)
     events = await call(talk)
     assert wire.cuts == 1
-    check(audit(database_url), events, count)
+    check(audit(database_url), talk.id, events, count)
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
@@ -108,7 +110,7 @@ async def test_a_wire_cut_again_and_again(
     wire.cut(MARK, moment, times=4)
     events = await append(talk)
     assert wire.cuts == 4
-    check(audit(database_url), events, 1)
+    check(audit(database_url), talk.id, events, 1)
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
@@ -141,7 +143,7 @@ async def test_a_second_call_for_a_lost_answer(
         with pytest.raises(LedgerUnavailable):
             await append_with_key(talk)
         events = await append_with_key(talk)
-        check(audit(database_url), events, 1)
+        check(audit(database_url), talk.id, events, 1)
         with pytest.raises(IdempotencyConflict):
             await talk.append(SAY, words("something else"), idempotency_key="k")
         with pytest.raises(WrongExpectedSeq):
@@ -202,7 +204,7 @@ async def test_a_connection_cut_while_it_is_made(wire: Wire, tmp_path: Path, dat
             terminate(admin, "usename = 'postgres' and pid <> pg_backend_pid()")
             events = await append(talk)
         assert wire.cuts == 2
-    check(audit(database_url), events, 1)
+    check(audit(database_url), talk.id, events, 1)
 
 
 def terminate(admin: psycopg.Connection[Any], which: str) -> int:
@@ -217,7 +219,8 @@ def terminate(admin: psycopg.Connection[Any], which: str) -> int:
 async def wait_for_backend(admin: psycopg.Connection[Any], wait_event: str) -> None:
     async with asyncio.timeout(10):
         while not admin.execute(
-            "select from pg_stat_activity where datname = current_database() and wait_event = %s", (wait_event,)
+            "select from pg_stat_activity where datname = current_database() and wait_event = %s",
+            (wait_event,),
         ).fetchall():
             await asyncio.sleep(0.01)
 
@@ -239,17 +242,27 @@ def paused_between_lock_and_commit(admin: psycopg.Connection[Any]) -> Iterator[N
         admin.execute("select pg_advisory_unlock(7)")
 
 
-@contextlib.contextmanager
-def paused_after_commit(postgres: Server) -> Iterator[None]:
-    """Make every commit wait for a standby that does not exist: it is done, and nobody is told."""
-    with psycopg.connect(postgres.url, autocommit=True) as server:
-        server.execute("alter system set synchronous_standby_names = 'nobody'")
-        server.execute("select pg_reload_conf()")
-        try:
-            yield
-        finally:
-            server.execute("alter system reset synchronous_standby_names")
-            server.execute("select pg_reload_conf()")
+@pytest.fixture(scope="module")
+def lonely_url() -> Iterator[str]:
+    """A server that waits for a standby nobody runs, where a transaction asks for it."""
+    options = {"fsync": "off", "synchronous_standby_names": "nobody", "synchronous_commit": "local"}
+    with (
+        tempfile.TemporaryDirectory(prefix="foja-test-") as home,
+        start(Path(home), options=options) as server,
+    ):
+        yield server.url
+
+
+def pause_after_commit(admin: psycopg.Connection[Any]) -> None:
+    """Make a commit wait once it is done: it holds, and nobody is told."""
+    admin.execute(
+        """
+        create or replace function public.wait_for_standby() returns trigger language plpgsql as
+        $$ begin perform set_config('synchronous_commit', 'on', true); return null; end $$;
+        create or replace trigger wait_for_standby after insert on foja.event
+        for each statement execute function public.wait_for_standby();
+        """
+    )
 
 
 @pytest.mark.parametrize(("call", "count"), CALLS)
@@ -263,27 +276,26 @@ async def test_a_backend_killed_between_lock_and_commit(
         await wait_for_backend(admin, "advisory")
         assert terminate(admin, "wait_event = 'advisory'") == 1
     events = await asyncio.wait_for(waiting, 15)
-    check(audit(database_url), events, count)
+    check(audit(database_url), talk.id, events, count)
 
 
+@pytest.mark.parametrize("micro_batch", [True, False])
 @pytest.mark.parametrize(("call", "count"), CALLS)
 async def test_a_backend_killed_right_after_commit(
-    either_app: App,
-    admin: psycopg.Connection[Any],
-    postgres: Server,
-    database_url: str,
-    call: Call,
-    count: int,
+    lonely_url: str, tmp_path: Path, call: Call, count: int, micro_batch: bool
 ) -> None:
-    talk = await either_app.conversations.open()
-    await talk.append(SAY, words("first"))
-    with paused_after_commit(postgres):
-        waiting = asyncio.create_task(call(talk))
-        await wait_for_backend(admin, "SyncRep")
-        assert terminate(admin, "wait_event = 'SyncRep'") == 1
-        assert not waiting.done()
-    events = await asyncio.wait_for(waiting, 15)
-    check(audit(database_url), events, count)
+    async with foja.connect(database_url=lonely_url, home=tmp_path, micro_batch=micro_batch) as app:
+        talk = await app.conversations.open()
+        await talk.append(SAY, words("first"))
+        with psycopg.connect(lonely_url, autocommit=True) as admin:
+            pause_after_commit(admin)
+            waiting = asyncio.create_task(call(talk))
+            await wait_for_backend(admin, "SyncRep")
+            assert not waiting.done()
+            assert terminate(admin, "wait_event = 'SyncRep'") == 1
+            events = await asyncio.wait_for(waiting, 15)
+            admin.execute("drop trigger wait_for_standby on foja.event")
+    check(audit(lonely_url), talk.id, events, count)
 
 
 async def test_a_fill_whose_slot_expires_before_the_second_try(

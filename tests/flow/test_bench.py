@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from bench.contenders import ABSENT, FOJA, ONE_BY_ONE, RAW
 from bench.harness import QUICK, Contender, Race, Work
 from bench.outcome import at_least, at_most, spread

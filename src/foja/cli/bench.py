@@ -8,8 +8,8 @@ from argparse import Namespace
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from foja.app import App
-from foja.cli.installation import database, settings_of
+from foja.app import App, database
+from foja.cli.installation import settings_of
 from foja.cli.output import document, table
 from foja.cli.scratch import scratch
 from foja.conversations.work import Conversation

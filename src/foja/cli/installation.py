@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 from argparse import Namespace
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from pydantic import ValidationError
-
-from foja.app import App
+from foja.app import App, database
 from foja.blobs.store import Store, open_store
 from foja.cli.verifying import read_key
 from foja.core.note import Signer, Verifier
-from foja.embedded import postgres
 from foja.embedded.keys import signing_seed
 from foja.errors import SetupFailed
 from foja.observe.snapshot import snapshot
-from foja.settings import Settings
+from foja.settings import Settings, load
 
 
 def settings_of(arguments: Namespace) -> Settings:
     """Return the settings of the environment, the options of the command over them."""
-    given = {name: getattr(arguments, name) for name in ("home", "database_url") if hasattr(arguments, name)}
-    try:
-        settings = Settings(**given)
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = "_".join(["FOJA", *map(str, first["loc"])]).upper()
-        raise SetupFailed(f"{name} cannot be used: {first['msg']}; correct it in the environment") from None
-    return settings.model_copy(update={"home": settings.home.expanduser().absolute()})
+    return load(
+        **{name: getattr(arguments, name) for name in ("home", "database_url") if hasattr(arguments, name)}
+    )
 
 
 @asynccontextmanager
@@ -44,22 +35,8 @@ async def opened(arguments: Namespace) -> AsyncIterator[App]:
 @asynccontextmanager
 async def started(settings: Settings) -> AsyncIterator[App]:
     """Lend the running installation, made if there is none."""
-    async with database(settings) as url, App(settings.model_copy(update={"database_url": url})) as app:
+    async with App(settings) as app:
         yield app
-
-
-@asynccontextmanager
-async def database(settings: Settings) -> AsyncIterator[str]:
-    """Lend the administrator's URL, of the embedded server if no other is set."""
-    if settings.database_url:
-        yield settings.database_url
-        return
-    start = asyncio.ensure_future(asyncio.to_thread(postgres.start, settings.home))
-    try:
-        yield (await asyncio.shield(start)).url
-    finally:
-        # Waited for even if interrupted: a server that nobody releases would go on running.
-        await asyncio.to_thread((await start).release)
 
 
 @asynccontextmanager
@@ -74,7 +51,7 @@ async def recorded(arguments: Namespace) -> AsyncIterator[str]:
 def published(arguments: Namespace) -> Store:
     """Return the store of the installation."""
     settings = settings_of(arguments)
-    return open_store(settings.storage_url or (settings.home / "store").as_uri())
+    return open_store(settings.store_url)
 
 
 async def verifiers(arguments: Namespace, url: str) -> list[Verifier]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from dataclasses import asdict
 
-from foja.cli.installation import database, settings_of
+from foja.app import database
+from foja.cli.installation import settings_of
 from foja.cli.output import document, say, table
 from foja.sql import migrate as migrations
 

@@ -48,11 +48,11 @@ def parse_proof(text: str) -> Proof:
     return Proof(_index(lines[0] if lines else ""), tuple(map(_hash, lines[1:])), note)
 
 
-def _is_index(line: str) -> bool:
-    number = line.removeprefix("index ")
-    return (
-        line.startswith("index ") and number.isascii() and number.isdecimal() and number == str(int(number))
-    )
+def _index(line: str) -> int:
+    found = _INDEX.fullmatch(line)
+    if found is None:
+        raise Tampered("not a proof: the line 'index <number>' is missing")
+    return int(found[1])
 
 
 def _hash(line: str) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 from pathlib import Path
@@ -14,10 +15,8 @@ SEED_BYTES = 32
 def signing_seed(path: Path) -> bytes:
     """Return the Ed25519 seed kept at `path`, made there if nobody made one."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    try:
+    with contextlib.suppress(FileExistsError):
         _create(path, secrets.token_bytes(SEED_BYTES))
-    except FileExistsError:
-        pass
     seed = path.read_bytes()
     if len(seed) != SEED_BYTES:
         raise SetupFailed(f"{path} is not a signing key ({len(seed)} bytes); restore it from a backup")

@@ -14,9 +14,9 @@ from uuid import UUID
 
 from foja import errors, sql
 from foja.core.canonical import canonical
-from foja.sql.database import AlreadyRecorded, Database, refusal
 from foja.ledger.event import Draft, Event
 from foja.ledger.hints import Hints
+from foja.sql.database import AlreadyRecorded, Database, refusal
 
 Receipt = tuple[str, str | None, int, datetime, bytes, bool | None]
 Verdict = Event | errors.FojaError
@@ -152,4 +152,3 @@ class Writer:
             "key": draft.key,
             "expected": draft.expected,
         }
-

@@ -130,6 +130,8 @@ def draft(
 ) -> Draft:
     """Return the event to be written, or say what is wrong with it."""
     rule = domain.kind(kind, v, source)
+    if event_id and idempotency_key is not None:
+        raise BadPayload("an event with an idempotency key gets its id from the key; give one of the two")
     if expected_seq is not None and not 0 <= expected_seq < MAX_SEQ:
         raise WrongExpectedSeq(f"{expected_seq} is no number of a stream; they go from 0 to {MAX_SEQ - 1}")
     if not isinstance(payload, dict):

@@ -9,12 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from uuid import UUID
 
-from foja import sql
-from foja.errors import CursorLost, Unavailable
-from foja.sql.database import Database
+from foja.errors import Unavailable
 from foja.ledger.event import Event, Reset
 from foja.ledger.hints import Hints
 from foja.ledger.read import Position, Reader

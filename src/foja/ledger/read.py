@@ -13,8 +13,8 @@ from uuid import UUID
 
 from foja import sql
 from foja.errors import CursorLost
-from foja.sql.database import Database
 from foja.ledger.event import OPEN, Event, Reset
+from foja.sql.database import Database
 
 Row = tuple[int, UUID | None, str, int, datetime | None, str | None, str | None, Any, bytes | None]
 

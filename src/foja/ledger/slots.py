@@ -13,9 +13,8 @@ from foja.core.canonical import canonical
 from foja.core.registry import Domain
 from foja.errors import BadReservation
 from foja.ledger.append import Writer
-from foja.sql.database import Database
 from foja.ledger.event import Event, draft
-
+from foja.sql.database import Database
 
 MOST = 256
 LONGEST = 3600.0
@@ -146,4 +145,6 @@ class Reserver:
 
 def _check_ttl(ttl: float) -> None:
     if not 0 < ttl <= LONGEST:
-        raise BadReservation(f"numbers are kept for up to {LONGEST:.0f} seconds at a time, not {ttl}; extend them")
+        raise BadReservation(
+            f"numbers are kept for up to {LONGEST:.0f} seconds at a time, not {ttl}; extend them"
+        )

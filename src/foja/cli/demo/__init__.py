@@ -7,11 +7,10 @@ import time
 from argparse import Namespace
 from pathlib import Path
 
-from foja.app import App
+from foja.app import App, database
 from foja.cli.demo.evidence import show_log, show_proof, show_tampering
 from foja.cli.demo.story import Story, following
 from foja.cli.demo.writing import TALKS, show_slots, show_writing
-from foja.cli.installation import database
 from foja.cli.output import say
 from foja.observe.fsck import Outside
 from foja.settings import Settings
