@@ -22,11 +22,14 @@ from foja.ledger.batching import MicroBatch
 from foja.ledger.hints import Hints
 from foja.ledger.ledger import Ledger
 from foja.ledger.log import Log
+from foja.ledger.receipts import STATEMENTS
 from foja.ledger.sequencer import Sequencer
 from foja.settings import Settings, load
 from foja.sql.database import Database
 from foja.sql.database import connect as connect_as
+from foja.sql.line import Line
 from foja.sql.migrate import migrate
+from foja.sql.pool import Pool
 from foja.worker import Worker
 
 API, SWEEPER = "api", "sweeper"
@@ -122,6 +125,7 @@ class App:
         log = Log(self.database, self.store, hints)
         writer = Writer(
             self.database,
+            self._lines(),
             hints,
             tenant=self.settings.tenant,
             epoch=installation.epoch,
@@ -133,6 +137,13 @@ class App:
             batch = MicroBatch(writer, self.settings.writers)
             self._open.push_async_callback(batch.close)
         self.ledger = Ledger(self.database, hints, log, writer, batch)
+
+    def _lines(self) -> Pool[Line]:
+        most = self.settings.writers if self.settings.micro_batch else self.settings.connections
+        role, url = f"foja_{API}", self.settings.database_url
+        lines = Pool(lambda: Line.open(url, role, *STATEMENTS), most)
+        self._open.callback(lines.close)
+        return lines
 
     def _signer(self, installation: Installation) -> Signer:
         name = self.settings.log_name or f"foja.local/{installation.id.hex[:12]}"

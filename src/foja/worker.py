@@ -9,6 +9,7 @@ from foja.errors import FojaError, LogHalted
 from foja.ledger.sequencer import Sequencer
 
 PAUSE = 0.05
+AFTER_AN_ERROR = 1.0
 log = logging.getLogger("foja.worker")
 
 
@@ -51,6 +52,7 @@ class Worker:
             except FojaError as error:
                 log.warning("%s", error)
                 self._checked, done = False, 0
+                await asyncio.sleep(AFTER_AN_ERROR)
             if not done:
                 await asyncio.sleep(PAUSE)
 

@@ -19,6 +19,7 @@ from foja.core import event as core
 from foja.core.canonical import canonical
 from foja.core.note import Verifier
 from foja.embedded.postgres import binaries
+from foja.ledger.event import MAX_BODY
 from tests.database.rows import SAID, Admin, check_stream, identity, rows
 
 
@@ -226,4 +227,15 @@ async def test_erasing_somewhere_else_is_no_erasing_here(app: App) -> None:
     stranger = await app.conversations.open(UUID(int=1))
     with pytest.raises(errors.UnknownEntity):
         await stranger.erase(0, reason="asked")
+    assert [event.payload for event in await talk.events()] == [SAID]
+
+
+async def test_a_reason_is_a_text_of_bounded_length(app: App, admin: Admin) -> None:
+    talk = await app.conversations.open()
+    await talk.append("user_message_sent", SAID)
+    with pytest.raises(errors.TooLarge):
+        await talk.erase(0, reason="x" * MAX_BODY)
+    admin.execute("set role foja_api")
+    with pytest.raises(psycopg.Error):
+        admin.execute("select foja.erase(%s, 'default', 0, 'api', null, null)", [talk.id])
     assert [event.payload for event in await talk.events()] == [SAID]

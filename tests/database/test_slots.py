@@ -15,7 +15,7 @@ import pytest
 from foja import errors
 from foja.app import App
 from foja.conversations.work import Conversation
-from foja.ledger.event import Event
+from foja.ledger.event import MAX_BODY, Event
 from tests.database.rows import SAID, Admin, check_stream, identity, outcome, rows
 
 
@@ -221,6 +221,26 @@ async def test_a_reason_that_cannot_be_stored_is_refused(app: App, admin: Admin,
     assert await kinds(talk) == [(0, "slot.open")]
 
 
+async def test_what_is_said_about_a_slot_is_bounded_too(app: App, admin: Admin) -> None:
+    talk = await app.conversations.open()
+    with pytest.raises(errors.TooLarge):
+        await talk.reserve(1, ttl=60, intents=["x" * MAX_BODY])
+    slots = await talk.reserve(1, ttl=60)
+    with pytest.raises(errors.TooLarge):
+        await slots.void(0, reason="x" * MAX_BODY)
+    assert await kinds(talk) == [(0, "slot.open")]
+
+
+async def test_a_fill_that_was_erased_replays_without_its_body(app: App, admin: Admin) -> None:
+    talk = await app.conversations.open()
+    slots = await talk.reserve(1, ttl=60)
+    filled = await slots.fill(0, "thinking", SAID)
+    await talk.erase(0, reason="asked")
+    again = await slots.fill(0, "thinking", SAID)
+    assert identity(again) == identity(filled)
+    assert again.payload is None
+
+
 async def test_an_extension_keeps_open_numbers_and_only_these(app: App, admin: Admin) -> None:
     talk = await app.conversations.open()
     slots = await talk.reserve(2, ttl=0.5)
@@ -394,6 +414,21 @@ async def test_expected_numbers_count_open_slots(either_app: App, admin: Admin) 
     with pytest.raises(errors.WrongExpectedSeq):
         await talk.append("thinking", SAID, expected_seq=0)
     assert (await talk.append("thinking", SAID, expected_seq=5)).seq == 5
+
+
+async def test_another_tenant_cannot_use_a_reservation(open_app: Callable[..., App], admin: Admin) -> None:
+    async with open_app() as ours, open_app(tenant="other") as theirs:
+        talk = await ours.conversations.open()
+        slots = await talk.reserve(2, ttl=60)
+        elsewhere = await (await theirs.conversations.open()).reserve(1, ttl=60)
+        stolen = replace(elsewhere, entity_id=slots.entity_id, seqs=slots.seqs, token=slots.token)
+        for attempt in (stolen.fill(0, "thinking", SAID), stolen.void(1, reason="r"), stolen.extend(600)):
+            assert isinstance(await outcome(attempt), errors.Refused)
+        assert await kinds(talk) == [(0, "slot.open"), (1, "slot.open")]
+        (due,) = admin.execute(
+            "select distinct deadline from foja.slot where entity_id = %s", [talk.id]
+        ).fetchall()
+        assert due == (slots.deadline,)
 
 
 async def test_many_reservations_take_turns(app: App, admin: Admin) -> None:

@@ -85,6 +85,7 @@ async def wired(url: str) -> AsyncIterator[Wire]:
         yield wire
     finally:
         listener.close()
+        await listener.wait_closed()
         for task in carrying:
             task.cancel()
         await asyncio.gather(*carrying, return_exceptions=True)
@@ -102,3 +103,5 @@ async def _carry(line: Line, reader: StreamReader, writer: StreamWriter, target:
         await asyncio.gather(*ways, return_exceptions=True)
         for end in (writer, far):
             end.transport.abort()
+            with contextlib.suppress(OSError):
+                await end.wait_closed()

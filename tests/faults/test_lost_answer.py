@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import random
 import tempfile
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from pathlib import Path
@@ -210,7 +211,7 @@ async def test_a_connection_cut_while_it_is_made(wire: Wire, tmp_path: Path, dat
 def terminate(admin: psycopg.Connection[Any], which: str) -> int:
     """End the backends of this database that fit, and return how many there were."""
     ended = admin.execute(
-        "select pg_terminate_backend(pid, 5000) from pg_stat_activity"  # type: ignore[arg-type]
+        "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
         f" where datname = current_database() and {which}"
     )
     return len(ended.fetchall())
@@ -253,16 +254,21 @@ def lonely_url() -> Iterator[str]:
         yield server.url
 
 
-def pause_after_commit(admin: psycopg.Connection[Any]) -> None:
+@contextlib.contextmanager
+def paused_after_commit(admin: psycopg.Connection[Any]) -> Iterator[None]:
     """Make a commit wait once it is done: it holds, and nobody is told."""
     admin.execute(
         """
         create or replace function public.wait_for_standby() returns trigger language plpgsql as
         $$ begin perform set_config('synchronous_commit', 'on', true); return null; end $$;
-        create or replace trigger wait_for_standby after insert on foja.event
-        for each statement execute function public.wait_for_standby();
+        create trigger wait_for_standby after insert on foja.event
+        for each row execute function public.wait_for_standby();
         """
     )
+    try:
+        yield
+    finally:
+        admin.execute("drop trigger wait_for_standby on foja.event")
 
 
 @pytest.mark.parametrize(("call", "count"), CALLS)
@@ -287,15 +293,36 @@ async def test_a_backend_killed_right_after_commit(
     async with foja.connect(database_url=lonely_url, home=tmp_path, micro_batch=micro_batch) as app:
         talk = await app.conversations.open()
         await talk.append(SAY, words("first"))
-        with psycopg.connect(lonely_url, autocommit=True) as admin:
-            pause_after_commit(admin)
+        with psycopg.connect(lonely_url, autocommit=True) as admin, paused_after_commit(admin):
             waiting = asyncio.create_task(call(talk))
             await wait_for_backend(admin, "SyncRep")
             assert not waiting.done()
             assert terminate(admin, "wait_event = 'SyncRep'") == 1
             events = await asyncio.wait_for(waiting, 15)
-            admin.execute("drop trigger wait_for_standby on foja.event")
     check(audit(lonely_url), talk.id, events, count)
+
+
+async def test_backends_killed_at_random(
+    either_app: App, admin: psycopg.Connection[Any], database_url: str
+) -> None:
+    """Whatever is cut, whenever: every call returns its event, and nothing fails behind its back."""
+    unheard: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: unheard.append(context))
+    talks = [await either_app.conversations.open() for _ in range(4)]
+
+    async def say(number: int) -> list[Event]:
+        return [await talks[number % 4].append(SAY, words(f"{number}/{turn}")) for turn in range(60)]
+
+    said = asyncio.gather(*(say(number) for number in range(12)))
+    choice = random.Random(7)
+    while not said.done():
+        await asyncio.sleep(choice.uniform(0.001, 0.03))
+        terminate(admin, f"pid <> pg_backend_pid() and random() < {choice.choice([0.1, 0.5, 1])}")
+    told = {(event.entity_id, event.seq, event.id) for events in await said for event in events}
+    books = audit(database_url)
+    assert told == {(s.id, sheet.seq, sheet.id) for s in books.streams.values() for sheet in s.events()}
+    assert len(told) == 12 * 60
+    assert not unheard
 
 
 async def test_a_fill_whose_slot_expires_before_the_second_try(

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from foja.conversations.events import CONVERSATION
-from foja.ledger.event import draft, new_id
+from foja.ledger.event import Draft, draft, new_id
 from foja.sql import query
 
 LARGE = ("event", "leaf", "entity")
@@ -28,8 +28,8 @@ FILL: LiteralString = """
         from generate_series(0, 3000) s, generate_series(0, case s when 0 then 4999 else 4 end) n;
     insert into foja.log (origin, name, next_idx) values (1, 'plans', 20000);
     insert into foja.entity (entity_id, domain, tenant, next_seq, sealed, head)
-        select entity_id, 'conversation', 'default', max(n) + 11, max(n) + (max(s) <= 2990)::int, sha256('head')
-        from shape group by entity_id;
+        select entity_id, 'conversation', 'default', max(n) + 11, max(n) + (s <= 2990)::int, sha256('head')
+        from shape group by entity_id, s;
     insert into foja.event
         select entity_id, n, md5(s || 'event' || n)::uuid, 'thinking', 1, now(), 'ana', 'api',
             '{"content":"x"}', substring(sha256('salt') for 16), sha256('body'), null, 'default'
@@ -56,9 +56,9 @@ def stream(n: int) -> UUID:
 
 @pytest.fixture
 def full(admin: Admin) -> Iterator[Admin]:
-    admin.prepare_threshold = 0  # statements are prepared at once, as the ledger does
     admin.execute(query("recognise"))
     admin.execute(FILL)
+    admin.prepare_threshold = 1  # as the ledger's own connections
     with admin.transaction(force_rollback=True):
         yield admin
 
@@ -73,17 +73,19 @@ def scans(conn: Admin) -> dict[str, tuple[int, int]]:
     return {name: (scanned, fetched) for name, scanned, fetched in rows}
 
 
-def check(conn: Admin, name: str, most: int, touches: set[str], /, **values: object) -> list[tuple[Any, ...]]:
-    """Run a named query; fail if it scans a large table, or fetches over `most` rows of one."""
+def check(
+    conn: Admin, statement: LiteralString, most: int, touches: set[str], /, **values: object
+) -> list[tuple[Any, ...]]:
+    """Run a statement; fail if it scans a large table, or fetches over `most` rows of one."""
     before = scans(conn)
-    result = conn.execute(query(name), values).fetchall()
+    result = conn.execute(statement, values).fetchall()
     after = scans(conn)
     cost = {
         table: (after[table][0] - before[table][0], after[table][1] - before[table][1]) for table in LARGE
     }
-    assert {table: scanned for table, (scanned, _) in cost.items() if scanned} == {}, name
-    assert {table: fetched for table, (_, fetched) in cost.items() if fetched > most} == {}, name
-    assert touches <= {table for table, (_, fetched) in cost.items() if fetched}, name
+    assert {table: scanned for table, (scanned, _) in cost.items() if scanned} == {}, statement
+    assert {table: fetched for table, (_, fetched) in cost.items() if fetched > most} == {}, statement
+    assert touches <= {table for table, (_, fetched) in cost.items() if fetched}, statement
     return result
 
 
@@ -96,63 +98,64 @@ def test_reading_goes_by_index(full: Admin, mode: str) -> None:
     full.execute("set local role foja_api")
     for n in range(1, ROUNDS):
         here: dict[str, object] = {"entity": stream(0), "tenant": "default"}
-        assert len(check(full, "read_tail", 25, {"event"}, **here, after=400 * n, limit=20)) == 20
-        assert len(check(full, "read_tail", 25, {"event"}, **here, after=4_989, limit=1000)) == 20
-        assert len(check(full, "read_numbers", 5, {"event"}, **here, seqs=[3, 300 * n, 5_005])) == 2
-        assert check(full, "stream_state", 1, {"entity"}, **here)[0][1:] == (5_010, 5_000)
-        assert len(check(full, "missing_numbers", 30, {"event"}, **here, low=4_990, high=5_009)) == 10
+        assert len(check(full, query("read_tail"), 25, {"event"}, **here, after=400 * n, limit=20)) == 20
+        assert len(check(full, query("read_tail"), 25, {"event"}, **here, after=4_989, limit=1000)) == 20
+        assert len(check(full, query("read_numbers"), 5, {"event"}, **here, seqs=[3, 300 * n, 5_005])) == 2
+        assert check(full, query("stream_state"), 1, {"entity"}, **here)[0][1:] == (5_010, 5_000)
+        assert len(check(full, query("missing_numbers"), 30, {"event"}, **here, low=4_990, high=5_009)) == 10
         span: dict[str, object] = {"origin": 1, "after": 1_500 * n, "size": 20_000}
-        assert len(check(full, "read_log", 120, {"event", "leaf"}, **span, limit=100)) == 100
-        assert len(check(full, "find_leaf", 2, {"leaf"}, entity=stream(n), seq=4)) == 1
-        assert len(check(full, "leaves", 500, {"leaf"}, origin=1, low=500 * n, high=500 * n + 500)) == 500
-        check(full, "published_checkpoint", 0, set(), origin=1, idx=5_000)
-        check(full, "last_checkpoint", 0, set(), origin=1, size=5_000)
+        assert len(check(full, query("read_log"), 120, {"event", "leaf"}, **span, limit=100)) == 100
+        assert len(check(full, query("find_leaf"), 2, {"leaf"}, entity=stream(n), seq=4)) == 1
+        assert (
+            len(check(full, query("leaves"), 500, {"leaf"}, origin=1, low=500 * n, high=500 * n + 500)) == 500
+        )
+        check(full, query("published_checkpoint"), 0, set(), origin=1, idx=5_000)
+        check(full, query("last_checkpoint"), 0, set(), origin=1, size=5_000)
+
+
+APPEND: LiteralString = """select status from foja.append(
+    %(entity)s, 'conversation', 'default', %(kind)s, 1, %(event)s, null, 'api', %(payload)s, %(salt)s,
+    %(hash)s, null, null)"""
+REPLAY: LiteralString = """select status from foja.replay(
+    %(entity)s, %(kind)s, 1, %(event)s, null, 'api', %(payload)s)"""
+APPEND_BATCH: LiteralString = """select status from foja.append_batch(
+    %(entity)s::uuid[], array_fill('conversation'::text, array[32]), %(kind)s::text[],
+    array_fill(1, array[32]),
+    %(event)s::uuid[], null, %(payload)s::text[], %(salt)s::bytea[], %(hash)s::bytea[], null, null, 'api',
+    'default', %(atomic)s)"""
+
+
+def values_of(event: Draft) -> dict[str, object]:
+    return {
+        "entity": event.entity_id,
+        "kind": event.kind,
+        "event": event.event_id,
+        "payload": event.payload,
+        "salt": event.salt,
+        "hash": event.body_hash,
+    }
 
 
 @MODES
 def test_appending_goes_by_index(full: Admin, mode: str) -> None:
     full.execute(f"set local plan_cache_mode = {mode}".encode())
     full.execute("set local role foja_api")
-    scope = {"source": "api", "tenant": "default"}
     for n in range(1, ROUNDS):
-        events = [
+        single = values_of(draft(CONVERSATION, stream(n), "thinking", {"content": "x"}))
+        assert check(full, APPEND, 10, {"entity"}, **single) == [("appended",)]
+        with pytest.raises(psycopg.errors.UniqueViolation), full.transaction():
+            full.execute(APPEND, single)
+        assert check(full, REPLAY, 10, {"entity", "event"}, **single) == [("replayed",)]
+        drafts = [
             draft(CONVERSATION, stream(n + 8 * k) if k % 2 else new_id(), "thinking", {"content": str(k)})
             for k in range(32)
         ]
-        one = events[1]
-        single = {
-            "entity": one.entity_id,
-            "domain": one.domain,
-            "kind": one.kind,
-            "v": one.v,
-            "event": new_id(),
-            "actor": one.actor,
-            "payload": one.payload,
-            "salt": one.salt,
-            "hash": one.body_hash,
-            "key": None,
-            "expected": None,
-            **scope,
-        }
-        assert check(full, "append", 10, {"entity"}, **single)[0][0] == "appended"
-        with pytest.raises(psycopg.errors.UniqueViolation), full.transaction():
-            full.execute(query("append"), single)
-        assert check(full, "replay", 10, {"entity", "event"}, **single)[0][0] == "replayed"
-        columns = {
-            "entity": [event.entity_id for event in events],
-            "domain": [event.domain for event in events],
-            "kind": [event.kind for event in events],
-            "v": [event.v for event in events],
-            "event": [event.event_id for event in events],
-            "actor": [event.actor for event in events],
-            "payload": [event.payload for event in events],
-            "salt": [event.salt for event in events],
-            "hash": [event.body_hash for event in events],
-            "key": [event.key for event in events],
-            "expected": [event.expected for event in events],
-        }
-        statuses = check(full, "append_batch", 400, {"entity"}, **columns, **scope, atomic=n % 2 == 0)
-        assert {status for status, *_ in statuses} == {"appended"}
+        rows = [values_of(event) for event in drafts]
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        statuses = check(full, APPEND_BATCH, 400, {"entity"}, **columns, atomic=n % 2 == 0)
+        assert statuses == [("appended",)] * 32
+        statuses = check(full, APPEND_BATCH, 400, {"entity", "event"}, **columns, atomic=n % 2 == 0)
+        assert statuses == [("replayed",)] * 32
 
 
 @MODES
@@ -166,13 +169,13 @@ def test_slots_go_by_index(full: Admin, mode: str) -> None:
             "entity": stream(n), "domain": "conversation", "tenant": "default", "source": "api"
         }  # fmt: skip
         full.execute("set local role foja_api")
-        check(full, "reserve", 10, {"entity"}, **scope, count=3, ttl=60, intents=None)
+        check(full, query("reserve"), 10, {"entity"}, **scope, count=3, ttl=60, intents=None)
         body = {"kind": event.kind, "v": 1, "event": event.event_id, "actor": None, "payload": event.payload}
         hashes = {"salt": event.salt, "hash": event.body_hash, "key": None}
         held = {"seq": 5, "token": token[0]}
-        check(full, "fill", 10, {"entity"}, **scope, **held, **body, **hashes)
-        check(full, "void", 10, {"entity"}, **scope, seq=6, token=token[0], reason="r")
-        check(full, "erase", 20, {"entity", "event"}, **scope, seq=n % 5, actor=None, reason="r")
+        check(full, query("fill"), 10, {"entity"}, **scope, **held, **body, **hashes)
+        check(full, query("void"), 10, {"entity"}, **scope, seq=6, token=token[0], reason="r")
+        check(full, query("erase"), 20, {"entity", "event"}, **scope, seq=n % 5, actor=None, reason="r")
         full.execute("reset role")
 
 
@@ -184,7 +187,7 @@ def test_the_sequencer_goes_by_index(full: Admin, mode: str) -> None:
         late = [stream(n), stream(n + 20)]
         full.execute("update foja.slot set deadline = now() where entity_id = any (%s)", [late])
         full.execute("set local role foja_sweeper")
-        assert check(full, "expire_slots", 60, {"entity"}, streams=200) == [(20,)]
-        assert check(full, "seal_ready", 200, {"entity", "event"}, streams=3, most=20)[0][0] > 0
-        assert check(full, "number_pending", 0, set(), origin=1, most=20) == [(20,)]
-        check(full, "open_log", 0, set(), name="plans")
+        assert check(full, query("expire_slots"), 60, {"entity"}, streams=200) == [(20,)]
+        assert check(full, query("seal_ready"), 200, {"entity", "event"}, streams=3, most=20)[0][0] > 0
+        assert check(full, query("number_pending"), 0, set(), origin=1, most=20) == [(20,)]
+        check(full, query("open_log"), 0, set(), name="plans")

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
 
 from foja import errors, sql
-from foja.core.canonical import canonical
-from foja.ledger.event import Draft, Event
+from foja.ledger.event import Draft, Event, bounded
 from foja.ledger.hints import Hints
+from foja.ledger.receipts import Receipt, append_values, batch_values, read_receipts, replay_values
 from foja.sql.database import AlreadyRecorded, Database, refusal
+from foja.sql.line import Line, Value
+from foja.sql.pool import Pool
 
-Receipt = tuple[str, str | None, int, datetime, bytes, bool | None]
 Verdict = Event | errors.FojaError
 Result = TypeVar("Result")
 
@@ -27,15 +27,23 @@ class Writer:
     """Writes events for one tenant, as the role of one source."""
 
     def __init__(
-        self, database: Database, hints: Hints, *, tenant: str, epoch: str, source: str, retry_seconds: float
+        self,
+        database: Database,
+        lines: Pool[Line],
+        hints: Hints,
+        *,
+        tenant: str,
+        epoch: str,
+        source: str,
+        retry_seconds: float,
     ) -> None:
         self.tenant, self.epoch, self.source = tenant, epoch, source
-        self._database, self._hints, self._retry = database, hints, retry_seconds
+        self._database, self._lines, self._hints, self._retry = database, lines, hints, retry_seconds
 
     async def append(self, draft: Draft) -> Event:
         """Write one event and return it numbered."""
         self.check(draft)
-        return self.accept(draft, await self.patiently(lambda: self._append(self.values(draft))))
+        return self.accept(draft, await self.patiently(lambda: self._append(draft)))
 
     async def append_many(self, drafts: Sequence[Draft]) -> list[Event]:
         """Write all of these events or none."""
@@ -61,7 +69,7 @@ class Writer:
 
     async def erase(self, entity_id: UUID, seq: int, *, reason: str, actor: str | None) -> None:
         """Forget the body of one event; its hash and every proof stay."""
-        canonical([reason, actor])  # what has no canonical form cannot be stored either
+        bounded([reason, actor])
         values = {"entity": entity_id, "tenant": self.tenant, "seq": seq, "source": self.source}
         await self.patiently(
             lambda: self._database.row(sql.query("erase"), reason=reason, actor=actor, **values)
@@ -94,17 +102,18 @@ class Writer:
         """Return the event a receipt stands for, or raise its refusal."""
         assert receipt is not None
         status, detail, seq, at, body_hash, sealed = receipt
-        if status == "refused":
+        if seq is None or at is None or body_hash is None:
             raise refusal(detail or "")
         self.hint(draft.entity_id)
         cursor = f"{self.epoch}:{seq}" if sealed else None
         return draft.recorded(seq, at, body_hash, cursor, erased=status == "erased")
 
-    async def _append(self, values: dict[str, object]) -> Receipt | None:
+    async def _append(self, draft: Draft) -> Receipt:
         try:
-            return await self._database.row(sql.query("append"), **values)
+            [receipt] = await self._ask("append", append_values(draft, self.tenant))
         except AlreadyRecorded:
-            return await self._database.row(sql.query("replay"), **values)
+            [receipt] = await self._ask("replay", replay_values(draft, self.tenant))
+        return receipt
 
     def _judge(self, draft: Draft, receipt: Receipt) -> Verdict:
         try:
@@ -119,36 +128,15 @@ class Writer:
             return error
 
     async def _send(self, drafts: Sequence[Draft], *, atomic: bool) -> list[Receipt]:
-        columns = {
-            "entity": [d.entity_id for d in drafts],
-            "domain": [d.domain for d in drafts],
-            "kind": [d.kind for d in drafts],
-            "v": [d.v for d in drafts],
-            "event": [d.event_id for d in drafts],
-            "actor": [d.actor for d in drafts],
-            "payload": [d.payload for d in drafts],
-            "salt": [d.salt for d in drafts],
-            "hash": [d.body_hash for d in drafts],
-            "key": [d.key for d in drafts],
-            "expected": [d.expected for d in drafts],
-        }
-        scope = {"source": self.source, "tenant": self.tenant, "atomic": atomic}
-        return await self._database.rows(sql.query("append_batch"), **columns, **scope)
+        if not drafts:
+            return []
+        return await self._ask(
+            "append_batch", batch_values(drafts, source=self.source, tenant=self.tenant, atomic=atomic)
+        )
 
-    def values(self, draft: Draft) -> dict[str, object]:
-        """Return a draft as the parameters of a query."""
-        return {
-            "entity": draft.entity_id,
-            "domain": draft.domain,
-            "tenant": self.tenant,
-            "kind": draft.kind,
-            "v": draft.v,
-            "event": draft.event_id,
-            "actor": draft.actor,
-            "source": draft.source,
-            "payload": draft.payload,
-            "salt": draft.salt,
-            "hash": draft.body_hash,
-            "key": draft.key,
-            "expected": draft.expected,
-        }
+    async def _ask(self, statement: str, values: Sequence[Value]) -> list[Receipt]:
+        line = await self._lines.take()
+        try:
+            return read_receipts(await line.ask(statement, values))
+        finally:
+            self._lines.give_back(line)

@@ -137,11 +137,7 @@ def draft(
     if not isinstance(payload, dict):
         raise BadPayload(f"the payload of {kind} must be an object, not {type(payload).__name__}")
     rule.check(payload)
-    body = canonical(payload)
-    if len(body) > MAX_BODY:
-        raise TooLarge(
-            f"the payload has {len(body):,} bytes; at most {MAX_BODY:,}: store it as an object instead"
-        )
+    body = bounded(payload)
     salt = os.urandom(16)
     return Draft(
         entity_id,
@@ -158,6 +154,16 @@ def draft(
         expected_seq,
         payload,
     )
+
+
+def bounded(value: object) -> bytes:
+    """Return the canonical bytes of what is to be stored, if they are not too many."""
+    body = canonical(value)
+    if len(body) > MAX_BODY:
+        raise TooLarge(
+            f"the payload has {len(body):,} bytes; at most {MAX_BODY:,}: store it as an object instead"
+        )
+    return body
 
 
 def _id_for(entity_id: UUID, key: str | None) -> UUID:

@@ -108,6 +108,8 @@ class Sequencer:
         try:
             stored = await self._store.read(current.path("checkpoint"))
         except ObjectMissing:
+            if await self._database.row(sql.query("last_published"), origin=current.origin):
+                await self._halt(current, "the store has lost the published checkpoint")
             return Published(Frontier(), None)
         seen = self._open(stored)
         if seen.size > current.size:

@@ -9,11 +9,10 @@ from typing import Any
 from uuid import UUID
 
 from foja import sql
-from foja.core.canonical import canonical
 from foja.core.registry import Domain
 from foja.errors import BadReservation
 from foja.ledger.append import Writer
-from foja.ledger.event import Event, draft
+from foja.ledger.event import Draft, Event, bounded, draft
 from foja.sql.database import Database
 
 MOST = 256
@@ -72,7 +71,7 @@ class Reserver:
             raise BadReservation(f"a reservation holds 1 to {MOST} numbers, not {count}; make several")
         if intents is not None and len(intents) != count:
             raise BadReservation(f"{count} numbers need {count} intents, not {len(intents)}")
-        words = None if intents is None else [canonical(intent).decode() for intent in intents]
+        words = None if intents is None else [bounded(intent).decode() for intent in intents]
         # Not repeated on a lost answer: a second try would take other numbers, and the
         # first ones expire by themselves.
         row = await self._database.row(
@@ -108,7 +107,7 @@ class Reserver:
         )
         values = {
             **self._scope(slots.entity_id),
-            **self._writer.values(event),
+            **_values(event),
             "seq": seq,
             "token": slots.token,
         }
@@ -116,7 +115,7 @@ class Reserver:
         return self._writer.accept(event, receipt)
 
     async def void(self, slots: Slots, ordinal: int, reason: str) -> None:
-        canonical(reason)
+        bounded({"reason": reason})
         values = {**self._scope(slots.entity_id), "seq": slots.seq(ordinal), "token": slots.token}
         await self._writer.patiently(lambda: self._database.row(sql.query("void"), **values, reason=reason))
         self._writer.hint(slots.entity_id)
@@ -148,3 +147,16 @@ def _check_ttl(ttl: float) -> None:
         raise BadReservation(
             f"numbers are kept for up to {LONGEST:.0f} seconds at a time, not {ttl}; extend them"
         )
+
+
+def _values(event: Draft) -> dict[str, object]:
+    return {
+        "kind": event.kind,
+        "v": event.v,
+        "event": event.event_id,
+        "actor": event.actor,
+        "payload": event.payload,
+        "salt": event.salt,
+        "hash": event.body_hash,
+        "key": event.key,
+    }

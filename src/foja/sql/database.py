@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, LiteralString
@@ -13,6 +11,7 @@ from psycopg import AsyncConnection, sql
 from psycopg.pq import TransactionStatus
 
 from foja import errors
+from foja.sql.pool import Pool
 
 Connection = AsyncConnection[tuple[Any, ...]]
 
@@ -99,6 +98,8 @@ async def act_as(connection: Connection, role: str) -> None:
     try:
         await connection.execute(sql.SQL("set role {}").format(sql.Identifier(role)))
     except psycopg.Error as error:
+        if error.sqlstate is None:  # the connection broke: nothing was said about the role
+            raise translate(error) from error
         raise errors.RoleMissing(
             f"the connection may not act as {role} ({error.diag.message_primary}); "
             f"run `foja migrate`, or grant {role} to the user in FOJA_DATABASE_URL"
@@ -117,92 +118,55 @@ async def connect(url: str, role: str) -> Connection:
     return connection
 
 
-class Database:
-    """A few connections that act as one role, lent one at a time.
+class Lent:
+    """A connection that the pool can lend."""
 
-    Our own pool, because it sits on the path of every append: lending is a list
-    operation, not a task. A connection that broke is never lent again.
-    """
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    def usable(self) -> bool:
+        """Is the connection open, with nothing left unfinished?"""
+        return self.connection.info.transaction_status == TransactionStatus.IDLE
+
+    def drop(self) -> None:
+        """Close at once."""
+        self.connection.pgconn.finish()
+
+
+class Database:
+    """A few connections that act as one role."""
 
     def __init__(self, url: str, role: str, most: int) -> None:
-        self.url, self.role, self._most = url, role, most
-        self._idle: list[Connection] = []
-        self._waiting: deque[asyncio.Future[None]] = deque()
-        self._open = 0
-        self._closed = False
+        self.url, self.role = url, role
+        self._pool = Pool(self._connect, most)
 
     async def open(self) -> None:
         """Make the first connection, so that a wrong URL or role is known at once."""
-        self._give_back(await self._take())
+        self._pool.give_back(await self._pool.take())
 
     async def close(self) -> None:
         """Close every connection; one that is lent now, when it comes back."""
-        self._closed = True
-        idle, self._idle = self._idle, []
-        for connection in idle:
-            await connection.close()
+        self._pool.close()
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
         """Lend a connection in autocommit mode."""
-        with our_errors():
-            connection = await self._take()
-            try:
-                yield connection
-            finally:
-                self._give_back(connection)
+        lent = await self._pool.take()
+        try:
+            with our_errors():
+                yield lent.connection
+        finally:
+            self._pool.give_back(lent)
 
     async def rows(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]:
         """Run one statement and return its rows."""
-        connection = self._idle.pop() if self._idle else await self._take()
-        try:
+        async with self.connection() as connection:
             return await (await connection.execute(query, values)).fetchall()
-        except RAISED as error:
-            raise translate(error) from error
-        finally:
-            self._give_back(connection)
 
     async def row(self, query: LiteralString, **values: object) -> tuple[Any, ...] | None:
         """Run one statement and return its only row, if any."""
         found = await self.rows(query, **values)
         return found[0] if found else None
 
-    async def _take(self) -> Connection:
-        while True:
-            if self._idle:
-                return self._idle.pop()
-            if self._open < self._most:
-                return await self._connect()
-            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(turn)
-            await turn
-
-    async def _connect(self) -> Connection:
-        self._open += 1
-        try:
-            return await connect(self.url, self.role)
-        except BaseException:
-            self._open -= 1
-            self._call_next()
-            raise
-
-    def _give_back(self, connection: Connection) -> None:
-        if self._closed or connection.info.transaction_status != TransactionStatus.IDLE:
-            self._discard(connection)
-        else:
-            self._idle.append(connection)
-        self._call_next()
-
-    def _discard(self, connection: Connection) -> None:
-        """Forget a broken connection, and its neighbours: the server is probably gone for all."""
-        for each in (connection, *self._idle):
-            each.pgconn.finish()
-            self._open -= 1
-        self._idle.clear()
-
-    def _call_next(self) -> None:
-        while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
-                return
+    async def _connect(self) -> Lent:
+        return Lent(await connect(self.url, self.role))

@@ -1,20 +1,19 @@
--- name: append
+-- name: prepare_append
 -- One event, one round trip, one transaction.
-select status, detail, seq, at, body_hash, sealed from foja.append(
-    %(entity)s, %(domain)s, %(tenant)s, %(kind)s, %(v)s, %(event)s, %(actor)s, %(source)s, %(payload)s,
-    %(salt)b, %(hash)b, %(key)s, %(expected)s);
+prepare append as
+select status, detail, seq, at, body_hash, sealed
+from foja.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
 
--- name: replay
+-- name: prepare_replay
 -- The stored result of an event that was there before.
-select status, detail, seq, at, body_hash, sealed from foja.replay(
-    %(entity)s, %(kind)s, %(v)s, %(event)s, %(actor)s, %(source)s, %(payload)s);
+prepare replay as
+select status, detail, seq, at, body_hash, sealed from foja.replay($1, $2, $3, $4, $5, $6, $7, $8);
 
--- name: append_batch
+-- name: prepare_append_batch
 -- Many events in one call, with a verdict for each.
-select status, detail, seq, at, body_hash, sealed from foja.append_batch(
-    %(entity)b::uuid[], %(domain)b::text[], %(kind)b::text[], %(v)b::integer[], %(event)b::uuid[],
-    %(actor)b::text[], %(payload)b::text[], %(salt)b::bytea[], %(hash)b::bytea[], %(key)b::text[],
-    %(expected)b::bigint[], %(source)s, %(tenant)s, %(atomic)s);
+prepare append_batch as
+select status, detail, seq, at, body_hash, sealed
+from foja.append_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14);
 
 -- name: erase
 -- Forget one body; its hash and every proof stay.

@@ -385,13 +385,13 @@ end $$;
 
 -- The stored result of an event recorded before; refused if it says something else.
 create function foja.find_replay(
-    p_entity uuid, p_kind text, p_v integer, p_event uuid, p_actor text, p_source text, p_payload text
+    p_entity uuid, p_tenant text, p_kind text, p_v integer, p_event uuid, p_actor text, p_source text, p_payload text
 ) returns foja.receipt
 language plpgsql stable as $$
 declare
     old foja.event;
 begin
-    select * into old from foja.event where entity_id = p_entity and event_id = p_event;
+    select * into old from foja.event where entity_id = p_entity and event_id = p_event and tenant = p_tenant;
     if not found then
         return null;
     elsif old.kind <> p_kind or old.salt is not null
@@ -406,14 +406,14 @@ end $$;
 
 -- The stored result of an event that `append` found recorded before.
 create function foja.replay(
-    p_entity uuid, p_kind text, p_v integer, p_event uuid, p_actor text, p_source text, p_payload text
+    p_entity uuid, p_tenant text, p_kind text, p_v integer, p_event uuid, p_actor text, p_source text, p_payload text
 ) returns foja.receipt
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare
     stored foja.receipt;
 begin
     perform foja.check_source(p_source);
-    stored := foja.find_replay(p_entity, p_kind, p_v, p_event, p_actor, p_source, p_payload);
+    stored := foja.find_replay(p_entity, p_tenant, p_kind, p_v, p_event, p_actor, p_source, p_payload);
     if stored.status = 'refused' then
         perform foja.refuse_for(stored.detail);
     elsif stored.status is null then
@@ -479,7 +479,7 @@ create function foja.append_first(
 ) returns foja.receipt
 language plpgsql as $$
 declare
-    stored foja.receipt := foja.find_replay(p_entity, p_kind, p_v, p_event, p_actor, p_source, p_payload);
+    stored foja.receipt := foja.find_replay(p_entity, p_tenant, p_kind, p_v, p_event, p_actor, p_source, p_payload);
 begin
     if stored.status = 'refused' then
         perform foja.refuse_for(stored.detail);
@@ -641,13 +641,13 @@ begin
         delete from foja.entity where entity_id = any (p_entity) and next_seq = 0;  -- a stream begins with an event
     end if;
     return query select * from foja.batch_receipts(
-        p_entity, p_kind, p_v, p_event, p_actor, p_payload, p_hash, b, p_source, p_atomic);
+        p_entity, p_kind, p_v, p_event, p_actor, p_payload, p_hash, b, p_source, p_tenant, p_atomic);
 end $$;
 
 -- What became of every item: recorded now, recorded before, or refused.
 create function foja.batch_receipts(
     p_entity uuid[], p_kind text[], p_v integer[], p_event uuid[], p_actor text[], p_payload text[], p_hash bytea[],
-    b foja.batch, p_source text, p_atomic boolean
+    b foja.batch, p_source text, p_tenant text, p_atomic boolean
 ) returns setof foja.receipt
 language plpgsql as $$
 declare
@@ -659,7 +659,7 @@ begin
         if wrong is null and b.seq[n] is not null then
             return next row('appended', null, b.seq[n], p_event[n], b.at[n], p_hash[n], b.link[n] is not null)::foja.receipt;
         elsif wrong is null then
-            old := foja.find_replay(p_entity[n], p_kind[n], p_v[n], p_event[n], p_actor[n], p_source, p_payload[n]);
+            old := foja.find_replay(p_entity[n], p_tenant, p_kind[n], p_v[n], p_event[n], p_actor[n], p_source, p_payload[n]);
             wrong := old.detail;
             if wrong is null then
                 return next old;
@@ -708,7 +708,8 @@ begin
     end if;
     perform from foja.entity where entity_id = p_entity and tenant = p_tenant for no key update;
     update foja.slot set deadline = due
-    where entity_id = p_entity and token = p_token and state = 'open' and deadline > clock_timestamp();
+    where entity_id = p_entity and tenant = p_tenant and token = p_token
+        and state = 'open' and deadline > clock_timestamp();
     if not found then
         perform foja.refuse('slot_voided', 'no number of this reservation is open any more');
     end if;
@@ -761,7 +762,7 @@ begin
         perform foja.refuse_for(problem);
     end if;
     perform foja.lock_entity(p_entity, p_domain, p_tenant);
-    stored := foja.find_replay(p_entity, p_kind, p_v, p_event, p_actor, p_source, p_payload);
+    stored := foja.find_replay(p_entity, p_tenant, p_kind, p_v, p_event, p_actor, p_source, p_payload);
     if stored.status = 'refused' then
         perform foja.refuse_for(stored.detail);
     elsif stored.status is not null then
@@ -966,7 +967,7 @@ begin
     return foja.append(entity_id, domain, tenant, kind, v, id, actor, source, bytes, salt,
         foja.body_hash(salt, actor, bytes, source, v), idempotency_key, expected_seq);
 exception when unique_violation then
-    return foja.replay(entity_id, kind, v, id, actor, source, bytes);
+    return foja.replay(entity_id, tenant, kind, v, id, actor, source, bytes);
 end $$;
 
 -- Append-only, also for the owner of the table.

@@ -45,13 +45,13 @@ end $$;
 
 -- The stored result of an event recorded before; refused if it says something else.
 create function foja.find_replay(
-    p_entity uuid, p_kind text, p_v integer, p_event uuid, p_actor text, p_source text, p_payload text
+    p_entity uuid, p_tenant text, p_kind text, p_v integer, p_event uuid, p_actor text, p_source text, p_payload text
 ) returns foja.receipt
 language plpgsql stable as $$
 declare
     old foja.event;
 begin
-    select * into old from foja.event where entity_id = p_entity and event_id = p_event;
+    select * into old from foja.event where entity_id = p_entity and event_id = p_event and tenant = p_tenant;
     if not found then
         return null;
     elsif old.kind <> p_kind or old.salt is not null
@@ -66,14 +66,14 @@ end $$;
 
 -- The stored result of an event that `append` found recorded before.
 create function foja.replay(
-    p_entity uuid, p_kind text, p_v integer, p_event uuid, p_actor text, p_source text, p_payload text
+    p_entity uuid, p_tenant text, p_kind text, p_v integer, p_event uuid, p_actor text, p_source text, p_payload text
 ) returns foja.receipt
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare
     stored foja.receipt;
 begin
     perform foja.check_source(p_source);
-    stored := foja.find_replay(p_entity, p_kind, p_v, p_event, p_actor, p_source, p_payload);
+    stored := foja.find_replay(p_entity, p_tenant, p_kind, p_v, p_event, p_actor, p_source, p_payload);
     if stored.status = 'refused' then
         perform foja.refuse_for(stored.detail);
     elsif stored.status is null then
@@ -139,7 +139,7 @@ create function foja.append_first(
 ) returns foja.receipt
 language plpgsql as $$
 declare
-    stored foja.receipt := foja.find_replay(p_entity, p_kind, p_v, p_event, p_actor, p_source, p_payload);
+    stored foja.receipt := foja.find_replay(p_entity, p_tenant, p_kind, p_v, p_event, p_actor, p_source, p_payload);
 begin
     if stored.status = 'refused' then
         perform foja.refuse_for(stored.detail);

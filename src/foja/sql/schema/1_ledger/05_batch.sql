@@ -148,13 +148,13 @@ begin
         delete from foja.entity where entity_id = any (p_entity) and next_seq = 0;  -- a stream begins with an event
     end if;
     return query select * from foja.batch_receipts(
-        p_entity, p_kind, p_v, p_event, p_actor, p_payload, p_hash, b, p_source, p_atomic);
+        p_entity, p_kind, p_v, p_event, p_actor, p_payload, p_hash, b, p_source, p_tenant, p_atomic);
 end $$;
 
 -- What became of every item: recorded now, recorded before, or refused.
 create function foja.batch_receipts(
     p_entity uuid[], p_kind text[], p_v integer[], p_event uuid[], p_actor text[], p_payload text[], p_hash bytea[],
-    b foja.batch, p_source text, p_atomic boolean
+    b foja.batch, p_source text, p_tenant text, p_atomic boolean
 ) returns setof foja.receipt
 language plpgsql as $$
 declare
@@ -166,7 +166,7 @@ begin
         if wrong is null and b.seq[n] is not null then
             return next row('appended', null, b.seq[n], p_event[n], b.at[n], p_hash[n], b.link[n] is not null)::foja.receipt;
         elsif wrong is null then
-            old := foja.find_replay(p_entity[n], p_kind[n], p_v[n], p_event[n], p_actor[n], p_source, p_payload[n]);
+            old := foja.find_replay(p_entity[n], p_tenant, p_kind[n], p_v[n], p_event[n], p_actor[n], p_source, p_payload[n]);
             wrong := old.detail;
             if wrong is null then
                 return next old;

@@ -33,7 +33,8 @@ begin
     end if;
     perform from foja.entity where entity_id = p_entity and tenant = p_tenant for no key update;
     update foja.slot set deadline = due
-    where entity_id = p_entity and token = p_token and state = 'open' and deadline > clock_timestamp();
+    where entity_id = p_entity and tenant = p_tenant and token = p_token
+        and state = 'open' and deadline > clock_timestamp();
     if not found then
         perform foja.refuse('slot_voided', 'no number of this reservation is open any more');
     end if;
@@ -86,7 +87,7 @@ begin
         perform foja.refuse_for(problem);
     end if;
     perform foja.lock_entity(p_entity, p_domain, p_tenant);
-    stored := foja.find_replay(p_entity, p_kind, p_v, p_event, p_actor, p_source, p_payload);
+    stored := foja.find_replay(p_entity, p_tenant, p_kind, p_v, p_event, p_actor, p_source, p_payload);
     if stored.status = 'refused' then
         perform foja.refuse_for(stored.detail);
     elsif stored.status is not null then

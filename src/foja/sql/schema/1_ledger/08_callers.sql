@@ -76,5 +76,5 @@ begin
     return foja.append(entity_id, domain, tenant, kind, v, id, actor, source, bytes, salt,
         foja.body_hash(salt, actor, bytes, source, v), idempotency_key, expected_seq);
 exception when unique_violation then
-    return foja.replay(entity_id, kind, v, id, actor, source, bytes);
+    return foja.replay(entity_id, tenant, kind, v, id, actor, source, bytes);
 end $$;

@@ -1,0 +1,81 @@
+"""A few open things, lent one at a time. Lending is a list operation, not a task.
+
+Our own, because it sits on the path of every append.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Generic, Protocol, TypeVar
+
+
+class Lendable(Protocol):
+    """What can be lent: it knows whether it still works, and can be dropped at once."""
+
+    def usable(self) -> bool: ...
+
+    def drop(self) -> None: ...
+
+
+Item = TypeVar("Item", bound=Lendable)
+
+
+class Pool(Generic[Item]):
+    """Makes up to `most` items when they are wanted. One that broke is never lent again."""
+
+    def __init__(self, make: Callable[[], Awaitable[Item]], most: int) -> None:
+        self._make, self._most = make, most
+        self._idle: list[Item] = []
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._open = 0
+        self._closed = False
+
+    async def take(self) -> Item:
+        """Lend an item, made if there is none; wait while all are lent."""
+        while True:
+            if self._idle:
+                return self._idle.pop()
+            if self._open < self._most:
+                return await self._add()
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
+            await turn
+
+    def give_back(self, item: Item) -> None:
+        """Take an item back; a broken one is dropped with its idle neighbours."""
+        if item.usable() and not self._closed:
+            self._idle.append(item)
+        else:
+            # The server is probably gone for all of them.
+            self._drop(item, *self._idle)
+            self._idle.clear()
+        self._call_next()
+
+    def close(self) -> None:
+        """Drop every item; one that is lent now, when it comes back."""
+        self._closed = True
+        self._drop(*self._idle)
+        self._idle.clear()
+
+    async def _add(self) -> Item:
+        self._open += 1
+        try:
+            return await self._make()
+        except BaseException:
+            self._open -= 1
+            self._call_next()
+            raise
+
+    def _drop(self, *items: Item) -> None:
+        for item in items:
+            item.drop()
+            self._open -= 1
+
+    def _call_next(self) -> None:
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return

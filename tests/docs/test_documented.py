@@ -1,0 +1,119 @@
+"""Whatever can be said, set or typed is written down, and written down right."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from foja.cli import FOUND, INTERRUPTED, PIPE_CLOSED, TERMINATED, WRONG
+from foja.cli.grammar import grammar
+from foja.conversations.events import CONVERSATION
+from foja.core.registry import RESERVED, Kind
+from foja.observe.audit import QUESTIONS
+from foja.settings import Settings
+from tests.docs.paper import ENGLISH, OPERATIONS, READMES, ROOT, SPANISH, blocks, inline, prose, verbs
+
+KINDS_PAGE = ROOT / "docs" / "kinds.md"
+KINDS = sorted(CONVERSATION.kinds.values(), key=lambda kind: kind.name)
+
+
+def table_row(kind: Kind) -> str:
+    sources = ", ".join(sorted(kind.sources))
+    cells = (f"`{kind.name}`", str(kind.v), fields(kind.required), fields(kind.optional), sources)
+    return f"| {' | '.join(cells)} | {'yes' if kind.erasable else 'no'} |"
+
+
+def fields(types: Mapping[str, str]) -> str:
+    return ", ".join(f"`{name}` {each.replace('|', ' or ')}" for name, each in types.items()) or "–"
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_every_kind_is_described_as_it_is(kind: Kind) -> None:
+    assert table_row(kind) in KINDS_PAGE.read_text().splitlines()
+
+
+def test_no_kind_is_described_that_is_not_there() -> None:
+    described = re.findall(r"^\| `([\w.]+)` \| \d+ \|", KINDS_PAGE.read_text(), re.MULTILINE)
+    assert sorted(described) == [kind.name for kind in KINDS]
+
+
+def test_what_only_the_ledger_writes_and_other_names_are_told() -> None:
+    own = prose(KINDS_PAGE).partition("## Written by the ledger itself")[2].partition("\n## ")[0]
+    assert set(re.findall(r"^- `([\w.]+)`", own, re.MULTILINE)) == RESERVED
+    assert set(CONVERSATION.aliases) <= set(inline(KINDS_PAGE))
+    choices = {word for kind in KINDS for words in kind.choices.values() for word in words}
+    assert choices <= set(inline(KINDS_PAGE))
+
+
+@pytest.mark.parametrize("page", READMES, ids=lambda page: page.name)
+def test_every_setting_is_in_the_table_with_its_default(page: Path) -> None:
+    found = dict(re.findall(r"^\| `FOJA_(\w+)` \| ([^|]+) \|", prose(page), re.MULTILINE))
+    assert sorted(found) == sorted(name.upper() for name in Settings.model_fields)
+    for name, field in Settings.model_fields.items():
+        default = None if field.default_factory else field.default
+        if isinstance(default, bool):
+            assert found[name.upper()] == f"`{str(default).lower()}`"
+        elif isinstance(default, int | float):
+            assert found[name.upper()] == f"`{default:g}`"
+        elif default:
+            assert found[name.upper()] == f"`{default}`"
+        else:
+            assert "`" not in found[name.upper()], f"{name} has no default to show"
+
+
+def test_every_verb_is_explained_on_the_page_for_operators() -> None:
+    explained = re.findall(r"^\| `foja ([a-z ]+)` \| ", prose(OPERATIONS), re.MULTILINE)
+    assert sorted(explained) == sorted(" ".join(path) for path in verbs(grammar()))
+
+
+def test_every_finding_of_the_audit_is_explained() -> None:
+    section = prose(OPERATIONS).partition("## What audit finds")[2].partition("\n## ")[0]
+    explained = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
+    assert {question.check for question in QUESTIONS} | {"gap", "duplicate", "correlation"} == explained
+
+
+def test_every_exit_code_is_explained() -> None:
+    section = prose(OPERATIONS).partition("## Exit codes")[2].partition("\n## ")[0]
+    explained = set(map(int, re.findall(r"^\| (\d+) \|", section, re.MULTILINE)))
+    assert explained == {0, FOUND, WRONG, INTERRUPTED, PIPE_CLOSED, TERMINATED}
+
+
+def test_every_dependency_has_its_line() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
+    names = {re.split(r"[\[<>=! ]", each)[0] for each in asked}
+    table = prose(ROOT / "docs" / "decisions.md").partition("## Dependencies")[2]
+    first = re.findall(r"^\| ([\w, -]+?) \|", table, re.MULTILINE)
+    explained = {name for cell in first for name in cell.split(", ")}
+    assert names <= explained
+
+
+def test_both_readmes_have_the_same_shape() -> None:
+    assert shape(ENGLISH) == shape(SPANISH)
+
+
+def test_another_shape_would_be_noticed(tmp_path: Path) -> None:
+    shorter = tmp_path / "README.es.md"
+    shorter.write_text(SPANISH.read_text().replace("\n## ", "\n", 1))
+    assert shape(shorter) != shape(ENGLISH)
+
+
+def shape(page: Path) -> dict[str, object]:
+    """Return what a translation must keep: headings, tables, pieces of code, links, names in code."""
+    text = prose(page)
+    shells = [block.lines() for block in blocks(page) if block.language == "sh"]
+    links = {link for link in re.findall(r"\]\(([^)]+)\)", text) if not link.startswith("README")}
+    return {
+        "headings": [line.split()[0] for line in text.splitlines() if line.startswith("#")],
+        "table rows": sum(line.startswith("|") for line in text.splitlines()),
+        "items": sum(line.startswith("- ") for line in text.splitlines()),
+        "languages": [block.language for block in blocks(page)],
+        "commands": shells,
+        "links": links,
+        "tests": re.findall(r"tests/[\w/]+\.py", text),
+    }
