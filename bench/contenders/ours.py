@@ -57,7 +57,7 @@ class Foja:
             database_url=self.room.url,
             home=self.room.folder,
             micro_batch=self._micro_batch,
-            connections=8 if self._micro_batch else max(callers, 2),
+            connections=min(16, max(callers, 2)),
         )
         await self.app.__aenter__()
         self.talks = [await self.app.conversations.open(talk.id) for talk in self.talks]

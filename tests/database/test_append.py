@@ -259,3 +259,8 @@ async def test_an_id_given_by_the_caller_makes_a_retry_safe(either_app: App, adm
     with pytest.raises(errors.IdempotencyConflict):
         await either_app.ledger.append(other)
     check_stream(admin, talk, 1)
+
+
+async def test_a_conversation_id_that_is_no_id_is_refused(app: App) -> None:
+    with pytest.raises(errors.Refused):
+        await app.conversations.open("nope")

@@ -136,7 +136,7 @@ async def test_what_is_kept_whole_cannot_be_erased(app: App, admin: Admin) -> No
     for seq, kind in ((0, "turn_paused"), (2, "body.erased"), (3, "slot.voided")):
         with pytest.raises(errors.NotErasable, match=kind):
             await talk.erase(seq, reason="asked")
-    for seq in (4, 5, -1):  # an open number, and two that never were
+    for seq in (4, 5, -1, 2**64):  # an open number, and some that never were
         with pytest.raises(errors.UnknownEntity):
             await talk.erase(seq, reason="asked")
     assert rows(admin) == before

@@ -67,6 +67,9 @@ BAD: dict[str, tuple[str, dict[str, Any], dict[str, Any], type[errors.FojaError]
     "oversized": ("thinking", {"content": "x" * MAX_BODY}, {}, errors.TooLarge),
     "actor with U+0000": ("thinking", SAID, {"actor": "a\0"}, errors.NotCanonical),
     "actor with a lone surrogate": ("thinking", SAID, {"actor": "\ud800"}, errors.NotCanonical),
+    "actor that is no text": ("thinking", SAID, {"actor": 5}, errors.Refused),
+    "key that is no text": ("thinking", SAID, {"idempotency_key": 5}, errors.Refused),
+    "number that is text": ("thinking", SAID, {"expected_seq": "0"}, errors.Refused),
     "key with U+0000": ("thinking", SAID, {"idempotency_key": "a\0"}, errors.NotCanonical),
     "key with a lone surrogate": ("thinking", SAID, {"idempotency_key": "\ud800"}, errors.NotCanonical),
     "number already taken": ("thinking", SAID, {"expected_seq": 0}, errors.WrongExpectedSeq),
@@ -197,6 +200,10 @@ TAMPERED: dict[str, tuple[Callable[[Draft], Draft], type[errors.FojaError]]] = {
         lambda d: rehashed(d, kind="slot.voided", payload='{"reason":"r"}'),
         errors.Refused,
     ),
+    "actor that is no text": (lambda d: replace(d, actor=5), errors.Refused),  # type: ignore[arg-type]
+    "payload that is no text": (lambda d: replace(d, payload=5), errors.Refused),  # type: ignore[arg-type]
+    "version beyond 32 bits": (lambda d: replace(d, v=2**40), errors.Refused),
+    "number beyond 64 bits": (lambda d: replace(d, expected=2**64), errors.Refused),
     "wrong number": (lambda d: replace(d, expected=1_000_000), errors.WrongExpectedSeq),
 }
 

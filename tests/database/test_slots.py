@@ -290,6 +290,7 @@ async def test_a_wrong_token_opens_nothing(app: App, admin: Admin) -> None:
     other = await app.conversations.open()
     with pytest.raises(errors.SlotVoided):
         await replace(slots, entity_id=other.id).fill(0, "thinking", SAID)
+    assert admin.execute("select entity_id from foja.entity").fetchall() == [(talk.id,)]
     assert await kinds(talk) == [(0, "slot.open")]
     assert (await slots.fill(0, "thinking", SAID)).seq == 0
 

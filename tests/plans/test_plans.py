@@ -116,8 +116,8 @@ def test_reading_goes_by_index(full: Admin, mode: str) -> None:
 APPEND: LiteralString = """select status from foja.append(
     %(entity)s, 'conversation', 'default', %(kind)s, 1, %(event)s, null, 'api', %(payload)s, %(salt)s,
     %(hash)s, null, null)"""
-REPLAY: LiteralString = """select status from foja.replay(
-    %(entity)s, %(kind)s, 1, %(event)s, null, 'api', %(payload)s)"""
+APPEND_EVENT: LiteralString = """select status from foja.append_event(
+    %(entity)s, 'conversation', 'thinking', '{"content": "x"}', idempotency_key => %(key)s)"""
 APPEND_BATCH: LiteralString = """select status from foja.append_batch(
     %(entity)s::uuid[], array_fill('conversation'::text, array[32]), %(kind)s::text[],
     array_fill(1, array[32]),
@@ -143,9 +143,9 @@ def test_appending_goes_by_index(full: Admin, mode: str) -> None:
     for n in range(1, ROUNDS):
         single = values_of(draft(CONVERSATION, stream(n), "thinking", {"content": "x"}))
         assert check(full, APPEND, 10, {"entity"}, **single) == [("appended",)]
-        with pytest.raises(psycopg.errors.UniqueViolation), full.transaction():
-            full.execute(APPEND, single)
-        assert check(full, REPLAY, 10, {"entity", "event"}, **single) == [("replayed",)]
+        assert check(full, APPEND_EVENT, 10, {"entity"}, entity=stream(n), key="k") == [("appended",)]
+        again = check(full, APPEND_EVENT, 10, {"entity", "event"}, entity=stream(n), key="k")
+        assert again == [("replayed",)]
         drafts = [
             draft(CONVERSATION, stream(n + 8 * k) if k % 2 else new_id(), "thinking", {"content": str(k)})
             for k in range(32)

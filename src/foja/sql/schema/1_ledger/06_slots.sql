@@ -118,6 +118,9 @@ declare
     old foja.event;
 begin
     perform foja.check_source(p_source);
+    if p_reason is null then
+        perform foja.refuse('bad_payload', 'say why: a reason is needed');
+    end if;
     perform foja.lock_entity(p_entity, p_domain, p_tenant);
     select * into held from foja.slot where entity_id = p_entity and seq = p_seq and token = p_token for update;
     if held.state = 'open' then

@@ -44,6 +44,9 @@ declare
     moment timestamptz;
 begin
     perform foja.check_source(p_source);
+    if p_reason is null then
+        perform foja.refuse('bad_payload', 'say why: a reason is needed');
+    end if;
     select * into e from foja.entity where entity_id = p_entity and tenant = p_tenant for no key update;
     select * into old from foja.event where entity_id = p_entity and seq = p_seq and tenant = p_tenant;
     if old.seq is null then
