@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from foja.conversations.events import CONVERSATION
+from foja.errors import UnknownEntity
 from foja.ledger.append import Verdict
 from foja.ledger.event import Draft, Event, Reset, new_id
 from foja.ledger.ledger import Ledger
@@ -75,4 +76,9 @@ class Conversations:
 
     async def open(self, conversation_id: UUID | str | None = None) -> Conversation:
         """Return a new conversation, or the one with this id."""
-        return Conversation(UUID(str(conversation_id)) if conversation_id else new_id(), self._ledger)
+        if conversation_id is None:
+            return Conversation(new_id(), self._ledger)
+        try:
+            return Conversation(UUID(str(conversation_id)), self._ledger)
+        except ValueError:
+            raise UnknownEntity(f"{conversation_id!r} is no id of a conversation; they are UUIDs") from None

@@ -12,7 +12,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from foja import errors, sql
-from foja.ledger.event import Draft, Event, bounded
+from foja.ledger.event import MAX_SEQ, Draft, Event, bounded
 from foja.ledger.hints import Hints
 from foja.ledger.receipts import Receipt, append_values, batch_values, read_receipts, replay_values
 from foja.sql.database import AlreadyRecorded, Database, refusal
@@ -70,6 +70,8 @@ class Writer:
     async def erase(self, entity_id: UUID, seq: int, *, reason: str, actor: str | None) -> None:
         """Forget the body of one event; its hash and every proof stay."""
         bounded([reason, actor])
+        if type(seq) is not int or not 0 <= seq < MAX_SEQ:
+            raise errors.UnknownEntity(f"{entity_id} has no event {seq!r}")
         values = {"entity": entity_id, "tenant": self.tenant, "seq": seq, "source": self.source}
         await self.patiently(
             lambda: self._database.row(sql.query("erase"), reason=reason, actor=actor, **values)

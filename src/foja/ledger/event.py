@@ -130,12 +130,8 @@ def draft(
 ) -> Draft:
     """Return the event to be written, or say what is wrong with it."""
     rule = domain.kind(kind, v, source)
-    if event_id and idempotency_key is not None:
-        raise BadPayload("an event with an idempotency key gets its id from the key; give one of the two")
-    if expected_seq is not None and not 0 <= expected_seq < MAX_SEQ:
-        raise WrongExpectedSeq(f"{expected_seq} is no number of a stream; they go from 0 to {MAX_SEQ - 1}")
-    if not isinstance(payload, dict):
-        raise BadPayload(f"the payload of {kind} must be an object, not {type(payload).__name__}")
+    _check_types(kind, payload, actor, idempotency_key)
+    check_number(expected_seq)
     rule.check(payload)
     body = bounded(payload)
     salt = os.urandom(16)
@@ -144,7 +140,7 @@ def draft(
         domain.name,
         rule.name,
         v,
-        event_id or _id_for(entity_id, idempotency_key),
+        _id_for(entity_id, idempotency_key, event_id),
         actor,
         source,
         body.decode(),
@@ -166,8 +162,23 @@ def bounded(value: object) -> bytes:
     return body
 
 
-def _id_for(entity_id: UUID, key: str | None) -> UUID:
+def check_number(seq: int | None) -> None:
+    """Raise `WrongExpectedSeq` unless this can be the number of an event."""
+    if seq is not None and (type(seq) is not int or not 0 <= seq < MAX_SEQ):
+        raise WrongExpectedSeq(f"{seq!r} is no number of a stream; they go from 0 to {MAX_SEQ - 1}")
+
+
+def _check_types(kind: str, payload: object, actor: object, key: object) -> None:
+    if not isinstance(payload, dict):
+        raise BadPayload(f"the payload of {kind} must be an object, not {type(payload).__name__}")
+    for name, value in (("actor", actor), ("idempotency key", key)):
+        if value is not None and not isinstance(value, str):
+            raise BadPayload(f"the {name} must be a text, not {type(value).__name__}")
+
+
+def _id_for(entity_id: UUID, key: str | None, given: UUID | None) -> UUID:
     if key is None:
-        return new_id()
-    canonical(key)  # a key is text the database can store: no U+0000, no lone surrogate
+        return given or new_id()
+    if given:
+        raise BadPayload("an event with an idempotency key gets its id from the key; give one of the two")
     return core.event_id_for(entity_id, key)

@@ -98,7 +98,7 @@ async def act_as(connection: Connection, role: str) -> None:
     try:
         await connection.execute(sql.SQL("set role {}").format(sql.Identifier(role)))
     except psycopg.Error as error:
-        if error.sqlstate is None:  # the connection broke: nothing was said about the role
+        if error.sqlstate not in {"22023", "42501"}:  # nothing was said about the role
             raise translate(error) from error
         raise errors.RoleMissing(
             f"the connection may not act as {role} ({error.diag.message_primary}); "

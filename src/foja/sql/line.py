@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -117,6 +117,8 @@ def text(value: str | None) -> Value:
     """Return a text as PostgreSQL reads it in binary."""
     if value is None:
         return None
+    if not isinstance(value, str):
+        raise errors.BadPayload(f"a text is needed, not {type(value).__name__}")
     if "\0" in value:
         raise errors.NotCanonical("U+0000 cannot be stored; leave it out")
     try:
@@ -127,12 +129,19 @@ def text(value: str | None) -> Value:
 
 def integer(value: int) -> bytes:
     """Return a four-byte integer."""
-    return _length(value)
+    return _packed(_length, value)
 
 
 def bigint(value: int | None) -> Value:
     """Return an eight-byte integer."""
-    return None if value is None else _bigint.pack(value)
+    return None if value is None else _packed(_bigint.pack, value)
+
+
+def _packed(pack: Callable[[int], bytes], value: int) -> bytes:
+    try:
+        return pack(value)
+    except struct.error:
+        raise errors.BadPayload(f"{value!r} is no integer the database can take") from None
 
 
 def array(oid: int, items: Sequence[Value]) -> Value:

@@ -18,8 +18,11 @@ order by seq limit %(limit)s;
 
 -- name: read_numbers
 -- Events at the given numbers, if they are there by now.
-select seq, event_id, kind, v, at, actor, source, payload, body_hash from foja.event
-where entity_id = %(entity)s and tenant = %(tenant)s and seq = any (%(seqs)s::bigint[]) order by seq;
+select e.seq, event_id, kind, v, at, actor, source, payload, body_hash
+from unnest(%(seqs)s::bigint[]) n cross join lateral (
+    -- `offset 0` keeps one look-up per number: joined freely, a generic plan reads the whole stream.
+    select * from foja.event where entity_id = %(entity)s and tenant = %(tenant)s and seq = n offset 0
+) e order by e.seq;
 
 -- name: stream_state
 -- Where a stream stands, and in which history.
@@ -29,7 +32,8 @@ from foja.installation i left join foja.entity e on e.entity_id = %(entity)s and
 -- name: missing_numbers
 -- Numbers of a range that hold no event.
 select n from generate_series(%(low)s::bigint, %(high)s::bigint) n
-where not exists (select from foja.event where entity_id = %(entity)s and tenant = %(tenant)s and seq = n);
+where not exists (select from foja.event where entity_id = %(entity)s and tenant = %(tenant)s and seq = n
+    and seq between %(low)s and %(high)s);
 
 -- name: log_state
 -- How long a log is, whether it is closed, and in which history.

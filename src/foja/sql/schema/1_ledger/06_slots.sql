@@ -86,14 +86,16 @@ begin
     if problem is not null then
         perform foja.refuse_for(problem);
     end if;
-    perform foja.lock_entity(p_entity, p_domain, p_tenant);
+    perform from foja.entity
+    where entity_id = p_entity and domain = p_domain and tenant = p_tenant for no key update;
     stored := foja.find_replay(p_entity, p_tenant, p_kind, p_v, p_event, p_actor, p_source, p_payload);
     if stored.status = 'refused' then
         perform foja.refuse_for(stored.detail);
     elsif stored.status is not null then
         return stored;
     end if;
-    select * into held from foja.slot where entity_id = p_entity and seq = p_seq and token = p_token for update;
+    select * into held from foja.slot
+    where entity_id = p_entity and seq = p_seq and token = p_token and tenant = p_tenant for update;
     if held.state = 'open' and held.deadline > clock_timestamp() then
         update foja.slot set state = 'filled' where entity_id = p_entity and seq = p_seq;
         return foja.record_at(p_entity, p_seq, p_kind, p_v, p_event, clock_timestamp(), p_actor, p_source, p_payload,
@@ -121,12 +123,15 @@ begin
     if p_reason is null then
         perform foja.refuse('bad_payload', 'say why: a reason is needed');
     end if;
-    perform foja.lock_entity(p_entity, p_domain, p_tenant);
-    select * into held from foja.slot where entity_id = p_entity and seq = p_seq and token = p_token for update;
+    perform from foja.entity
+    where entity_id = p_entity and domain = p_domain and tenant = p_tenant for no key update;
+    select * into held from foja.slot
+    where entity_id = p_entity and seq = p_seq and token = p_token and tenant = p_tenant for update;
     if held.state = 'open' then
         return foja.void_slot(p_entity, p_seq, p_source, p_reason, p_tenant);
     end if;
-    select * into old from foja.event where entity_id = p_entity and seq = p_seq and kind = 'slot.voided';
+    select * into old from foja.event
+    where entity_id = p_entity and seq = p_seq and tenant = p_tenant and kind = 'slot.voided';
     if not found then
         perform foja.refuse(case when held.state = 'filled' then 'slot_filled' else 'slot_voided' end,
             format('number %s is not an open number of this reservation', p_seq));

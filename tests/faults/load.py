@@ -1,0 +1,138 @@
+"""A writer that notes what it asks for and what it is told, so that it can be killed at any moment."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import foja
+from foja.app import App
+from foja.errors import LedgerUnavailable, SlotVoided
+from foja.ledger.event import Event
+from tests.races.writers import SAY, TOOL, result, words
+
+TASKS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a writer is to do, and the file it writes its diary to."""
+
+    url: str
+    home: Path
+    diary: Path
+    streams: list[UUID]
+    label: str
+
+    def stop(self) -> None:
+        """Tell the writer to finish what it is doing and leave."""
+        self.diary.with_suffix(".stop").touch()
+
+    @property
+    def stopped(self) -> bool:
+        return self.diary.with_suffix(".stop").exists()
+
+
+@dataclass(frozen=True, slots=True)
+class Diary:
+    """What a writer asked for and what it was told, by key."""
+
+    asked: dict[str, tuple[UUID, str]]
+    told: dict[str, tuple[UUID, int, bytes]]
+
+    def unanswered(self) -> dict[str, tuple[UUID, str]]:
+        """Return the requests whose fate the writer never learned."""
+        return {key: request for key, request in self.asked.items() if key not in self.told}
+
+
+def begin(order: Order) -> SpawnProcess:
+    """Start a writer that runs until it is told to stop, or is killed."""
+    process = get_context("spawn").Process(target=_run, args=(order,), daemon=True)
+    process.start()
+    return process
+
+
+def read_diary(path: Path) -> Diary:
+    """Read what a writer has written so far; the last line may be cut off."""
+    asked, told = {}, {}
+    for line in path.read_text().split("\n")[:-1] if path.exists() else []:
+        entry = json.loads(line)
+        if "seq" in entry:
+            told[entry["key"]] = (UUID(entry["stream"]), entry["seq"], bytes.fromhex(entry["hash"]))
+        else:
+            asked[entry["key"]] = (UUID(entry["stream"]), entry["text"])
+    return Diary(asked, told)
+
+
+class _Writer:
+    def __init__(self, app: App, order: Order) -> None:
+        self._app, self._order = app, order
+        self._file = os.open(order.diary, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+    async def work(self, task: int) -> None:
+        turn = 0
+        while not self._order.stopped:
+            stream = self._order.streams[(task + turn) % len(self._order.streams)]
+            key = f"{self._order.label}/{task}/{turn}"
+            await (self._fill(stream, key) if turn % 10 == 9 else self._append(stream, key))
+            turn += 1
+
+    async def _append(self, stream: UUID, key: str) -> None:
+        talk = await self._app.conversations.open(stream)
+        self._note(key=key, stream=str(stream), text=key)
+        self._tell(key, await talk.append(SAY, words(key), idempotency_key=key))
+
+    async def _fill(self, stream: UUID, key: str) -> None:
+        """Use two numbers of which the crash may take the promise, but never the event."""
+        talk = await self._app.conversations.open(stream)
+        with contextlib.suppress(SlotVoided, LedgerUnavailable):
+            slots = await talk.reserve(2, ttl=1)
+            for ordinal in (1, 0):
+                event = await slots.fill(ordinal, TOOL, result(key), idempotency_key=f"{key}/{ordinal}")
+                self._tell(f"{key}/{ordinal}", event)
+
+    def _tell(self, key: str, event: Event) -> None:
+        assert event.body_hash is not None
+        self._note(key=key, stream=str(event.entity_id), seq=event.seq, hash=event.body_hash.hex())
+
+    def _note(self, **entry: Any) -> None:
+        os.write(self._file, json.dumps(entry).encode() + b"\n")
+
+
+def _run(order: Order) -> None:
+    asyncio.run(_write(order))
+
+
+async def _write(order: Order) -> None:
+    async with foja.connect(
+        database_url=order.url, home=order.home, retry_seconds=30, checkpoint_seconds=0.05
+    ) as app:
+        writer = _Writer(app, order)
+        worker = asyncio.create_task(app.work())
+        await asyncio.gather(*(writer.work(task) for task in range(TASKS)))
+        worker.cancel()
+        await asyncio.gather(worker, return_exceptions=True)
+
+
+def sequence(url: str, home: Path, seconds: float) -> int:
+    """Seal, number and publish without a pause for so long; return how much was numbered."""
+    return asyncio.run(_sequence(url, home, seconds))
+
+
+async def _sequence(url: str, home: Path, seconds: float) -> int:
+    clock = asyncio.get_running_loop().time
+    placed, until = 0, clock() + seconds
+    async with foja.connect(database_url=url, home=home) as app:
+        while clock() < until:
+            await app.sequencer.sweep()
+            placed += await app.sequencer.number()
+            await app.sequencer.publish()
+    return placed
