@@ -136,3 +136,21 @@ async def _sequence(url: str, home: Path, seconds: float) -> int:
             placed += await app.sequencer.number()
             await app.sequencer.publish()
     return placed
+
+
+def follow_in_process(url: str, home: Path, stream: UUID, count: int) -> list[tuple[int, UUID | None, float]]:
+    """Follow a stream until it has given so many events; return their number, id and time of arrival."""
+    return asyncio.run(_follow(url, home, stream, count))
+
+
+async def _follow(url: str, home: Path, stream: UUID, count: int) -> list[tuple[int, UUID | None, float]]:
+    got: list[tuple[int, UUID | None, float]] = []
+    async with foja.connect(database_url=url, home=home) as app:
+        talk = await app.conversations.open(stream)
+        async with contextlib.aclosing(talk.follow()) as events:
+            async for event in events:
+                assert isinstance(event, Event)
+                got.append((event.seq, event.id, asyncio.get_running_loop().time()))
+                if len(got) == count:
+                    break
+    return got

@@ -87,14 +87,16 @@ class Writer:
         """Tell the followers of a stream that it has grown."""
         self._hints.touch(entity_id)
 
-    async def patiently(self, call: Callable[[], Awaitable[Result]]) -> Result:
+    async def patiently(
+        self, call: Callable[[], Awaitable[Result]], *, again: type[errors.Unavailable] = errors.Unavailable
+    ) -> Result:
         """Repeat `call` while the database is away or busy, for a bounded time."""
         clock = asyncio.get_running_loop().time
         deadline, pause = clock() + self._retry, 0.01
         while True:
             try:
                 return await call()
-            except errors.Unavailable:
+            except again:
                 if clock() + pause > deadline:
                     raise
             await asyncio.sleep(pause)

@@ -25,11 +25,14 @@ class MicroBatch:
         self._waiting: deque[Waiting] = deque()
         self._arrived = asyncio.Event()
         self._idle = 0
+        self._closed = False
         self._tasks = [asyncio.create_task(self._write()) for _ in range(writers)]
 
     async def append(self, draft: Draft) -> Event:
         """Write one event together with whatever else is waiting."""
         self._writer.check(draft)
+        if self._closed:
+            raise errors.Refused("this app is closed; connect again")
         answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
         self._waiting.append((draft, answer))
         self._arrived.set()
@@ -40,6 +43,7 @@ class MicroBatch:
 
     async def close(self) -> None:
         """Stop; what is still waiting is told so."""
+        self._closed = True
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

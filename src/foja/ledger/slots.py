@@ -10,7 +10,7 @@ from uuid import UUID
 
 from foja import sql
 from foja.core.registry import Domain
-from foja.errors import BadReservation
+from foja.errors import BadReservation, Busy
 from foja.ledger.append import Writer
 from foja.ledger.event import Draft, Event, bounded, draft
 from foja.sql.database import Database
@@ -72,10 +72,11 @@ class Reserver:
         if intents is not None and len(intents) != count:
             raise BadReservation(f"{count} numbers need {count} intents, not {len(intents)}")
         words = None if intents is None else [bounded(intent).decode() for intent in intents]
+        values = {**self._scope(entity_id), "count": count, "ttl": ttl, "intents": words}
         # Not repeated on a lost answer: a second try would take other numbers, and the
         # first ones expire by themselves.
-        row = await self._database.row(
-            sql.query("reserve"), **self._scope(entity_id), count=count, ttl=ttl, intents=words
+        row = await self._writer.patiently(
+            lambda: self._database.row(sql.query("reserve"), **values), again=Busy
         )
         assert row is not None
         first, token, deadline = row

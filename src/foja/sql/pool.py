@@ -10,6 +10,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Generic, Protocol, TypeVar
 
+from foja.errors import Refused
+
 
 class Lendable(Protocol):
     """What can be lent: it knows whether it still works, and can be dropped at once."""
@@ -35,13 +37,13 @@ class Pool(Generic[Item]):
     async def take(self) -> Item:
         """Lend an item, made if there is none; wait while all are lent."""
         while True:
+            if self._closed:
+                raise Refused("this app is closed; connect again")
             if self._idle:
                 return self._idle.pop()
             if self._open < self._most:
                 return await self._add()
-            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(turn)
-            await turn
+            await self._turn()
 
     def give_back(self, item: Item) -> None:
         """Take an item back; a broken one is dropped with its idle neighbours."""
@@ -58,6 +60,17 @@ class Pool(Generic[Item]):
         self._closed = True
         self._drop(*self._idle)
         self._idle.clear()
+        self._call_next()
+
+    async def _turn(self) -> None:
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._call_next()  # called in the moment it gave up
+            raise
 
     async def _add(self) -> Item:
         self._open += 1

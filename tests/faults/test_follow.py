@@ -1,0 +1,481 @@
+"""Followers that are cut, resumed, misled and left alone: in the end they have every event."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import tracemalloc
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any, TypeAlias
+from uuid import UUID
+
+import psycopg
+import pytest
+from psycopg import AsyncConnection
+
+import foja
+from foja.app import App
+from foja.conversations.work import Conversation
+from foja.errors import CursorLost, FojaError
+from foja.ledger.event import Event, Reset
+from foja.ledger.slots import Slots
+from tests.faults.load import follow_in_process
+from tests.races.auditor import audit_idle
+from tests.races.writers import SAY, TOOL, processes, result, words
+
+Source: TypeAlias = AsyncIterator[Event | Reset]
+POLL = 1.0
+APPEND_SQL = "select seq from foja.append_event(%s, 'conversation', %s, %s::jsonb)"
+
+
+@dataclass
+class Client:
+    """What a reader keeps: the last frame of each number, and the last cursor it was given."""
+
+    frames: dict[tuple[UUID, int], Event] = field(default_factory=dict)
+    cursor: str | None = None
+    resets: int = 0
+    count: int = 0
+
+    async def read(self, source: Source, most: int | None = None) -> None:
+        """Take frames until there were `most` of them in all."""
+        async for frame in source:
+            self.take(frame)
+            if self.count == most:
+                return
+
+    def take(self, frame: Event | Reset) -> None:
+        self.count += 1
+        if isinstance(frame, Reset):
+            self.frames, self.cursor, self.resets = {}, None, self.resets + 1
+            return
+        self.frames[frame.entity_id, frame.seq] = frame
+        self.cursor = frame.cursor or self.cursor
+
+    def ids(self) -> dict[int, UUID | None]:
+        return {seq: frame.id for (_, seq), frame in self.frames.items()}
+
+
+@contextlib.asynccontextmanager
+async def reading(client: Client, source: Source) -> AsyncIterator[asyncio.Task[None]]:
+    """Let a client read meanwhile."""
+    task = asyncio.create_task(client.read(source))
+    try:
+        yield task
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+async def until(condition: Callable[[], bool], seconds: float = 8) -> None:
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
+async def committed(talk: Conversation) -> dict[int, UUID | None]:
+    return {event.seq: event.id for event in await talk.events(limit=10_000)}
+
+
+async def caught_up(client: Client, talk: Conversation) -> None:
+    everything = await committed(talk)
+    await until(lambda: client.ids() == everything)
+
+
+def cut(admin: psycopg.Connection[Any], *, listeners: bool) -> int:
+    """End the connections that listen, or all the others; return how many there were."""
+    ended = admin.execute(
+        "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
+        " where datname = current_database() and pid <> pg_backend_pid() and (query ilike 'listen%%') = %s",
+        (listeners,),
+    )
+    return len(ended.fetchall())
+
+
+@pytest.mark.parametrize("listeners", [True, False])
+async def test_connections_cut_in_the_middle(
+    app: App, open_app: Callable[..., App], admin: psycopg.Connection[Any], listeners: bool
+) -> None:
+    async with open_app() as elsewhere:
+        talk = await app.conversations.open()
+        same = await elsewhere.conversations.open(talk.id)
+        part, whole = Client(), Client()
+        async with reading(part, same.follow()), reading(whole, elsewhere.ledger.log.follow(None)):
+            await talk.append(SAY, words("first"))
+            await until(lambda: part.count == 1)
+            cuts = 0
+            for turn in range(60):
+                if turn % 6 == 3:
+                    cuts += cut(admin, listeners=listeners)
+                await talk.append(SAY, words(str(turn)))
+                if turn % 20 == 10:
+                    await patiently(lambda: app.work(until_idle=True))
+            await patiently(lambda: app.work(until_idle=True))
+            assert cuts
+            await caught_up(part, talk)
+            await caught_up(whole, talk)
+    assert list(part.ids()) == list(whole.ids()) == list(range(61))
+    assert (part.count, part.resets, whole.count, whole.resets) == (61, 0, 61, 0)
+
+
+async def patiently(call: Callable[[], Awaitable[object]]) -> None:
+    """Try again while the test cuts the connections under it."""
+    async with asyncio.timeout(5):
+        while True:
+            with contextlib.suppress(foja.errors.Unavailable):
+                await call()
+                return
+
+
+async def test_a_follower_in_another_process(app: App, database_url: str, tmp_path: Path) -> None:
+    talk = await app.conversations.open()
+    await talk.append(SAY, words("first"))
+    loop = asyncio.get_running_loop()
+    with processes(1) as pool:
+        following = loop.run_in_executor(pool, follow_in_process, database_url, tmp_path, talk.id, 42)
+        sent = {}
+        for turn in range(1, 42):
+            await asyncio.sleep(0.15 if turn > 30 else 0.05)
+            event = await talk.append(SAY, words(str(turn)))
+            sent[event.seq] = loop.time()
+        got = await asyncio.wait_for(following, 30)
+    assert [seq for seq, _, _ in got] == list(range(42))
+    assert [event_id for _, event_id, _ in got] == [event.id for event in await talk.events()]
+    waits = [at - sent[seq] for seq, _, at in got if seq > 31]
+    assert median(waits) < POLL / 2, "hints do not cross processes"
+
+
+async def test_a_writer_without_hints_arrives_by_the_poll(app: App, database_url: str) -> None:
+    talk = await app.conversations.open()
+    client = Client()
+    async with reading(client, talk.follow()), await AsyncConnection.connect(database_url) as conn:
+        await asyncio.sleep(0.2)
+        await conn.execute(APPEND_SQL, (talk.id, SAY, '{"content": "no hint"}'))
+        await conn.commit()
+        await until(lambda: client.count == 1, POLL + 1)
+
+
+async def test_an_open_slot_never_freezes_a_reader(app: App) -> None:
+    talk = await app.conversations.open()
+    await talk.append(SAY, words("below"))
+    client = Client()
+    async with reading(client, talk.follow()):
+        slots = await talk.reserve(2, ttl=60, intents=["a", "b"])
+        for turn in range(3):
+            await talk.append(SAY, words(str(turn)))
+        await caught_up(client, talk)
+        frames = [client.frames[talk.id, seq] for seq in range(6)]
+        assert [frame.kind for frame in frames] == [SAY, "slot.open", "slot.open", SAY, SAY, SAY]
+        assert [frame.payload["intent"] for frame in frames[1:3]] == ["a", "b"]
+        assert [frame.cursor is None for frame in frames] == [False, True, True, True, True, True]
+        await slots.fill(1, TOOL, result("b"))
+        await caught_up(client, talk)
+        assert client.cursor == frames[0].cursor
+        await slots.void(0, reason="denied")
+        await caught_up(client, talk)
+    assert client.cursor is not None
+    assert client.cursor.endswith(":5")
+    assert client.frames[talk.id, 1].kind == "slot.voided"
+
+
+async def test_a_late_fill_far_below_the_head_arrives(app: App) -> None:
+    """Further below than one page of reading, and before the reader had come so far."""
+    talk = await app.conversations.open()
+    slots = await talk.reserve(1, ttl=60)
+    for _ in range(3):
+        await talk.append_many([talk.draft(SAY, words("x")) for _ in range(400)])
+    client = Client()
+    async with reading(client, talk.follow()):
+        await until(lambda: client.count > 0)
+        await slots.fill(0, TOOL, result("late"))
+        await caught_up(client, talk)
+    assert client.frames[talk.id, 0].kind == TOOL
+
+
+Step: TypeAlias = Callable[[], Coroutine[Any, Any, object]]
+
+
+@dataclass
+class Play:
+    """A short story with open slots, late fills, voids and an expiry."""
+
+    app: App
+    talk: Conversation
+    slots: list[Slots] = field(default_factory=list)
+
+    def steps(self) -> list[Step]:
+        talk, slots = self.talk, self.slots
+        return [
+            lambda: talk.append(SAY, words("0")),
+            lambda: self.reserve(3, 60),
+            lambda: talk.append(SAY, words("4")),
+            lambda: slots[0].fill(1, TOOL, result("2")),
+            lambda: self.reserve(2, 0.001),
+            lambda: talk.append(SAY, words("7")),
+            lambda: slots[0].fill(0, TOOL, result("1")),
+            lambda: self.app.work(until_idle=True),
+            lambda: talk.append(SAY, words("8")),
+            lambda: slots[0].void(2, reason="denied"),
+            lambda: talk.append_many([talk.draft(SAY, words(str(n))) for n in (9, 10)]),
+            lambda: self.app.work(until_idle=True),
+            lambda: talk.append(SAY, words("11")),
+        ]
+
+    async def reserve(self, count: int, ttl: float) -> None:
+        self.slots.append(await self.talk.reserve(count, ttl=ttl))
+        await asyncio.sleep(0.005 if ttl < 1 else 0)
+
+
+async def test_cut_and_resumed_at_every_position(app: App) -> None:
+    """However often and wherever it is cut, a client that replaces by number has the same events."""
+    uncut = await watch(app, 10_000)
+    assert uncut.count > 15
+    for position in range(1, uncut.count + 1):
+        client = await watch(app, position)
+        assert {seq: frame.kind for (_, seq), frame in client.frames.items()} == {
+            seq: frame.kind for (_, seq), frame in uncut.frames.items()
+        }
+        assert client.resets == 0
+
+
+async def watch(app: App, every: int) -> Client:
+    """Follow the whole story, cut after so many frames and then after each frame more."""
+    talk = await app.conversations.open()
+    client = Client()
+    reader = asyncio.create_task(read_in_parts(client, talk, every))
+    for step in Play(app, talk).steps():
+        await step()
+        await caught_up(client, talk)
+        if reader.done():
+            reader.result()
+    reader.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await reader
+    assert client.ids() == await committed(talk)
+    assert not any(frame.open for frame in client.frames.values())
+    assert client.cursor is not None
+    assert client.cursor.endswith(f":{len(client.frames) - 1}")
+    return client
+
+
+async def read_in_parts(client: Client, talk: Conversation, position: int) -> None:
+    """Read `position` frames, then forget everything but the frames and the cursor, and go on."""
+    await client.read(talk.follow(after=client.cursor), position)
+    await client.read(talk.follow(after=client.cursor))
+
+
+async def test_cut_after_every_frame(app: App) -> None:
+    """A client that never lives longer than one new frame still gets to the end."""
+    talk = await app.conversations.open()
+    client = Client()
+    for step in Play(app, talk).steps():
+        await step()
+        everything = await committed(talk)
+        while client.ids() != everything:
+            known = dict(client.ids())
+            async with asyncio.timeout(5):
+                async for frame in talk.follow(after=client.cursor):
+                    client.take(frame)
+                    if client.ids() != known:
+                        break
+    assert client.resets == 0
+    assert not any(frame.open for frame in client.frames.values())
+
+
+async def test_honest_cursors_are_honoured(app: App) -> None:
+    talk = await app.conversations.open()
+    cursors = [(await talk.append(SAY, words(str(n)))).cursor for n in range(5)]
+    await app.work(until_idle=True)
+    cursors += [event.cursor for event in await talk.events()]
+    places = [event.cursor for event in await app.ledger.log.events(None, 100)]
+    last = await talk.append(SAY, words("last"))
+    await app.work(until_idle=True)
+    for n, cursor in enumerate(cursors):
+        frame = await asyncio.wait_for(anext(talk.follow(after=cursor)), 5)
+        assert (frame.kind, frame.seq) == (SAY, n % 5 + 1)
+    for n, place in enumerate(places):
+        frame = await asyncio.wait_for(anext(app.ledger.log.follow(place)), 5)
+        assert (frame.kind, frame.seq) == (SAY, n + 1)
+    assert last.seq == 5
+
+
+async def test_the_cursor_of_the_last_event_waits_for_the_next(app: App) -> None:
+    talk = await app.conversations.open()
+    event = await talk.append(SAY, words("0"))
+    client = Client()
+    async with reading(client, talk.follow(after=event.cursor)):
+        await asyncio.sleep(0.1)
+        assert client.count == 0
+        await talk.append(SAY, words("1"))
+        await until(lambda: client.ids().keys() == {1})
+
+
+async def test_cursors_that_cannot_be_honoured_reset(app: App) -> None:
+    talk = await app.conversations.open()
+    event = await talk.append(SAY, words("0"))
+    await app.work(until_idle=True)
+    (place,) = await app.ledger.log.events(None, 10)
+    assert event.cursor is not None
+    assert place.cursor is not None
+    epoch = event.cursor.partition(":")[0]
+    for after, reason in ((f"{epoch}:7", "future"), ("feedfacecafe:0", "epoch"), (7, "future")):
+        await check_reset(talk.follow(after=after), reason)
+    for after, reason in (
+        (f"{epoch}:1:7", "future"),
+        ("feedfacecafe:1:0", "epoch"),
+        (f"{epoch}:9:0", "origin"),
+    ):
+        await check_reset(app.ledger.log.follow(after), reason)
+    for lost in (f"{epoch}:7", "feedfacecafe:0"):
+        with pytest.raises(CursorLost):
+            await talk.events(after=lost)
+    with pytest.raises(CursorLost):
+        await app.ledger.log.events("feedfacecafe:1:0", 10)
+
+
+async def check_reset(source: Source, reason: str) -> None:
+    """The reader is told why, and then everything comes again."""
+    frame = await asyncio.wait_for(anext(source), 5)
+    assert isinstance(frame, Reset)
+    assert frame.reason == reason
+    assert (await asyncio.wait_for(anext(source), 5)).seq == 0
+
+
+MALFORMED = ["", ":", "7", "x:", ":0", "x:-1", "x:y", "x:0:1:2", "x:0x1", "x: 1", "x:1.0", f"x:{'9' * 5000}"]
+
+
+@pytest.mark.parametrize("cursor", MALFORMED)
+async def test_malformed_cursors_are_refused_or_reset(app: App, cursor: str) -> None:
+    """Never a stack trace, never silence, and never the wrong events."""
+    talk = await app.conversations.open()
+    await talk.append(SAY, words("0"))
+    await app.work(until_idle=True)
+    for source in (talk.follow(after=cursor), app.ledger.log.follow(cursor)):
+        try:
+            assert isinstance(await asyncio.wait_for(anext(source), 5), Reset)
+        except CursorLost:
+            continue
+    for call in (talk.events(after=cursor), app.ledger.log.events(cursor, 10)):
+        with pytest.raises(CursorLost):
+            await call
+
+
+@pytest.mark.parametrize("after", [-1, -2, -1000])
+async def test_a_number_before_the_first(app: App, after: int) -> None:
+    """Refused, or the same as from the start, cursors included."""
+    talk = await app.conversations.open()
+    for n in range(3):
+        await talk.append(SAY, words(str(n)))
+    try:
+        events = await talk.events(after=after)
+    except FojaError:
+        return
+    assert events == await talk.events()
+
+
+async def test_a_follower_across_a_restart_of_the_log(app: App) -> None:
+    talks = [await app.conversations.open() for _ in range(2)]
+    for talk in talks:
+        await talk.append_many([talk.draft(SAY, words("x")) for _ in range(3)])
+    await app.work(until_idle=True)
+    client, stream = Client(), Client()
+    async with (
+        reading(client, app.ledger.log.follow(None)),
+        reading(stream, talks[0].follow()),
+    ):
+        await until(lambda: (client.count, stream.count) == (6, 3))
+        await talks[0].append(SAY, words("numbered, not published"))
+        await app.sequencer.number()
+        await until(lambda: client.count == 7)
+        await app.sequencer.restart()
+        await talks[1].append(SAY, words("in the new log"))
+        await app.work(until_idle=True)
+        everything = sorted(audit_idle(app.settings.database_url).order())
+        await until(lambda: sorted(client.frames) == everything and client.resets == 1)
+        await until(lambda: stream.resets == 1 and stream.ids().keys() == {0, 1, 2, 3})
+        before = client.count
+        await talks[0].append(SAY, words("live again"))
+        await app.work(until_idle=True)
+        await until(lambda: client.count == before + 1 and stream.ids().keys() == {0, 1, 2, 3, 4})
+    resumed = Client()
+    async with reading(resumed, app.ledger.log.follow(client.cursor)):
+        await talks[1].append(SAY, words("after the resume"))
+        await app.work(until_idle=True)
+        await until(lambda: resumed.count == 1)
+    assert resumed.resets == 0
+
+
+@pytest.mark.parametrize("ticks", range(6))
+@pytest.mark.parametrize("of", ["stream", "log"])
+async def test_a_follower_told_to_stop_stops(app: App, ticks: int, of: str) -> None:
+    """Also when it is being woken in the same moment."""
+    talk = await app.conversations.open()
+    await talk.append(SAY, words("0"))
+    await app.work(until_idle=True)
+    client = Client()
+    source = talk.follow() if of == "stream" else app.ledger.log.follow(None)
+    task = asyncio.create_task(client.read(source))
+    await until(lambda: client.count == 1)
+    await asyncio.sleep(0.05)
+    wake(app, talk)
+    for _ in range(ticks):
+        await asyncio.sleep(0)
+    task.cancel()
+    done, _ = await asyncio.wait([task], timeout=3)
+    assert done, "the cancellation was swallowed"
+
+
+def wake(app: App, talk: Conversation) -> None:
+    """Wake the followers of a stream and of the log, as an append and the sequencer do."""
+    hints = app.ledger._hints
+    hints.touch(talk.id)
+    hints.touch_log()
+
+
+async def test_a_follower_of_a_closed_app_ends(open_app: Callable[..., App]) -> None:
+    async with open_app() as app:
+        talk = await app.conversations.open()
+        await talk.append(SAY, words("0"))
+        source = talk.follow()
+        await anext(source)
+    with pytest.raises((FojaError, StopAsyncIteration)):
+        await asyncio.wait_for(anext(source), 5)
+
+
+async def peak_of(source: Source, count: int) -> int:
+    """Return the most memory that reading so many events ever took."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        async with asyncio.timeout(120):
+            async for _ in source:
+                count -= 1
+                if count == 0:
+                    return tracemalloc.get_traced_memory()[1]
+        raise AssertionError
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("hole", [False, True])
+async def test_memory_does_not_grow_with_the_history(app: App, hole: bool) -> None:
+    few, many = 2_000, 20_000
+    talk = await app.conversations.open()
+    if hole:
+        await talk.reserve(1, ttl=600)
+    peaks = []
+    for total in (few, many):
+        state = await app.ledger.state(talk.id)
+        for _ in range((total - state.next_seq + int(hole)) // 1000 + 1):
+            await talk.append_many([talk.draft(SAY, words("x" * 50)) for _ in range(1000)])
+        if not hole:
+            await app.work(until_idle=True)
+        peaks.append(await peak_of(talk.follow(), total))
+        if not hole:
+            peaks[-1] = max(peaks[-1], await peak_of(app.ledger.log.follow(None), total))
+    assert peaks[1] < peaks[0] * 1.2 + 200_000, peaks
