@@ -18,3 +18,9 @@ select entity_id, seq from foja.event;
 -- name: count_wakeups
 -- How many streams wait for their executor.
 select count(*) from foja.wakeup;
+
+-- name: append_event_bytes
+-- One append as the ledger's own lines send it.
+select status, seq from foja.append(
+    %(entity)s, %(domain)s, %(tenant)s, %(kind)s, %(v)s, %(event)s, %(actor)s, %(source)s, %(payload)s,
+    %(salt)b, %(hash)b, %(key)s, %(expected)s);

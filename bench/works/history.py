@@ -16,11 +16,10 @@ from typing import Any
 
 import foja
 from bench.contenders.connections import tell
-from bench.contenders.text import KIND, payload
+from bench.contenders.text import KIND, payload, query
 from bench.harness import Bench, Say
 from bench.outcome import Outcome, Table, at_most
 from bench.place import Room
-from foja import sql
 from foja.app import API
 from foja.conversations.work import Conversation
 from foja.sql.database import Connection, connect
@@ -123,7 +122,7 @@ async def _cost(connection: Connection, talk: Conversation) -> Cost:
         "expected": draft.expected,
     }
     began = time.perf_counter()
-    row = await (await connection.execute(EXPLAIN + sql.query("append"), values)).fetchone()
+    row = await (await connection.execute(EXPLAIN + query("append_event_bytes"), values)).fetchone()
     call = (time.perf_counter() - began) * 1_000
     assert row is not None
     [plan] = row[0]
