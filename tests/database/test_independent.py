@@ -6,7 +6,6 @@ Nothing of `foja.core` is used to read the files: they are opened as c2sp.org de
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from hashlib import sha256
 from types import SimpleNamespace
@@ -27,7 +26,6 @@ from foja.app import App
 
 STREAMS, FIRST, SIZE = 10, 300, 1_000
 WIDTH, HASH = 256, 32
-Names = list[tuple[UUID, int]]
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class Published:
 
 
 @pytest.fixture
-async def published(app: App) -> AsyncIterator[Published]:
+async def published(app: App) -> Published:
     """A log of a thousand events of ten streams, published in two steps."""
     talks = [await app.conversations.open() for _ in range(STREAMS)]
     drafts = [talks[n % STREAMS].draft("user_message_sent", {"content": f"message {n}"}) for n in range(SIZE)]
@@ -56,7 +54,7 @@ async def published(app: App) -> AsyncIterator[Published]:
     await app.work(until_idle=True)
     entries = [entry for name in tile_names("entries", SIZE) for entry in split_bundle(await read(app, name))]
     names = {(event.entity_id, event.seq) for event in written}
-    yield Published(app, early.decode(), (await read(app, "checkpoint")).decode(), entries, names)
+    return Published(app, early.decode(), (await read(app, "checkpoint")).decode(), entries, names)
 
 
 async def read(app: App, name: str) -> bytes:

@@ -147,10 +147,9 @@ async def _follow(url: str, home: Path, stream: UUID, count: int) -> list[tuple[
     got: list[tuple[int, UUID | None, float]] = []
     async with foja.connect(database_url=url, home=home) as app:
         talk = await app.conversations.open(stream)
-        async with contextlib.aclosing(talk.follow()) as events:
-            async for event in events:
-                assert isinstance(event, Event)
-                got.append((event.seq, event.id, asyncio.get_running_loop().time()))
-                if len(got) == count:
-                    break
+        async for event in talk.follow():
+            assert isinstance(event, Event)
+            got.append((event.seq, event.id, asyncio.get_running_loop().time()))
+            if len(got) == count:
+                break
     return got

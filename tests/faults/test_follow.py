@@ -10,17 +10,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 from uuid import UUID
 
 import psycopg
 import pytest
 from psycopg import AsyncConnection
 
-import foja
 from foja.app import App
 from foja.conversations.work import Conversation
-from foja.errors import CursorLost, FojaError
+from foja.errors import CursorLost, FojaError, Unavailable
 from foja.ledger.event import Event, Reset
 from foja.ledger.slots import Slots
 from tests.faults.load import follow_in_process
@@ -28,6 +27,7 @@ from tests.races.auditor import audit_idle
 from tests.races.writers import SAY, TOOL, processes, result, words
 
 Source: TypeAlias = AsyncIterator[Event | Reset]
+Result = TypeVar("Result")
 POLL = 1.0
 APPEND_SQL = "select seq from foja.append_event(%s, 'conversation', %s, %s::jsonb)"
 
@@ -78,12 +78,20 @@ async def until(condition: Callable[[], bool], seconds: float = 8) -> None:
             await asyncio.sleep(0.005)
 
 
+async def patiently(call: Callable[[], Awaitable[Result]]) -> Result:
+    """Try again while the test cuts the connections under it."""
+    async with asyncio.timeout(5):
+        while True:
+            with contextlib.suppress(Unavailable):
+                return await call()
+
+
 async def committed(talk: Conversation) -> dict[int, UUID | None]:
     return {event.seq: event.id for event in await talk.events(limit=10_000)}
 
 
 async def caught_up(client: Client, talk: Conversation) -> None:
-    everything = await committed(talk)
+    everything = await patiently(lambda: committed(talk))
     await until(lambda: client.ids() == everything)
 
 
@@ -121,15 +129,6 @@ async def test_connections_cut_in_the_middle(
             await caught_up(whole, talk)
     assert list(part.ids()) == list(whole.ids()) == list(range(61))
     assert (part.count, part.resets, whole.count, whole.resets) == (61, 0, 61, 0)
-
-
-async def patiently(call: Callable[[], Awaitable[object]]) -> None:
-    """Try again while the test cuts the connections under it."""
-    async with asyncio.timeout(5):
-        while True:
-            with contextlib.suppress(foja.errors.Unavailable):
-                await call()
-                return
 
 
 async def test_a_follower_in_another_process(app: App, database_url: str, tmp_path: Path) -> None:
@@ -218,13 +217,18 @@ class Play:
             lambda: self.reserve(2, 0.001),
             lambda: talk.append(SAY, words("7")),
             lambda: slots[0].fill(0, TOOL, result("1")),
-            lambda: self.app.work(until_idle=True),
+            self.sweep,
             lambda: talk.append(SAY, words("8")),
             lambda: slots[0].void(2, reason="denied"),
             lambda: talk.append_many([talk.draft(SAY, words(str(n))) for n in (9, 10)]),
-            lambda: self.app.work(until_idle=True),
+            self.sweep,
             lambda: talk.append(SAY, words("11")),
         ]
+
+    async def sweep(self) -> None:
+        """Void what expired and seal what became whole."""
+        while await self.app.sequencer.sweep():
+            pass
 
     async def reserve(self, count: int, ttl: float) -> None:
         self.slots.append(await self.talk.reserve(count, ttl=ttl))

@@ -624,9 +624,11 @@ begin
     insert into foja.pending (entity_id, seq, chain_hash)
     select u.entity_id, u.seq, u.link from unnest(p_entity, b.seq, b.link) u(entity_id, seq, link)
     where u.link is not null;
-    insert into foja.unsealed
-    select u.entity_id, u.seq from unnest(p_entity, b.seq, b.link) u(entity_id, seq, link)
-    where u.seq is not null and u.link is null;
+    if array_position(b.link, null) is not null then
+        insert into foja.unsealed
+        select u.entity_id, u.seq from unnest(p_entity, b.seq, b.link) u(entity_id, seq, link)
+        where u.seq is not null and u.link is null;
+    end if;
     if b.woken is not null then
         insert into foja.wakeup (entity_id, domain)
         select e.entity_id, e.domain from foja.entity e where e.entity_id = any (b.woken) and e.awake is null
@@ -637,9 +639,12 @@ begin
         awake = case when e.awake is null and e.entity_id = any (b.woken) then e.next_seq else e.awake end
     from unnest(b.entity_id, b.next_seq, b.head, b.last_at) u(entity_id, next_seq, head, last_at)
     where e.entity_id = u.entity_id and e.next_seq < u.next_seq;
-    if array_remove(b.problem, null) <> '{}' then
-        delete from foja.entity where entity_id = any (p_entity) and next_seq = 0;  -- a stream begins with an event
+    if array_position(b.seq, null) is null then
+        return query select 'appended', null::text, u.seq, u.event_id, u.at, u.body_hash, u.link is not null
+            from unnest(b.seq, p_event, b.at, p_hash, b.link) u(seq, event_id, at, body_hash, link);
+        return;
     end if;
+    delete from foja.entity where entity_id = any (p_entity) and next_seq = 0;  -- a stream begins with an event
     return query select * from foja.batch_receipts(
         p_entity, p_kind, p_v, p_event, p_actor, p_payload, p_hash, b, p_source, p_tenant, p_atomic);
 end $$;
