@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from dataclasses import dataclass
-from hashlib import sha256
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from pymerkle import InmemoryTree, verify_consistency
 from sigstore._internal.merkle import verify_merkle_inclusion
@@ -115,7 +114,7 @@ async def test_sigstore_accepts_the_published_checkpoint_and_no_other(published:
     assert size == SIZE
     check_note(published.note, vkey, root)
     forged = published.note.replace(f"\n{SIZE}\n", f"\n{SIZE - 1}\n")
-    other = Ed25519PublicKey.from_public_bytes(sha256(b"another").digest()).public_bytes_raw()
+    other = Ed25519PrivateKey.generate().public_key().public_bytes_raw()
     name, key_id, _ = vkey.split("+", 2)
     stranger = f"{name}+{key_id}+{b64encode(bytes([1]) + other).decode()}"
     for note, key, stated in (

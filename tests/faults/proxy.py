@@ -74,8 +74,10 @@ async def wired(url: str) -> AsyncIterator[Wire]:
     target = Path(query["host"][0], name)
     wire = Wire(urlsplit(url)._replace(query=urlencode({"host": folder, "port": query["port"][0]})).geturl())
     carrying: set[asyncio.Task[None]] = set()
+    ends: list[StreamWriter] = []
 
     async def carry(reader: StreamReader, writer: StreamWriter) -> None:
+        ends.append(writer)
         task = asyncio.create_task(_carry(Line(wire), reader, writer, target))
         carrying.add(task)
         task.add_done_callback(carrying.discard)
@@ -86,14 +88,19 @@ async def wired(url: str) -> AsyncIterator[Wire]:
     finally:
         listener.close()
         await listener.wait_closed()
+        await asyncio.sleep(0.05)  # what was accepted in the last moment is carried too
         for task in carrying:
             task.cancel()
         await asyncio.gather(*carrying, return_exceptions=True)
+        for end in ends:  # also those whose task never began
+            end.transport.abort()
+        await asyncio.sleep(0.01)  # an aborted transport closes at the loop's next turn
         shutil.rmtree(folder)
 
 
 async def _carry(line: Line, reader: StreamReader, writer: StreamWriter, target: Path) -> None:
-    near, far = await asyncio.open_unix_connection(target)
+    # Shielded: a connection half made when it is cancelled would never be closed.
+    near, far = await asyncio.shield(asyncio.ensure_future(asyncio.open_unix_connection(target)))
     ways = [asyncio.create_task(line.up(reader, far)), asyncio.create_task(line.down(near, writer))]
     try:
         await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)

@@ -107,7 +107,21 @@ def audit_idle(url: str) -> Books:
     return books
 
 
-def _read(conn: psycopg.Connection) -> Books:
+def audit_stream(conn: psycopg.Connection[Any], name: UUID) -> Stream | None:
+    """Do the same for one stream alone."""
+    with conn.transaction():
+        conn.execute("set transaction isolation level repeatable read, read only")
+        rows = conn.execute(
+            "select entity_id, domain, next_seq, sealed, head from foja.entity where entity_id = %s", (name,)
+        )
+        for row in rows.fetchall():
+            stream = Stream(*row)
+            _check_stream(conn, stream)
+            return stream
+    return None
+
+
+def _read(conn: psycopg.Connection[Any]) -> Books:
     (epoch,) = conn.execute("select epoch from foja.installation").fetchall()[0]
     streams = {
         row[0]: Stream(*row)
@@ -125,7 +139,7 @@ def _read(conn: psycopg.Connection) -> Books:
     return Books(epoch, streams, logs, pending)
 
 
-def _read_leaves(conn: psycopg.Connection, log: Log) -> None:
+def _read_leaves(conn: psycopg.Connection[Any], log: Log) -> None:
     rows = conn.execute(
         "select idx, entity_id, seq, chain_hash from foja.leaf where origin = %s order by idx", (log.origin,)
     )
@@ -135,7 +149,7 @@ def _read_leaves(conn: psycopg.Connection, log: Log) -> None:
     assert len(log.leaves) == log.size
 
 
-def _check_stream(conn: psycopg.Connection, stream: Stream) -> list[bytes]:
+def _check_stream(conn: psycopg.Connection[Any], stream: Stream) -> list[bytes]:
     """Check one stream and return its chain hashes."""
     _read_stream(conn, stream)
     assert not stream.sheets.keys() & stream.open
@@ -150,7 +164,7 @@ def _check_stream(conn: psycopg.Connection, stream: Stream) -> list[bytes]:
     return _hashes(stream, sealed)
 
 
-def _read_stream(conn: psycopg.Connection, stream: Stream) -> None:
+def _read_stream(conn: psycopg.Connection[Any], stream: Stream) -> None:
     rows = conn.execute(
         "select seq, event_id, kind, at, payload::text, body_hash, idempotency_key, salt, actor, source, v"
         " from foja.event where entity_id = %s order by seq",
@@ -191,7 +205,7 @@ def _check_order(books: Books, hashes: dict[UUID, list[bytes]]) -> None:
     }
 
 
-def _check_log(conn: psycopg.Connection, log: Log) -> None:
+def _check_log(conn: psycopg.Connection[Any], log: Log) -> None:
     """Check that every checkpoint of a log is the root of its leaves."""
     frontier = Frontier()
     checkpoints = conn.execute(
