@@ -435,6 +435,34 @@ async def test_a_follower_told_to_stop_stops(app: App, ticks: int, of: str) -> N
     assert done, "the cancellation was swallowed"
 
 
+async def test_a_follower_cancelled_at_any_moment_stops(app: App) -> None:
+    """Also while a connection under it is just being answered."""
+    talk = await app.conversations.open()
+    await talk.append_many([talk.draft(SAY, words("x")) for _ in range(600)])
+    await app.work(until_idle=True)
+    for ticks in range(150):
+        for source in (talk.follow(), app.ledger.log.follow(None)):
+            task = asyncio.create_task(Client().read(source))
+            for _ in range(ticks):
+                await asyncio.sleep(0)
+            task.cancel()
+            done, _ = await asyncio.wait([task], timeout=3)
+            assert done, f"the cancellation was swallowed after {ticks} ticks"
+
+
+@pytest.mark.parametrize("listeners", [True, False])
+async def test_an_app_closes_whose_connections_were_just_cut(
+    open_app: Callable[..., App], admin: psycopg.Connection[Any], listeners: bool
+) -> None:
+    for _ in range(5):
+        async with asyncio.timeout(5), open_app() as app:
+            talk = await app.conversations.open()
+            await talk.append(SAY, words("0"))
+            async with reading(Client(), talk.follow()):
+                await asyncio.sleep(0.05)
+            assert cut(admin, listeners=listeners)
+
+
 def wake(app: App, talk: Conversation) -> None:
     """Wake the followers of a stream and of the log, as an append and the sequencer do."""
     hints = app.ledger._hints

@@ -48,7 +48,8 @@ async def follow(
                 yield event
             if len(events) < PAGE:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(woken.wait(), POLL)
+                    async with asyncio.timeout(POLL):
+                        await woken.wait()
 
 
 async def _advance(reader: Reader, entity_id: UUID, position: Position) -> tuple[Reset | None, list[Event]]:

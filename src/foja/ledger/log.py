@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from uuid import UUID
@@ -18,6 +19,7 @@ from foja.ledger.event import Event, Reset
 from foja.ledger.hints import Hints
 from foja.sql.database import Database
 
+ORIGIN, IDX = re.compile("[0-9]{1,9}"), re.compile("-1|[0-9]{1,18}")
 PAGE = 500
 POLL = 1.0
 
@@ -97,7 +99,8 @@ class Log:
                     yield event
                 if not events:
                     with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(woken.wait(), POLL)
+                        async with asyncio.timeout(POLL):
+                            await woken.wait()
 
     async def start(self, after: str | None) -> LogPosition | Reset:
         """Return where a reader with this cursor goes on, or why it cannot."""
@@ -146,6 +149,6 @@ def _parse(after: str | None) -> tuple[str | None, int, int]:
         return None, 1, -1
     epoch, _, place = after.partition(":")
     origin, _, idx = place.partition(":")
-    if not origin.isdecimal() or not idx.removeprefix("-").isdecimal():
+    if not ORIGIN.fullmatch(origin) or not IDX.fullmatch(idx):
         raise CursorLost(f"{after!r} is not a cursor of the log; use an event's .cursor, or None")
     return epoch, int(origin), int(idx)

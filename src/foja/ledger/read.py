@@ -6,6 +6,7 @@ Two levels. *Committed* is everything, with a placeholder for an open slot;
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -16,6 +17,7 @@ from foja.errors import CursorLost
 from foja.ledger.event import OPEN, Event, Reset
 from foja.sql.database import Database
 
+NUMBER = re.compile("[0-9]{1,18}")
 Row = tuple[int, UUID | None, str, int, datetime | None, str | None, str | None, Any, bytes | None]
 
 
@@ -59,9 +61,9 @@ def parse_cursor(after: str | int | None) -> tuple[str | None, int]:
     if after is None:
         return None, -1
     if isinstance(after, int):
-        return None, after
+        return None, max(after, -1)
     epoch, _, number = after.partition(":")
-    if not epoch or not number.isdecimal():
+    if not epoch or not NUMBER.fullmatch(number):
         raise CursorLost(f"{after!r} is not a cursor; use an event's .cursor, a number, or None")
     return epoch, int(number)
 

@@ -8,7 +8,7 @@ next tick. Nothing is signed that contradicts what was published.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from foja import sql
 from foja.blobs.store import Store, Versioned
@@ -70,12 +70,11 @@ class Sequencer:
 
     async def check(self) -> None:
         """Raise `LogHalted`, and halt the log, if it contradicts what was published."""
-        await self._published(await self._running())
+        await self._published()
 
     async def publish(self) -> int:
         """Sign and publish what was numbered; returns the size now published."""
-        current = await self._running()
-        published = await self._published(current)
+        current, published = await self._published()
         size = min(current.size, published.frontier.size + STEP)
         if size > published.frontier.size:
             frontier = await self._write_tiles(current, published.frontier, size)
@@ -97,28 +96,41 @@ class Sequencer:
     async def restart(self) -> OpenLog:
         """Close the log at its last proven size and open one that names the old head."""
         old = await self.current()
-        row = await self._database.row(sql.query("last_published"), origin=old.origin)
-        size, root = row or (0, Frontier().root())
-        name = f"{self._signer.name}/{old.origin + 1}/{size}-{root.hex()}"
-        opened = await self._database.row(sql.query("restart_log"), origin=old.origin, size=size, name=name)
+        try:
+            await self._seen(old)
+            consistent = True
+        except LogHalted:
+            consistent = False
+        opened = await self._database.row(
+            sql.query("restart_log"), origin=old.origin, name=self._signer.name, consistent=consistent
+        )
         assert opened is not None
         return OpenLog(*opened)
 
-    async def _published(self, current: OpenLog) -> Published:
+    async def _published(self) -> tuple[OpenLog, Published]:
+        return await self._seen(await self._running())
+
+    async def _seen(self, current: OpenLog) -> tuple[OpenLog, Published]:
+        """Return what the world has seen of this log, and how long the log was after that."""
+        known = await self._database.row(sql.query("last_published"), origin=current.origin)
         try:
             stored = await self._store.read(current.path("checkpoint"))
         except ObjectMissing:
-            if await self._database.row(sql.query("last_published"), origin=current.origin):
+            if known:
                 await self._halt(current, "the store has lost the published checkpoint")
-            return Published(Frontier(), None)
+            return current, Published(Frontier(), None)
         seen = self._open(stored)
+        # Read again: another sequencer may have numbered and published in between.
+        later = await self.current()
+        size = later.size if later.origin == current.origin else seen.size
+        current = replace(current, size=max(size, current.size))
         if seen.size > current.size:
             await self._halt(current, f"{seen.size} leaves were published, {current.size} are left")
         frontier = await self._frontier(current, seen.size)
         if frontier.root() != seen.root or seen.origin != current.name:
             await self._halt(current, f"the published checkpoint of {seen.size} leaves has another root")
         await self._database.row(sql.query("mark_published"), origin=current.origin, size=seen.size)
-        return Published(frontier, stored.version)
+        return current, Published(frontier, stored.version)
 
     def _open(self, stored: Versioned) -> Checkpoint:
         return parse_checkpoint(open_note(stored.data, [self._signer.verifier()]))

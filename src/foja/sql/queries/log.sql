@@ -48,7 +48,7 @@ select foja.halt_log(%(origin)s, %(reason)s);
 
 -- name: restart_log
 -- Close the log at a proven size and open the next one, in a new epoch.
-select origin, name, next_idx, halted from foja.restart_log(%(origin)s, %(size)s, %(name)s);
+select origin, name, next_idx, halted from foja.restart_log(%(origin)s, %(name)s, %(consistent)s);
 
 -- name: find_leaf
 -- Where an event stands in the logs, newest first.

@@ -60,6 +60,10 @@ create function foja.record_checkpoint(
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     perform foja.check_source('sweeper');
+    perform from foja.log where origin = p_origin and closed_size is null for share;
+    if not found then
+        perform foja.refuse('log_closed', format('log %s was closed; nothing is signed in it any more', p_origin));
+    end if;
     insert into foja.checkpoint (origin, size, root, frontier, note)
     values (p_origin, p_size, p_root, p_frontier, p_note)
     on conflict (origin, size) do nothing;
@@ -73,28 +77,39 @@ begin
     where origin = p_origin and size = p_size and published_at is null;
 end $$;
 
--- Close the log at its last proven size and open the next one, in a new epoch.
--- What the old log numbered above that size goes back to the outbox, in order.
-create function foja.restart_log(p_origin integer, p_size bigint, p_name text) returns foja.log
+-- Close the log at its last proven size and open the next one, in a new epoch, under a name
+-- that carries the old size and root. What was numbered above that size goes back to the
+-- outbox, in order. If the log agrees with what was published, what it signed counts too:
+-- somebody may be publishing it right now.
+create function foja.restart_log(p_origin integer, p_name text, p_consistent boolean) returns foja.log
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     opened foja.log;
+    proven foja.checkpoint;
+    proven_size bigint;
 begin
     perform foja.check_source('sweeper');
     perform from foja.log where origin = p_origin and closed_size is null for update;
     if not found then
         perform foja.refuse('log_closed', format('log %s is not the open one', p_origin));
     end if;
-    update foja.log set closed_size = p_size where origin = p_origin;
-    insert into foja.log (origin, name) values (p_origin + 1, p_name) returning * into opened;
-    -- The rows waiting now come after the ones that go back.
+    -- Appends under way finish first, and later ones wait: their rows come after the ones that go back.
+    lock table foja.pending in exclusive mode;
+    select * into proven from foja.checkpoint
+    where origin = p_origin and (p_consistent or published_at is not null) order by size desc limit 1;
+    proven_size := coalesce(proven.size, 0);
+    update foja.log set closed_size = proven_size where origin = p_origin;
+    insert into foja.log (origin, name)
+    values (p_origin + 1, format('%s/%s/%s-%s', p_name, p_origin + 1, proven_size,
+        encode(coalesce(proven.root, sha256('')), 'hex')))
+    returning * into opened;
     with waiting as (
         delete from foja.pending returning id, entity_id, seq, chain_hash
     )
     insert into foja.pending (entity_id, seq, chain_hash)
     select entity_id, seq, chain_hash from (
         select 0 as turn, idx as place, entity_id, seq, chain_hash from foja.leaf
-        where origin = p_origin and idx >= p_size
+        where origin = p_origin and idx >= proven_size
         union all
         select 1, id, entity_id, seq, chain_hash from waiting
     ) again order by turn, place;
