@@ -450,6 +450,34 @@ async def test_a_follower_cancelled_at_any_moment_stops(app: App) -> None:
             assert done, f"the cancellation was swallowed after {ticks} ticks"
 
 
+@pytest.mark.parametrize("what", ["stream", "log", "worker", "reserve"])
+async def test_told_to_stop_while_the_connection_dies(
+    app: App, admin: psycopg.Connection[Any], database_url: str, what: str
+) -> None:
+    """As when a machine is shut down: psycopg then reports the connection, not the cancellation."""
+    talk = await app.conversations.open()
+    await talk.append(SAY, words("0"))
+    with psycopg.connect(database_url) as locker:
+        locker.execute(
+            "lock table foja.entity, foja.slot, foja.log, foja.installation in access exclusive mode"
+        )
+        calls: dict[str, Callable[[], Coroutine[Any, Any, object]]] = {
+            "stream": lambda: Client().read(talk.follow()),
+            "log": lambda: Client().read(app.ledger.log.follow(None)),
+            "worker": app.work,
+            "reserve": lambda: talk.reserve(1),
+        }
+        task = asyncio.create_task(calls[what]())
+        await asyncio.sleep(0.1)
+        assert admin.execute(
+            "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
+            " where datname = current_database() and wait_event_type = 'Lock'"
+        ).fetchall()
+        task.cancel()
+        done, _ = await asyncio.wait([task], timeout=3)
+        assert done, "the cancellation was swallowed"
+
+
 @pytest.mark.parametrize("listeners", [True, False])
 async def test_an_app_closes_whose_connections_were_just_cut(
     open_app: Callable[..., App], admin: psycopg.Connection[Any], listeners: bool

@@ -15,7 +15,7 @@ from uuid import UUID
 import psycopg
 
 from foja import errors, sql
-from foja.sql.database import connect
+from foja.sql.database import Connection, connect
 
 CHANNEL = "foja"
 EVERYTHING = "*"
@@ -40,9 +40,12 @@ class Hints:
         self._tasks.append(asyncio.create_task(self._send()))
 
     async def close(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        """End both tasks; again if a breaking connection swallowed the first word."""
+        running = set(self._tasks)
+        while running:
+            for task in running:
+                task.cancel()
+            _, running = await asyncio.wait(running, timeout=0.2)
 
     def touch(self, entity_id: UUID) -> None:
         """Tell everybody who follows this stream to look, soon."""
@@ -85,14 +88,19 @@ class Hints:
         while True:
             # A lost hint is a slower reader, nothing else.
             with contextlib.suppress(psycopg.Error, errors.FojaError):
-                async with await connect(self._url, self._role) as connection:
-                    while True:
-                        await self._due.wait()
-                        self._due.clear()
-                        words = self._words()
-                        await connection.execute(sql.query("hint"), {"channel": CHANNEL, "words": words})
-                        await asyncio.sleep(PAUSE)
+                await self._send_on(await connect(self._url, self._role))
             await asyncio.sleep(AGAIN)
+
+    async def _send_on(self, connection: Connection) -> None:
+        try:
+            while True:
+                await self._due.wait()
+                self._due.clear()
+                await connection.execute(sql.query("hint"), {"channel": CHANNEL, "words": self._words()})
+                await asyncio.sleep(PAUSE)
+        finally:
+            # Closed at once: `async with` on a broken connection would turn a cancellation into its error.
+            connection.pgconn.finish()
 
     def _words(self) -> str:
         names, self._touched = self._touched, set()
@@ -101,12 +109,17 @@ class Hints:
     async def _listen(self) -> None:
         while True:
             with contextlib.suppress(psycopg.Error, errors.FojaError):
-                async with await connect(self._url, self._role) as connection:
-                    await connection.execute(sql.query("listen"))
-                    self._wake_all()  # whatever was said while nobody listened
-                    async for notice in connection.notifies():
-                        self._hear(notice.payload)
+                await self._listen_on(await connect(self._url, self._role))
             await asyncio.sleep(AGAIN)
+
+    async def _listen_on(self, connection: Connection) -> None:
+        try:
+            await connection.execute(sql.query("listen"))
+            self._wake_all()  # whatever was said while nobody listened
+            async for notice in connection.notifies():
+                self._hear(notice.payload)
+        finally:
+            connection.pgconn.finish()
 
     def _hear(self, words: str) -> None:
         if words == EVERYTHING:
