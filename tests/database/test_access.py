@@ -292,7 +292,7 @@ def test_the_sequencer_is_not_for_the_api(full: App, admin: Admin) -> None:
         "select foja.halt_log(1, 'because')",
         "select foja.record_checkpoint(1, 1, '\\x', '\\x', 'note')",
         "select foja.mark_published(1, 4)",
-        "select foja.restart_log(1, 0, 'other')",
+        "select foja.restart_log(1, 'other', true)",
     ]
     for role in ("foja_api", "service_role", "authenticated"):
         with acting_as(admin, role):
