@@ -3,8 +3,7 @@
 
 create schema if not exists foja;
 
--- Domains, not check constraints: PostgreSQL parses a table's checks anew at every
--- insert, which is a fifth of an append.
+-- Domains, not check constraints: PostgreSQL parses a table's checks anew at every insert.
 create domain foja.number as bigint check (value >= 0);
 create domain foja.digest as bytea check (octet_length(value) = 32);
 create domain foja.salt as bytea check (octet_length(value) = 16);
