@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 import foja
@@ -66,6 +68,7 @@ def kill_the_writer(home: Home) -> None:
     order = home.order()
     writer = begin(order)
     wait_for(lambda: told(order.diary) > ENOUGH)
+    time.sleep(random.uniform(0, 0.2))
     writer.kill()
     writer.join()
     wait_for(lambda: backends(home.server) == 0)
@@ -76,6 +79,7 @@ def stop_the_server(home: Home) -> None:
     order = home.order()
     writer = begin(order)
     wait_for(lambda: told(order.diary) > ENOUGH)
+    time.sleep(random.uniform(0, 0.2))
     home.restart()
     again = told(order.diary)
     wait_for(lambda: told(order.diary) > again + ENOUGH)
@@ -86,8 +90,6 @@ def stop_the_server(home: Home) -> None:
 
 def backends(server: Server) -> int:
     """Count the connections a killed process left behind."""
-    import psycopg
-
     with psycopg.connect(server.url) as conn:
         (count,) = conn.execute(
             "select count(*) from pg_stat_activity where datname = 'foja' and pid <> pg_backend_pid()"

@@ -208,10 +208,10 @@ async def test_a_connection_cut_while_it_is_made(wire: Wire, tmp_path: Path, dat
     check(audit(database_url), talk.id, events, 1)
 
 
-def terminate(admin: psycopg.Connection[Any], which: str) -> int:
+def terminate(admin: psycopg.Connection[Any], which: str, wait: int = 5000) -> int:
     """End the backends of this database that fit, and return how many there were."""
     ended = admin.execute(
-        "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
+        f"select pg_terminate_backend(pid, {wait}) from pg_stat_activity"
         f" where datname = current_database() and {which}"
     )
     return len(ended.fetchall())
@@ -322,7 +322,7 @@ async def test_backends_killed_at_random(
         said = [group.create_task(say(number)) for number in range(12)]
         for _ in range(20):
             await asyncio.sleep(choice.uniform(0.05, 0.15))
-            terminate(admin, f"pid <> pg_backend_pid() and random() < {choice.choice([0.1, 0.5, 1])}")
+            terminate(admin, f"pid <> pg_backend_pid() and random() < {choice.choice([0.1, 0.5, 1])}", wait=0)
         over = True
     told = [(event.entity_id, event.seq, event.id) for task in said for event in task.result()]
     books = audit(database_url)

@@ -12,10 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from uuid import UUID
 
-import psycopg
-
 from foja import errors, sql
-from foja.sql.database import Connection, connect
+from foja.sql.database import Connection, connect, our_errors
 
 CHANNEL = "foja"
 EVERYTHING = "*"
@@ -40,12 +38,10 @@ class Hints:
         self._tasks.append(asyncio.create_task(self._send()))
 
     async def close(self) -> None:
-        """End both tasks; again if a breaking connection swallowed the first word."""
-        running = set(self._tasks)
-        while running:
-            for task in running:
-                task.cancel()
-            _, running = await asyncio.wait(running, timeout=0.2)
+        """End both tasks."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def touch(self, entity_id: UUID) -> None:
         """Tell everybody who follows this stream to look, soon."""
@@ -87,7 +83,7 @@ class Hints:
     async def _send(self) -> None:
         while True:
             # A lost hint is a slower reader, nothing else.
-            with contextlib.suppress(psycopg.Error, errors.FojaError):
+            with contextlib.suppress(errors.FojaError), our_errors():
                 await self._send_on(await connect(self._url, self._role))
             await asyncio.sleep(AGAIN)
 
@@ -108,7 +104,7 @@ class Hints:
 
     async def _listen(self) -> None:
         while True:
-            with contextlib.suppress(psycopg.Error, errors.FojaError):
+            with contextlib.suppress(errors.FojaError), our_errors():
                 await self._listen_on(await connect(self._url, self._role))
             await asyncio.sleep(AGAIN)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, LiteralString
@@ -86,24 +87,32 @@ def _from_sqlstate(error: psycopg.Error, state: str) -> errors.FojaError:
 
 @contextmanager
 def our_errors() -> Iterator[None]:
-    """Raise our errors for whatever psycopg raises inside."""
+    """Raise our errors for whatever psycopg raises inside.
+
+    A task that was told to stop stops: psycopg ends the running statement first, and if the
+    connection is gone by then it reports that and forgets the cancellation.
+    """
     try:
         yield
     except RAISED as error:
+        task = asyncio.current_task()
+        if task and task.cancelling():
+            raise asyncio.CancelledError from error
         raise translate(error) from error
 
 
 async def act_as(connection: Connection, role: str) -> None:
     """Make `connection` act as `role`, or refuse to go on with a weaker one."""
-    try:
-        await connection.execute(sql.SQL("set role {}").format(sql.Identifier(role)))
-    except psycopg.Error as error:
-        if error.sqlstate not in {"22023", "42501"}:  # nothing was said about the role
-            raise translate(error) from error
-        raise errors.RoleMissing(
-            f"the connection may not act as {role} ({error.diag.message_primary}); "
-            f"run `foja migrate`, or grant {role} to the user in FOJA_DATABASE_URL"
-        ) from error
+    with our_errors():
+        try:
+            await connection.execute(sql.SQL("set role {}").format(sql.Identifier(role)))
+        except psycopg.Error as error:
+            if error.sqlstate not in {"22023", "42501"}:  # nothing was said about the role
+                raise
+            raise errors.RoleMissing(
+                f"the connection may not act as {role} ({error.diag.message_primary}); "
+                f"run `foja migrate`, or grant {role} to the user in FOJA_DATABASE_URL"
+            ) from error
 
 
 async def connect(url: str, role: str) -> Connection:
