@@ -12,7 +12,7 @@ import pytest
 
 from foja.cli import FOUND, INTERRUPTED, PIPE_CLOSED, TERMINATED, WRONG
 from foja.cli.grammar import grammar
-from foja.conversations.events import CONVERSATION
+from foja.conversations.events import CONVERSATION, TRANSIENT
 from foja.core.registry import RESERVED, Kind
 from foja.observe.audit import QUESTIONS
 from foja.settings import Settings
@@ -20,6 +20,7 @@ from tests.docs.paper import ENGLISH, OPERATIONS, READMES, ROOT, SPANISH, blocks
 
 KINDS_PAGE = ROOT / "docs" / "kinds.md"
 KINDS = sorted(CONVERSATION.kinds.values(), key=lambda kind: kind.name)
+PASSING = sorted(TRANSIENT.kinds.values(), key=lambda kind: kind.name)
 
 
 def table_row(kind: Kind) -> str:
@@ -37,9 +38,15 @@ def test_every_kind_is_described_as_it_is(kind: Kind) -> None:
     assert table_row(kind) in KINDS_PAGE.read_text().splitlines()
 
 
+@pytest.mark.parametrize("kind", PASSING, ids=lambda kind: kind.name)
+def test_every_transient_kind_is_described_as_it_is(kind: Kind) -> None:
+    row = f"| `{kind.name}` | {kind.v} | {fields(kind.required)} | {fields(kind.optional)} |"
+    assert row in KINDS_PAGE.read_text().splitlines()
+
+
 def test_no_kind_is_described_that_is_not_there() -> None:
     described = re.findall(r"^\| `([\w.]+)` \| \d+ \|", KINDS_PAGE.read_text(), re.MULTILINE)
-    assert sorted(described) == [kind.name for kind in KINDS]
+    assert sorted(described) == sorted(kind.name for kind in [*KINDS, *PASSING])
 
 
 def test_what_only_the_ledger_writes_and_other_names_are_told() -> None:
@@ -90,7 +97,7 @@ def test_every_dependency_has_its_line() -> None:
     table = prose(ROOT / "docs" / "decisions.md").partition("## Dependencies")[2]
     first = re.findall(r"^\| ([\w, -]+?) \|", table, re.MULTILINE)
     explained = {name for cell in first for name in cell.split(", ")}
-    assert names <= explained
+    assert names - {project["name"]} <= explained
 
 
 def test_both_readmes_have_the_same_shape() -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from foja.core.canonical import canonical
 from foja.core.registry import Domain, Kind, domain
+from foja.errors import BadPayload
 
 API = frozenset({"api"})
 PLACE = {"turn": "string|number", "block_index": "number"}
@@ -49,3 +53,42 @@ CONVERSATION: Domain = domain(
     ],
     aliases={"message": "agent_message_sent"},
 )
+
+# Never numbered, never stored: said while a turn runs, gone when the persisted event comes.
+TRANSIENT: Domain = Domain(
+    "conversation",
+    {
+        (kind.name, kind.v): kind
+        for kind in (
+            Kind("thinking_chunk", API, {"text": "string"}),
+            Kind("message_chunk", API, {"text": "string"}),
+            Kind("complete", API, {}, {"reason": "string", "stop_reason": "string|null"}),
+            Kind("error", API, {"message": "string"}, {"code": "string"}),
+            Kind("session_start", API, {}),
+            Kind("session_end", API, {}, {"reason": "string"}),
+        )
+    },
+)
+
+
+def check_transient(
+    kind: str,
+    payload: Mapping[str, object],
+    *,
+    turn: str | int | None = None,
+    block_index: int | None = None,
+    event_index: int | None = None,
+    v: int = 1,
+) -> Kind:
+    """Return the transient kind of this name, if it may be said so; a refusal names what is wrong."""
+    rule = TRANSIENT.kind(kind, v, "api")
+    if not isinstance(payload, dict):
+        raise BadPayload(f"the payload of {kind} must be an object, not {type(payload).__name__}")
+    if turn is not None and (isinstance(turn, bool) or not isinstance(turn, str | int)):
+        raise BadPayload(f"the turn of {kind} must be a text or a whole number, not {type(turn).__name__}")
+    for name, index in (("block_index", block_index), ("event_index", event_index)):
+        if index is not None and (type(index) is not int or index < 0):
+            raise BadPayload(f"the {name} of {kind} must be a whole number from 0 on, not {index!r}")
+    rule.check(payload)
+    canonical([turn, block_index, event_index, payload])
+    return rule

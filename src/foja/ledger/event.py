@@ -59,6 +59,39 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class Transient:
+    """Something said in passing: it has a place in its turn, and no number."""
+
+    entity_id: UUID
+    id: UUID
+    kind: str
+    at: datetime
+    turn: str | int | None
+    block_index: int | None
+    event_index: int | None
+    payload: Any
+    v: int = 1
+    seq: None = None
+    cursor: None = None
+
+    def envelope(self) -> dict[str, Any]:
+        """Return it as JSON carries it."""
+        return {
+            "seq": None,
+            "id": str(self.id),
+            "kind": self.kind,
+            "at": self.at.isoformat(),
+            "v": self.v,
+            "entity_id": str(self.entity_id),
+            "turn": self.turn,
+            "block_index": self.block_index,
+            "event_index": self.event_index,
+            "payload": self.payload,
+            "cursor": None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Reset:
     """The cursor cannot be honoured: forget what you have, everything comes again."""
 
