@@ -1,1 +1,5 @@
 """Conversations of people and agents: messages, tools, approvals."""
+
+from foja.conversations.reading import order
+
+__all__ = ["order"]
