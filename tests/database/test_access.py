@@ -132,6 +132,23 @@ def test_the_superuser_cannot_change_what_is_recorded_either(full: App, admin: A
     assert contents(admin) == before
 
 
+def test_a_session_that_poses_as_a_replica_cannot_either(full: App, admin: Admin) -> None:
+    before = contents(admin)
+    admin.execute("set session_replication_role = replica")
+    found = {statement: refused_with(admin, statement) for statement in CHANGES}
+    assert found == dict.fromkeys(CHANGES, APPEND_ONLY)
+    assert contents(admin) == before
+
+
+async def test_an_erasure_goes_through_for_a_replica_too(full: App, admin: Admin) -> None:
+    """What a subscriber of a replication applies: the notice first, then the body's end."""
+    row = admin.execute("select entity_id from foja.event where seq = 0").fetchone()
+    assert row is not None
+    admin.execute("set session_replication_role = replica")
+    admin.execute("select foja.erase(%s, 'default', 0, 'api', null, 'asked')", row)
+    assert admin.execute("select payload from foja.event where seq = 0").fetchone() == (None,)
+
+
 def test_the_owner_of_the_tables_cannot_change_what_is_recorded_either(full: App, admin: Admin) -> None:
     before = contents(admin)
     owner = sql.Identifier(f"owner_{uuid4().hex[:8]}")

@@ -13,6 +13,7 @@ from foja.app import App
 from foja.observe.audit import audit
 from foja.observe.findings import Report
 from tests.database.load import busy
+from tests.database.rows import disarm
 
 TALK = UUID(int=0xA)
 LIMIT = 60.0
@@ -28,8 +29,7 @@ async def intruder(app: App, admin: psycopg.Connection[Any]) -> psycopg.Connecti
     await talk.append("thinking", {"content": "hm"})
     await talk.reserve(1, ttl=60)
     await talk.append("agent_message_sent", {"content": "done"})
-    admin.execute("set session_replication_role = replica")
-    return admin
+    return disarm(admin)
 
 
 async def check(url: str) -> Report:

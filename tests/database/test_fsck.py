@@ -20,6 +20,7 @@ from foja.errors import SetupFailed
 from foja.observe.findings import Report
 from foja.observe.fsck import Outside, fsck
 from tests.database.load import busy
+from tests.database.rows import disarm
 
 TALK, OTHER = UUID(int=0xA), UUID(int=0xB)
 SEALED = 10
@@ -46,8 +47,7 @@ class Case:
 async def case(app: App, admin: psycopg.Connection[Any], database_url: str) -> Case:
     """Ten events in the log (4 with a key), one in the outbox, an open slot, and one above it."""
     await write_history(app)
-    admin.execute("set session_replication_role = replica")
-    return Case(database_url, Outside(app.store, [app.signer.verifier()]), admin)
+    return Case(database_url, Outside(app.store, [app.signer.verifier()]), disarm(admin))
 
 
 async def write_history(app: App, first: str = "said 0") -> Conversation:

@@ -22,6 +22,7 @@ import foja
 from foja.cli import main, verb
 from foja.cli.grammar import grammar
 from foja.embedded.postgres import running
+from tests.database.rows import disarm
 
 TALK = UUID(int=0xA)
 FOJA = [sys.executable, "-c", "import sys; from foja.cli import main; sys.exit(main())"]
@@ -82,8 +83,7 @@ async def write(count: int, *, work: bool = True) -> None:
 
 @pytest.fixture
 def intruder(admin: psycopg.Connection[Any]) -> psycopg.Connection[Any]:
-    admin.execute("set session_replication_role = replica")
-    return admin
+    return disarm(admin)
 
 
 class Process:

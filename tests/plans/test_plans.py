@@ -16,6 +16,7 @@ import pytest
 from foja.conversations.events import CONVERSATION
 from foja.ledger.event import Draft, draft, new_id
 from foja.sql import query
+from tests.database.seed import FALLBACK
 
 LARGE = ("event", "leaf", "entity")
 ROUNDS = 12  # a plan made for one call may become a plan for all calls after the fifth
@@ -191,3 +192,30 @@ def test_the_sequencer_goes_by_index(full: Admin, mode: str) -> None:
         assert check(full, query("seal_ready"), 200, {"entity", "event"}, streams=3, most=20)[0][0] > 0
         assert check(full, query("number_pending"), 0, set(), origin=1, most=20) == [(20,)]
         check(full, query("open_log"), 0, set(), name="plans")
+
+
+INSERT: LiteralString = """insert into message_events (session_id, event_type, sequence_number, data)
+    values (%(session)s, 'thinking', %(seq)s, '{"content": "x"}') returning sequence_number"""
+TAIL: LiteralString = """select * from message_events
+    where session_id = %(session)s and sequence_number > %(after)s order by sequence_number limit 20"""
+COUNTER: LiteralString = "select next_number from sequence_counters where session_id = %(session)s"
+BATCH: LiteralString = "select start_sequence from reserve_sequence_batch(%(session)s, 3)"
+
+
+@MODES
+@pytest.mark.parametrize("role", ["service_role", "authenticated"])
+def test_the_seeds_statements_go_by_index(full: Admin, mode: str, role: str) -> None:
+    """Also MAX + 1 reads one event, however long the session is, and through row level security."""
+    full.execute(f"set local plan_cache_mode = {mode}".encode())
+    full.execute(f"set local role {role}".encode())
+    full.execute("set local foja.tenant = 'default'")
+    for n in range(1, ROUNDS):
+        assert check(full, FALLBACK, 4, {"event"}, session_id=stream(0)) == [(5_010,)]
+        assert check(full, COUNTER, 2, {"entity"}, session=stream(0)) == [(5_010,)]
+        assert len(check(full, TAIL, 5_020, {"event"}, session=stream(0), after=400 * n)) == 20
+    if role == "authenticated":
+        return
+    for n in range(1, ROUNDS):
+        assert check(full, INSERT, 12, {"entity"}, session=stream(n), seq=None) == [(15,)]
+        assert check(full, INSERT, 12, {"entity"}, session=stream(n), seq=16) == [(16,)]
+        assert check(full, BATCH, 12, {"entity"}, session=stream(n)) == [(17,)]

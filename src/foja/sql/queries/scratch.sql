@@ -8,7 +8,7 @@ drop database if exists {name} with (force);
 
 -- name: ignore_triggers
 -- What an intruder with all rights would do first.
-set session_replication_role = replica;
+alter table foja.event disable trigger user;
 
 -- name: forge_payload
 -- What an intruder would do next: other words under the same number.

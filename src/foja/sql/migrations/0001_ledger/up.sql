@@ -968,14 +968,17 @@ end $$;
 create function foja.append_event(
     entity_id uuid, domain text, kind text, payload jsonb, source text default 'api', actor text default null,
     idempotency_key text default null, expected_seq bigint default null, v integer default 1,
-    tenant text default 'default'
+    tenant text default 'default', event_id uuid default null
 ) returns foja.receipt
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     bytes text := foja.canonical(payload);
     salt bytea := foja.new_salt();
-    id uuid := coalesce(foja.event_id_for(entity_id, idempotency_key), foja.new_id());
+    id uuid := coalesce(event_id, foja.event_id_for(entity_id, idempotency_key), foja.new_id());
 begin
+    if event_id is not null and idempotency_key is not null then
+        perform foja.refuse('bad_payload', 'an event with an idempotency key gets its id from the key; give one of the two');
+    end if;
     return foja.append(entity_id, domain, tenant, kind, v, id, actor, source, bytes, salt,
         foja.body_hash(salt, actor, bytes, source, v), idempotency_key, expected_seq);
 exception when unique_violation then
@@ -1014,6 +1017,10 @@ end $$;
 create trigger event_update before update on foja.event for each row execute function foja.allow_erasure();
 create trigger event_delete before delete on foja.event for each row execute function foja.forbid_change();
 create trigger event_truncate before truncate on foja.event for each statement execute function foja.forbid_change();
+
+-- Always: `session_replication_role = replica` must not be a way around them.
+alter table foja.event
+    enable always trigger event_update, enable always trigger event_delete, enable always trigger event_truncate;
 
 -- Forget a body: payload, salt, actor and the slot's intent. Erasing twice is harmless.
 create function foja.erase(p_entity uuid, p_tenant text, p_seq bigint, p_source text, p_actor text, p_reason text)
@@ -1157,3 +1164,7 @@ end $$;
 
 create trigger checkpoint_update before update on foja.checkpoint
     for each row execute function foja.allow_publication();
+
+alter table foja.leaf enable always trigger leaf_change, enable always trigger leaf_truncate;
+alter table foja.checkpoint enable always trigger checkpoint_delete, enable always trigger checkpoint_truncate,
+    enable always trigger checkpoint_update;

@@ -65,14 +65,17 @@ end $$;
 create function foja.append_event(
     entity_id uuid, domain text, kind text, payload jsonb, source text default 'api', actor text default null,
     idempotency_key text default null, expected_seq bigint default null, v integer default 1,
-    tenant text default 'default'
+    tenant text default 'default', event_id uuid default null
 ) returns foja.receipt
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     bytes text := foja.canonical(payload);
     salt bytea := foja.new_salt();
-    id uuid := coalesce(foja.event_id_for(entity_id, idempotency_key), foja.new_id());
+    id uuid := coalesce(event_id, foja.event_id_for(entity_id, idempotency_key), foja.new_id());
 begin
+    if event_id is not null and idempotency_key is not null then
+        perform foja.refuse('bad_payload', 'an event with an idempotency key gets its id from the key; give one of the two');
+    end if;
     return foja.append(entity_id, domain, tenant, kind, v, id, actor, source, bytes, salt,
         foja.body_hash(salt, actor, bytes, source, v), idempotency_key, expected_seq);
 exception when unique_violation then

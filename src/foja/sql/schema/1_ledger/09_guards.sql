@@ -31,6 +31,10 @@ create trigger event_update before update on foja.event for each row execute fun
 create trigger event_delete before delete on foja.event for each row execute function foja.forbid_change();
 create trigger event_truncate before truncate on foja.event for each statement execute function foja.forbid_change();
 
+-- Always: `session_replication_role = replica` must not be a way around them.
+alter table foja.event
+    enable always trigger event_update, enable always trigger event_delete, enable always trigger event_truncate;
+
 -- Forget a body: payload, salt, actor and the slot's intent. Erasing twice is harmless.
 create function foja.erase(p_entity uuid, p_tenant text, p_seq bigint, p_source text, p_actor text, p_reason text)
 returns foja.receipt

@@ -55,3 +55,7 @@ end $$;
 
 create trigger checkpoint_update before update on foja.checkpoint
     for each row execute function foja.allow_publication();
+
+alter table foja.leaf enable always trigger leaf_change, enable always trigger leaf_truncate;
+alter table foja.checkpoint enable always trigger checkpoint_delete, enable always trigger checkpoint_truncate,
+    enable always trigger checkpoint_update;

@@ -1,0 +1,19 @@
+-- For callers that speak only SQL: an event at a number they reserved.
+
+-- The same fill again replays; its id is made as Python makes it, unless one is given.
+create function foja.fill_event(
+    entity_id uuid, domain text, seq bigint, token uuid, kind text, payload jsonb, source text default 'api',
+    actor text default null, v integer default 1, tenant text default 'default', event_id uuid default null
+) returns foja.receipt
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    bytes text := foja.canonical(payload);
+    salt bytea := foja.new_salt();
+    key text := case when event_id is null then format('slot:%s:%s', token, seq) end;
+begin
+    return foja.fill(entity_id, domain, tenant, seq, token, kind, v, coalesce(event_id, foja.event_id_for(entity_id, key)),
+        actor, source, bytes, salt, foja.body_hash(salt, actor, bytes, source, v), key);
+end $$;
+
+revoke execute on function foja.fill_event from public;
+grant execute on function foja.fill_event to service_role, foja_api;
