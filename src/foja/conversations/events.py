@@ -27,19 +27,25 @@ CONVERSATION: Domain = domain(
             {**PLACE, "model": "string", "tokens": "object|number", "stop_reason": "string|null"},
             erasable=True,
         ),
-        Kind("tool_use_requested", API, {**TOOL, "tool_args": "object"}, PLACE, erasable=True),
+        Kind(
+            "tool_use_requested",
+            API,
+            {**TOOL, "tool_args": "object"},
+            {**PLACE, "result_seq": "number"},
+            erasable=True,
+        ),
         Kind(
             "tool_use_completed",
             API,
             {**TOOL, "tool_result": "any", "success": "boolean", "error_message": "string|null"},
-            PLACE,
+            {**PLACE, "denied": "boolean"},
             erasable=True,
         ),
         Kind(
             "approval_requested",
             API,
             {**APPROVAL, "tool_name": "string", "tool_args": "object", "expires_at": "string"},
-            PLACE,
+            {**PLACE, "tool_use_id": "string"},
         ),
         Kind(
             "approval_completed",

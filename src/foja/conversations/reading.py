@@ -58,7 +58,7 @@ def wire(item: Wire | Sheet) -> Wire:
 
 def number(value: object) -> int | None:
     """Return the number of a persisted event, or None; 0 is one."""
-    index = _index(value)
+    index = index_of(value)
     return int(index) if index is not None and index == int(index) else None
 
 
@@ -90,7 +90,7 @@ def instant(at: object) -> Key:
 
 def block_of(turn: object, block_index: object) -> tuple[str, float] | None:
     """Return the block that a turn and an index name, or None if they name none."""
-    name, index = turn_name(turn), _index(block_index)
+    name, index = turn_name(turn), index_of(block_index)
     return None if name is None or index is None else (name, index)
 
 
@@ -109,27 +109,29 @@ def _rank(form: Wire, first: Mapping[str | None, Key]) -> Key:
     if seq is not None:
         return 0, seq
     turn = turn_name(form.get("turn"))
-    block, event = _index(form.get("block_index")), _index(form.get("event_index"))
+    block, event = index_of(form.get("block_index")), index_of(form.get("event_index"))
     index = event if block is None else block
     return 1, first[turn], turn is not None, turn or "", _known(index), _known(event)
 
 
 def _tie(ranked: tuple[Key, Wire, object]) -> Key:
     form = ranked[1]
-    return instant(form.get("at")), turn_name(form.get("id")) or "", _spelled(form)
+    return instant(form.get("at")), turn_name(form.get("id")) or "", spelled(form)
 
 
 def _known(index: float | None) -> Key:
     return ABSENT if index is None else (0, index)
 
 
-def _index(value: object) -> float | None:
+def index_of(value: object) -> float | None:
+    """Return a block's or an event's index, or None; 0 is one."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value if 0 <= value < math.inf else None
 
 
-def _spelled(form: Wire) -> str:
+def spelled(form: Wire) -> str:
+    """Return the one spelling of an item, to tell it from any other."""
     try:
         return canonical(dict(form)).decode()
     except NotCanonical:

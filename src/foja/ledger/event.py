@@ -103,6 +103,10 @@ class Reset:
     payload: None = None
     cursor: None = None
 
+    def envelope(self) -> dict[str, Any]:
+        """Return it as JSON carries it."""
+        return {"seq": None, "kind": self.kind, "reason": self.reason, "cursor": None}
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:

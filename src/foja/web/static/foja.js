@@ -82,6 +82,7 @@ function compareInstants(a, b) {
   return absentLast(a, b, (x, y) => x.seconds - y.seconds || compareText(x.fraction, y.fraction));
 }
 
+const NEVER = { seconds: -Infinity, fraction: "" }; // before every instant
 const TIME =
   /^(?!0000)(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):?(\d\d))?$/;
 
@@ -115,4 +116,272 @@ function spelled(value) {
   if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";
   const members = Object.keys(value).sort().map((key) => `${JSON.stringify(key)}:${spelled(value[key])}`);
   return `{${members.join(",")}}`;
+}
+
+const CHUNKS = new Set(["message_chunk", "thinking_chunk"]);
+const ENDS = new Set(["complete", "session_end"]);
+const OPEN = "slot.open";
+
+/**
+ * What a person sees of a conversation, as far as it is known. Adding to it makes a new one.
+ *
+ * Feed it whatever comes, in whatever order and as often as it comes: a persisted event
+ * replaces what stood at its number, what is transient goes away with the event that names
+ * its block, with the end of its turn (`complete`) or of its session (`session_end`). So a
+ * view that was fed live and one that was loaded afresh are equal once nothing is in passing.
+ */
+export class View {
+  #events = new Map();
+  #passing = new Map();
+  #blocks = new Set();
+  #ended = new Set();
+  #silent = NEVER;
+  #closed = NEVER;
+  #shown = null; // the persisted half of `items`, until an event changes it
+
+  /** @param {Iterable<Item>} items */
+  constructor(items = []) {
+    for (const item of items) this.#take(item);
+  }
+
+  /**
+   * Return the view after these items: events, what is transient, resets.
+   * @param {...Item} items
+   */
+  add(...items) {
+    return this.addAll(items);
+  }
+
+  /** The same for a list, however long. @param {Iterable<Item>} items */
+  addAll(items) {
+    const next = new View();
+    next.#events = new Map(this.#events);
+    next.#passing = new Map(this.#passing);
+    next.#blocks = new Set(this.#blocks);
+    next.#ended = new Set(this.#ended);
+    next.#silent = this.#silent;
+    next.#closed = this.#closed;
+    next.#shown = this.#shown;
+    for (const item of items) next.#take(item);
+    return next;
+  }
+
+  /** Is nothing in passing? Then a fresh load shows the same. */
+  get settled() {
+    return this.#passing.size === 0;
+  }
+
+  /**
+   * Return everything to be shown, in reading order: each item as it came, without its
+   * cursor, and with `state` and `pair`, the number of its other half, where it has them.
+   * A block in progress is one item, its chunks joined; `partial` if some were missed.
+   *
+   * States: a tool's request is pending, completed, failed, denied or voided, its result the
+   * same or unpaired; an approval is requested, approved, denied or expired; a slot is open
+   * or voided; a body may be erased; what is in passing is streaming or an error.
+   *
+   * @returns {Item[]}
+   */
+  items() {
+    this.#shown ??= showEvents(this.#events);
+    return [...this.#shown, ...order(fold([...this.#passing.values()]))];
+  }
+
+  #take(item) {
+    const seq = numberOf(item.seq);
+    if (item.kind === "reset") this.#forget();
+    else if (seq !== null) this.#record(seq, item);
+    else if (ENDS.has(item.kind)) this.#end(item);
+    else if ((CHUNKS.has(item.kind) || item.kind === "error") && !this.#isOver(item)) {
+      this.#passing.set(turnName(item.id) ?? spelled(item), item);
+    }
+  }
+
+  #forget() {
+    for (const known of [this.#events, this.#passing, this.#blocks, this.#ended]) known.clear();
+    this.#silent = this.#closed = NEVER;
+    this.#shown = null;
+  }
+
+  #record(seq, item) {
+    const known = this.#events.get(seq);
+    // A number never opens again, and an erased body never comes back.
+    const erased = (item.payload ?? null) === null && item.kind !== OPEN;
+    if (!known || known.kind === OPEN || erased) {
+      this.#events.set(seq, item);
+      this.#shown = null;
+    }
+    const block = blockOf(bodyOf(item).turn, bodyOf(item).block_index);
+    if (block !== null && !this.#blocks.has(block)) {
+      this.#blocks.add(block);
+      this.#clear();
+    }
+  }
+
+  #end(item) {
+    const turn = turnName(item.turn);
+    if (turn !== null) this.#ended.add(turn);
+    else if (item.kind === "complete") this.#silent = laterOf(this.#silent, instant(item.at));
+    if (item.kind === "session_end") this.#closed = laterOf(this.#closed, instant(item.at));
+    this.#clear();
+  }
+
+  #clear() {
+    for (const [name, item] of this.#passing) if (this.#isOver(item)) this.#passing.delete(name);
+  }
+
+  /** Does this belong to a block that is persisted, or to a turn or session that ended? */
+  #isOver(item) {
+    const [turn, at] = [turnName(item.turn), instant(item.at)];
+    const silent = turn !== null ? this.#ended.has(turn) : compareInstants(at, this.#silent) <= 0;
+    const block = blockOf(turn, item.block_index);
+    return silent || compareInstants(at, this.#closed) <= 0 || (block !== null && this.#blocks.has(block));
+  }
+}
+
+/**
+ * Return the view after one more item.
+ * @param {View} view
+ * @param {Item} item
+ */
+export function reduce(view, item) {
+  return view.add(item);
+}
+
+function laterOf(a, b) {
+  return compareInstants(a, b) < 0 ? b : a;
+}
+
+/** The block that a turn and an index name, or null if they name none. */
+function blockOf(turn, blockIndex) {
+  const [name, index] = [turnName(turn), indexOf(blockIndex)];
+  return name === null || index === null ? null : JSON.stringify([name, index]);
+}
+
+/** What an item says; nothing, if it was erased. */
+function bodyOf(item) {
+  return item.payload !== null && typeof item.payload === "object" && !Array.isArray(item.payload) ? item.payload : {};
+}
+
+function show(item, state = null, pair = null) {
+  const { cursor, ...shown } = item;
+  // The deadline of an open slot may move without a word.
+  if (item.kind === OPEN) shown.payload = { intent: bodyOf(item).intent ?? null };
+  return { ...shown, state, pair };
+}
+
+function showEvents(known) {
+  const events = asErased(known);
+  const { states, pairs } = pairUp(events);
+  return Array.from(events, ([seq, item]) => show(item, states.get(seq) ?? null, pairs.get(seq) ?? null));
+}
+
+/** The events by number, lowest first, as they read once every `body.erased` is taken at its word. */
+function asErased(known) {
+  const gone = new Set();
+  for (const item of known.values()) if (item.kind === "body.erased") gone.add(numberOf(bodyOf(item).seq));
+  const sorted = [...known].sort(([a], [b]) => a - b);
+  return new Map(sorted.map(([seq, item]) => [seq, gone.has(seq) ? { ...item, payload: null, actor: null } : item]));
+}
+
+/** Which request an answer belongs to, and how each request stands. */
+function pairUp(events) {
+  const [states, pairs] = [new Map(), new Map()];
+  const refused = pairApprovals(events, states, pairs);
+  pairTools(events, states, pairs, refused);
+  for (const [seq, item] of events) {
+    const state = stateAlone(seq, item, states, pairs);
+    if (state !== undefined) states.set(seq, state);
+  }
+  return { states, pairs };
+}
+
+/** The tool uses whose approval was denied or expired. */
+function pairApprovals(events, states, pairs) {
+  const refused = new Set();
+  const answers = numbersBy(events, "approval_completed", "approval_id");
+  for (const [approval, seqs] of numbersBy(events, "approval_requested", "approval_id")) {
+    const answer = answers.get(approval)?.[0];
+    const decision = answer === undefined ? "requested" : bodyOf(events.get(answer)).decision;
+    for (const seq of seqs) {
+      states.set(seq, decision);
+      if (answer !== undefined) {
+        pairs.set(seq, answer);
+        if (!pairs.has(answer)) pairs.set(answer, seq);
+      }
+      if (decision === "denied" || decision === "expired") refused.add(bodyOf(events.get(seq)).tool_use_id);
+    }
+  }
+  return refused;
+}
+
+function pairTools(events, states, pairs, refused) {
+  const results = numbersBy(events, "tool_use_completed", "tool_use_id");
+  for (const [tool, seqs] of numbersBy(events, "tool_use_requested", "tool_use_id")) {
+    seqs.forEach((seq, place) => {
+      const answer = results.get(tool)?.[place];
+      const kept = numberOf(bodyOf(events.get(seq)).result_seq);
+      const state = toolState(events, answer, refused.has(tool), kept);
+      const half = state === "voided" ? kept : answer;
+      states.set(seq, state);
+      if (half !== undefined) pairs.set(seq, half).set(half, seq);
+    });
+  }
+}
+
+function toolState(events, answer, refused, kept) {
+  const said = answer === undefined ? {} : bodyOf(events.get(answer));
+  if (said.success === true) return "completed";
+  if (refused || said.denied === true) return "denied";
+  if (answer !== undefined) return "failed";
+  return kept !== null && events.get(kept)?.kind === "slot.voided" ? "voided" : "pending";
+}
+
+/** What an event says of itself, whether or not it has another half. */
+function stateAlone(seq, item, states, pairs) {
+  if (item.kind === OPEN) return "open";
+  if ((item.payload ?? null) === null) return "erased";
+  if (item.kind === "slot.voided") return "voided";
+  if (item.kind === "approval_completed") return bodyOf(item).decision;
+  if (item.kind === "tool_use_completed") return pairs.has(seq) ? states.get(pairs.get(seq)) : "unpaired";
+  return undefined;
+}
+
+/** The numbers of a kind's events by what one field says, lowest first. */
+function numbersBy(events, kind, field) {
+  const found = new Map();
+  for (const [seq, item] of events) {
+    const said = bodyOf(item)[field];
+    if (item.kind !== kind || typeof said !== "string") continue;
+    if (found.has(said)) found.get(said).push(seq);
+    else found.set(said, [seq]);
+  }
+  return found;
+}
+
+/** Errors as they are, and the blocks in progress, the chunks of each as one. */
+function fold(passing) {
+  const errors = [];
+  const blocks = new Map();
+  for (const item of order(passing)) {
+    const place = JSON.stringify([item.kind, turnName(item.turn), indexOf(item.block_index)]);
+    if (!CHUNKS.has(item.kind)) errors.push(show(item, "error"));
+    else if (blocks.has(place)) blocks.get(place).push(item);
+    else blocks.set(place, [item]);
+  }
+  return [...errors, ...Array.from(blocks.values(), progress)];
+}
+
+/** One block in progress. It is partial if its beginning, or a piece, was missed. */
+function progress(chunks) {
+  const pieces = new Map();
+  chunks.forEach((chunk, place) => {
+    const index = indexOf(chunk.event_index) ?? `at ${place}`;
+    const text = bodyOf(chunk).text;
+    if (!pieces.has(index)) pieces.set(index, typeof text === "string" ? text : "");
+  });
+  const indexes = [...pieces.keys()].filter((key) => typeof key === "number");
+  const payload = { text: [...pieces.values()].join("") };
+  const partial = indexes.some((index, place) => index !== place);
+  return { ...show(chunks[0], "streaming"), payload, partial };
 }
