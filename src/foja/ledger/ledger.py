@@ -13,7 +13,7 @@ from foja.ledger.event import Draft, Event, Reset, draft
 from foja.ledger.follow import follow
 from foja.ledger.hints import Hints
 from foja.ledger.log import Log
-from foja.ledger.read import Reader, State
+from foja.ledger.read import Reader, Said, State
 from foja.ledger.slots import Reserver, Slots
 from foja.sql.database import Database
 
@@ -63,6 +63,12 @@ class Ledger:
     async def events(self, entity_id: UUID, after: str | int | None, limit: int) -> list[Event]:
         """Return up to `limit` committed events after a cursor or number."""
         return await self._reader.events(entity_id, after, limit)
+
+    async def newest(
+        self, entity_id: UUID, kinds: Sequence[str], *, before: int | None = None, limit: int | None = None
+    ) -> list[Said]:
+        """Return the newest events of some kinds, newest first, without what was erased."""
+        return await self._reader.newest(entity_id, kinds, before, limit)
 
     def follow(self, entity_id: UUID, after: str | int | None) -> AsyncIterator[Event | Reset]:
         """Yield every event of a stream, for ever."""

@@ -7,14 +7,15 @@ Two levels. *Committed* is everything, with a placeholder for an open slot;
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from foja import sql
 from foja.errors import CursorLost
-from foja.ledger.event import OPEN, Event, Reset
+from foja.ledger.event import MAX_SEQ, OPEN, Event, Reset
 from foja.sql.database import Database
 
 NUMBER = re.compile("[0-9]{1,18}")
@@ -28,6 +29,14 @@ class State:
     epoch: str
     next_seq: int
     sealed: int
+
+
+class Said(NamedTuple):
+    """As much of an event as a reader of what was said needs."""
+
+    seq: int
+    kind: str
+    payload: Any
 
 
 @dataclass(slots=True)
@@ -105,6 +114,20 @@ class Reader:
             sql.query("read_tail"), entity=entity_id, tenant=self._tenant, after=position.head, limit=limit
         )
         return [position.deliver(entity_id, row) for row in rows]
+
+    async def newest(
+        self, entity_id: UUID, kinds: Sequence[str], before: int | None, limit: int | None
+    ) -> list[Said]:
+        """Return the newest events of these kinds that still have a body, newest first."""
+        rows = await self._database.rows(
+            sql.query("read_newest"),
+            entity=entity_id,
+            tenant=self._tenant,
+            kinds=list(kinds),
+            before=MAX_SEQ - 1 if before is None else before,
+            limit=limit,
+        )
+        return [Said(*row) for row in rows]
 
     async def filled(self, entity_id: UUID, position: Position) -> list[Event]:
         """Return what now stands in the holes of a position."""

@@ -1,0 +1,41 @@
+"""The examples run as they are, from nothing, without a network."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+# What each one must have taught by its end.
+TAUGHT = {
+    "openai_agents.py": ["Oslo → It looks like this.", "the session holds 8 items", "body.erased"],
+}
+# A proxy that nobody runs: whoever asks the network for anything fails at once.
+NOWHERE = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9")
+
+
+def test_every_example_is_expected_to_teach_something() -> None:
+    assert {path.name for path in EXAMPLES} == set(TAUGHT)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_the_example_runs(example: Path, database_url: str, tmp_path: Path) -> None:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("FOJA_")}
+    env |= {"FOJA_HOME": str(tmp_path), "FOJA_DATABASE_URL": database_url, **NOWHERE}
+    ran = subprocess.run(
+        [sys.executable, "-W", "error::ResourceWarning", str(example)],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    for words in TAUGHT[example.name]:
+        assert words in ran.stdout
