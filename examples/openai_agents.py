@@ -34,7 +34,11 @@ class StandIn(Model):
     """Asks for the tool once per question, then repeats what it heard."""
 
     async def get_response(
-        self, system_instructions: Any, input: Any, *args: Any, **more: Any
+        self,
+        system_instructions: Any,
+        input: Any,  # noqa: A002
+        *args: Any,
+        **more: Any,
     ) -> ModelResponse:
         last = input[-1]
         if last.get("type") == "function_call_output":

@@ -30,6 +30,7 @@ from foja.sql.database import connect as connect_as
 from foja.sql.line import Line
 from foja.sql.migrate import migrate
 from foja.sql.pool import Pool
+from foja.threads.work import Threads
 from foja.worker import Worker
 
 API, SWEEPER = "api", "sweeper"
@@ -49,6 +50,7 @@ class App:
     settings: Settings
     ledger: Ledger
     conversations: Conversations
+    threads: Threads
     sequencer: Sequencer
     store: Store
     signer: Signer
@@ -93,6 +95,7 @@ class App:
         self.sequencer = Sequencer(sweeper, self.store, self.signer, hints)
         await self._start_ledger(installation, hints)
         self.conversations = Conversations(self.ledger)
+        self.threads = Threads(self.ledger, self.database, self.settings.tenant)
 
     async def _migrate(self) -> None:
         try:

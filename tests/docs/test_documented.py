@@ -16,10 +16,12 @@ from foja.conversations.events import CONVERSATION, TRANSIENT
 from foja.core.registry import RESERVED, Kind
 from foja.observe.audit import QUESTIONS
 from foja.settings import Settings
+from foja.threads.events import THREAD
 from tests.docs.paper import ENGLISH, OPERATIONS, READMES, ROOT, SPANISH, blocks, inline, prose, verbs
 
 KINDS_PAGE = ROOT / "docs" / "kinds.md"
-KINDS = sorted(CONVERSATION.kinds.values(), key=lambda kind: kind.name)
+EVERY = {kind.name: kind for domain in (CONVERSATION, THREAD) for kind in domain.kinds.values()}
+KINDS = sorted(EVERY.values(), key=lambda kind: kind.name)
 PASSING = sorted(TRANSIENT.kinds.values(), key=lambda kind: kind.name)
 
 

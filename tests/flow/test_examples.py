@@ -13,6 +13,7 @@ ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 # What each one must have taught by its end.
 TAUGHT = {
+    "langgraph_agent.py": ["may I send it?", "sent", "the thread holds", "after pruning"],
     "openai_agents.py": ["Oslo → It looks like this.", "the session holds 8 items", "body.erased"],
 }
 # A proxy that nobody runs: whoever asks the network for anything fails at once.

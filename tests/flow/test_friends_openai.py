@@ -180,7 +180,11 @@ class Scripted(Model):
     """A model that asks for two tools at once, then answers with what it was told."""
 
     async def get_response(
-        self, system_instructions: Any, input: Any, *args: Any, **more: Any
+        self,
+        system_instructions: Any,
+        input: Any,  # noqa: A002
+        *args: Any,
+        **more: Any,
     ) -> ModelResponse:
         outputs = [item["output"] for item in input if item.get("type") == "function_call_output"]
         asked = sum(item.get("role") == "user" for item in input)

@@ -1062,9 +1062,9 @@ begin
     return notice;
 end $$;
 
--- What conversations may say. `foja.conversations.events` says the same; a test compares them.
+-- What may be said. `foja.conversations.events` and `foja.threads.events` say the same; a test compares them.
 
-insert into foja.domain (domain) values ('conversation');
+insert into foja.domain (domain) values ('conversation'), ('thread');
 
 insert into foja.kind (domain, kind, v, sources, required, erasable, reserved) values
     ('conversation', 'user_message_sent', 1, '{api}', '{"content": ["string", "array"]}', true, false),
@@ -1083,7 +1083,17 @@ insert into foja.kind (domain, kind, v, sources, required, erasable, reserved) v
     ('conversation', 'turn_paused', 1, '{api}', '{"reason": ["string"]}', false, false),
     ('conversation', 'content_refused', 1, '{api}', '{"reason": ["string"]}', false, false),
     ('conversation', 'slot.voided', 1, '{api,sweeper}', '{"reason": ["string"]}', false, true),
-    ('conversation', 'body.erased', 1, '{api}', '{"reason": ["string"], "seq": ["number"]}', false, true);
+    ('conversation', 'body.erased', 1, '{api}', '{"reason": ["string"], "seq": ["number"]}', false, true),
+    ('thread', 'checkpoint.saved', 1, '{api}',
+        '{"thread_id": ["string"], "ns": ["string"], "checkpoint_id": ["string"], "parent_id": ["string", "null"],
+          "checkpoint": ["object"], "metadata": ["object"], "values": ["object"], "held": ["object"]}', true, false),
+    ('thread', 'writes.saved', 1, '{api}',
+        '{"ns": ["string"], "checkpoint_id": ["string"], "task_id": ["string"], "path": ["string"],
+          "writes": ["array"]}', true, false),
+    ('thread', 'values.saved', 1, '{api}',
+        '{"ns": ["string"], "checkpoint_id": ["string"], "values": ["object"]}', true, false),
+    ('thread', 'slot.voided', 1, '{api,sweeper}', '{"reason": ["string"]}', false, true),
+    ('thread', 'body.erased', 1, '{api}', '{"reason": ["string"], "seq": ["number"]}', false, true);
 
 -- Which history this is.
 

@@ -1,0 +1,81 @@
+"""A LangGraph agent whose state lives in a ledger: it stops to ask, and goes on in another process.
+
+    pip install 'foja[langgraph]' langgraph
+    python examples/langgraph_agent.py
+
+The nodes are plain functions, so no model and no network are needed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.types import Command, interrupt
+from typing_extensions import TypedDict
+
+import foja
+from foja.friends.langgraph import LedgerSaver
+from foja.threads.events import stream_of
+
+THREAD: RunnableConfig = {"configurable": {"thread_id": "example"}}
+
+
+class State(TypedDict):
+    """What the agent knows."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
+def write(state: State) -> dict[str, Any]:
+    """Draft a letter."""
+    return {"messages": [AIMessage(f"Dear {state['messages'][-1].content}, all is well.")]}
+
+
+def send(state: State) -> dict[str, Any]:
+    """Ask a person before anything leaves the house."""
+    answer = interrupt(f"may I send it? “{state['messages'][-1].content}”")
+    return {"messages": [AIMessage("sent" if answer == "yes" else "kept")]}
+
+
+def agent(saver: LedgerSaver) -> Any:
+    """Return the graph: write, then send."""
+    graph = StateGraph(State)
+    graph.add_node("write", write)
+    graph.add_node("send", send)
+    graph.add_edge(START, "write")
+    graph.add_edge("write", "send")
+    graph.add_edge("send", END)
+    return graph.compile(checkpointer=saver)
+
+
+async def main() -> None:
+    """Run until the agent asks; answer as if from another process; look at what was kept."""
+    async with foja.connect() as app:
+        await LedgerSaver(app).adelete_thread("example")  # this example may have run before
+        paused = await agent(LedgerSaver(app)).ainvoke({"messages": [HumanMessage("Ana")]}, THREAD)
+        print(paused["__interrupt__"][0].value)
+
+        # A saver made anew knows nothing but what the ledger says.
+        done = await agent(LedgerSaver(app)).ainvoke(Command(resume="yes"), THREAD)
+        print(done["messages"][-1].content)
+
+        events = await app.ledger.events(stream_of("example"), None, 10_000)
+        kept = [event for event in events if event.payload and event.kind != "body.erased"]
+        print(f"\nthe thread holds {len(kept)} events:")
+        for event in kept:
+            print(f"{event.seq:4}  {event.kind:18} {sorted(event.payload.get('values', {}))}")
+
+        await LedgerSaver(app).aprune(["example"])
+        found = await LedgerSaver(app).aget_tuple(THREAD)
+        assert found
+        words = [message.content for message in found.checkpoint["channel_values"]["messages"]]
+        print(f"\nafter pruning, one checkpoint is left, and it is whole: {words}")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

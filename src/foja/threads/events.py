@@ -1,0 +1,67 @@
+"""What the thread of a graph may say, and how its events find together.
+
+The state of a program is no message, so a thread is a domain of its own. Everything about one
+checkpoint has an id that begins alike: one range of the index that replays events anyway.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+from foja.core.event import lp, utf8
+from foja.core.registry import Domain, Kind, domain
+
+API = frozenset({"api"})
+NAMESPACE = uuid5(NAMESPACE_URL, "foja:thread")
+PLACE = {"ns": "string", "checkpoint_id": "string"}
+TASK = {"task_id": "string", "path": "string", "writes": "array"}
+SAVED, WRITTEN, VALUES = "checkpoint.saved", "writes.saved", "values.saved"
+# What a UUIDv8 (RFC 9562: an id of one's own making) leaves free of its two halves.
+_FIRST, _SECOND = 0xFFFF_FFFF_FFFF_0FFF, 0x3FFF_FFFF_FFFF_FFFF
+_VERSION, _VARIANT = 0x8000, 1 << 63
+
+THREAD: Domain = domain(
+    "thread",
+    [
+        Kind(
+            SAVED,
+            API,
+            {
+                "thread_id": "string",
+                **PLACE,
+                "parent_id": "string|null",
+                "checkpoint": "object",
+                "metadata": "object",
+                "values": "object",
+                "held": "object",
+            },
+            erasable=True,
+        ),
+        Kind(WRITTEN, API, {**PLACE, **TASK}, erasable=True),
+        Kind(VALUES, API, {**PLACE, "values": "object"}, erasable=True),
+    ],
+)
+
+
+def stream_of(thread_id: str) -> UUID:
+    """Return the stream of a thread."""
+    utf8(thread_id)
+    return uuid5(NAMESPACE, thread_id)
+
+
+def event_id(ns: str, checkpoint_id: str, rest: bytes) -> UUID:
+    """Return an id that begins like all others about this checkpoint; equal for an equal rest."""
+    second = int.from_bytes(sha256(rest).digest()[:8]) & _SECOND
+    return UUID(int=_first_half(ns, checkpoint_id) << 64 | _VARIANT | second)
+
+
+def ids_about(ns: str, checkpoint_id: str) -> tuple[UUID, UUID]:
+    """Return the lowest and the highest id about a checkpoint."""
+    first = _first_half(ns, checkpoint_id) << 64
+    return UUID(int=first | _VARIANT), UUID(int=first | _VARIANT | _SECOND)
+
+
+def _first_half(ns: str, checkpoint_id: str) -> int:
+    digest = sha256(lp(utf8(ns), utf8(checkpoint_id))).digest()
+    return int.from_bytes(digest[:8]) & _FIRST | _VERSION
