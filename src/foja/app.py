@@ -6,12 +6,14 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 from uuid import UUID
 
 from foja import sql
 from foja.blobs.store import Store, open_store
+from foja.conversations.approvals import expire_approvals
 from foja.conversations.work import Conversations
 from foja.core.note import Signer
 from foja.embedded import postgres
@@ -75,7 +77,8 @@ class App:
 
     async def work(self, *, until_idle: bool = False) -> None:
         """Do what no caller waits for; with `until_idle`, return when nothing is runnable now."""
-        await Worker(self.sequencer, self.settings.checkpoint_seconds).run(until_idle=until_idle)
+        chores = [partial(expire_approvals, self._sweeper, self._hints)]
+        await Worker(self.sequencer, self.settings.checkpoint_seconds, chores).run(until_idle=until_idle)
 
     @property
     def trust(self) -> list[str]:
@@ -87,12 +90,12 @@ class App:
         self.settings = self.settings.model_copy(update={"database_url": url})
         await self._migrate()
         self.database = await self._pool(API, self.settings.connections)
-        sweeper = await self._pool(SWEEPER, 4)
+        self._sweeper = await self._pool(SWEEPER, 4)
         installation = await self._recognise()
-        hints = await self._hints()
+        self._hints = hints = await self._listen()
         self.store = open_store(self.settings.store_url)
         self.signer = self._signer(installation)
-        self.sequencer = Sequencer(sweeper, self.store, self.signer, hints)
+        self.sequencer = Sequencer(self._sweeper, self.store, self.signer, hints)
         await self._start_ledger(installation, hints)
         self.conversations = Conversations(self.ledger)
         self.threads = Threads(self.ledger, self.database, self.settings.tenant)
@@ -118,7 +121,7 @@ class App:
             raise SetupFailed("the database does not say which installation it is; run `foja migrate`")
         return Installation(*row)
 
-    async def _hints(self) -> Hints:
+    async def _listen(self) -> Hints:
         hints = Hints(self.settings.database_url, f"foja_{API}")
         self._open.push_async_callback(hints.close)
         hints.open()

@@ -15,6 +15,7 @@ FojaError
 │   ├── SlotVoided          the number is no longer yours
 │   ├── SlotFilled          the number already holds another event
 │   ├── UnknownEntity       nothing was ever written there
+│   │   └── UnknownApproval nobody asked for that
 │   └── CursorLost          the cursor belongs to another history
 ├── Unavailable             nothing was decided; sending it again is safe
 │   ├── LedgerUnavailable   nothing can number an event now
@@ -90,6 +91,10 @@ class SlotFilled(Refused):
 
 class UnknownEntity(Refused):
     """Nothing was ever written there."""
+
+
+class UnknownApproval(UnknownEntity):
+    """Nobody asked for that in this conversation."""
 
 
 class CursorLost(Refused):

@@ -1,23 +1,25 @@
-"""The work that no caller waits for: sweep, seal, number, sign, publish."""
+"""The work that no caller waits for: sweep, seal, number, sign, publish, and the chores of the domains."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable, Sequence
 
 from foja.errors import FojaError, LogHalted
 from foja.ledger.sequencer import Sequencer
 
 PAUSE = 0.05
 AFTER_AN_ERROR = 1.0
+Chore = Callable[[], Awaitable[int]]  # returns how much it did
 log = logging.getLogger("foja.worker")
 
 
 class Worker:
-    """Runs the sequencer, once through or for ever."""
+    """Runs the sequencer and the chores, once through or for ever."""
 
-    def __init__(self, sequencer: Sequencer, checkpoint_seconds: float) -> None:
-        self._sequencer, self._every = sequencer, checkpoint_seconds
+    def __init__(self, sequencer: Sequencer, checkpoint_seconds: float, chores: Sequence[Chore] = ()) -> None:
+        self._sequencer, self._every, self._chores = sequencer, checkpoint_seconds, chores
         self._checked = False
 
     async def run(self, *, until_idle: bool = False) -> None:
@@ -57,11 +59,16 @@ class Worker:
                 await asyncio.sleep(PAUSE)
 
     async def _step(self) -> int:
-        done = await self._sequencer.sweep()
+        done = await self._sequencer.sweep() + await self._number()
+        for chore in self._chores:
+            done += await chore()
+        return done
+
+    async def _number(self) -> int:
         try:
             if not self._checked:
                 await self._sequencer.check()
                 self._checked = True
-            return done + await self._sequencer.number()
+            return await self._sequencer.number()
         except LogHalted:
-            return done
+            return 0

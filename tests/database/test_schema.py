@@ -171,9 +171,17 @@ async def test_a_ledger_with_events_cannot_be_taken_back(
     assert stored_events(database_url) == before
 
 
-def registry_of(domain: Domain) -> set[tuple[str, str, int, frozenset[str], str, bool]]:
+def registry_of(domain: Domain) -> set[tuple[object, ...]]:
     return {
-        (domain.name, kind.name, kind.v, kind.sources, spell_types(kind.required), kind.erasable)
+        (
+            domain.name,
+            kind.name,
+            kind.v,
+            kind.sources,
+            spell_types(kind.required),
+            kind.erasable,
+            kind.keyed_by,
+        )
         for kind in domain.kinds.values()
     }
 
@@ -185,10 +193,10 @@ def spell_types(required: Any) -> str:
 
 
 def test_python_and_the_database_keep_the_same_registry(database_url: str) -> None:
-    rows = ask(database_url, "select domain, kind, v, sources, required, erasable from foja.kind")
+    rows = ask(database_url, "select domain, kind, v, sources, required, erasable, keyed_by from foja.kind")
     stored = {
-        (domain, kind, v, frozenset(sources), spell_types(required), erasable)
-        for domain, kind, v, sources, required, erasable in rows
+        (domain, kind, v, frozenset(sources), spell_types(required), erasable, keyed_by and tuple(keyed_by))
+        for domain, kind, v, sources, required, erasable, keyed_by in rows
     }
     assert stored == registry_of(CONVERSATION) | registry_of(THREAD)
     domains = {name for (name,) in ask(database_url, "select domain from foja.domain")}

@@ -194,6 +194,30 @@ def test_the_sequencer_goes_by_index(full: Admin, mode: str) -> None:
         check(full, query("open_log"), 0, set(), name="plans")
 
 
+ASK: LiteralString = """select status from foja.append_event(%(entity)s, 'conversation', 'approval_requested',
+    jsonb_build_object('approval_id', %(name)s::text, 'tool_name', 'pay', 'tool_args', '{}'::jsonb,
+        'expires_at', '2020-01-01T00:00:00Z'))"""
+
+
+@MODES
+def test_approvals_go_by_index(full: Admin, mode: str) -> None:
+    """One conversation's approvals are found among its 5,000 events; the due ones without any of them."""
+    full.execute(f"set local plan_cache_mode = {mode}".encode())
+    for n in range(1, ROUNDS):
+        full.execute("set local role foja_api")
+        assert check(full, ASK, 10, {"entity"}, entity=stream(0), name=f"a{n}") == [("appended",)]
+        here: dict[str, object] = {"entity": stream(0), "tenant": "default"}
+        assert len(check(full, query("approvals"), 40, {"event"}, **here, approval=f"a{n}")) == 1
+        full.execute("reset role")
+        full.execute("set local role foja_sweeper")
+        [(entity, event)] = check(full, query("due_approvals"), 0, set(), most=100)
+        assert check(full, query("expire_approval"), 10, {"entity"}, entity=entity, event=event) == [(True,)]
+        assert (
+            check(full, query("approvals"), 60, {"event"}, **here, approval=None)[-1][2]
+            == "approval_completed"
+        )
+
+
 INSERT: LiteralString = """insert into message_events (session_id, event_type, sequence_number, data)
     values (%(session)s, 'thinking', %(seq)s, '{"content": "x"}') returning sequence_number"""
 TAIL: LiteralString = """select * from message_events

@@ -53,6 +53,7 @@ CONVERSATION: Domain = domain(
             {**APPROVAL, "decision": "string", "reason": "string|null"},
             PLACE,
             {"decision": frozenset({"approved", "denied", "expired"})},
+            keyed_by=("approval", "approval_id"),  # so that the first decision wins
         ),
         Kind("turn_paused", API, REASON, PLACE),
         Kind("content_refused", API, REASON, PLACE),

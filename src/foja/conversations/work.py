@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from foja.conversations.approvals import Approvals, Decision
 from foja.conversations.events import CONVERSATION
+from foja.conversations.rules import Approval
 from foja.errors import UnknownEntity
 from foja.ledger.append import Verdict
 from foja.ledger.event import Draft, Event, Reset, new_id
@@ -62,6 +64,47 @@ class Conversation:
     def follow(self, *, after: str | int | None = None) -> AsyncIterator[Event | Reset]:
         """Yield what is there and then what comes, for ever."""
         return self._ledger.follow(self.id, after)
+
+    async def request_approval(
+        self,
+        tool_name: str,
+        tool_args: Mapping[str, Any],
+        *,
+        ttl: float = 300,
+        approval_id: str | None = None,
+        tool_use_id: str | None = None,
+        turn: str | int | None = None,
+        block_index: int | None = None,
+        actor: str | None = None,
+    ) -> Approval:
+        """Ask somebody to allow a tool, within `ttl` seconds. The same id again returns the first request."""
+        given = {"tool_use_id": tool_use_id, "turn": turn, "block_index": block_index}
+        place = {name: value for name, value in given.items() if value is not None}
+        return await self._approvals.request(
+            tool_name, tool_args, ttl=ttl, approval_id=approval_id, actor=actor, place=place
+        )
+
+    async def decide(
+        self, approval_id: str, decision: str, *, reason: str | None = None, actor: str | None = None
+    ) -> Decision:
+        """Say `approved` or `denied`; the first decision or expiry wins, and is what you get back."""
+        return await self._approvals.decide(approval_id, decision, reason=reason, actor=actor)
+
+    async def approval(self, approval_id: str) -> Approval:
+        """Return how an approval stands."""
+        return await self._approvals.one(approval_id)
+
+    async def approvals(self) -> list[Approval]:
+        """Return every approval that was asked for, in order."""
+        return await self._approvals.all()
+
+    async def wait_for_approval(self, approval_id: str) -> Approval:
+        """Return an approval once it is decided or expired; after a restart, just wait again."""
+        return await self._approvals.wait(approval_id)
+
+    @property
+    def _approvals(self) -> Approvals:
+        return Approvals(self.id, self._ledger)
 
     async def erase(self, seq: int, *, reason: str, actor: str | None = None) -> None:
         """Forget what one event said; that it was said stays proven."""

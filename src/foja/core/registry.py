@@ -37,6 +37,14 @@ class Kind:
     choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
     erasable: bool = False
     v: int = 1
+    keyed_by: tuple[str, str] | None = None  # a word and a field
+
+    def key(self, payload: Mapping[str, object], given: str | None) -> str | None:
+        """Return the idempotency key of a body: its own, if the kind says so, or the one given."""
+        if self.keyed_by is None:
+            return given
+        word, name = self.keyed_by
+        return f"{word}:{payload[name]}"
 
     def check(self, payload: Mapping[str, object]) -> None:
         """Raise `BadPayload` unless `payload` is a body of this kind."""

@@ -170,6 +170,7 @@ def draft(
     _check_types(kind, payload, actor, idempotency_key)
     check_number(expected_seq)
     rule.check(payload)
+    key = rule.key(payload, idempotency_key)
     body = bounded(payload)
     salt = os.urandom(16)
     return Draft(
@@ -177,13 +178,13 @@ def draft(
         domain.name,
         rule.name,
         v,
-        _id_for(entity_id, idempotency_key, event_id),
+        _id_for(entity_id, key, event_id),
         actor,
         source,
         body.decode(),
         salt,
         core.body_hash(salt, core.body_bytes(actor, body, source, v)),
-        idempotency_key,
+        key,
         expected_seq,
         payload,
     )

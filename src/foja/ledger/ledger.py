@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from foja import sql
 from foja.core.registry import Domain
 from foja.ledger.append import Verdict, Writer
 from foja.ledger.batching import MicroBatch
@@ -59,6 +60,10 @@ class Ledger:
     async def state(self, entity_id: UUID) -> State:
         """Return where a stream stands."""
         return await self._reader.state(entity_id)
+
+    async def ask(self, question: str, **values: object) -> list[tuple[Any, ...]]:
+        """Return the rows of a domain's own query about this tenant's streams."""
+        return await self._database.rows(sql.query(question), tenant=self._writer.tenant, **values)
 
     async def events(self, entity_id: UUID, after: str | int | None, limit: int) -> list[Event]:
         """Return up to `limit` committed events after a cursor or number."""

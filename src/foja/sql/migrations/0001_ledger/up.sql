@@ -35,6 +35,7 @@ create table foja.kind (
     erasable boolean not null default false,
     wakes boolean not null default false,     -- does the domain's executor want to know?
     reserved boolean not null default false,  -- written by the ledger itself, never by a caller
+    keyed_by text[],                          -- a word and a field: the idempotency key is always `word:field`
     sole_field text generated always as (substring(required::text from '^\{"(\w+)": [^:]*\}$')) stored,
     sole_string boolean generated always as (required::text ~ '^\{"\w+": [^:]*"string"[^:]*\}$') stored,
     primary key (domain, kind, v)
@@ -965,6 +966,12 @@ begin
         8, get_byte(digest, 8) & 63 | 128) for 16), 'hex')::uuid;
 end $$;
 
+-- The idempotency key that events of this kind always have; null if the caller may choose.
+create function foja.forced_key(p_domain text, p_kind text, p_v integer, payload jsonb) returns text
+language sql stable
+return (select k.keyed_by[1] || ':' || (payload ->> k.keyed_by[2]) from foja.kind k
+    where k.domain = p_domain and k.kind = p_kind and k.v = p_v);
+
 create function foja.append_event(
     entity_id uuid, domain text, kind text, payload jsonb, source text default 'api', actor text default null,
     idempotency_key text default null, expected_seq bigint default null, v integer default 1,
@@ -974,13 +981,15 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     bytes text := foja.canonical(payload);
     salt bytea := foja.new_salt();
-    id uuid := coalesce(event_id, foja.event_id_for(entity_id, idempotency_key), foja.new_id());
+    forced text := foja.forced_key(domain, kind, v, payload);
+    id uuid := coalesce(foja.event_id_for(entity_id, forced), event_id,
+        foja.event_id_for(entity_id, idempotency_key), foja.new_id());
 begin
     if event_id is not null and idempotency_key is not null then
         perform foja.refuse('bad_payload', 'an event with an idempotency key gets its id from the key; give one of the two');
     end if;
     return foja.append(entity_id, domain, tenant, kind, v, id, actor, source, bytes, salt,
-        foja.body_hash(salt, actor, bytes, source, v), idempotency_key, expected_seq);
+        foja.body_hash(salt, actor, bytes, source, v), coalesce(forced, idempotency_key), expected_seq);
 exception when unique_violation then
     return foja.replay(entity_id, tenant, kind, v, id, actor, source, bytes);
 end $$;
@@ -1094,6 +1103,8 @@ insert into foja.kind (domain, kind, v, sources, required, erasable, reserved) v
         '{"ns": ["string"], "checkpoint_id": ["string"], "values": ["object"]}', true, false),
     ('thread', 'slot.voided', 1, '{api,sweeper}', '{"reason": ["string"]}', false, true),
     ('thread', 'body.erased', 1, '{api}', '{"reason": ["string"], "seq": ["number"]}', false, true);
+
+update foja.kind set keyed_by = '{approval, approval_id}' where kind = 'approval_completed';
 
 -- Which history this is.
 

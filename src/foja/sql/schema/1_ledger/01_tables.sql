@@ -35,6 +35,7 @@ create table foja.kind (
     erasable boolean not null default false,
     wakes boolean not null default false,     -- does the domain's executor want to know?
     reserved boolean not null default false,  -- written by the ledger itself, never by a caller
+    keyed_by text[],                          -- a word and a field: the idempotency key is always `word:field`
     sole_field text generated always as (substring(required::text from '^\{"(\w+)": [^:]*\}$')) stored,
     sole_string boolean generated always as (required::text ~ '^\{"\w+": [^:]*"string"[^:]*\}$') stored,
     primary key (domain, kind, v)

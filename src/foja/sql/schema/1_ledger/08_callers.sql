@@ -62,6 +62,12 @@ begin
         8, get_byte(digest, 8) & 63 | 128) for 16), 'hex')::uuid;
 end $$;
 
+-- The idempotency key that events of this kind always have; null if the caller may choose.
+create function foja.forced_key(p_domain text, p_kind text, p_v integer, payload jsonb) returns text
+language sql stable
+return (select k.keyed_by[1] || ':' || (payload ->> k.keyed_by[2]) from foja.kind k
+    where k.domain = p_domain and k.kind = p_kind and k.v = p_v);
+
 create function foja.append_event(
     entity_id uuid, domain text, kind text, payload jsonb, source text default 'api', actor text default null,
     idempotency_key text default null, expected_seq bigint default null, v integer default 1,
@@ -71,13 +77,15 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     bytes text := foja.canonical(payload);
     salt bytea := foja.new_salt();
-    id uuid := coalesce(event_id, foja.event_id_for(entity_id, idempotency_key), foja.new_id());
+    forced text := foja.forced_key(domain, kind, v, payload);
+    id uuid := coalesce(foja.event_id_for(entity_id, forced), event_id,
+        foja.event_id_for(entity_id, idempotency_key), foja.new_id());
 begin
     if event_id is not null and idempotency_key is not null then
         perform foja.refuse('bad_payload', 'an event with an idempotency key gets its id from the key; give one of the two');
     end if;
     return foja.append(entity_id, domain, tenant, kind, v, id, actor, source, bytes, salt,
-        foja.body_hash(salt, actor, bytes, source, v), idempotency_key, expected_seq);
+        foja.body_hash(salt, actor, bytes, source, v), coalesce(forced, idempotency_key), expected_seq);
 exception when unique_violation then
     return foja.replay(entity_id, tenant, kind, v, id, actor, source, bytes);
 end $$;

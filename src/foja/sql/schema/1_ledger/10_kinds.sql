@@ -30,3 +30,5 @@ insert into foja.kind (domain, kind, v, sources, required, erasable, reserved) v
         '{"ns": ["string"], "checkpoint_id": ["string"], "values": ["object"]}', true, false),
     ('thread', 'slot.voided', 1, '{api,sweeper}', '{"reason": ["string"]}', false, true),
     ('thread', 'body.erased', 1, '{api}', '{"reason": ["string"], "seq": ["number"]}', false, true);
+
+update foja.kind set keyed_by = '{approval, approval_id}' where kind = 'approval_completed';

@@ -9,9 +9,11 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     bytes text := foja.canonical(payload);
     salt bytea := foja.new_salt();
-    key text := case when event_id is null then format('slot:%s:%s', token, seq) end;
+    forced text := foja.forced_key(domain, kind, v, payload);
+    key text := coalesce(forced, case when event_id is null then format('slot:%s:%s', token, seq) end);
 begin
-    return foja.fill(entity_id, domain, tenant, seq, token, kind, v, coalesce(event_id, foja.event_id_for(entity_id, key)),
+    return foja.fill(entity_id, domain, tenant, seq, token, kind, v,
+        case when key is null then event_id else foja.event_id_for(entity_id, key) end,
         actor, source, bytes, salt, foja.body_hash(salt, actor, bytes, source, v), key);
 end $$;
 

@@ -1,0 +1,14 @@
+-- name: approvals
+-- What was asked and decided in one conversation, in order, and what time it is.
+select seq, event_id, kind, v, at, actor, source, payload, body_hash, clock_timestamp() from foja.event
+where entity_id = %(entity)s and tenant = %(tenant)s and kind in ('approval_requested', 'approval_completed')
+    and (%(approval)s::text is null or payload ->> 'approval_id' = %(approval)s)
+order by seq;
+
+-- name: due_approvals
+-- Requests nobody decided in time, the oldest first.
+select entity_id, event_id from foja.approval_due where due <= clock_timestamp() order by due limit %(most)s;
+
+-- name: expire_approval
+-- Write down that one request was not decided in time.
+select foja.expire_approval(%(entity)s, %(event)s);

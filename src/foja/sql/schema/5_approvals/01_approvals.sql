@@ -1,0 +1,81 @@
+-- Approvals. What was asked and decided is in the events, and nowhere else; here is only
+-- what the sweeper has to look at again, so that it need not read them all.
+
+create table foja.approval_due (
+    entity_id uuid not null,
+    event_id uuid not null,       -- the id the decision will have
+    approval_id text not null,
+    due timestamptz not null,
+    tenant text not null,
+    primary key (entity_id, event_id)
+);
+
+create index approval_due_order on foja.approval_due (due);
+
+-- The approvals of one conversation, without reading the rest of it.
+create index event_approvals on foja.event (entity_id, seq)
+    where kind in ('approval_requested', 'approval_completed');
+
+-- A moment as RFC 3339 writes it, in UTC if it has no offset; null if it is none.
+create function foja.moment(words text) returns timestamptz
+language plpgsql stable parallel safe set search_path = pg_catalog, pg_temp set timezone = 'UTC' as $$
+begin
+    if words ~* '^\d{4}-\d\d-\d\d[t ]\d\d:\d\d:\d\d(\.\d+)?(z|[+-]\d\d:?\d\d)?$' then
+        return words::timestamptz;
+    end if;
+    return null;
+exception when data_exception then
+    return null;
+end $$;
+
+-- The first decision wins because every decision has the same id; so nothing else may be one.
+create function foja.track_approval() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    approval text := new.payload ->> 'approval_id';
+    key text := 'approval:' || approval;
+    decision uuid := foja.event_id_for(new.entity_id, key);
+    due timestamptz;
+begin
+    if new.kind = 'approval_requested' then
+        due := foja.moment(new.payload ->> 'expires_at');
+        if due is not null and not exists (
+                select from foja.event e where e.entity_id = new.entity_id and e.event_id = decision) then
+            insert into foja.approval_due values (new.entity_id, decision, approval, due, new.tenant)
+            on conflict do nothing;
+        end if;
+    elsif new.event_id <> decision or new.idempotency_key is distinct from key then
+        perform foja.refuse('bad_payload', format('the idempotency key of this decision is %s, and its id comes from it', key));
+    elsif new.payload ->> 'decision' not in ('approved', 'denied', 'expired') then
+        perform foja.refuse('bad_payload', 'a decision is approved, denied or expired');
+    else
+        delete from foja.approval_due d where d.entity_id = new.entity_id and d.event_id = decision;
+    end if;
+    return null;
+end $$;
+
+create trigger event_approval after insert on foja.event for each row
+    when (new.kind in ('approval_requested', 'approval_completed')) execute function foja.track_approval();
+alter table foja.event enable always trigger event_approval;
+
+-- Write down that nobody decided in time; false if somebody did.
+create function foja.expire_approval(p_entity uuid, p_event uuid) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    late foja.approval_due;
+begin
+    perform foja.check_source('sweeper');
+    select * into late from foja.approval_due d
+    where d.entity_id = p_entity and d.event_id = p_event and d.due <= clock_timestamp();
+    if not found then
+        return false;
+    end if;
+    perform foja.append_event(p_entity, 'conversation', 'approval_completed',
+        jsonb_build_object('approval_id', late.approval_id, 'decision', 'expired', 'reason', null),
+        'sweeper', tenant => late.tenant);
+    return true;
+end $$;
+
+revoke execute on function foja.moment, foja.track_approval, foja.expire_approval from public;
+grant select on foja.approval_due to service_role, foja_api, foja_sweeper;
+grant execute on function foja.expire_approval to foja_sweeper;

@@ -1,0 +1,352 @@
+"""Asking people: the first decision or expiry wins, on every way in, and a restart loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from foja import errors
+from foja.app import App
+from foja.conversations.approvals import Decision
+from foja.conversations.events import CONVERSATION
+from foja.conversations.work import Conversation
+from foja.core import event as core
+from foja.core.canonical import canonical
+from foja.ledger.event import draft
+from tests.database.rows import Admin, check_stream, outcome
+
+PAST, FUTURE = "2020-01-01T00:00:00Z", "2120-01-01T00:00:00Z"
+
+
+def asked(name: str, due: str) -> dict[str, Any]:
+    return {"approval_id": name, "tool_name": "pay", "tool_args": {}, "expires_at": due}
+
+
+def decided(name: str, decision: str) -> dict[str, Any]:
+    return {"approval_id": name, "decision": decision, "reason": None}
+
+
+def waiting(admin: Admin) -> int:
+    row = admin.execute("select count(*) from foja.approval_due").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+async def completions(talk: Conversation) -> list[tuple[str, str | None]]:
+    events = await talk.events()
+    return [(each.payload["decision"], each.source) for each in events if each.kind == "approval_completed"]
+
+
+async def test_ask_and_decide(either_app: App, admin: Admin) -> None:
+    talk = await either_app.conversations.open()
+    asked = await talk.request_approval("pay", {"sum": 5}, tool_use_id="t", turn="t1", actor="agent")
+    assert (asked.state, asked.tool_name, asked.tool_args, asked.tool_use_id) == (
+        "requested",
+        "pay",
+        {"sum": 5},
+        "t",
+    )
+    assert waiting(admin) == 1
+    said = await talk.decide(asked.id, "approved", reason="fine", actor="ana")
+    assert isinstance(said, Decision)
+    assert (said.mine, said.decision, said.approval.reason, said.approval.decided_by) == (
+        True,
+        "approved",
+        "fine",
+        "ana",
+    )
+    assert await talk.approval(asked.id) == said.approval
+    assert await talk.approvals() == [said.approval]
+    assert waiting(admin) == 0
+    events = await talk.events()
+    assert [event.kind for event in events] == ["approval_requested", "approval_completed"]
+    assert events[0].payload["turn"] == "t1"
+    check_stream(admin, talk, 2)
+
+
+async def test_a_second_decision_gets_the_first(app: App) -> None:
+    talk = await app.conversations.open()
+    asked = await talk.request_approval("pay", {})
+    first = await talk.decide(asked.id, "denied", reason="no", actor="ana")
+    other = await talk.decide(asked.id, "approved", actor="eva")
+    same = await talk.decide(asked.id, "denied", reason="no", actor="ana")
+    alike = await talk.decide(asked.id, "denied", reason="no", actor="eva")
+    assert [(each.mine, each.decision) for each in (first, other, same, alike)] == [
+        (True, "denied"),
+        (False, "denied"),
+        (True, "denied"),
+        (False, "denied"),
+    ]
+    assert await completions(talk) == [("denied", "api")]
+
+
+async def test_the_same_request_again_is_the_first(app: App) -> None:
+    talk = await app.conversations.open()
+    first = await talk.request_approval("pay", {"sum": 1}, approval_id="a", ttl=100)
+    again = await talk.request_approval("pay", {"sum": 1}, approval_id="a", ttl=900)
+    assert again == first
+    assert len(await talk.events()) == 1
+
+
+@pytest.mark.parametrize("word", ["expired", "maybe", "", None])
+async def test_only_yes_and_no_can_be_said(app: App, word: Any) -> None:
+    talk = await app.conversations.open()
+    asked = await talk.request_approval("pay", {})
+    with pytest.raises(errors.BadPayload, match="approved"):
+        await talk.decide(asked.id, word)
+    assert (await talk.approval(asked.id)).open
+
+
+async def test_what_nobody_asked_for_cannot_be_decided(app: App) -> None:
+    talk = await app.conversations.open()
+    elsewhere = await (await app.conversations.open()).request_approval("pay", {})
+    for attempt in (talk.decide(elsewhere.id, "approved"), talk.approval("x"), talk.wait_for_approval("x")):
+        with pytest.raises(errors.UnknownApproval, match="request_approval"):
+            await attempt
+    assert await talk.approvals() == []
+    assert await talk.events() == []
+
+
+@pytest.mark.parametrize("ttl", [0, -1, float("inf"), float("nan"), 10**9])
+async def test_a_time_that_makes_no_sense_is_refused(app: App, ttl: float) -> None:
+    talk = await app.conversations.open()
+    with pytest.raises(errors.BadPayload):
+        await talk.request_approval("pay", {}, ttl=ttl)
+
+
+async def test_work_writes_down_what_expired(either_app: App, admin: Admin) -> None:
+    talk = await either_app.conversations.open()
+    await talk.append("approval_requested", asked("late", PAST))
+    await talk.append_many([talk.draft("approval_requested", asked("later", PAST))])
+    slots = await talk.reserve(1, ttl=60)
+    await slots.fill(0, "approval_requested", asked("latest", PAST))
+    await talk.append("approval_requested", asked("open", FUTURE))
+    await talk.append("approval_requested", asked("never", "whenever"))
+    await talk.append("approval_requested", asked("no such day", "2025-02-30T00:00:00Z"))
+    assert (await talk.approval("late")).state == "expired"
+    assert await completions(talk) == []
+    await either_app.work(until_idle=True)
+    assert await completions(talk) == [("expired", "sweeper")] * 3
+    states = {each.id: each.state for each in await talk.approvals()}
+    assert states == {
+        **dict.fromkeys(("late", "later", "latest"), "expired"),
+        **dict.fromkeys(("open", "never", "no such day"), "requested"),
+    }
+    assert waiting(admin) == 1
+    await either_app.work(until_idle=True)
+    assert len(await talk.events()) == 9
+    check_stream(admin, talk, 9)
+
+
+async def test_too_late_is_expired_also_where_nobody_swept(app: App) -> None:
+    talk = await app.conversations.open()
+    await talk.append("approval_requested", asked("a", PAST))
+    late = await talk.decide("a", "approved")
+    assert (late.mine, late.decision) == (False, "expired")
+    assert await completions(talk) == [("expired", "api")]
+    await app.work(until_idle=True)
+    assert await completions(talk) == [("expired", "api")]
+
+
+async def test_waiting_ends_with_the_decision(app: App) -> None:
+    talk = await app.conversations.open()
+    asked = await talk.request_approval("pay", {}, ttl=120)
+    wait = asyncio.ensure_future(talk.wait_for_approval(asked.id))
+    await talk.append("thinking", {"content": "hm"})
+    other = await talk.request_approval("pay", {}, ttl=120)
+    await talk.decide(other.id, "denied")
+    await asyncio.sleep(0)
+    assert not wait.done()
+    await talk.decide(asked.id, "approved", actor="ana")
+    approval = await asyncio.wait_for(wait, 60)
+    assert (approval.state, approval.decided_by) == ("approved", "ana")
+    assert await talk.wait_for_approval(asked.id) == approval
+
+
+async def test_waiting_ends_at_its_time_without_any_worker(app: App) -> None:
+    talk = await app.conversations.open()
+    asked = await talk.request_approval("pay", {}, ttl=0.2)
+    approval = await asyncio.wait_for(talk.wait_for_approval(asked.id), 60)
+    assert (approval.state, approval.decided_seq) == ("expired", 1)
+
+
+async def test_waiting_survives_a_restart(open_app: Callable[..., App]) -> None:
+    async with open_app() as one:
+        talk = await one.conversations.open()
+        asked = await talk.request_approval("pay", {"sum": 5}, approval_id="tool-7")
+        wait = asyncio.ensure_future(talk.wait_for_approval(asked.id))
+        await asyncio.sleep(0.05)
+        wait.cancel()
+        await asyncio.gather(wait, return_exceptions=True)
+    async with open_app() as two, open_app() as person:
+        talk = await two.conversations.open(talk.id)
+        again = await talk.request_approval("pay", {"sum": 5}, approval_id="tool-7")
+        assert again == asked
+        wait = asyncio.ensure_future(talk.wait_for_approval(again.id))
+        await (await person.conversations.open(talk.id)).decide("tool-7", "approved")
+        assert (await asyncio.wait_for(wait, 60)).state == "approved"
+    async with open_app() as three:
+        talk = await three.conversations.open(talk.id)
+        assert (await talk.wait_for_approval("tool-7")).state == "approved"
+
+
+# Every way in.
+
+
+async def test_python_gives_every_decision_its_key(either_app: App, admin: Admin) -> None:
+    talk = await either_app.conversations.open()
+    first = await talk.append("approval_completed", decided("a", "approved"), idempotency_key="mine")
+    again = await talk.append("approval_completed", decided("a", "approved"))
+    assert again == first
+    assert first.id == core.event_id_for(talk.id, "approval:a")
+    with pytest.raises(errors.IdempotencyConflict):
+        await talk.append_many(
+            [talk.draft("approval_completed", decided("a", "denied"), idempotency_key="x")]
+        )
+    slots = await talk.reserve(1, ttl=60)
+    with pytest.raises(errors.IdempotencyConflict):
+        await slots.fill(0, "approval_completed", decided("a", "denied"))
+    filled = await slots.fill(0, "approval_completed", decided("b", "denied"))
+    assert filled.id == core.event_id_for(talk.id, "approval:b")
+    with pytest.raises(errors.BadPayload):
+        draft(CONVERSATION, talk.id, "approval_completed", decided("a", "denied"), event_id=uuid4())
+
+
+async def test_sql_gives_every_decision_its_key(app: App, admin: Admin) -> None:
+    talk = await app.conversations.open()
+    asked = await talk.request_approval("pay", {}, approval_id="a")
+    say = """select status, event_id
+        from foja.append_event(%s, 'conversation', 'approval_completed', %s, idempotency_key => %s)"""
+    said = canonical(decided("a", "approved")).decode()
+    first = admin.execute(say, [talk.id, said, "mine"]).fetchone()
+    assert first == ("appended", core.event_id_for(talk.id, "approval:a"))
+    assert admin.execute(say, [talk.id, said, None]).fetchone() == ("replayed", first[1])
+    with pytest.raises(psycopg.Error, match="idempotency_conflict"):
+        admin.execute(say, [talk.id, canonical(decided("a", "denied")).decode(), None])
+    assert (await talk.decide(asked.id, "denied")).decision == "approved"
+
+
+async def test_the_seed_s_insert_gives_every_decision_its_key(app: App, admin: Admin) -> None:
+    talk = await app.conversations.open()
+    await talk.append("approval_requested", asked("a", FUTURE))
+    insert = """insert into public.message_events (id, session_id, event_type, sequence_number, data)
+        values (%s, %s, 'approval_completed', %s, %s) returning id"""
+    row = admin.execute(
+        insert, [uuid4(), talk.id, 1, canonical(decided("a", "approved")).decode()]
+    ).fetchone()
+    assert row == (core.event_id_for(talk.id, "approval:a"),)
+    slots = await talk.reserve(1, ttl=60)
+    admin.execute("select set_config('foja.slot_token', %s, false)", [str(slots.token)])
+    said = canonical(decided("b", "denied")).decode()
+    filled = admin.execute(insert, [uuid4(), talk.id, slots.seqs[0], said]).fetchone()
+    assert filled == (core.event_id_for(talk.id, "approval:b"),)
+
+
+@pytest.mark.parametrize("decision", ["approved", "perhaps"])
+async def test_the_database_takes_no_decision_under_another_key(
+    app: App, admin: Admin, decision: str
+) -> None:
+    talk = await app.conversations.open()
+    await talk.append("approval_requested", asked("a", FUTURE))
+    slots = await talk.reserve(1, ttl=60)
+    payload = canonical(decided("a", decision)).decode()
+    salt = b"s" * 16
+    digest = core.body_hash(salt, core.body_bytes(None, payload.encode(), "api", 1))
+    right, wrong = core.event_id_for(talk.id, "approval:a"), uuid4()
+    sealed = [talk.id, "conversation", "default"]
+    pairs = [(wrong, None), (wrong, "approval:a"), (right, None), (right, "mine")]
+    for event, key in pairs if decision == "approved" else [(right, "approval:a")]:
+        single = [*sealed, "approval_completed", 1, event, None, "api", payload, salt, digest, key, None]
+        calls = {
+            "select foja.append(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)": single,
+            "select foja.fill(%s, %s, %s, %s, %s, %s, 1, %s, null, 'api', %s, %s, %s, %s)": [
+                *(*sealed, slots.seqs[0], slots.token, "approval_completed"),
+                *(event, payload, salt, digest, key),
+            ],
+        }
+        for call, values in calls.items():
+            with pytest.raises(psycopg.Error) as refusal:
+                admin.execute(call.encode(), values)
+            assert refusal.value.diag.message_primary == "bad_payload"
+    assert [event.kind for event in await talk.events()] == ["approval_requested", "slot.open"]
+
+
+async def test_a_refused_neighbour_does_not_hurt(either_app: App) -> None:
+    """Two decisions on one approval in one batch: the first stands, the rest goes on."""
+    talk = await either_app.conversations.open()
+    drafts = [
+        talk.draft("approval_completed", decided("a", "approved")),
+        talk.draft("thinking", {"content": "x"}),
+        talk.draft("approval_completed", decided("a", "denied")),
+    ]
+    one, two, three = await talk.append_each(drafts)
+    assert not isinstance(one, Exception)
+    assert not isinstance(two, Exception)
+    assert isinstance(three, errors.IdempotencyConflict)
+
+
+async def test_a_very_long_id_is_no_trouble(app: App, admin: Admin) -> None:
+    talk = await app.conversations.open()
+    name = "x" * 100_000
+    await talk.append("approval_requested", asked(name, PAST))
+    await app.work(until_idle=True)
+    assert (await talk.approval(name)).decided_seq == 1
+
+
+async def test_only_the_sweeper_may_expire(app: App, admin: Admin) -> None:
+    talk = await app.conversations.open()
+    await talk.append("approval_requested", asked("a", PAST))
+    for role in ("foja_api", "service_role", "authenticated", "anon"):
+        admin.execute(f"set role {role}".encode())
+        with pytest.raises(psycopg.Error):
+            admin.execute("select foja.expire_approval(entity_id, event_id) from foja.approval_due")
+        admin.execute("reset role")
+    for statement in ("delete from foja.approval_due", "update foja.approval_due set due = now()"):
+        admin.execute("set role foja_sweeper")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            admin.execute(statement.encode())
+        admin.execute("reset role")
+
+
+# Races.
+
+
+async def test_many_deciders_and_the_clock_at_once_leave_one_decision(
+    open_app: Callable[..., App], admin: Admin
+) -> None:
+    async with open_app() as one, open_app(micro_batch=False) as two:
+        talk = await one.conversations.open()
+        elsewhere = await two.conversations.open(talk.id)
+        for turn in range(6):
+            name = f"a{turn}"
+            due = (datetime.now(UTC) + timedelta(milliseconds=15 * turn)).isoformat()
+            await talk.append("approval_requested", asked(name, due))
+            deciders = [
+                (talk if n % 2 else elsewhere).decide(name, ("approved", "denied")[n % 3 % 2], actor=f"p{n}")
+                for n in range(16)
+            ]
+            waiter = asyncio.ensure_future(elsewhere.wait_for_approval(name))
+            results = await asyncio.gather(
+                *map(outcome, [*deciders, one.work(until_idle=True), two.work(until_idle=True)])
+            )
+            said = [each for each in results if isinstance(each, Decision)]
+            assert len(said) == 16
+            assert results[16:] == [None, None]
+            stands = await asyncio.wait_for(waiter, 60)
+            assert {each.approval for each in map(frozen, said)} == {frozen(Decision(stands, False)).approval}
+            assert sum(each.mine for each in said) == (0 if stands.state == "expired" else 1)
+        assert len(await completions(talk)) == 6
+        assert waiting(admin) == 0
+
+
+def frozen(decision: Decision) -> Any:
+    """Return a decision that can stand in a set."""
+    approval = decision.approval
+    parts = (approval.id, approval.state, approval.reason, approval.decided_by, approval.decided_seq)
+    return type("Frozen", (), {"approval": parts})
