@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from foja.errors import ObjectMissing, Tampered
+from foja.errors import Tampered
 from foja.observe.findings import MOST, Findings, Report
 from foja.observe.fsck.case import Case, Meter, Outside, Progress
-from foja.observe.fsck.stream import Rules
+from foja.observe.fsck.published import Claims, read_published
+from foja.observe.fsck.stream import read_rules
 from foja.observe.fsck.streams import check_streams
 from foja.observe.fsck.tree import Claim, TreeCheck
 from foja.observe.logs import LogState, read_logs
@@ -21,7 +22,6 @@ from foja.observe.snapshot import snapshot
 
 __all__ = ["Outside", "Progress", "fsck"]
 
-Claims = Mapping[int, Claim]
 COUNTED = ("streams", "events", "leaves", "checkpoints")
 _OLD_HEAD = re.compile("/([0-9]+)-([0-9a-f]{64})$")
 
@@ -35,47 +35,15 @@ async def fsck(
     """
     findings = Findings(most, counts=Counter(dict.fromkeys(COUNTED, 0)))
     # Leaves are durable before they are published, so a snapshot taken after this holds them.
-    published = await _read_published(url, outside, findings)
+    published = await read_published(url, outside, findings)
     async with snapshot(url) as moment:
         meter = Meter((await moment.row("fsck_total"))[0], progress)
         case = Case(moment, outside, findings, meter)
         logs = await read_logs(moment)
-        await check_streams(case, await _rules(case, logs))
+        await check_streams(case, await read_rules(moment, logs))
         await _check_logs(case, logs, published, tiles=tiles)
         meter.end()
     return findings.report()
-
-
-async def _rules(case: Case, logs: Sequence[LogState]) -> Rules:
-    erasable = frozenset([(row[0], row[1], row[2]) async for row in case.moment.rows("fsck_erasable")])
-    return Rules(erasable, {log.origin: log for log in logs})
-
-
-async def _read_published(url: str, outside: Outside, findings: Findings) -> Claims:
-    """Return what the world has seen of every log."""
-    async with snapshot(url) as moment:
-        logs = await read_logs(moment)
-    claims = [(log.origin, await _read_checkpoint(log, outside, findings)) for log in logs]
-    return {origin: claim for origin, claim in claims if claim}
-
-
-async def _read_checkpoint(log: LogState, outside: Outside, findings: Findings) -> Claim | None:
-    try:
-        seen = outside.open((await outside.store.read(log.path("checkpoint"))).data)
-    except ObjectMissing:
-        if log.published is not None:
-            findings.add(
-                "checkpoint", expected=f"a published checkpoint of {log.name}", found="none in the store"
-            )
-        return None
-    except Tampered as error:
-        findings.add("checkpoint", expected=f"the published checkpoint of {log.name}", found=str(error))
-        return None
-    if seen.origin != log.name:
-        findings.add(
-            "checkpoint", expected=f"a published checkpoint of {log.name}", found=f"one of {seen.origin}"
-        )
-    return Claim("the published checkpoint", seen.size, seen.root)
 
 
 async def _check_logs(case: Case, logs: Sequence[LogState], published: Claims, *, tiles: bool) -> None:

@@ -16,6 +16,7 @@ from foja.observe.findings import Findings
 from foja.observe.fsck import body
 from foja.observe.fsck.rows import Place, Sheet, Stream
 from foja.observe.logs import LogState
+from foja.observe.snapshot import Snapshot
 
 ENDLESS = 2**63
 LAST = 2**31
@@ -27,6 +28,12 @@ class Rules:
 
     erasable: frozenset[tuple[str, str, int]]
     logs: Mapping[int, LogState]
+
+
+async def read_rules(moment: Snapshot, logs: Sequence[LogState]) -> Rules:
+    """Return what the streams are checked against at this moment."""
+    erasable = frozenset([(row[0], row[1], row[2]) async for row in moment.rows("fsck_erasable")])
+    return Rules(erasable, {log.origin: log for log in logs})
 
 
 class StreamCheck:

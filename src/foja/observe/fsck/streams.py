@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
 from typing import TypeVar
@@ -14,6 +14,11 @@ from foja.observe.fsck.stream import Rules, StreamCheck
 
 Item = TypeVar("Item", Stream, Sheet, Place)
 Numbered = TypeVar("Numbered", Sheet, Place)
+Look = Callable[[int, Sequence[Sheet], Sequence[Place]], None]
+
+
+def _pass(_seq: int, _sheets: Sequence[Sheet], _places: Sequence[Place]) -> None:
+    """Be the look of whoever does not want one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,26 +40,28 @@ class Rows:
         return min((head.seq for head in heads if head and head.entity_id == entity_id), default=None)
 
 
-async def check_streams(case: Case, rules: Rules) -> None:
-    """Check every stream that any table knows of."""
+async def check_streams(case: Case, rules: Rules, *, only: UUID | None = None, look: Look = _pass) -> None:
+    """Check every stream that any table knows of, or one; `look` is shown each of its events."""
     async with AsyncExitStack() as cursors:
         rows = Rows(
-            await _read(case, cursors, "fsck_entities", Stream),
-            await _read(case, cursors, "fsck_events", Sheet),
-            await _read(case, cursors, "fsck_places", Place),
+            await _read(case, cursors, "fsck_entities", Stream, only),
+            await _read(case, cursors, "fsck_events", Sheet, only),
+            await _read(case, cursors, "fsck_places", Place, only),
         )
         while entity_id := rows.next_stream():
-            await _check_stream(case, rules, rows, entity_id)
+            await _check_stream(case, rules, rows, entity_id, look)
 
 
-async def _check_stream(case: Case, rules: Rules, rows: Rows, entity_id: UUID) -> None:
+async def _check_stream(case: Case, rules: Rules, rows: Rows, entity_id: UUID, look: Look) -> None:
     owner = rows.streams.next
     known = await rows.streams.take() if owner and owner.entity_id == entity_id else None
     check = StreamCheck(entity_id, known, rules, case.findings)
     case.findings.counts["streams"] += 1
     while (seq := rows.next_seq(entity_id)) is not None:
         sheets = await _take(rows.sheets, entity_id, seq)
-        check.check(seq, sheets, await _take(rows.places, entity_id, seq))
+        places = await _take(rows.places, entity_id, seq)
+        check.check(seq, sheets, places)
+        look(seq, sheets, places)
         case.findings.counts["events"] += len(sheets)
         case.meter.tick(len(sheets))
     check.end()
@@ -68,6 +75,8 @@ async def _take(rows: Ahead[Numbered], entity_id: UUID, seq: int) -> list[Number
     return taken
 
 
-async def _read(case: Case, cursors: AsyncExitStack, query: str, kind: Callable[..., Item]) -> Ahead[Item]:
-    rows = await cursors.enter_async_context(aclosing(case.moment.rows(query)))
+async def _read(
+    case: Case, cursors: AsyncExitStack, query: str, kind: Callable[..., Item], only: UUID | None
+) -> Ahead[Item]:
+    rows = await cursors.enter_async_context(aclosing(case.moment.rows(query, only=only)))
     return await Ahead.of(kind(*row) async for row in rows)

@@ -12,8 +12,9 @@ select coalesce((select sum(next_seq) from foja.entity), 0)::bigint
 select domain, kind, v from foja.kind where erasable;
 
 -- name: fsck_entities
--- Every stream's counters, in order.
-select entity_id, domain, tenant, lane, next_seq, sealed, head from foja.entity order by entity_id;
+-- Every stream's counters, in order, or one stream's.
+select entity_id, domain, tenant, lane, next_seq, sealed, head from foja.entity
+where %(only)s::uuid is null or entity_id = %(only)s order by entity_id;
 
 -- name: fsck_events
 -- Every event in the order of its stream, and whether an erasure was recorded for it.
@@ -23,17 +24,21 @@ select v.entity_id, v.seq, v.event_id, v.kind, v.v,
     v.actor, v.source, v.payload::text, v.salt, v.body_hash, v.idempotency_key, v.tenant,
     v.payload is null and exists (select from foja.event witness where witness.entity_id = v.entity_id
         and witness.kind = 'body.erased' and witness.payload ->> 'seq' = v.seq::text)
-from foja.event v order by v.entity_id, v.seq;
+from foja.event v where %(only)s::uuid is null or v.entity_id = %(only)s order by v.entity_id, v.seq;
 
 -- name: fsck_places
 -- Whatever else is recorded about a number of a stream: its leaf, the outbox, the waiting list, its slot.
 select entity_id, seq, 'leaf', origin, idx, chain_hash from foja.leaf
+where %(only)s::uuid is null or entity_id = %(only)s
 union all
 select entity_id, seq, 'pending', null, id, chain_hash from foja.pending
+where %(only)s::uuid is null or entity_id = %(only)s
 union all
 select entity_id, seq, 'unsealed', null, null, null from foja.unsealed
+where %(only)s::uuid is null or entity_id = %(only)s
 union all
 select entity_id, seq, state, null, null, null from foja.slot
+where %(only)s::uuid is null or entity_id = %(only)s
 order by 1, 2;
 
 -- name: fsck_leaves
@@ -43,3 +48,8 @@ select idx, entity_id, seq, chain_hash from foja.leaf where origin = %(origin)s 
 -- name: fsck_checkpoints
 -- What was signed for one log, in order.
 select size, root, frontier, note from foja.checkpoint where origin = %(origin)s order by size;
+
+-- name: fsck_last_leaf
+-- The last event of a stream among the first leaves of a log.
+select seq, idx, chain_hash from foja.leaf
+where origin = %(origin)s and entity_id = %(entity)s and idx < %(size)s order by seq desc limit 1;
