@@ -19,51 +19,13 @@ import psycopg
 import pytest
 
 import foja
-from foja.cli import main, verb
+from foja.cli import verb
 from foja.cli.grammar import grammar
 from foja.embedded.postgres import running
 from tests.database.rows import disarm
+from tests.flow.command import FOJA, Process, Run, check_refused
 
 TALK = UUID(int=0xA)
-FOJA = [sys.executable, "-c", "import sys; from foja.cli import main; sys.exit(main())"]
-
-Run = Callable[..., "Ran"]
-
-
-class Ran:
-    """How a command ended: its code, its output, and the one line it complained with."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-    @property
-    def document(self) -> Any:
-        return json.loads(self.out)
-
-    @property
-    def lines(self) -> list[str]:
-        return self.out.splitlines()
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database_url: str) -> Path:
-    """A home without an embedded server: the database is the test's own."""
-    monkeypatch.setenv("FOJA_DATABASE_URL", database_url)
-    monkeypatch.setenv("FOJA_HOME", str(tmp_path / "home"))
-    return tmp_path / "home"
-
-
-@pytest.fixture
-def run(home: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    def call(*words: object) -> Ran:
-        capsys.readouterr()
-        try:
-            code = main([str(word) for word in words])
-        except SystemExit as end:
-            code = int(end.code or 0)
-        return Ran(code, *capsys.readouterr())
-
-    return call
 
 
 @pytest.fixture
@@ -84,41 +46,6 @@ async def write(count: int, *, work: bool = True) -> None:
 @pytest.fixture
 def intruder(admin: psycopg.Connection[Any]) -> psycopg.Connection[Any]:
     return disarm(admin)
-
-
-class Process:
-    """The command as a process of its own."""
-
-    def __init__(self, *words: object) -> None:
-        self._process = subprocess.Popen(
-            [*FOJA, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-
-    def line(self) -> str:
-        assert self._process.stdout is not None
-        return self._process.stdout.readline()
-
-    def end(self, number: signal.Signals) -> Ran:
-        self._process.send_signal(number)
-        out, err = self._process.communicate(timeout=60)
-        return Ran(self._process.returncode, out, err)
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.communicate(timeout=60)
-
-
-@pytest.fixture
-def spawn() -> Iterator[Callable[..., Process]]:
-    processes: list[Process] = []
-
-    def start(*words: object) -> Process:
-        processes.append(Process(*words))
-        return processes[-1]
-
-    yield start
-    for process in processes:
-        process.kill()
 
 
 def verbs(
@@ -182,13 +109,6 @@ def test_what_is_wrong_with_the_installation_is_one_line(
     monkeypatch.delenv("FOJA_DATABASE_URL")
     check_refused(run("fsck"), 2, "nothing is installed in")
     assert not (tmp_path / "home").exists()
-
-
-def check_refused(ran: Ran, code: int, says: str) -> None:
-    assert (ran.code, ran.out) == (code, ""), ran.err
-    assert ran.err.startswith("foja: ")
-    assert len(ran.err.splitlines()) == 1
-    assert says in ran.err
 
 
 def test_migrate_goes_forward_back_and_says_where_it_is(run: Run, empty_database_url: str) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from foja import __version__
+from foja.cli.chat.grammar import add_verbs
 
 Verbs = Callable[..., ArgumentParser]
 
@@ -21,6 +22,7 @@ EXAMPLES = """examples:
   foja demo                                   see everything work, in a temporary place
   foja up                                     database and worker, until Ctrl-C
   foja events 0190…-… --follow                read a stream, and go on as it grows
+  foja chat follow 0190…-…                    watch a conversation
   foja log checkpoint -o today.checkpoint     keep one outside …
   foja fsck --checkpoint today.checkpoint     … and later check everything against it
 
@@ -40,7 +42,7 @@ def grammar() -> ArgumentParser:
     parser.set_defaults(json=False)  # here only: a verb's own default would undo what its parent was given
     parser.add_argument("--version", action="version", version=f"foja {__version__}")
     add = _adder(parser.add_subparsers(title="verbs", metavar="VERB", required=True), shared)
-    for group in (_running, _reading, _checking, _log):
+    for group in (_running, _reading, _chat, _checking, _log):
         group(add)
     return parser
 
@@ -111,6 +113,11 @@ def _reading(add: Verbs) -> None:
     events.add_argument(
         "--limit", type=_positive, default=1000, help="at most this many, unless following (1000)"
     )
+
+
+def _chat(add: Verbs) -> None:
+    parent = add("chat", "chat.reading:show", "talk, and read, watch and check a conversation")
+    add_verbs(_adder(parent.add_subparsers(title="verbs", metavar="VERB", required=True), _shared()), _cursor)
 
 
 def _checking(add: Verbs) -> None:

@@ -1,0 +1,1 @@
+"""`foja chat`: conversations for people, written, read, watched and checked."""

@@ -1,0 +1,83 @@
+"""`foja chat show` and `foja chat follow`: a conversation as it stands, and as it grows."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import AsyncIterator
+
+from foja.cli.chat.batches import batches
+from foja.cli.chat.transcript import Deadlines, groups, line
+from foja.cli.installation import opened
+from foja.cli.output import document, record, say
+from foja.conversations.reading import Wire
+from foja.conversations.view import View
+from foja.conversations.work import Conversation
+from foja.errors import UnknownEntity
+
+PAGE = 1000
+
+
+async def show(arguments: Namespace) -> int:
+    """Print the whole conversation in reading order."""
+    async with opened(arguments) as app:
+        talk = await app.conversations.open(arguments.talk)
+        forms = await _all(talk)
+    if not forms:
+        raise UnknownEntity(f"nothing was ever said in {talk.id}; check the id and FOJA_TENANT")
+    items = View(forms).items()
+    if arguments.json:
+        document({"id": str(talk.id), "items": items})
+        return 0
+    shown = [each for group in groups(items, Deadlines(forms)) for each in group]
+    if sys.stdout.isatty():
+        from foja.cli.chat.live import show as show_in_colour
+
+        show_in_colour(shown)
+    else:
+        for each in shown:
+            say(each.plain())
+    return 0
+
+
+async def follow(arguments: Namespace) -> int:
+    """Show what is there and what comes, for ever."""
+    async with opened(arguments) as app:
+        talk = await app.conversations.open(arguments.talk)
+        heard = batches(talk.follow(after=arguments.after))
+        if arguments.json:
+            async for batch in heard:
+                for form in batch:
+                    record(form)
+        elif sys.stdout.isatty():
+            from foja.cli.chat.live import watch
+
+            await watch(heard)
+        else:
+            await _copy(heard)
+    return 0
+
+
+async def _all(talk: Conversation) -> list[Wire]:
+    forms: list[Wire] = []
+    after = -1
+    while page := await talk.events(after=after, limit=PAGE):
+        forms.extend(event.envelope() for event in page)
+        after = page[-1].seq
+    return forms
+
+
+async def _copy(heard: AsyncIterator[list[Wire]]) -> None:
+    """Print each event once, as it comes; what is only in passing is left out, but for errors."""
+    view, deadlines = View(), Deadlines()
+    async for batch in heard:
+        view = view.add(*batch)
+        deadlines.take(batch)
+        items = {item.get("seq"): item for item in view.items()}
+        for form in batch:
+            if form.get("kind") == "reset":
+                say(f"reset: {form.get('reason')}; everything comes again")
+            elif form.get("seq") is not None:
+                say(line(items[form["seq"]], deadlines).plain())
+            elif form.get("kind") == "error":
+                say(line({**form, "state": "error"}, deadlines).plain())
