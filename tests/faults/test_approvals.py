@@ -3,31 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
-from multiprocessing import get_context
 from pathlib import Path
 from uuid import UUID, uuid4
 
 import foja
 from foja.app import App
+from tests.faults.killing import run_and_kill
 
 COUNT = 40
-
-
-def spawn(target: Callable[..., None], *args: object) -> None:
-    """Run a process until it has written its note, let it go on a little, and kill it."""
-    note = args[-1]
-    assert isinstance(note, Path)
-    process = get_context("spawn").Process(target=target, args=args, daemon=True)
-    process.start()
-    deadline = time.monotonic() + 60
-    while not (note.exists() and note.read_text().count("\n") > 5):
-        assert time.monotonic() < deadline
-        assert process.is_alive()
-        time.sleep(0.01)
-    process.kill()
-    process.join()
 
 
 def ask_and_wait(url: str, home: Path, talk_id: UUID, note: Path) -> None:
@@ -48,7 +32,9 @@ async def test_an_approval_outlives_whoever_asked(
     database_url: str, tmp_path: Path, open_app: Callable[..., App]
 ) -> None:
     talk_id = uuid4()
-    await asyncio.to_thread(spawn, ask_and_wait, database_url, tmp_path / "home", talk_id, tmp_path / "note")
+    await asyncio.to_thread(
+        run_and_kill, ask_and_wait, database_url, tmp_path / "home", talk_id, tmp_path / "note"
+    )
     async with open_app() as app:
         talk = await app.conversations.open(talk_id)
         assert (await talk.decide("decided", "approved", actor="ana")).mine
@@ -89,7 +75,7 @@ async def test_a_killed_decider_has_decided_what_it_was_told_and_nothing_twice(
         talk = await app.conversations.open()
         for n in range(COUNT):
             await talk.request_approval("pay", {}, approval_id=f"a{n}")
-        await asyncio.to_thread(spawn, approve_all, database_url, tmp_path / "home", talk.id, note)
+        await asyncio.to_thread(run_and_kill, approve_all, database_url, tmp_path / "home", talk.id, note)
         said = [await talk.decide(f"a{n}", "denied", actor="eva") for n in range(COUNT)]
         await app.work(until_idle=True)
         told = {line.split()[0] for line in note.read_text().splitlines()}

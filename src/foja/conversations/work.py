@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -10,6 +11,7 @@ from uuid import UUID
 from foja.conversations.approvals import Approvals, Decision
 from foja.conversations.events import CONVERSATION
 from foja.conversations.rules import Approval
+from foja.conversations.tools import Tools, use_tools
 from foja.errors import UnknownEntity
 from foja.ledger.append import Verdict
 from foja.ledger.event import Draft, Event, Reset, new_id
@@ -64,6 +66,23 @@ class Conversation:
     def follow(self, *, after: str | int | None = None) -> AsyncIterator[Event | Reset]:
         """Yield what is there and then what comes, for ever."""
         return self._ledger.follow(self.id, after)
+
+    def tools(
+        self,
+        calls: Sequence[Mapping[str, Any]],
+        *,
+        ttl: float = 30,
+        turn: str | int | None = None,
+        actor: str | None = None,
+        requested: bool = False,
+    ) -> AbstractAsyncContextManager[Tools]:
+        """Ask for tools, each `{tool_name, tool_args, tool_use_id?}`, and keep a number for every result.
+
+        The numbers are kept while the context is open, and for `ttl` seconds should this process
+        die. `requested` says that the requests are written already.
+        """
+        place = {} if turn is None else {"turn": turn}
+        return use_tools(self._ledger, self.id, calls, ttl=ttl, place=place, actor=actor, requested=requested)
 
     async def request_approval(
         self,

@@ -1,0 +1,23 @@
+"""A process that is killed with -9 in the middle of its work."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from multiprocessing import get_context
+from pathlib import Path
+
+
+def run_and_kill(target: Callable[..., None], *args: object) -> None:
+    """Run a process until it has written some lines to its note, the last argument, and kill it."""
+    note = args[-1]
+    assert isinstance(note, Path)
+    process = get_context("spawn").Process(target=target, args=args, daemon=True)
+    process.start()
+    deadline = time.monotonic() + 60
+    while not (note.exists() and note.read_text().count("\n") > 5):
+        assert time.monotonic() < deadline
+        assert process.is_alive()
+        time.sleep(0.01)
+    process.kill()
+    process.join()
