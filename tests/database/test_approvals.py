@@ -15,6 +15,7 @@ from foja import errors
 from foja.app import App
 from foja.conversations.approvals import Decision
 from foja.conversations.events import CONVERSATION
+from foja.conversations.rules import moment
 from foja.conversations.work import Conversation
 from foja.core import event as core
 from foja.core.canonical import canonical
@@ -194,6 +195,40 @@ async def test_waiting_survives_a_restart(open_app: Callable[..., App]) -> None:
     async with open_app() as three:
         talk = await three.conversations.open(talk.id)
         assert (await talk.wait_for_approval("tool-7")).state == "approved"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(
+            "2026-01-02T03:04:05Z",
+            "2026-01-02t03:04:05z",
+            "2026-01-02 03:04:05.123456+05:30",
+            "2026-01-02T03:04:05",
+        ),
+        *("2026-01-02T03:04:05-0300", "2024-02-29T00:00:00Z", "9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z"),
+        *(
+            "2026-01-02",
+            "2025-02-29T00:00:00Z",
+            "2026-01-02T24:00:00Z",
+            "2026-01-02T03:04:60Z",
+            "tomorrow",
+            "",
+        ),
+        *(
+            "0000-01-01T00:00:00Z",
+            "2026-01-02T03:04:05+15:00",
+            "infinity",
+            "2026-01-02T03:04:05Z\n",
+            "٢٠٢٦-01-02T00:00:00Z",
+        ),
+    ],
+)
+def test_python_and_sql_read_the_same_moments(admin: Admin, words: str) -> None:
+    row = admin.execute(
+        "select foja.moment(%s) = %s, foja.moment(%s) is null", [words, moment(words), words]
+    ).fetchone()
+    assert row == ((None, True) if moment(words) is None else (True, False))
 
 
 # Every way in.

@@ -95,6 +95,7 @@ def by_hand() -> Iterator[tuple[str, str, list[Item]]]:
     yield from indexes()
     yield from times()
     yield from ties()
+    yield from added()
 
 
 def persisted() -> Iterator[tuple[str, str, list[Item]]]:
@@ -536,6 +537,30 @@ def ties() -> Iterator[tuple[str, str, list[Item]]]:
         ],
     )
     yield "the same twice is there twice", total, [passing("x"), passing("x"), event(1), event(1)][::-1]
+
+
+def added() -> Iterator[tuple[str, str, list[Item]]]:
+    """Cases found later; new ones go here, so that the old ones keep their names."""
+    clause = "timestamps are instants, whatever their offset"
+    yield "no such offset", clause, [passing("b", at=at(5)), passing("a", at="2026-01-02T00:00:00+15:00")]
+    yield (
+        "the farthest offset",
+        clause,
+        [
+            passing("b", at="2026-01-02T14:00:00+14:00"),
+            passing("a", at="2026-01-01T10:00:01-14:00"),
+        ],
+    )
+    first = "DESIGN §6: transients by turn, first timestamp"
+    yield (
+        "the earliest of a turn may be its last chunk",
+        first,
+        [
+            chunk("b", 0, 0, "1", at=at(9)),
+            chunk("b", 0, 1, "2", at=at(1)),
+            chunk("a", 0, 0, "3", at=at(2)),
+        ],
+    )
 
 
 def drawn(seed: int) -> list[Item]:

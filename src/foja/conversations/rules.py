@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from foja.conversations.pairing import body
-from foja.conversations.reading import Sheet, Wire, order, wire
+from foja.conversations.reading import ABSENT, Sheet, Wire, instant, order, wire
 
 REQUESTED, APPROVED, DENIED, EXPIRED = "requested", "approved", "denied", "expired"
 
@@ -60,10 +60,9 @@ def approvals(events: Iterable[Wire | Sheet], now: datetime) -> dict[str, Approv
 
 def moment(words: object) -> datetime | None:
     """Return a moment as RFC 3339 writes it, in UTC if it has no offset; None if it is none."""
-    try:
-        read = datetime.fromisoformat(words.upper() if isinstance(words, str) else "")
-    except ValueError:
+    if instant(words) == ABSENT:
         return None
+    read = datetime.fromisoformat(str(words).upper())
     return read if read.tzinfo else read.replace(tzinfo=UTC)
 
 

@@ -62,7 +62,7 @@ class View:
         """Return everything to be shown, in reading order."""
         pairing = Pairing(self._events)
         shown = [_show(form, *pairing.of(seq)) for seq, form in sorted(pairing.events.items())]
-        return shown + order(_fold(self._passing.values()))
+        return shown + _fold(self._passing.values())
 
     def _forget(self) -> None:
         self._events: dict[int, Wire] = {}
@@ -126,16 +126,12 @@ def _show(form: Wire, state: str | None, pair: int | None) -> Shown:
 
 
 def _fold(passing: Iterable[Wire]) -> list[Shown]:
-    """Return errors as they are, and the blocks in progress, the chunks of each as one."""
-    blocks: dict[tuple[object, ...], list[Wire]] = {}
-    errors = []
-    for form in order(passing):
-        if form["kind"] in CHUNKS:
-            place = (form["kind"], turn_name(form.get("turn")), index_of(form.get("block_index")))
-            blocks.setdefault(place, []).append(form)
-        else:
-            errors.append(_show(form, "error", None))
-    return errors + [_progress(chunks) for chunks in blocks.values()]
+    """Return the blocks in progress, the chunks of each as one, and errors as they are, in reading order."""
+    blocks: dict[object, list[Wire]] = {}
+    for place, form in enumerate(order(passing)):
+        block = (form["kind"], turn_name(form.get("turn")), index_of(form.get("block_index")))
+        blocks.setdefault(block if form["kind"] in CHUNKS else place, []).append(form)
+    return [_progress(forms) if forms[0]["kind"] in CHUNKS else _error(forms[0]) for forms in blocks.values()]
 
 
 def _progress(chunks: list[Wire]) -> Shown:
@@ -151,3 +147,7 @@ def _progress(chunks: list[Wire]) -> Shown:
         "payload": {"text": "".join(pieces.values())},
         "partial": partial,
     }
+
+
+def _error(form: Wire) -> Shown:
+    return _show(form, "error", None)

@@ -84,7 +84,7 @@ function compareInstants(a, b) {
 
 const NEVER = { seconds: -Infinity, fraction: "" }; // before every instant
 const TIME =
-  /^(?!0000)(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):?(\d\d))?$/;
+  /^(?!0000)(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(0\d|1[0-4]):?([0-5]\d))?$/;
 
 /** A moment, exact to the last digit (a `Date` keeps milliseconds only); UTC if it has no offset. */
 function instant(at) {
@@ -184,7 +184,7 @@ export class View {
    */
   items() {
     this.#shown ??= showEvents(this.#events);
-    return [...this.#shown, ...order(fold([...this.#passing.values()]))];
+    return [...this.#shown, ...fold(this.#passing.values())];
   }
 
   #take(item) {
@@ -359,17 +359,18 @@ function numbersBy(events, kind, field) {
   return found;
 }
 
-/** Errors as they are, and the blocks in progress, the chunks of each as one. */
+/** The blocks in progress, the chunks of each as one, and errors as they are, in reading order. */
 function fold(passing) {
-  const errors = [];
   const blocks = new Map();
-  for (const item of order(passing)) {
-    const place = JSON.stringify([item.kind, turnName(item.turn), indexOf(item.block_index)]);
-    if (!CHUNKS.has(item.kind)) errors.push(show(item, "error"));
-    else if (blocks.has(place)) blocks.get(place).push(item);
-    else blocks.set(place, [item]);
-  }
-  return [...errors, ...Array.from(blocks.values(), progress)];
+  order(passing).forEach((item, place) => {
+    const block = JSON.stringify([item.kind, turnName(item.turn), indexOf(item.block_index)]);
+    const key = CHUNKS.has(item.kind) ? block : place;
+    if (blocks.has(key)) blocks.get(key).push(item);
+    else blocks.set(key, [item]);
+  });
+  return Array.from(blocks.values(), (items) =>
+    CHUNKS.has(items[0].kind) ? progress(items) : show(items[0], "error"),
+  );
 }
 
 /** One block in progress. It is partial if its beginning, or a piece, was missed. */

@@ -20,7 +20,7 @@ create index event_approvals on foja.event (entity_id, seq)
 create function foja.moment(words text) returns timestamptz
 language plpgsql stable parallel safe set search_path = pg_catalog, pg_temp set timezone = 'UTC' as $$
 begin
-    if words ~* '^\d{4}-\d\d-\d\d[t ]\d\d:\d\d:\d\d(\.\d+)?(z|[+-]\d\d:?\d\d)?$' then
+    if words ~* '^\d{4}-\d\d-\d\d[t ]([01]\d|2[0-3])(:[0-5]\d){2}(\.\d+)?(z|[+-](0\d|1[0-4]):?[0-5]\d)?$' then
         return words::timestamptz;
     end if;
     return null;
