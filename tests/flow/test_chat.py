@@ -168,6 +168,28 @@ def test_what_is_still_open_is_shown_as_such(run: Run, home: Path) -> None:
     assert lines[3] == "    3 result     of stray, which nobody asked for: 1"
 
 
+def test_a_number_kept_for_a_result_stands_under_its_request(
+    run: Run, home: Path, spawn: Callable[..., Process]
+) -> None:
+    async def ask(_: App, talk: Conversation) -> None:
+        calls = [tool("one", tool_args={}), tool("two", tool_args={}), tool("three", tool_args={})]
+        async with talk.tools(calls) as tools:
+            await tools[1].deny("not you")
+            shown.extend((await asyncio.to_thread(spawn("chat", "show", TALK).end, signal.SIGCONT)).lines)
+
+    shown: list[str] = []
+    write(ask)
+    assert [line.split(" (until")[0] for line in shown] == [
+        "    0 tool       one {}",
+        '    3   ↳        {"kind": "tool_use_completed", "tool_use_id": "one"}',
+        "    1 tool       two {}",
+        "    4   ↳        denied (not you)",
+        "    2 tool       three {}",
+        '    5   ↳        {"kind": "tool_use_completed", "tool_use_id": "three"}',
+    ]
+    assert run("chat", "show", TALK).lines[1] == "    3   ↳        abandoned: nobody answered"
+
+
 def test_words_do_nothing_to_the_terminal(run: Run, home: Path) -> None:
     evil = "\x1b[2J\x1b]0;mine\x07 \u202egnp.exe \x9b31m [red]bold[/red]"
     run("chat", "say", TALK, evil, "--as", "eve\x1b[0m")

@@ -74,7 +74,7 @@ class Screen:
         """Return what comes before anything that waits, each of it once."""
         fresh = []
         for group in self._groups:
-            if group[0].seq is None or (len(group) == 1 and group[0].waiting):
+            if group[0].seq is None or group[0].waiting:
                 break
             if group[0].seq not in self._printed:
                 self._printed.add(group[0].seq)

@@ -71,6 +71,7 @@ def groups(items: Sequence[Item], deadlines: Deadlines) -> list[list[Line]]:
     """Return the lines in reading order, each answer under what it answers."""
     by_seq = {item["seq"]: item for item in items if item.get("seq") is not None}
     under = {item["seq"]: item["pair"] for item in by_seq.values() if _is_answer(item, by_seq)}
+    under.update(_kept_numbers(by_seq))
     answers = {asked: seq for seq, asked in under.items()}
     found = []
     for item in items:
@@ -133,13 +134,21 @@ def _is_answer(item: Item, by_seq: Mapping[int, Item]) -> bool:
     )
 
 
+def _kept_numbers(by_seq: Mapping[int, Item]) -> Iterator[tuple[int, int]]:
+    """Yield every open number that a request keeps for its answer, and the request's own."""
+    for seq, item in by_seq.items():
+        kept = (item.get("payload") or {}).get("result_seq") if item["kind"] == "tool_use_requested" else None
+        if isinstance(kept, int) and by_seq.get(kept, {}).get("kind") == "slot.open":
+            yield kept, seq
+
+
 def _words(item: Item, kind: str, deadlines: Deadlines) -> Iterator[str]:
     body, state = item["payload"], item.get("state")
     if kind in ("tool_use_requested", "approval_requested"):
         yield from (str(body.get("tool_name")), brief(body.get("tool_args")))
         if state == "requested":
             yield f"(waits for a decision until {body.get('expires_at')})"
-        elif state == "denied" and kind == "tool_use_requested":
+        elif state == "denied" and kind == "tool_use_requested" and item.get("pair") is None:
             yield "(denied)"
     elif kind == "tool_use_completed":
         yield from _result(body, state)
@@ -148,7 +157,7 @@ def _words(item: Item, kind: str, deadlines: Deadlines) -> Iterator[str]:
         yield f"by {item['actor']}" if item.get("actor") else ""
     elif kind == "slot.open":
         intent, until = body.get("intent"), deadlines.get(item["seq"])
-        yield from ("" if intent is None else brief(intent), f"(until {until})" if until else "")
+        yield from ("" if intent is None else brief(intent), f"(until {until}, or longer)" if until else "")
     elif kind == "body.erased":
         yield from (f"what event {body.get('seq')} said", _because(body.get("reason")))
     else:
