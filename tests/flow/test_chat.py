@@ -6,7 +6,7 @@ import asyncio
 import io
 import json
 import signal
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -19,7 +19,6 @@ from foja.app import App
 from foja.conversations.work import Conversation
 from tests.database.rows import disarm
 from tests.flow.command import Process, Run, check_refused
-from tests.flow.terminal import Terminal
 
 TALK = UUID(int=0xA)
 LATER = "2999-01-01T00:00:00Z"
@@ -78,19 +77,6 @@ def write(*parts: Part) -> None:
 @pytest.fixture
 def spoken(home: Path) -> None:
     write(talk_about_a_parcel)
-
-
-@pytest.fixture
-def screen(home: Path) -> Iterator[Callable[..., Terminal]]:
-    terminals: list[Terminal] = []
-
-    def start(*words: object) -> Terminal:
-        terminals.append(Terminal(*words))
-        return terminals[-1]
-
-    yield start
-    for terminal in terminals:
-        terminal.close()
 
 
 SHOWN = """\
@@ -230,34 +216,6 @@ def test_a_program_follows_in_json(spawn: Callable[..., Process]) -> None:
     lost = spawn("chat", "follow", TALK, "--after", "nonsense").end(signal.SIGCONT)
     assert (lost.code, lost.out) == (1, "")
     assert "not a cursor" in lost.err
-
-
-@pytest.mark.usefixtures("spoken")
-def test_a_terminal_shows_it_in_colour_and_a_wheel_while_it_waits(screen: Callable[..., Terminal]) -> None:
-    shown = screen("chat", "show", TALK)
-    shown.wait_for("what event 10 said")
-    assert "\x1b[1;36mana" in shown.raw
-    assert shown.end(signal.SIGCONT) == 0
-    terminal = screen("chat", "follow", TALK)
-    terminal.wait_for("following; Ctrl-C ends")
-
-    async def use_a_tool(_: App, talk: Conversation) -> None:
-        await talk.append("tool_use_requested", tool("slow", tool_args={}))
-
-    async def come_back(_: App, talk: Conversation) -> None:
-        await talk.append("tool_use_completed", result("slow", "at last"))
-        await talk.append("agent_message_sent", {"content": "Done."})
-
-    write(use_a_tool)
-    terminal.wait_for("slow {}")
-    for wheel in "⠋⠹⠼":
-        terminal.wait_for(wheel)
-    write(come_back)
-    terminal.wait_for("14 agent      Done.")
-    assert terminal.end(signal.SIGINT) == 130
-    slow = ["   12 tool       slow {}", "   13   ↳        at last", "   14 agent      Done."]
-    assert terminal.rows == [*SHOWN.splitlines(), *slow]
-    assert "\x1b[?25h" in terminal.raw  # the cursor is back
 
 
 @pytest.mark.usefixtures("spoken")
