@@ -113,7 +113,7 @@ def think(told: History, turn: Any, block: int) -> None:
 
 def stream(told: History, chunk: str, kind: str, turn: Any, block: int) -> None:
     for n in range(told.chance.randint(1, 4)):
-        told.passing(chunk, {"text": f"{block}.{n} "}, turn, block, n)
+        told.passing(chunk, {"text": f"{block}.{n} "}, turn, told.chance.choice([block] * 9 + [None]), n)
     if told.chance.random() < 0.8:
         told.event(kind, {"content": f"{turn} {block}", "turn": turn, "block_index": block})
 

@@ -140,6 +140,11 @@ def test_a_block_that_was_missed_in_part_says_so(heard: list[Item]) -> None:
     assert block["partial"]
 
 
+def test_pieces_counted_along_the_turn_are_not_missed() -> None:
+    heard = [chunk("h", 0, block=None, kind="thinking_chunk"), chunk("a", 4, block=None)]
+    assert [each["partial"] for each in View(heard).items()] == [False, False]
+
+
 def test_a_chunk_heard_twice_counts_once() -> None:
     [block] = View([chunk("a", 0), chunk("b", 1), chunk("a", 0), chunk("a", 0, id="sent again")]).items()
     assert block["payload"]["text"] == "ab"

@@ -135,13 +135,16 @@ def _fold(passing: Iterable[Wire]) -> list[Shown]:
 
 
 def _progress(chunks: list[Wire]) -> Shown:
-    """Return one block in progress. It is partial if its beginning, or a piece, was missed."""
+    """Return one block in progress. It is partial if a piece of it was missed, its first one included.
+
+    Without a block index the pieces are counted along the turn, and nothing can be missed for sure.
+    """
     pieces: dict[object, str] = {}
     for place, chunk in enumerate(chunks):
         index, text = index_of(chunk.get("event_index")), body(chunk).get("text")
         pieces.setdefault((place,) if index is None else index, text if isinstance(text, str) else "")
     indexes = [key for key in pieces if not isinstance(key, tuple)]
-    partial = indexes != list(range(len(indexes)))
+    partial = index_of(chunks[0].get("block_index")) is not None and indexes != list(range(len(indexes)))
     return {
         **_show(chunks[0], "streaming", None),
         "payload": {"text": "".join(pieces.values())},

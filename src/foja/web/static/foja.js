@@ -373,7 +373,10 @@ function fold(passing) {
   );
 }
 
-/** One block in progress. It is partial if its beginning, or a piece, was missed. */
+/**
+ * One block in progress. It is partial if a piece of it was missed, its first one included.
+ * Without a block index the pieces are counted along the turn, and nothing can be missed for sure.
+ */
 function progress(chunks) {
   const pieces = new Map();
   chunks.forEach((chunk, place) => {
@@ -383,6 +386,6 @@ function progress(chunks) {
   });
   const indexes = [...pieces.keys()].filter((key) => typeof key === "number");
   const payload = { text: [...pieces.values()].join("") };
-  const partial = indexes.some((index, place) => index !== place);
+  const partial = indexOf(chunks[0].block_index) !== null && indexes.some((index, place) => index !== place);
   return { ...show(chunks[0], "streaming"), payload, partial };
 }
