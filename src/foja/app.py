@@ -21,6 +21,8 @@ from foja.embedded.keys import signing_seed
 from foja.errors import MigrationFailed, SetupFailed
 from foja.ledger.append import Writer
 from foja.ledger.batching import MicroBatch
+from foja.ledger.carriers import Notices
+from foja.ledger.deltas import Deltas
 from foja.ledger.hints import Hints
 from foja.ledger.ledger import Ledger
 from foja.ledger.log import Log
@@ -142,7 +144,13 @@ class App:
         if self.settings.micro_batch:
             batch = MicroBatch(writer, self.settings.writers)
             self._open.push_async_callback(batch.close)
-        self.ledger = Ledger(self.database, hints, log, writer, batch)
+        self.ledger = Ledger(self.database, hints, self._deltas(hints), log, writer, batch)
+
+    def _deltas(self, hints: Hints) -> Deltas:
+        carrier = Notices(self.settings.database_url, f"foja_{API}")
+        deltas = Deltas(carrier, hints, self.settings.tenant)
+        self._open.push_async_callback(deltas.close)
+        return deltas
 
     def _lines(self) -> Pool[Line]:
         most = self.settings.writers if self.settings.micro_batch else self.settings.connections

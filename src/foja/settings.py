@@ -46,6 +46,15 @@ class Settings(BaseSettings):
         default=60.0, gt=0, description="Sequencer lag that `foja audit` reports as a finding."
     )
 
+    web_host: str = Field(default="127.0.0.1", description="Where the HTTP door listens.")
+    web_port: int = Field(default=8000, ge=0, le=65535, description="Its port; 0: any that is free.")
+    web_expose: bool = Field(
+        default=False, description="Let other machines reach the HTTP door; there are no access keys yet."
+    )
+    heartbeat_seconds: float = Field(
+        default=15.0, gt=0, description="Longest silence of an event stream over HTTP."
+    )
+
     @property
     def store_url(self) -> str:
         """Where objects and log tiles live."""

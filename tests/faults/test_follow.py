@@ -20,13 +20,13 @@ from psycopg import AsyncConnection
 from foja.app import App
 from foja.conversations.work import Conversation
 from foja.errors import CursorLost, FojaError, Unavailable
-from foja.ledger.event import Event, Reset
+from foja.ledger.event import Event, Heard, Reset
 from foja.ledger.slots import Slots
 from tests.faults.load import follow_in_process
 from tests.races.auditor import audit_idle
 from tests.races.writers import SAY, TOOL, processes, result, words
 
-Source: TypeAlias = AsyncIterator[Event | Reset]
+Source: TypeAlias = AsyncIterator[Heard]
 Result = TypeVar("Result")
 POLL = 1.0
 APPEND_SQL = "select seq from foja.append_event(%s, 'conversation', %s, %s::jsonb)"
@@ -48,11 +48,12 @@ class Client:
             if self.count == most:
                 return
 
-    def take(self, frame: Event | Reset) -> None:
+    def take(self, frame: Heard) -> None:
         self.count += 1
         if isinstance(frame, Reset):
             self.frames, self.cursor, self.resets = {}, None, self.resets + 1
             return
+        assert isinstance(frame, Event)
         self.frames[frame.entity_id, frame.seq] = frame
         self.cursor = frame.cursor or self.cursor
 

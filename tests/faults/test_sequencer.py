@@ -24,7 +24,7 @@ from foja.core.merkle import check_consistency
 from foja.core.note import Checkpoint, open_note, parse_checkpoint
 from foja.embedded.postgres import Server
 from foja.errors import FojaError, LogHalted, Unavailable
-from foja.ledger.event import Event, Reset
+from foja.ledger.event import Event, Heard, Reset
 from foja.ledger.hints import Hints
 from foja.ledger.sequencer import Sequencer
 from foja.sql.database import Database
@@ -365,13 +365,13 @@ async def test_followers_of_a_restarted_log_are_reset(restored: str, tmp_path: P
             assert isinstance(await anext(resumed), Event)
 
 
-async def told(source: AsyncIterator[Event | Reset]) -> tuple[UUID, int]:
+async def told(source: AsyncIterator[Heard]) -> tuple[UUID, int]:
     event = await asyncio.wait_for(anext(source), 5)
     assert isinstance(event, Event)
     return event.entity_id, event.seq
 
 
-async def until_reset(source: AsyncIterator[Event | Reset]) -> Reset:
+async def until_reset(source: AsyncIterator[Heard]) -> Reset:
     async with asyncio.timeout(5):
         async for event in source:
             if isinstance(event, Reset):

@@ -278,9 +278,9 @@ def test_up_brings_its_own_database_and_leaves_nothing_running(
 ) -> None:
     monkeypatch.delenv("FOJA_DATABASE_URL")
     with tempfile.TemporaryDirectory(prefix="foja-test-") as folder:
-        process = spawn("up", "--home", folder)
-        said = [process.line() for _ in range(5)]
-        assert [line.split()[0] for line in said] == ["home", "database", "objects", "log", "running;"]
+        process = spawn("up", "--port", 0, "--home", folder)
+        said = [process.line() for _ in range(6)]
+        assert [line.split()[0] for line in said] == ["home", "database", "objects", "log", "web", "running;"]
         assert running(Path(folder)) is not None
         assert run("audit", "--home", folder).code == 0
         ended = process.end(signal.SIGTERM)

@@ -10,7 +10,7 @@ from foja.app import App
 from foja.cli.installation import opened
 from foja.cli.output import record, say
 from foja.errors import UnknownEntity
-from foja.ledger.event import Event, Reset
+from foja.ledger.event import Event, Heard, Reset, Transient
 
 WIDTH = 160
 
@@ -36,7 +36,7 @@ async def _read(app: App, arguments: Namespace) -> list[Event]:
     return await app.ledger.events(arguments.entity, arguments.after, arguments.limit)
 
 
-def _follow(app: App, arguments: Namespace) -> AsyncIterator[Event | Reset]:
+def _follow(app: App, arguments: Namespace) -> AsyncIterator[Heard]:
     if arguments.entity is None:
         return app.ledger.log.follow(_log_cursor(arguments.after))
     return app.ledger.follow(arguments.entity, arguments.after)
@@ -46,17 +46,25 @@ def _log_cursor(after: str | int | None) -> str | None:
     return None if after is None else str(after)
 
 
-def _show(event: Event | Reset) -> None:
+def _show(event: Heard) -> None:
     if isinstance(event, Reset):
         say(f"reset: {event.reason}; everything comes again")
         return
     at = event.at.isoformat(timespec="milliseconds") if event.at else "-"
+    if isinstance(event, Transient):
+        body = json.dumps(event.payload, ensure_ascii=False)
+        say(f"{'·':>6}  {at:<29}  {event.kind:<22}  {'-':<10}  {_short(body)}")
+        return
     body = "(erased)" if event.payload is None else json.dumps(event.payload, ensure_ascii=False)
-    body = body if len(body) <= WIDTH else f"{body[: WIDTH - 1]}…"
-    say(f"{event.seq:>6}  {at:<29}  {event.kind:<22}  {event.actor or event.source or '-':<10}  {body}")
+    who = event.actor or event.source or "-"
+    say(f"{event.seq:>6}  {at:<29}  {event.kind:<22}  {who:<10}  {_short(body)}")
 
 
-def _show_json(event: Event | Reset) -> None:
+def _short(body: str) -> str:
+    return body if len(body) <= WIDTH else f"{body[: WIDTH - 1]}…"
+
+
+def _show_json(event: Heard) -> None:
     if isinstance(event, Reset):
         record({"kind": event.kind, "reason": event.reason})
     else:

@@ -20,7 +20,7 @@ Verbs = Callable[..., ArgumentParser]
 
 EXAMPLES = """examples:
   foja demo                                   see everything work, in a temporary place
-  foja up                                     database and worker, until Ctrl-C
+  foja up                                     database, worker and web, until Ctrl-C
   foja events 0190…-… --follow                read a stream, and go on as it grows
   foja chat follow 0190…-…                    watch a conversation
   foja log checkpoint -o today.checkpoint     keep one outside …
@@ -80,7 +80,34 @@ def _adder(verbs: Any, shared: ArgumentParser) -> Verbs:
 
 
 def _running(add: Verbs) -> None:
-    add("up", "running:up", "start database and worker, and run until stopped", as_json=False)
+    up = add(
+        "up",
+        "running:up",
+        "start database, worker and web, and run until stopped",
+        "  foja up\n  foja up --port 0                             any port that is free",
+        as_json=False,
+    )
+    web = add(
+        "web",
+        "running:web",
+        "serve conversations over HTTP until stopped",
+        "  foja web\n"
+        "  foja web --port 8080\n"
+        "  foja web --host 0.0.0.0 --expose             behind something that asks who is there",
+        as_json=False,
+    )
+    for parser in (up, web):
+        parser.add_argument("--host", default=SUPPRESS, dest="web_host", help="where to listen (127.0.0.1)")
+        parser.add_argument(
+            "--port", type=_port, default=SUPPRESS, dest="web_port", help="its port (8000); 0: any free one"
+        )
+        parser.add_argument(
+            "--expose",
+            action="store_true",
+            default=SUPPRESS,
+            dest="web_expose",
+            help="let other machines reach it: there are no access keys yet",
+        )
     add("worker", "running:worker", "seal, number, sign and publish until stopped", as_json=False)
     add("demo", "demo:demo", "show the ledger at work in a temporary place", as_json=False)
     bench = add(
@@ -206,6 +233,12 @@ def _natural(word: str) -> int:
 def _positive(word: str) -> int:
     if not word.isdecimal() or int(word) == 0:
         raise ArgumentTypeError(f"{word!r} is not a number from 1 on")
+    return int(word)
+
+
+def _port(word: str) -> int:
+    if not word.isdecimal() or int(word) > 65_535:
+        raise ArgumentTypeError(f"{word!r} is not a port, 0 to 65535")
     return int(word)
 
 

@@ -15,12 +15,12 @@ from foja.errors import SetupFailed
 from foja.observe.snapshot import snapshot
 from foja.settings import Settings, load
 
+OPTIONS = ("home", "database_url", "web_host", "web_port", "web_expose")
+
 
 def settings_of(arguments: Namespace) -> Settings:
     """Return the settings of the environment, the options of the command over them."""
-    return load(
-        **{name: getattr(arguments, name) for name in ("home", "database_url") if hasattr(arguments, name)}
-    )
+    return load(**{name: getattr(arguments, name) for name in OPTIONS if hasattr(arguments, name)})
 
 
 @asynccontextmanager

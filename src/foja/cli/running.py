@@ -1,45 +1,72 @@
-"""`foja up` and `foja worker`: they run until somebody stops them."""
+"""`foja up`, `foja worker` and `foja web`: they run until somebody stops them."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
 from argparse import Namespace
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from foja.app import App
 from foja.cli.installation import settings_of, started
 from foja.cli.output import say
+from foja.web.serve import address, bind, serving
 
 
 async def up(arguments: Namespace) -> int:
     """Start everything and say where it is."""
     async with started(settings_of(arguments)) as app:
-        for name, place in _places(app).items():
-            say(f"{name:<10}{place}")
-        say("running; stop with Ctrl-C")
-        return await _work(app)
+        settings = app.settings
+        with bind(settings.web_host, settings.web_port, expose=settings.web_expose) as listener:
+            async with serving(app, listener, expose=settings.web_expose) as server:
+                for name, place in {**_places(app), "web": address(listener)}.items():
+                    say(f"{name:<10}{place}")
+                say("running; stop with Ctrl-C")
+                async with working(app) as work:
+                    return await until_told(server, work)
 
 
 async def worker(arguments: Namespace) -> int:
     """Do what no caller waits for."""
     async with started(settings_of(arguments)) as app:
         say(f"working on {app.settings.database_url}; stop with Ctrl-C")
-        return await _work(app)
+        async with working(app) as work:
+            return await until_told(work)
 
 
-async def _work(app: App) -> int:
-    """Work until asked to end: a wish that is granted is no failure."""
+async def web(arguments: Namespace) -> int:
+    """Serve HTTP."""
+    async with started(settings_of(arguments)) as app:
+        settings = app.settings
+        with bind(settings.web_host, settings.web_port, expose=settings.web_expose) as listener:
+            async with serving(app, listener, expose=settings.web_expose) as server:
+                say(f"serving {address(listener)}; stop with Ctrl-C")
+                return await until_told(server)
+
+
+@asynccontextmanager
+async def working(app: App) -> AsyncIterator[asyncio.Task[None]]:
+    """Do what no caller waits for, until the block ends."""
+    work = asyncio.create_task(app.work())
+    try:
+        yield work
+    finally:
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+
+
+async def until_told(*tasks: asyncio.Task[None]) -> int:
+    """Return when asked to end: a wish that is granted is no failure. Raise what a task raises."""
     told = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told.set)
-    work, end = asyncio.create_task(app.work()), asyncio.create_task(told.wait())
+    end = asyncio.create_task(told.wait())
     try:
-        await asyncio.wait({work, end}, return_when=asyncio.FIRST_COMPLETED)
-        if work.done():
-            await work
+        done, _ = await asyncio.wait({*tasks, end}, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            await task
     finally:
-        for task in (work, end):
-            task.cancel()
-        await asyncio.gather(work, end, return_exceptions=True)
+        end.cancel()
     say("stopped")
     return 0
 

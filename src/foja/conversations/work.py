@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 from foja.conversations.approvals import Approvals, Decision
-from foja.conversations.events import CONVERSATION
+from foja.conversations.events import CONVERSATION, check_transient
 from foja.conversations.rules import Approval
 from foja.conversations.tools import Tools, use_tools
 from foja.errors import UnknownEntity
 from foja.ledger.append import Verdict
-from foja.ledger.event import Draft, Event, Reset, new_id
+from foja.ledger.event import Draft, Event, Heard, Transient, new_id
 from foja.ledger.ledger import Ledger
+from foja.ledger.read import State
 from foja.ledger.slots import Slots
 
 
@@ -63,9 +65,36 @@ class Conversation:
         """Return up to `limit` events after a cursor or number, open slots as `slot.open`."""
         return await self._ledger.events(self.id, after, limit)
 
-    def follow(self, *, after: str | int | None = None) -> AsyncIterator[Event | Reset]:
-        """Yield what is there and then what comes, for ever."""
+    def follow(self, *, after: str | int | None = None) -> AsyncGenerator[Heard]:
+        """Yield what is there and then what comes, and what is said in passing, for ever."""
         return self._ledger.follow(self.id, after)
+
+    async def emit(
+        self,
+        kind: str,
+        payload: Mapping[str, Any],
+        *,
+        turn: str | int | None = None,
+        block_index: int | None = None,
+        event_index: int | None = None,
+        v: int = 1,
+    ) -> Transient:
+        """Show something to whoever follows now; it gets no number and is kept nowhere."""
+        rule = check_transient(
+            kind, payload, turn=turn, block_index=block_index, event_index=event_index, v=v
+        )
+        at = datetime.now(UTC)
+        said = Transient(self.id, new_id(), rule.name, at, turn, block_index, event_index, payload, rule.v)
+        await self._ledger.emit(said)
+        return said
+
+    def slots(self, token: UUID, seqs: Sequence[int]) -> Slots:
+        """Return a reservation made elsewhere, from its token and its numbers."""
+        return self._ledger.resume(CONVERSATION, self.id, seqs, token)
+
+    async def state(self) -> State:
+        """Return how many numbers this conversation has given, and how many are sealed."""
+        return await self._ledger.state(self.id)
 
     def tools(
         self,
@@ -144,3 +173,7 @@ class Conversations:
             return Conversation(UUID(str(conversation_id)), self._ledger)
         except ValueError:
             raise UnknownEntity(f"{conversation_id!r} is no id of a conversation; they are UUIDs") from None
+
+    async def list(self, *, before: UUID | None = None, limit: int = 100) -> list[UUID]:
+        """Return the ids of conversations, newest first, from below one of them."""
+        return await self._ledger.entities(CONVERSATION, before, limit)

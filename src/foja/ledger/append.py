@@ -110,7 +110,7 @@ class Writer:
             raise refusal(detail or "")
         self.hint(draft.entity_id)
         cursor = f"{self.epoch}:{seq}" if sealed else None
-        return draft.recorded(seq, at, body_hash, cursor, erased=status == "erased")
+        return draft.recorded(seq, at, body_hash, cursor, status=status)
 
     async def _append(self, draft: Draft) -> Receipt:
         try:

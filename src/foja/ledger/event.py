@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from foja.core import event as core
@@ -35,6 +35,7 @@ class Event:
     payload: Any
     body_hash: bytes | None
     cursor: str | None = None
+    replayed: bool = field(default=False, compare=False, repr=False)  # was it there already?
 
     @property
     def open(self) -> bool:
@@ -108,6 +109,10 @@ class Reset:
         return {"seq": None, "kind": self.kind, "reason": self.reason, "cursor": None}
 
 
+# What a follower is given.
+Heard: TypeAlias = Event | Reset | Transient
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """An event ready to be sent, its id fixed, so that it can be sent twice."""
@@ -126,10 +131,9 @@ class Draft:
     expected: int | None
     value: Any
 
-    def recorded(
-        self, seq: int, at: datetime, body_hash: bytes, cursor: str | None, *, erased: bool
-    ) -> Event:
-        """Return this draft as the event it became."""
+    def recorded(self, seq: int, at: datetime, body_hash: bytes, cursor: str | None, *, status: str) -> Event:
+        """Return this draft as the event it became: just now, before, or before and erased since."""
+        erased = status == "erased"
         return Event(
             self.entity_id,
             seq,
@@ -142,6 +146,7 @@ class Draft:
             None if erased else self.value,
             body_hash,
             cursor,
+            status != "appended",
         )
 
 

@@ -8,57 +8,86 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, Sequence
 from uuid import UUID
 
 from foja.errors import Unavailable
-from foja.ledger.event import Event, Reset
-from foja.ledger.hints import Hints
+from foja.ledger.event import Event, Heard, Reset
+from foja.ledger.hints import Hints, Wake
 from foja.ledger.read import Position, Reader
 
 PAGE = 500
 POLL = 1.0
+AGAIN = 0.2
 
 
-async def follow(
-    reader: Reader, hints: Hints, entity_id: UUID, after: str | int | None
-) -> AsyncIterator[Event | Reset]:
-    """Yield every event of a stream after a cursor, for ever."""
-    position: Position | None = None
-    with hints.watch(entity_id) as woken:
+class Follower:
+    """One reader's place in a stream. Ask as often as you like: nothing comes twice, or never."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        entity_id: UUID,
+        after: str | int | None,
+        position: Position | None = None,
+        page: int = PAGE,
+    ) -> None:
+        self.entity_id, self.position = entity_id, position
+        self.behind = True  # may there be more at once?
+        self._reader, self._after, self.page = reader, after, page
+
+    async def step(self) -> Sequence[Event | Reset]:
+        """Return what this reader does not have yet, a page at most, or why it must start again."""
+        if self.position is None:
+            started = await self._reader.start(self.entity_id, self._after)
+            if isinstance(started, Reset):
+                return self.reset(started)
+            self.position = started
+        return await self._advance(self.position)
+
+    def reset(self, reason: Reset) -> Sequence[Reset]:
+        """Forget the place: everything comes again."""
+        self.position, self._after, self.behind = None, None, True
+        return [reason]
+
+    async def _advance(self, position: Position) -> Sequence[Event | Reset]:
+        state = await self._reader.state(self.entity_id)
+        if state.epoch != position.epoch:
+            return self.reset(Reset("epoch"))
+        if state.next_seq <= position.head:
+            return self.reset(Reset("future"))
+        events = await self._reader.filled(self.entity_id, position, self.page)
+        if state.next_seq > position.head + 1 and len(events) < self.page:
+            events += await self._reader.tail(self.entity_id, position, self.page - len(events))
+        self.behind = len(events) >= self.page
+        return events
+
+
+async def follow(hints: Hints, follower: Follower) -> AsyncGenerator[Heard]:
+    """Yield every event that `follower` lacks, and what is said in passing, for ever."""
+    due = True
+    with hints.watch(follower.entity_id) as wake:
         while True:
-            woken.clear()
-            try:
-                if position is None:
-                    started = await reader.start(entity_id, after)
-                    if isinstance(started, Reset):
-                        yield started
-                        after = None
-                        continue
-                    position = started
-                reset, events = await _advance(reader, entity_id, position)
-            except Unavailable:
-                await asyncio.sleep(0.2)
-                continue
-            if reset:
-                yield reset
-                position, after = None, None
-                continue
-            for event in events:
-                yield event
-            if len(events) < PAGE:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(POLL):
-                        await woken.wait()
+            due = due or wake.grown
+            wake.clear()
+            # What was said in passing before an event comes before it.
+            for transient in wake.take():
+                yield transient
+            if due:
+                try:
+                    frames = await follower.step()
+                except Unavailable:
+                    await asyncio.sleep(AGAIN)
+                    continue
+                for frame in frames:
+                    yield frame
+            due = follower.behind or not await _woken(wake)
 
 
-async def _advance(reader: Reader, entity_id: UUID, position: Position) -> tuple[Reset | None, list[Event]]:
-    state = await reader.state(entity_id)
-    if state.epoch != position.epoch:
-        return Reset("epoch"), []
-    if state.next_seq <= position.head:
-        return Reset("future"), []
-    events = await reader.filled(entity_id, position)
-    if state.next_seq > position.head + 1:
-        events += await reader.tail(entity_id, position, PAGE)
-    return None, events
+async def _woken(wake: Wake) -> bool:
+    """Wait for a wake-up; say whether it came before it was time to look anyway."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(POLL):
+            await wake.wait()
+            return True
+    return False

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from uuid import UUID
 
 from foja import errors, sql
+from foja.ledger.event import Transient
 from foja.sql.database import Connection, connect, our_errors
 
 CHANNEL = "foja"
@@ -21,6 +22,40 @@ LOG = "log"
 PAUSE = 0.005
 AGAIN = 0.2
 ROOM = 7_900 // 37
+PASSING = 4_096
+
+
+class Wake:
+    """Somebody who waits for one stream to grow, or for something said in passing."""
+
+    def __init__(self) -> None:
+        self.grown = True
+        self._passing: deque[Transient] = deque(maxlen=PASSING)
+        self._woken = asyncio.Event()
+
+    def set(self) -> None:
+        """There may be something new to read."""
+        self.grown = True
+        self._woken.set()
+
+    def hear(self, transient: Transient) -> None:
+        """Keep what was said in passing until it is taken; the oldest is forgotten first."""
+        self._passing.append(transient)
+        self._woken.set()
+
+    def clear(self) -> None:
+        """Wait anew from here on."""
+        self.grown = False
+        self._woken.clear()
+
+    def take(self) -> list[Transient]:
+        """Return what was said in passing since last time."""
+        heard = list(self._passing)
+        self._passing.clear()
+        return heard
+
+    async def wait(self) -> None:
+        await self._woken.wait()
 
 
 class Hints:
@@ -28,7 +63,7 @@ class Hints:
 
     def __init__(self, url: str, role: str) -> None:
         self._url, self._role = url, role
-        self._watchers: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
+        self._watchers: defaultdict[str, set[Wake]] = defaultdict(set)
         self._touched: set[str] = set()
         self._due = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -51,11 +86,16 @@ class Hints:
         """Tell everybody who follows the whole log to look, soon."""
         self._mark(LOG)
 
+    def pass_on(self, transient: Transient) -> None:
+        """Tell everybody in this process who follows its stream what was said in passing."""
+        for wake in self._watchers.get(str(transient.entity_id), ()):
+            wake.hear(transient)
+
     @contextlib.contextmanager
-    def watch(self, entity_id: UUID | None) -> Iterator[asyncio.Event]:
-        """Lend an event that is set whenever this stream (or the log) may have grown."""
+    def watch(self, entity_id: UUID | None) -> Iterator[Wake]:
+        """Lend a wake that is set whenever this stream (or the log) may have grown."""
         name = LOG if entity_id is None else str(entity_id)
-        woken = asyncio.Event()
+        woken = Wake()
         self._watchers[name].add(woken)
         if self._listening is None:
             self._listening = asyncio.create_task(self._listen())

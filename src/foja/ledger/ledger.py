@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 from uuid import UUID
 
@@ -10,11 +11,12 @@ from foja import sql
 from foja.core.registry import Domain
 from foja.ledger.append import Verdict, Writer
 from foja.ledger.batching import MicroBatch
-from foja.ledger.event import Draft, Event, Reset, draft
-from foja.ledger.follow import follow
-from foja.ledger.hints import Hints
+from foja.ledger.deltas import Deltas
+from foja.ledger.event import Draft, Event, Heard, Transient, draft
+from foja.ledger.follow import PAGE, Follower, follow
+from foja.ledger.hints import Hints, Wake
 from foja.ledger.log import Log
-from foja.ledger.read import Reader, Said, State
+from foja.ledger.read import Position, Reader, Said, State
 from foja.ledger.slots import Reserver, Slots
 from foja.sql.database import Database
 
@@ -23,9 +25,16 @@ class Ledger:
     """What one process may do with the streams of its tenant."""
 
     def __init__(
-        self, database: Database, hints: Hints, log: Log, writer: Writer, batch: MicroBatch | None
+        self,
+        database: Database,
+        hints: Hints,
+        deltas: Deltas,
+        log: Log,
+        writer: Writer,
+        batch: MicroBatch | None,
     ) -> None:
         self.log = log
+        self._deltas = deltas
         self._database, self._hints, self._writer, self._batch = database, hints, writer, batch
         self._reader = Reader(database, writer.tenant)
 
@@ -75,6 +84,37 @@ class Ledger:
         """Return the newest events of some kinds, newest first, without what was erased."""
         return await self._reader.newest(entity_id, kinds, before, limit)
 
-    def follow(self, entity_id: UUID, after: str | int | None) -> AsyncIterator[Event | Reset]:
-        """Yield every event of a stream, for ever."""
-        return follow(self._reader, self._hints, entity_id, after)
+    def follow(self, entity_id: UUID, after: str | int | None) -> AsyncGenerator[Heard]:
+        """Yield every event of a stream and what is said in passing, for ever."""
+        return self.go_on(self.follower(entity_id, after))
+
+    def follower(
+        self,
+        entity_id: UUID,
+        after: str | int | None,
+        position: Position | None = None,
+        page: int = PAGE,
+    ) -> Follower:
+        """Return a reader's place in a stream, to be asked for what it lacks."""
+        return Follower(self._reader, entity_id, after, position, page)
+
+    def watch(self, entity_id: UUID) -> AbstractContextManager[Wake]:
+        """Lend a wake that is set whenever the stream may have grown."""
+        return self._hints.watch(entity_id)
+
+    def go_on(self, follower: Follower) -> AsyncGenerator[Heard]:
+        """Yield what a follower lacks and what is said in passing, for ever."""
+        self._deltas.listen()
+        return follow(self._hints, follower)
+
+    async def emit(self, transient: Transient) -> None:
+        """Tell whoever follows the stream now; nothing is written."""
+        self._deltas.emit(transient)
+
+    def resume(self, domain: Domain, entity_id: UUID, seqs: Sequence[int], token: UUID) -> Slots:
+        """Return a reservation made elsewhere, from its numbers and token."""
+        return Reserver(self._database, self._writer, domain).resume(entity_id, seqs, token)
+
+    async def entities(self, domain: Domain, before: UUID | None, limit: int) -> list[UUID]:
+        """Return the streams of a domain, newest first, below one of them."""
+        return await self._reader.entities(domain.name, before, limit)

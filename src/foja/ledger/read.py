@@ -52,16 +52,24 @@ class Position:
         """The last number below which nothing is missing."""
         return min(self.holes) - 1 if self.holes else self.head
 
+    def lacks(self, seq: int, *, filled: bool) -> bool:
+        """Is this frame news to the reader?"""
+        return seq > self.head or (filled and seq in self.holes)
+
+    def take(self, seq: int, *, filled: bool) -> str | None:
+        """Account for one frame and return the cursor it earns."""
+        self.holes.update(range(self.head + 1, seq))
+        self.head = max(self.head, seq)
+        if filled:
+            self.holes.discard(seq)
+        else:
+            self.holes.add(seq)
+        return f"{self.epoch}:{self.prefix}" if self.prefix >= seq else None
+
     def deliver(self, entity_id: UUID, row: Row) -> Event:
         """Account for one row and return its event, with the cursor it earns."""
         seq, event_id, kind, v, at, actor, source, payload, body_hash = row
-        self.holes.update(range(self.head + 1, seq))
-        self.head = max(self.head, seq)
-        if kind == OPEN:
-            self.holes.add(seq)
-        else:
-            self.holes.discard(seq)
-        cursor = f"{self.epoch}:{self.prefix}" if self.prefix >= seq else None
+        cursor = self.take(seq, filled=kind != OPEN)
         return Event(entity_id, seq, event_id, kind, v, at, actor, source, payload, body_hash, cursor)
 
 
@@ -108,6 +116,13 @@ class Reader:
             raise CursorLost(f"the cursor {after!r} belongs to another history; read again with after=None")
         return await self.tail(entity_id, position, limit)
 
+    async def entities(self, domain: str, before: UUID | None, limit: int) -> list[UUID]:
+        """Return the ids of a domain's streams, highest first."""
+        rows = await self._database.rows(
+            sql.query("streams"), domain=domain, tenant=self._tenant, before=before, limit=limit
+        )
+        return [entity_id for (entity_id,) in rows]
+
     async def tail(self, entity_id: UUID, position: Position, limit: int) -> list[Event]:
         """Return what stands above a position, and move the position there."""
         rows = await self._database.rows(
@@ -129,12 +144,16 @@ class Reader:
         )
         return [Said(*row) for row in rows]
 
-    async def filled(self, entity_id: UUID, position: Position) -> list[Event]:
+    async def filled(self, entity_id: UUID, position: Position, limit: int) -> list[Event]:
         """Return what now stands in the holes of a position."""
         if not position.holes:
             return []
         rows = await self._database.rows(
-            sql.query("read_numbers"), entity=entity_id, tenant=self._tenant, seqs=sorted(position.holes)
+            sql.query("read_numbers"),
+            entity=entity_id,
+            tenant=self._tenant,
+            seqs=sorted(position.holes),
+            limit=limit,
         )
         return [position.deliver(entity_id, row) for row in rows]
 

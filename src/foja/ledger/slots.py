@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -83,9 +83,12 @@ class Reserver:
         self._writer.hint(entity_id)
         return Slots(entity_id, tuple(range(first, first + count)), token, deadline, self)
 
-    async def resume(self, entity_id: UUID, seqs: Sequence[int], token: UUID, deadline: datetime) -> Slots:
+    def resume(
+        self, entity_id: UUID, seqs: Sequence[int], token: UUID, deadline: datetime | None = None
+    ) -> Slots:
         """Return a reservation made elsewhere, from its numbers and token."""
-        return Slots(entity_id, tuple(seqs), token, deadline, self)
+        # Not knowing the deadline is not having one: the database decides at each fill.
+        return Slots(entity_id, tuple(seqs), token, deadline or datetime.now(UTC), self)
 
     async def fill(
         self,

@@ -6,6 +6,21 @@ listen foja;
 -- Tell the other processes to look; sent after commit, never inside an append.
 select pg_notify(%(channel)s, %(words)s);
 
+-- name: send_deltas
+-- What was said in passing, to the other processes. The one payload that travels in a notification.
+select pg_notify('foja_deltas', piece) from unnest(%(pieces)s::text[]) with ordinality as sent (piece, place)
+order by place;
+
+-- name: listen_deltas
+-- Hear what is said in passing in other processes.
+listen foja_deltas;
+
+-- name: streams
+-- The streams of a domain, highest id first; ids that we make are in order of time.
+select entity_id from foja.entity
+where tenant = %(tenant)s and domain = %(domain)s and (%(before)s::uuid is null or entity_id < %(before)s)
+order by entity_id desc limit %(limit)s;
+
 -- name: read_tail
 -- Committed events and open slots above a number, in order.
 (select seq, event_id, kind, v, at, actor, source, payload, body_hash from foja.event
@@ -22,7 +37,7 @@ select e.seq, event_id, kind, v, at, actor, source, payload, body_hash
 from unnest(%(seqs)s::bigint[]) n cross join lateral (
     -- `offset 0` keeps one look-up per number: joined freely, a generic plan reads the whole stream.
     select * from foja.event where entity_id = %(entity)s and tenant = %(tenant)s and seq = n offset 0
-) e order by e.seq;
+) e order by e.seq limit %(limit)s;
 
 -- name: stream_state
 -- Where a stream stands, and in which history.

@@ -1,0 +1,109 @@
+"""Errors as problem documents (RFC 9457): what was refused, why, and what to do next."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from foja import errors
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_AFTER = "1"
+# The first that fits counts; what is not here is our own fault.
+STATUSES: tuple[tuple[type[errors.FojaError], int], ...] = (
+    (errors.TooLarge, 413),
+    (errors.NotCanonical, 400),
+    (errors.UnknownEntity, 404),
+    (errors.WrongSource, 403),
+    (errors.SlotVoided, 410),
+    (errors.CursorLost, 410),
+    (errors.WrongEntity, 409),
+    (errors.WrongExpectedSeq, 409),
+    (errors.IdempotencyConflict, 409),
+    (errors.SlotFilled, 409),
+    (errors.NotErasable, 409),
+    (errors.Refused, 422),
+    (errors.Unavailable, 503),
+)
+log = logging.getLogger("foja.web")
+
+
+class Rejected(Exception):
+    """A request that was refused before the ledger heard of it."""
+
+    def __init__(self, status: int, title: str, detail: str) -> None:
+        super().__init__(detail)
+        self.status, self.title = status, title
+
+
+def problem(status: int, title: str, detail: str, *, name: str | None = None) -> Response:
+    """Return a problem document; `name` is the error's own, where it is one of ours."""
+    body: dict[str, Any] = {
+        "type": f"urn:foja:{name}" if name else "about:blank",
+        "title": title,
+        "status": status,
+        "detail": detail,
+    }
+    if name:
+        body["error"] = name
+    headers = {"Retry-After": RETRY_AFTER} if status == 503 else {}
+    if status in {408, 413}:
+        headers["Connection"] = "close"  # the rest of the body is not read
+    return Response(json.dumps(body, ensure_ascii=False), status, headers, MEDIA_TYPE)
+
+
+def status_of(error: errors.FojaError) -> int:
+    """Return the status of one of our errors."""
+    return next((status for kind, status in STATUSES if isinstance(error, kind)), 500)
+
+
+def answer(error: errors.FojaError) -> Response:
+    """Return the problem document of one of our errors."""
+    status = status_of(error)
+    if status == 500:
+        log.error("%s: %s", type(error).__name__, error)
+    title = (type(error).__doc__ or "").partition("\n")[0]
+    return problem(status, title, str(error), name=type(error).__name__)
+
+
+def add_problems(web: FastAPI) -> None:
+    """Let every error of this door leave it as a problem document."""
+
+    @web.exception_handler(errors.FojaError)
+    async def ours(_: Request, error: errors.FojaError) -> Response:
+        return answer(error)
+
+    @web.exception_handler(Rejected)
+    async def rejected(_: Request, error: Rejected) -> Response:
+        return problem(error.status, error.title, str(error))
+
+    @web.exception_handler(HTTPException)
+    async def http(_: Request, error: HTTPException) -> Response:
+        return problem(error.status_code, str(error.detail), _advice(error.status_code))
+
+    @web.exception_handler(RequestValidationError)
+    async def parameters(_: Request, error: RequestValidationError) -> Response:
+        return problem(422, "A parameter cannot be used.", told(error.errors()))
+
+    @web.exception_handler(Exception)
+    async def unexpected(_: Request, error: Exception) -> Response:
+        return problem(500, "Something failed here.", "it is in this server's log; try again later")
+
+
+def told(mistakes: Any) -> str:
+    """Return pydantic's findings as one sentence each, without repeating what was sent."""
+    return "; ".join(
+        f"{'.'.join(map(str, each['loc'])) or 'the body'}: {each['msg'].lower()}" for each in mistakes
+    )
+
+
+def _advice(status: int) -> str:
+    return {
+        404: "nothing is served at this address; /openapi.json lists what is",
+        405: "this address does not take that method; /openapi.json lists what it takes",
+    }.get(status, "see /openapi.json")
