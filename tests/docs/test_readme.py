@@ -14,7 +14,19 @@ import pytest
 from foja.cli import verb
 from foja.cli.grammar import grammar
 from foja.embedded.postgres import running
-from tests.docs.paper import ENGLISH, PAGES, READMES, ROOT, SPANISH, blocks, commands, inline, prose, verbs
+from tests.docs.paper import (
+    ENGLISH,
+    PAGES,
+    READMES,
+    ROOT,
+    SPANISH,
+    STAND_INS,
+    blocks,
+    commands,
+    inline,
+    prose,
+    verbs,
+)
 
 WRITTEN_LATER = {"docs/benchmarks.md"}  # by `make bench`
 LINES = [(page.name, words) for page in PAGES for words in commands(page, "foja")]
@@ -86,6 +98,31 @@ def test_a_wrong_command_would_be_noticed(capsys: pytest.CaptureFixture[str]) ->
     with pytest.raises(SystemExit):
         grammar().parse_args(["log", "unprove"])
     assert "unprove" in capsys.readouterr().err
+
+
+def test_every_curl_line_is_answered(tmp_path: Path, database_url: str) -> None:
+    environment = {**os.environ, "FOJA_DATABASE_URL": database_url, "FOJA_HOME": str(tmp_path)}
+    foja = Path(sys.executable).with_name("foja")
+    web = subprocess.Popen([foja, "web", "--port", "0"], env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        assert web.stdout
+        here = web.stdout.readline().split()[1].rstrip(";").removeprefix("http://")
+        for words in commands(ENGLISH, "curl"):
+            asked = [
+                word.replace("localhost:8000", here).replace("ENTITY", STAND_INS["ENTITY"]) for word in words
+            ]
+            asked += ["--fail", "--max-time", "2" if "-sN" in words else "20"]
+            ran = subprocess.run(["curl", *asked], capture_output=True, text=True, check=False)
+            assert ran.returncode in ({28} if "-sN" in words else {0}), (asked, ran.stderr)
+            assert '"seq' in ran.stdout
+    finally:
+        web.terminate()
+        web.communicate()
+
+
+def test_curl_lines_are_shown_at_all() -> None:
+    assert len(commands(ENGLISH, "curl")) == 4
+    assert commands(SPANISH, "curl") == commands(ENGLISH, "curl")
 
 
 @pytest.mark.parametrize("target", sorted(TARGETS))

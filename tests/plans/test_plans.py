@@ -101,7 +101,12 @@ def test_reading_goes_by_index(full: Admin, mode: str) -> None:
         here: dict[str, object] = {"entity": stream(0), "tenant": "default"}
         assert len(check(full, query("read_tail"), 25, {"event"}, **here, after=400 * n, limit=20)) == 20
         assert len(check(full, query("read_tail"), 25, {"event"}, **here, after=4_989, limit=1000)) == 20
-        assert len(check(full, query("read_numbers"), 5, {"event"}, **here, seqs=[3, 300 * n, 5_005])) == 2
+        assert (
+            len(check(full, query("read_numbers"), 5, {"event"}, **here, seqs=[3, 300 * n, 5_005], limit=9))
+            == 2
+        )
+        kin: dict[str, object] = {"tenant": "default", "domain": "conversation", "before": stream(n)}
+        check(full, query("streams"), 20, {"entity"}, **kin, limit=20)
         assert check(full, query("stream_state"), 1, {"entity"}, **here)[0][1:] == (5_010, 5_000)
         assert len(check(full, query("missing_numbers"), 30, {"event"}, **here, low=4_990, high=5_009)) == 10
         span: dict[str, object] = {"origin": 1, "after": 1_500 * n, "size": 20_000}

@@ -18,6 +18,7 @@ from foja.errors import CursorLost
 from foja.ledger.event import MAX_SEQ, OPEN, Event, Reset
 from foja.sql.database import Database
 
+HIGHEST = UUID(int=2**128 - 1)
 NUMBER = re.compile("[0-9]{1,18}")
 Row = tuple[int, UUID | None, str, int, datetime | None, str | None, str | None, Any, bytes | None]
 
@@ -119,7 +120,7 @@ class Reader:
     async def entities(self, domain: str, before: UUID | None, limit: int) -> list[UUID]:
         """Return the ids of a domain's streams, highest first."""
         rows = await self._database.rows(
-            sql.query("streams"), domain=domain, tenant=self._tenant, before=before, limit=limit
+            sql.query("streams"), domain=domain, tenant=self._tenant, before=before or HIGHEST, limit=limit
         )
         return [entity_id for (entity_id,) in rows]
 

@@ -18,7 +18,7 @@ listen foja_deltas;
 -- name: streams
 -- The streams of a domain, highest id first; ids that we make are in order of time.
 select entity_id from foja.entity
-where tenant = %(tenant)s and domain = %(domain)s and (%(before)s::uuid is null or entity_id < %(before)s)
+where tenant = %(tenant)s and domain = %(domain)s and entity_id < %(before)s
 order by entity_id desc limit %(limit)s;
 
 -- name: read_tail
