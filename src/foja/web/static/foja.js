@@ -131,17 +131,10 @@ const OPEN = "slot.open";
  * view that was fed live and one that was loaded afresh are equal once nothing is in passing.
  */
 export class View {
-  #events = new Map();
-  #passing = new Map();
-  #blocks = new Set();
-  #ended = new Set();
-  #silent = NEVER;
-  #closed = NEVER;
-  #shown = null; // the persisted half of `items`, until an event changes it
-
   /** @param {Iterable<Item>} items */
   constructor(items = []) {
-    for (const item of items) this.#take(item);
+    this._forget();
+    for (const item of items) this._take(item);
   }
 
   /**
@@ -155,20 +148,20 @@ export class View {
   /** The same for a list, however long. @param {Iterable<Item>} items */
   addAll(items) {
     const next = new View();
-    next.#events = new Map(this.#events);
-    next.#passing = new Map(this.#passing);
-    next.#blocks = new Set(this.#blocks);
-    next.#ended = new Set(this.#ended);
-    next.#silent = this.#silent;
-    next.#closed = this.#closed;
-    next.#shown = this.#shown;
-    for (const item of items) next.#take(item);
+    next._events = new Map(this._events);
+    next._passing = new Map(this._passing);
+    next._blocks = new Set(this._blocks);
+    next._ended = new Set(this._ended);
+    next._silent = this._silent;
+    next._closed = this._closed;
+    next._shown = this._shown;
+    for (const item of items) next._take(item);
     return next;
   }
 
   /** Is nothing in passing? Then a fresh load shows the same. */
   get settled() {
-    return this.#passing.size === 0;
+    return this._passing.size === 0;
   }
 
   /**
@@ -183,59 +176,65 @@ export class View {
    * @returns {Item[]}
    */
   items() {
-    this.#shown ??= showEvents(this.#events);
-    return [...this.#shown, ...fold(this.#passing.values())];
+    if (this._shown === null) this._shown = showEvents(this._events);
+    return [...this._shown, ...fold(this._passing.values())];
   }
 
-  #take(item) {
+  // What begins with an underscore is nobody else's business.
+
+  _take(item) {
     const seq = numberOf(item.seq);
-    if (item.kind === "reset") this.#forget();
-    else if (seq !== null) this.#record(seq, item);
-    else if (ENDS.has(item.kind)) this.#end(item);
-    else if ((CHUNKS.has(item.kind) || item.kind === "error") && !this.#isOver(item)) {
-      this.#passing.set(turnName(item.id) ?? spelled(item), item);
+    if (item.kind === "reset") this._forget();
+    else if (seq !== null) this._record(seq, item);
+    else if (ENDS.has(item.kind)) this._end(item);
+    else if ((CHUNKS.has(item.kind) || item.kind === "error") && !this._isOver(item)) {
+      this._passing.set(turnName(item.id) ?? spelled(item), item);
     }
   }
 
-  #forget() {
-    for (const known of [this.#events, this.#passing, this.#blocks, this.#ended]) known.clear();
-    this.#silent = this.#closed = NEVER;
-    this.#shown = null;
+  _forget() {
+    this._events = new Map();
+    this._passing = new Map();
+    this._blocks = new Set();
+    this._ended = new Set();
+    this._silent = NEVER;
+    this._closed = NEVER;
+    this._shown = null; // the persisted half of `items`, until an event changes it
   }
 
-  #record(seq, item) {
-    const known = this.#events.get(seq);
+  _record(seq, item) {
+    const known = this._events.get(seq);
     // A number never opens again, and an erased body never comes back.
     const erased = (item.payload ?? null) === null && item.kind !== OPEN;
     if (!known || known.kind === OPEN || erased) {
-      this.#events.set(seq, item);
-      this.#shown = null;
+      this._events.set(seq, item);
+      this._shown = null;
     }
     const block = blockOf(bodyOf(item).turn, bodyOf(item).block_index);
-    if (block !== null && !this.#blocks.has(block)) {
-      this.#blocks.add(block);
-      this.#clear();
+    if (block !== null && !this._blocks.has(block)) {
+      this._blocks.add(block);
+      this._clear();
     }
   }
 
-  #end(item) {
+  _end(item) {
     const turn = turnName(item.turn);
-    if (turn !== null) this.#ended.add(turn);
-    else if (item.kind === "complete") this.#silent = laterOf(this.#silent, instant(item.at));
-    if (item.kind === "session_end") this.#closed = laterOf(this.#closed, instant(item.at));
-    this.#clear();
+    if (turn !== null) this._ended.add(turn);
+    else if (item.kind === "complete") this._silent = laterOf(this._silent, instant(item.at));
+    if (item.kind === "session_end") this._closed = laterOf(this._closed, instant(item.at));
+    this._clear();
   }
 
-  #clear() {
-    for (const [name, item] of this.#passing) if (this.#isOver(item)) this.#passing.delete(name);
+  _clear() {
+    for (const [name, item] of this._passing) if (this._isOver(item)) this._passing.delete(name);
   }
 
   /** Does this belong to a block that is persisted, or to a turn or session that ended? */
-  #isOver(item) {
+  _isOver(item) {
     const [turn, at] = [turnName(item.turn), instant(item.at)];
-    const silent = turn !== null ? this.#ended.has(turn) : compareInstants(at, this.#silent) <= 0;
+    const silent = turn !== null ? this._ended.has(turn) : compareInstants(at, this._silent) <= 0;
     const block = blockOf(turn, item.block_index);
-    return silent || compareInstants(at, this.#closed) <= 0 || (block !== null && this.#blocks.has(block));
+    return silent || compareInstants(at, this._closed) <= 0 || (block !== null && this._blocks.has(block));
   }
 }
 
