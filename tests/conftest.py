@@ -20,6 +20,7 @@ import foja
 from foja.app import App
 from foja.embedded.postgres import Server, start
 from foja.sql.migrate import migrate
+from tests.redis_server import RedisServer, running_redis
 
 # Nothing here has to survive a power cut. A test about durability starts a server of its own.
 FAST = {"fsync": "off", "full_page_writes": "off", "autovacuum_naptime": "1h"}
@@ -85,6 +86,13 @@ async def either_app(request: pytest.FixtureRequest, open_app: Callable[..., App
     """Foja with its appends coalesced, and again with each one sent alone."""
     async with open_app(micro_batch=request.param == "micro-batch") as app:
         yield app
+
+
+@pytest.fixture
+def redis() -> Iterator[RedisServer]:
+    """A real Redis of the test's own, to be treated badly."""
+    with running_redis() as server:
+        yield server
 
 
 @contextmanager

@@ -14,9 +14,10 @@ from uuid import UUID
 from foja import sql
 from foja.blobs.store import Store, open_store
 from foja.conversations.approvals import expire_approvals
+from foja.conversations.events import CONVERSATION
 from foja.conversations.work import Conversations
 from foja.core.note import Signer
-from foja.embedded import postgres
+from foja.embedded import postgres, redis
 from foja.embedded.keys import signing_seed
 from foja.errors import MigrationFailed, SetupFailed
 from foja.ledger.append import Writer
@@ -24,6 +25,11 @@ from foja.ledger.batching import MicroBatch
 from foja.ledger.carriers import Notices
 from foja.ledger.deltas import Deltas
 from foja.ledger.hints import Hints
+from foja.ledger.lanes.counter import Counter
+from foja.ledger.lanes.lanes import Lanes
+from foja.ledger.lanes.moves import Moves
+from foja.ledger.lanes.redis import STATEMENTS as LANE_STATEMENTS
+from foja.ledger.lanes.redis import RedisLane
 from foja.ledger.ledger import Ledger
 from foja.ledger.log import Log
 from foja.ledger.receipts import STATEMENTS
@@ -133,7 +139,7 @@ class App:
         log = Log(self.database, self.store, hints)
         writer = Writer(
             self.database,
-            self._lines(),
+            self._lines(self._carriers(), *STATEMENTS),
             hints,
             tenant=self.settings.tenant,
             epoch=installation.epoch,
@@ -144,7 +150,8 @@ class App:
         if self.settings.micro_batch:
             batch = MicroBatch(writer, self.settings.writers)
             self._open.push_async_callback(batch.close)
-        self.ledger = Ledger(self.database, hints, self._deltas(hints), log, writer, batch)
+        lanes = Lanes(self.database, writer, batch or writer, await self._redis_lane(writer))
+        self.ledger = Ledger(self.database, hints, self._deltas(hints), log, writer, lanes)
 
     def _deltas(self, hints: Hints) -> Deltas:
         carrier = Notices(self.settings.database_url, f"foja_{API}")
@@ -152,10 +159,24 @@ class App:
         self._open.push_async_callback(deltas.close)
         return deltas
 
-    def _lines(self) -> Pool[Line]:
-        most = self.settings.writers if self.settings.micro_batch else self.settings.connections
+    async def _redis_lane(self, writer: Writer) -> RedisLane | None:
+        url = await self._open.enter_async_context(redis_url(self.settings))
+        if not url:
+            return None
+        self.settings = self.settings.model_copy(update={"redis_url": url})
+        counter = Counter(url, self.settings.redis_timeout_seconds)
+        self._open.push_async_callback(counter.close)
+        await counter.open()
+        moves = Moves(self.database, writer, counter, CONVERSATION.name, self.settings.lane_return_seconds)
+        lines = self._lines(self.settings.connections, *LANE_STATEMENTS)
+        return RedisLane(self.database, lines, writer, counter, moves, CONVERSATION.name)
+
+    def _carriers(self) -> int:
+        return self.settings.writers if self.settings.micro_batch else self.settings.connections
+
+    def _lines(self, most: int, *statements: str) -> Pool[Line]:
         role, url = f"foja_{API}", self.settings.database_url
-        lines = Pool(lambda: Line.open(url, role, *STATEMENTS), most)
+        lines = Pool(lambda: Line.open(url, role, *statements), most)
         self._open.callback(lines.close)
         return lines
 
@@ -176,6 +197,25 @@ async def database(settings: Settings) -> AsyncIterator[str]:
     finally:
         # Waited for even if interrupted: a server that nobody releases would go on running.
         await asyncio.to_thread((await start).release)
+
+
+@asynccontextmanager
+async def redis_url(settings: Settings) -> AsyncIterator[str]:
+    """Lend the URL of the Redis that numbers conversations; empty if none does."""
+    if settings.sequence_lane == "postgres":
+        yield ""
+    elif settings.redis_url == "embedded":
+        server = await asyncio.to_thread(redis.start, settings.home)
+        try:
+            yield server.url
+        finally:
+            await asyncio.to_thread(server.release)
+    elif settings.redis_url or settings.sequence_lane == "auto":
+        yield settings.redis_url
+    else:
+        raise SetupFailed(
+            "FOJA_SEQUENCE_LANE is redis and no Redis is set; set FOJA_REDIS_URL, or choose auto or postgres"
+        )
 
 
 def connect(**settings: Any) -> App:

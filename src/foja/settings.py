@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import platformdirs
 from pydantic import Field, ValidationError
@@ -23,6 +23,18 @@ class Settings(BaseSettings):
     )
     database_url: str = Field(
         default="", description="PostgreSQL 15 or later, as administrator; empty: the embedded one."
+    )
+    redis_url: str = Field(
+        default="", description="Redis that numbers conversations; `embedded` starts one; empty: none."
+    )
+    sequence_lane: Literal["auto", "postgres", "redis"] = Field(
+        default="auto", description="Who numbers conversations; `auto`: Redis if its URL is set."
+    )
+    lane_return_seconds: float = Field(
+        default=30.0, gt=0, description="Shortest time before a conversation returns to Redis."
+    )
+    redis_timeout_seconds: float = Field(
+        default=0.25, gt=0, description="How long an answer of Redis is waited for."
     )
     storage_url: str = Field(
         default="", description="Where objects and log tiles live; empty: `store` under the home."

@@ -14,6 +14,7 @@ from foja.cli import FOUND, INTERRUPTED, PIPE_CLOSED, TERMINATED, WRONG
 from foja.cli.grammar import grammar
 from foja.conversations.events import CONVERSATION, TRANSIENT
 from foja.core.registry import RESERVED, Kind
+from foja.observe import metrics
 from foja.observe.audit import QUESTIONS
 from foja.settings import Settings
 from foja.threads.events import THREAD
@@ -84,6 +85,12 @@ def test_every_finding_of_the_audit_is_explained() -> None:
     section = prose(OPERATIONS).partition("## What audit finds")[2].partition("\n## ")[0]
     explained = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
     assert {question.check for question in QUESTIONS} | {"gap", "duplicate", "correlation"} == explained
+
+
+def test_every_metric_is_explained() -> None:
+    section = prose(OPERATIONS).partition("## What is measured")[2].partition("\n## ")[0]
+    explained = {name.removesuffix("_total") for name in re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)}
+    assert explained == metrics.NAMES
 
 
 def test_every_exit_code_is_explained() -> None:

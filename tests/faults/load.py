@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing import get_context
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -31,6 +31,7 @@ class Order:
     diary: Path
     streams: list[UUID]
     label: str
+    settings: dict[str, Any] = field(default_factory=dict)
 
     def stop(self) -> None:
         """Tell the writer to finish what it is doing and leave."""
@@ -112,9 +113,8 @@ def _run(order: Order) -> None:
 
 
 async def _write(order: Order) -> None:
-    async with foja.connect(
-        database_url=order.url, home=order.home, retry_seconds=30, checkpoint_seconds=0.05
-    ) as app:
+    settings = {"retry_seconds": 30, "checkpoint_seconds": 0.05, **order.settings}
+    async with foja.connect(database_url=order.url, home=order.home, **settings) as app:
         writer = _Writer(app, order)
         worker = asyncio.create_task(app.work())
         await asyncio.gather(*(writer.work(task) for task in range(TASKS)))

@@ -175,7 +175,7 @@ def test_slots_go_by_index(full: Admin, mode: str) -> None:
             "entity": stream(n), "domain": "conversation", "tenant": "default", "source": "api"
         }  # fmt: skip
         full.execute("set local role foja_api")
-        check(full, query("reserve"), 10, {"entity"}, **scope, count=3, ttl=60, intents=None)
+        check(full, query("reserve"), 10, {"entity"}, **scope, count=3, ttl=60, intents=None, claim=True)
         body = {"kind": event.kind, "v": 1, "event": event.event_id, "actor": None, "payload": event.payload}
         hashes = {"salt": event.salt, "hash": event.body_hash, "key": None}
         held = {"seq": 5, "token": token[0]}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, LiteralString
 from uuid import UUID
 
 import psycopg
@@ -16,6 +16,13 @@ import psycopg
 from foja.core import chain
 from foja.core.event import body_bytes, body_hash, microseconds
 from foja.core.merkle import Frontier, leaf_hash
+
+# A stream that Redis numbers ends where its last event or slot stands.
+STREAM: LiteralString = """
+    select entity_id, domain, case lane when 'postgres' then next_seq else greatest(next_seq,
+        (select max(seq) + 1 from foja.event v where v.entity_id = e.entity_id),
+        (select max(seq) + 1 from foja.slot s where s.entity_id = e.entity_id)) end, sealed, head
+    from foja.entity e"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +119,8 @@ def audit_stream(conn: psycopg.Connection[Any], name: UUID) -> Stream | None:
     with conn.transaction():
         conn.execute("set transaction isolation level repeatable read, read only")
         rows = conn.execute(
-            "select entity_id, domain, next_seq, sealed, head from foja.entity where entity_id = %s", (name,)
+            STREAM + " where entity_id = %s",
+            (name,),
         )
         for row in rows.fetchall():
             stream = Stream(*row)
@@ -123,10 +131,7 @@ def audit_stream(conn: psycopg.Connection[Any], name: UUID) -> Stream | None:
 
 def _read(conn: psycopg.Connection[Any]) -> Books:
     (epoch,) = conn.execute("select epoch from foja.installation").fetchall()[0]
-    streams = {
-        row[0]: Stream(*row)
-        for row in conn.execute("select entity_id, domain, next_seq, sealed, head from foja.entity")
-    }
+    streams = {row[0]: Stream(*row) for row in conn.execute(STREAM)}
     logs = [
         Log(*row)
         for row in conn.execute(

@@ -29,7 +29,7 @@ from foja.conversations.events import CONVERSATION
 from foja.conversations.work import Conversation
 from foja.errors import IdempotencyConflict, SlotFilled, SlotVoided, WrongExpectedSeq
 from foja.ledger.event import OPEN, Event, Heard
-from foja.ledger.slots import Reserver, Slots
+from foja.ledger.slots import Slots
 from tests.races.auditor import audit_idle, audit_stream
 from tests.races.writers import SAY, TOOL, result, streams, words
 
@@ -291,7 +291,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def resumed(self, reservation: Reservation) -> Slots:
         """Return the reservation as the process that lives now holds it."""
         app, slots = self.world.app, reservation.slots
-        return replace(slots, _reserver=Reserver(app.database, app.ledger._writer, CONVERSATION))
+        return replace(slots, _reserver=app.ledger.reserver(CONVERSATION))
 
     @rule(stream=which)
     def catch_up(self, stream: int) -> None:

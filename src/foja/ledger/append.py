@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from time import perf_counter
 from typing import TypeVar
 from uuid import UUID
 
@@ -15,12 +16,14 @@ from foja import errors, sql
 from foja.ledger.event import MAX_SEQ, Draft, Event, bounded
 from foja.ledger.hints import Hints
 from foja.ledger.receipts import Receipt, append_values, batch_values, read_receipts, replay_values
+from foja.observe.metrics import ALLOCATION
 from foja.sql.database import AlreadyRecorded, Database, refusal
 from foja.sql.line import Line, Value
 from foja.sql.pool import Pool
 
 Verdict = Event | errors.FojaError
 Result = TypeVar("Result")
+_numbering = ALLOCATION.labels("postgres")
 
 
 class Writer:
@@ -139,8 +142,16 @@ class Writer:
         )
 
     async def _ask(self, statement: str, values: Sequence[Value]) -> list[Receipt]:
-        line = await self._lines.take()
-        try:
-            return read_receipts(await line.ask(statement, values))
-        finally:
-            self._lines.give_back(line)
+        began = perf_counter()
+        receipts = await ask(self._lines, statement, values)
+        _numbering.observe(perf_counter() - began)
+        return receipts
+
+
+async def ask(lines: Pool[Line], statement: str, values: Sequence[Value]) -> list[Receipt]:
+    """Run a prepared statement on a line that is free."""
+    line = await lines.take()
+    try:
+        return read_receipts(await line.ask(statement, values))
+    finally:
+        lines.give_back(line)

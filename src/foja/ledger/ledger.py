@@ -10,11 +10,11 @@ from uuid import UUID
 from foja import sql
 from foja.core.registry import Domain
 from foja.ledger.append import Verdict, Writer
-from foja.ledger.batching import MicroBatch
 from foja.ledger.deltas import Deltas
 from foja.ledger.event import Draft, Event, Heard, Transient, draft
 from foja.ledger.follow import PAGE, Follower, follow
 from foja.ledger.hints import Hints, Wake
+from foja.ledger.lanes.lanes import Lanes
 from foja.ledger.log import Log
 from foja.ledger.read import Position, Reader, Said, State
 from foja.ledger.slots import Reserver, Slots
@@ -31,24 +31,24 @@ class Ledger:
         deltas: Deltas,
         log: Log,
         writer: Writer,
-        batch: MicroBatch | None,
+        lanes: Lanes,
     ) -> None:
         self.log = log
         self._deltas = deltas
-        self._database, self._hints, self._writer, self._batch = database, hints, writer, batch
+        self._database, self._hints, self._writer, self._lanes = database, hints, writer, lanes
         self._reader = Reader(database, writer.tenant)
 
     async def append(self, event: Draft) -> Event:
         """Write one event."""
-        return await (self._batch or self._writer).append(event)
+        return await self._lanes.append(event)
 
     async def append_many(self, events: Sequence[Draft]) -> list[Event]:
         """Write all of these events, of as many streams as you like, or none."""
-        return await self._writer.append_many(events)
+        return await self._lanes.append_many(events)
 
     async def append_each(self, events: Sequence[Draft]) -> list[Verdict]:
         """Write what can be written; each draft gets its event or its error."""
-        return await self._writer.append_each(events)
+        return await self._lanes.append_each(events)
 
     def draft(
         self, domain: Domain, entity_id: UUID, kind: str, payload: Mapping[str, Any], **more: Any
@@ -64,7 +64,11 @@ class Ledger:
         self, domain: Domain, entity_id: UUID, count: int, ttl: float, intents: Sequence[Any] | None
     ) -> Slots:
         """Take the next numbers of a stream."""
-        return await Reserver(self._database, self._writer, domain).reserve(entity_id, count, ttl, intents)
+        return await self.reserver(domain).reserve(entity_id, count, ttl, intents)
+
+    def reserver(self, domain: Domain) -> Reserver:
+        """Return whoever keeps the reservations of a domain."""
+        return Reserver(self._database, self._writer, self._lanes, domain)
 
     async def state(self, entity_id: UUID) -> State:
         """Return where a stream stands."""
@@ -113,7 +117,7 @@ class Ledger:
 
     def resume(self, domain: Domain, entity_id: UUID, seqs: Sequence[int], token: UUID) -> Slots:
         """Return a reservation made elsewhere, from its numbers and token."""
-        return Reserver(self._database, self._writer, domain).resume(entity_id, seqs, token)
+        return self.reserver(domain).resume(entity_id, seqs, token)
 
     async def entities(self, domain: Domain, before: UUID | None, limit: int) -> list[UUID]:
         """Return the streams of a domain, newest first, below one of them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TypeAlias
+from uuid import UUID
 
 from psycopg.pq.abc import PGresult
 
@@ -36,6 +37,11 @@ def append_values(draft: Draft, tenant: str) -> list[Value]:
         line.text(draft.key),
         line.bigint(draft.expected),
     ]
+
+
+def lane_values(draft: Draft, tenant: str, seq: int, fence: UUID) -> list[Value]:
+    """Return a draft and a number from Redis as the values of `lane_append`."""
+    return [*append_values(draft, tenant)[:-1], line.bigint(seq), fence.bytes]
 
 
 def replay_values(draft: Draft, tenant: str) -> list[Value]:

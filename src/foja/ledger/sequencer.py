@@ -8,6 +8,7 @@ next tick. Nothing is signed that contradicts what was published.
 from __future__ import annotations
 
 import logging
+import time
 from dataclasses import dataclass, replace
 
 from foja import sql
@@ -18,10 +19,12 @@ from foja.core.merkle import Frontier, leaf_hash
 from foja.core.note import Checkpoint, Signer, open_note, parse_checkpoint
 from foja.errors import LogHalted, ObjectChanged, ObjectMissing
 from foja.ledger.hints import Hints
+from foja.observe.metrics import GAPS
 from foja.sql.database import Database
 
 STREAMS, RUN, BATCH = 200, 2_000, 5_000
 STEP = 65_536  # leaves signed at a time, so that memory does not grow with the backlog
+HOLE_SECONDS = 5.0  # how long a number that Redis gave may be under way
 log = logging.getLogger("foja.sequencer")
 
 
@@ -52,11 +55,21 @@ class Sequencer:
 
     def __init__(self, database: Database, store: Store, signer: Signer, hints: Hints) -> None:
         self._database, self._store, self._signer, self._hints = database, store, signer, hints
+        self._look_again = 0.0
 
     async def sweep(self) -> int:
-        """Void expired slots and seal what became contiguous; returns how much was done."""
-        voided = await self._count("expire_slots", streams=STREAMS)
+        """Void expired slots and lost numbers, and seal what became contiguous; returns how much was done."""
+        voided = await self._count("expire_slots", streams=STREAMS) + await self._void_holes()
         return voided + await self._count("seal_ready", streams=STREAMS, most=RUN)
+
+    async def _void_holes(self) -> int:
+        """Look for lost numbers, but not at every sweep: they are rare and seconds old."""
+        if time.monotonic() < self._look_again:
+            return 0
+        self._look_again = time.monotonic() + HOLE_SECONDS / 5
+        voided = await self._count("void_holes", streams=STREAMS, age=HOLE_SECONDS)
+        GAPS.inc(voided)
+        return voided
 
     async def number(self) -> int:
         """Give waiting events their places in the log; returns how many."""

@@ -10,9 +10,10 @@ from uuid import UUID
 
 from foja import sql
 from foja.core.registry import Domain
-from foja.errors import BadReservation, Busy
+from foja.errors import BadReservation
 from foja.ledger.append import Writer
 from foja.ledger.event import Draft, Event, bounded, draft
+from foja.ledger.lanes.lanes import Lanes
 from foja.sql.database import Database
 
 MOST = 256
@@ -59,8 +60,8 @@ class Slots:
 class Reserver:
     """Reserves numbers in the streams of one domain."""
 
-    def __init__(self, database: Database, writer: Writer, domain: Domain) -> None:
-        self._database, self._writer, self._domain = database, writer, domain
+    def __init__(self, database: Database, writer: Writer, lanes: Lanes, domain: Domain) -> None:
+        self._database, self._writer, self._lanes, self._domain = database, writer, lanes, domain
 
     async def reserve(
         self, entity_id: UUID, count: int, ttl: float, intents: Sequence[Any] | None = None
@@ -73,13 +74,7 @@ class Reserver:
             raise BadReservation(f"{count} numbers need {count} intents, not {len(intents)}")
         words = None if intents is None else [bounded(intent).decode() for intent in intents]
         values = {**self._scope(entity_id), "count": count, "ttl": ttl, "intents": words}
-        # Not repeated on a lost answer: a second try would take other numbers, and the
-        # first ones expire by themselves.
-        row = await self._writer.patiently(
-            lambda: self._database.row(sql.query("reserve"), **values), again=Busy
-        )
-        assert row is not None
-        first, token, deadline = row
+        first, token, deadline = await self._lanes.reserve(self._domain.name, entity_id, count, values)
         self._writer.hint(entity_id)
         return Slots(entity_id, tuple(range(first, first + count)), token, deadline, self)
 

@@ -16,6 +16,11 @@ from foja.sql.pool import Pool
 
 Connection = AsyncConnection[tuple[Any, ...]]
 
+
+class OnRedis(errors.Refused):
+    """The stream is numbered by Redis: ask there, or claim it first."""
+
+
 REFUSALS: dict[str, type[errors.Refused]] = {
     "unknown_kind": errors.UnknownKind,
     "wrong_source": errors.WrongSource,
@@ -31,6 +36,7 @@ REFUSALS: dict[str, type[errors.Refused]] = {
     "slot_voided": errors.SlotVoided,
     "slot_filled": errors.SlotFilled,
     "unknown_entity": errors.UnknownEntity,
+    "on_redis": OnRedis,
 }
 ADVICE = {
     "wrong_expected_seq": "read the stream again and decide anew",
@@ -66,7 +72,7 @@ def translate(error: Exception) -> errors.FojaError:
 def _from_sqlstate(error: psycopg.Error, state: str) -> errors.FojaError:
     message = error.diag.message_primary or str(error)
     detail = error.diag.message_detail or message
-    if state == "FJ001":
+    if state in {"FJ001", "FJ003"}:
         return refusal(detail if detail.startswith(f"{message}: ") else f"{message}: {detail}")
     if state == "FJ002":
         return errors.Refused(detail)

@@ -41,7 +41,7 @@ from unnest(%(seqs)s::bigint[]) n cross join lateral (
 
 -- name: stream_state
 -- Where a stream stands, and in which history.
-select i.epoch, coalesce(e.next_seq, 0), coalesce(e.sealed, 0)
+select i.epoch, coalesce(foja.next_seq(e), 0), coalesce(e.sealed, 0)
 from foja.installation i left join foja.entity e on e.entity_id = %(entity)s and e.tenant = %(tenant)s;
 
 -- name: missing_numbers

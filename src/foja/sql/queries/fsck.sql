@@ -4,7 +4,7 @@ select to_regclass('foja.event') is not null and to_regclass('foja.leaf') is not
 
 -- name: fsck_total
 -- About how many rows there are to check, without reading them.
-select coalesce((select sum(next_seq) from foja.entity), 0)::bigint
+select coalesce((select sum(greatest(next_seq, sealed)) from foja.entity), 0)::bigint
     + coalesce((select sum(next_idx) from foja.log), 0)::bigint;
 
 -- name: fsck_erasable
@@ -13,7 +13,7 @@ select domain, kind, v from foja.kind where erasable;
 
 -- name: fsck_entities
 -- Every stream's counters, in order, or one stream's.
-select entity_id, domain, tenant, lane, next_seq, sealed, head from foja.entity
+select entity_id, domain, tenant, lane, foja.next_seq(e), sealed, head from foja.entity e
 where %(only)s::uuid is null or entity_id = %(only)s order by entity_id;
 
 -- name: fsck_events

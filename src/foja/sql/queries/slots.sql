@@ -2,7 +2,8 @@
 -- Numbers for events that do not exist yet. Alone in its transaction, it need not wait for the disk.
 with unhurried as materialized (select set_config('synchronous_commit', 'off', true))
 select first_seq, token, deadline from unhurried, foja.reserve(
-    %(entity)s, %(domain)s, %(tenant)s, %(source)s, %(count)s, make_interval(secs => %(ttl)s), %(intents)s::text[]);
+    %(entity)s, %(domain)s, %(tenant)s, %(source)s, %(count)s, make_interval(secs => %(ttl)s), %(intents)s::text[],
+    p_claim => %(claim)s);
 
 -- name: extend
 -- More time for the numbers still open.

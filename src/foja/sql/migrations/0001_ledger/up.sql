@@ -48,6 +48,7 @@ create table foja.entity (
     lane foja.lane not null default 'postgres',
     fence uuid,
     run_id text,
+    moved_at timestamptz,                     -- when the lane last moved; null: never
     next_seq foja.number not null default 0,  -- the next number to hand out
     sealed foja.number not null default 0,    -- every seq below it is filled and chained
     head foja.digest not null,                -- chain hash at sealed - 1
@@ -220,6 +221,13 @@ begin
     raise exception using errcode = 'FJ001', message = code, detail = detail;
 end $$;
 
+-- The number has to come from Redis, or the stream has to be claimed first.
+create function foja.refuse_lane(entity_id uuid) returns void
+language plpgsql immutable as $$
+begin
+    raise exception using errcode = 'FJ003', message = 'on_redis', detail = format('%s is numbered by Redis', entity_id);
+end $$;
+
 -- Stable, not immutable, so that the planner can inline it: `to_json` is stable.
 create function foja.body_hash(salt bytea, actor text, payload text, source text, v integer) returns bytea
 language sql stable parallel safe
@@ -366,6 +374,8 @@ begin
     select * into e from foja.entity where entity_id = p_entity for no key update;
     if e.domain <> p_domain or e.tenant <> p_tenant then
         perform foja.refuse('wrong_entity', format('%s is not a %s of this tenant', p_entity, p_domain));
+    elsif e.lane = 'redis' then
+        perform foja.refuse_lane(p_entity);
     elsif p_expected <> e.next_seq then
         perform foja.refuse('wrong_expected_seq', format('the next number is %s, not %s', e.next_seq, p_expected));
     end if;
@@ -455,7 +465,7 @@ begin
             then foja.chain_step(head, p_entity, next_seq, p_event, p_kind, greatest(moment, last_at), p_hash)
             else head end,
         awake = case when awake is null and wakes and sealed = next_seq then next_seq else awake end
-    where entity_id = p_entity and domain = p_domain and tenant = p_tenant
+    where entity_id = p_entity and domain = p_domain and tenant = p_tenant and lane = 'postgres'
         and (p_expected is null or next_seq = p_expected)
     returning next_seq - 1 as seq, last_at as at, head, sealed = next_seq as sealed, awake into e;
     if e.seq is null then
@@ -556,6 +566,7 @@ begin
             exists (select from foja.event o where o.entity_id = u.entity_id and o.event_id = u.event_id) as known,
             case when e.domain is distinct from u.domain or e.tenant <> p_tenant
                 then format('wrong_entity: %s is not a %s of this tenant', u.entity_id, u.domain)
+                when e.lane = 'redis' then format('on_redis: %s is numbered by Redis', u.entity_id)
                 when not coalesce(foja.is_sound(k, p_source, u.actor, u.payload, u.salt, u.body_hash), false)
                 then foja.body_problem(k, p_source, u.actor, u.payload, u.salt, u.body_hash)
             end as problem
@@ -647,7 +658,7 @@ begin
             from unnest(b.seq, p_event, b.at, p_hash, b.link) u(seq, event_id, at, body_hash, link);
         return;
     end if;
-    delete from foja.entity where entity_id = any (p_entity) and next_seq = 0;  -- a stream begins with an event
+    delete from foja.entity where entity_id = any (p_entity) and next_seq = 0 and lane = 'postgres';  -- a stream begins with an event
     return query select * from foja.batch_receipts(
         p_entity, p_kind, p_v, p_event, p_actor, p_payload, p_hash, b, p_source, p_tenant, p_atomic);
 end $$;
@@ -683,10 +694,20 @@ end $$;
 
 -- Numbers promised before the events exist: reserve, extend, fill, void.
 
+create function foja.check_reservation(p_count integer, p_ttl interval) returns void
+language plpgsql immutable as $$
+begin
+    if p_count not between 1 and 256 or p_ttl <= interval '0' or p_ttl > interval '1 hour' then
+        perform foja.refuse('bad_reservation', 'a reservation holds 1 to 256 numbers for up to one hour');
+    end if;
+end $$;
+
+-- `p_claim`: take the stream from Redis first if it numbers it; otherwise such a stream is refused.
 -- A reservation lost in a crash is a token the database does not know; so a caller that
 -- does nothing else may commit it without waiting for the disk.
 create function foja.reserve(
-    p_entity uuid, p_domain text, p_tenant text, p_source text, p_count integer, p_ttl interval, p_intents text[]
+    p_entity uuid, p_domain text, p_tenant text, p_source text, p_count integer, p_ttl interval, p_intents text[],
+    p_claim boolean default true
 ) returns table (first_seq bigint, token uuid, deadline timestamptz)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -695,10 +716,14 @@ declare
     due timestamptz := clock_timestamp() + p_ttl;
 begin
     perform foja.check_source(p_source);
-    if p_count not between 1 and 256 or p_ttl <= interval '0' or p_ttl > interval '1 hour' then
-        perform foja.refuse('bad_reservation', 'a reservation holds 1 to 256 numbers for up to one hour');
+    perform foja.check_reservation(p_count, p_ttl);
+    if p_claim then
+        perform foja.claim_lanes(array[p_entity]);
     end if;
     e := foja.lock_entity(p_entity, p_domain, p_tenant);
+    if e.lane = 'redis' then
+        perform foja.refuse_lane(p_entity);
+    end if;
     insert into foja.slot (entity_id, seq, token, deadline, intent, tenant)
     select p_entity, e.next_seq + i - 1, ticket, due, p_intents[i]::json, p_tenant from generate_series(1, p_count) i;
     update foja.entity set next_seq = e.next_seq + p_count where entity_id = p_entity;
@@ -993,8 +1018,13 @@ begin
     end if;
     return foja.append(entity_id, domain, tenant, kind, v, id, actor, source, bytes, salt,
         foja.body_hash(salt, actor, bytes, source, v), coalesce(forced, idempotency_key), expected_seq);
-exception when unique_violation then
-    return foja.replay(entity_id, tenant, kind, v, id, actor, source, bytes);
+exception
+    when unique_violation then
+        return foja.replay(entity_id, tenant, kind, v, id, actor, source, bytes);
+    when sqlstate 'FJ003' then
+        perform foja.claim_lanes(array[entity_id]);
+        return foja.append_event(entity_id, domain, kind, payload, source, actor, idempotency_key, expected_seq, v, tenant,
+            event_id);
 end $$;
 
 -- Append-only, also for the owner of the table.
@@ -1050,7 +1080,11 @@ begin
     if p_reason is null then
         perform foja.refuse('bad_payload', 'say why: a reason is needed');
     end if;
+    perform foja.claim_lanes(array[p_entity]);
     select * into e from foja.entity where entity_id = p_entity and tenant = p_tenant for no key update;
+    if e.lane = 'redis' then
+        raise serialization_failure using message = 'the stream went back to Redis in between';
+    end if;
     select * into old from foja.event where entity_id = p_entity and seq = p_seq and tenant = p_tenant;
     if old.seq is null then
         perform foja.refuse('unknown_entity', format('%s has no event %s', p_entity, p_seq));
@@ -1192,3 +1226,91 @@ create trigger checkpoint_update before update on foja.checkpoint
 alter table foja.leaf enable always trigger leaf_change, enable always trigger leaf_truncate;
 alter table foja.checkpoint enable always trigger checkpoint_delete, enable always trigger checkpoint_truncate,
     enable always trigger checkpoint_update;
+
+-- Who numbers a stream: PostgreSQL by the stream's own row, or Redis by a counter that belongs to
+-- one fence. The lane lock says when that may change: shared for a number that Redis gave, alone
+-- for a move. It is taken before the stream's row, never after.
+
+create function foja.lane_key(entity_id uuid) returns bigint
+language sql immutable strict parallel safe
+return hashtextextended('foja/lane/' || entity_id::text, 0);
+
+-- What happened to a number is asked after the lane lock was waited for; an older snapshot cannot tell.
+create function foja.need_read_committed() returns void
+language plpgsql stable as $$
+begin
+    if current_setting('transaction_isolation') <> 'read committed' then
+        raise serialization_failure using message = 'a stream that Redis numbers is written in read committed only';
+    end if;
+end $$;
+
+-- The next number of a stream. Its row knows it only while PostgreSQL numbers it.
+create function foja.next_seq(e foja.entity) returns bigint
+language sql stable parallel safe
+return case when e.lane = 'postgres' then e.next_seq else greatest(e.next_seq,
+    (select max(v.seq) + 1 from foja.event v where v.entity_id = e.entity_id),
+    (select max(s.seq) + 1 from foja.slot s where s.entity_id = e.entity_id)) end;
+
+-- The event that explains a number nobody will use. Unlike `void_slot` it leaves the stream's row alone.
+create function foja.void_number(p_entity uuid, p_seq bigint, p_source text, p_reason text, p_tenant text)
+returns boolean
+language plpgsql as $$
+declare
+    payload text := '{"reason":' || to_json(p_reason)::text || '}';
+    salt bytea := foja.new_salt();
+begin
+    insert into foja.event values (p_entity, p_seq, foja.new_id(), 'slot.voided', 1, clock_timestamp(), null, p_source,
+        payload::json, salt, foja.body_hash(salt, null, payload, p_source, 1), null, p_tenant)
+    on conflict do nothing;
+    if found then
+        insert into foja.unsealed values (p_entity, p_seq);
+    end if;
+    return found;
+end $$;
+
+-- Give a stream another fence; returns how many numbers were lost to the old one. The lane lock is
+-- held alone and the row is locked: what the old fence numbered is recorded by now, or never will be.
+create function foja.shift_lane(e foja.entity, p_lane text, p_run text) returns bigint
+language plpgsql as $$
+declare
+    next bigint := foja.next_seq(e);
+    voided bigint;
+begin
+    perform foja.void_number(e.entity_id, n, 'sweeper', 'unused', e.tenant)
+    from generate_series(e.sealed, next - 1) n
+    where not exists (select from foja.event v where v.entity_id = e.entity_id and v.seq = n)
+      and not exists (select from foja.slot s where s.entity_id = e.entity_id and s.seq = n);
+    get diagnostics voided = row_count;
+    update foja.entity set lane = p_lane, next_seq = next, moved_at = clock_timestamp(),
+        fence = case p_lane when 'redis' then gen_random_uuid() end,
+        run_id = case p_lane when 'redis' then p_run end,
+        last_at = greatest(last_at, clock_timestamp())
+    where entity_id = e.entity_id;
+    return voided;
+end $$;
+
+-- Let PostgreSQL number these streams from here on. For head appends that it has to number.
+create function foja.claim_lanes(p_entity uuid[]) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    claimed uuid[] := (select array_agg(entity_id order by entity_id) from foja.entity
+        where entity_id = any (p_entity) and lane = 'redis');
+    stream uuid;
+    e foja.entity;
+    moved bigint := 0;
+begin
+    if claimed is null then
+        return 0;
+    end if;
+    perform foja.need_read_committed();
+    foreach stream in array claimed loop
+        perform pg_advisory_xact_lock(foja.lane_key(stream));
+    end loop;
+    for e in select * from foja.entity where entity_id = any (claimed) order by entity_id for no key update loop
+        if e.lane = 'redis' then
+            perform foja.shift_lane(e, 'postgres', null);
+            moved := moved + 1;
+        end if;
+    end loop;
+    return moved;
+end $$;

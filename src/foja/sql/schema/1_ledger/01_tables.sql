@@ -48,6 +48,7 @@ create table foja.entity (
     lane foja.lane not null default 'postgres',
     fence uuid,
     run_id text,
+    moved_at timestamptz,                     -- when the lane last moved; null: never
     next_seq foja.number not null default 0,  -- the next number to hand out
     sealed foja.number not null default 0,    -- every seq below it is filled and chained
     head foja.digest not null,                -- chain hash at sealed - 1

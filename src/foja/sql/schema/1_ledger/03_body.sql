@@ -7,6 +7,13 @@ begin
     raise exception using errcode = 'FJ001', message = code, detail = detail;
 end $$;
 
+-- The number has to come from Redis, or the stream has to be claimed first.
+create function foja.refuse_lane(entity_id uuid) returns void
+language plpgsql immutable as $$
+begin
+    raise exception using errcode = 'FJ003', message = 'on_redis', detail = format('%s is numbered by Redis', entity_id);
+end $$;
+
 -- Stable, not immutable, so that the planner can inline it: `to_json` is stable.
 create function foja.body_hash(salt bytea, actor text, payload text, source text, v integer) returns bytea
 language sql stable parallel safe

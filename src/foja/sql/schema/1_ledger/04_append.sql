@@ -23,6 +23,8 @@ begin
     select * into e from foja.entity where entity_id = p_entity for no key update;
     if e.domain <> p_domain or e.tenant <> p_tenant then
         perform foja.refuse('wrong_entity', format('%s is not a %s of this tenant', p_entity, p_domain));
+    elsif e.lane = 'redis' then
+        perform foja.refuse_lane(p_entity);
     elsif p_expected <> e.next_seq then
         perform foja.refuse('wrong_expected_seq', format('the next number is %s, not %s', e.next_seq, p_expected));
     end if;
@@ -112,7 +114,7 @@ begin
             then foja.chain_step(head, p_entity, next_seq, p_event, p_kind, greatest(moment, last_at), p_hash)
             else head end,
         awake = case when awake is null and wakes and sealed = next_seq then next_seq else awake end
-    where entity_id = p_entity and domain = p_domain and tenant = p_tenant
+    where entity_id = p_entity and domain = p_domain and tenant = p_tenant and lane = 'postgres'
         and (p_expected is null or next_seq = p_expected)
     returning next_seq - 1 as seq, last_at as at, head, sealed = next_seq as sealed, awake into e;
     if e.seq is null then

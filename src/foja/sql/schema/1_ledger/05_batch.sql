@@ -60,6 +60,7 @@ begin
             exists (select from foja.event o where o.entity_id = u.entity_id and o.event_id = u.event_id) as known,
             case when e.domain is distinct from u.domain or e.tenant <> p_tenant
                 then format('wrong_entity: %s is not a %s of this tenant', u.entity_id, u.domain)
+                when e.lane = 'redis' then format('on_redis: %s is numbered by Redis', u.entity_id)
                 when not coalesce(foja.is_sound(k, p_source, u.actor, u.payload, u.salt, u.body_hash), false)
                 then foja.body_problem(k, p_source, u.actor, u.payload, u.salt, u.body_hash)
             end as problem
@@ -151,7 +152,7 @@ begin
             from unnest(b.seq, p_event, b.at, p_hash, b.link) u(seq, event_id, at, body_hash, link);
         return;
     end if;
-    delete from foja.entity where entity_id = any (p_entity) and next_seq = 0;  -- a stream begins with an event
+    delete from foja.entity where entity_id = any (p_entity) and next_seq = 0 and lane = 'postgres';  -- a stream begins with an event
     return query select * from foja.batch_receipts(
         p_entity, p_kind, p_v, p_event, p_actor, p_payload, p_hash, b, p_source, p_tenant, p_atomic);
 end $$;

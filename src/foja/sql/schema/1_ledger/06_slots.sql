@@ -1,9 +1,19 @@
 -- Numbers promised before the events exist: reserve, extend, fill, void.
 
+create function foja.check_reservation(p_count integer, p_ttl interval) returns void
+language plpgsql immutable as $$
+begin
+    if p_count not between 1 and 256 or p_ttl <= interval '0' or p_ttl > interval '1 hour' then
+        perform foja.refuse('bad_reservation', 'a reservation holds 1 to 256 numbers for up to one hour');
+    end if;
+end $$;
+
+-- `p_claim`: take the stream from Redis first if it numbers it; otherwise such a stream is refused.
 -- A reservation lost in a crash is a token the database does not know; so a caller that
 -- does nothing else may commit it without waiting for the disk.
 create function foja.reserve(
-    p_entity uuid, p_domain text, p_tenant text, p_source text, p_count integer, p_ttl interval, p_intents text[]
+    p_entity uuid, p_domain text, p_tenant text, p_source text, p_count integer, p_ttl interval, p_intents text[],
+    p_claim boolean default true
 ) returns table (first_seq bigint, token uuid, deadline timestamptz)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -12,10 +22,14 @@ declare
     due timestamptz := clock_timestamp() + p_ttl;
 begin
     perform foja.check_source(p_source);
-    if p_count not between 1 and 256 or p_ttl <= interval '0' or p_ttl > interval '1 hour' then
-        perform foja.refuse('bad_reservation', 'a reservation holds 1 to 256 numbers for up to one hour');
+    perform foja.check_reservation(p_count, p_ttl);
+    if p_claim then
+        perform foja.claim_lanes(array[p_entity]);
     end if;
     e := foja.lock_entity(p_entity, p_domain, p_tenant);
+    if e.lane = 'redis' then
+        perform foja.refuse_lane(p_entity);
+    end if;
     insert into foja.slot (entity_id, seq, token, deadline, intent, tenant)
     select p_entity, e.next_seq + i - 1, ticket, due, p_intents[i]::json, p_tenant from generate_series(1, p_count) i;
     update foja.entity set next_seq = e.next_seq + p_count where entity_id = p_entity;

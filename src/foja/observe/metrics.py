@@ -1,0 +1,32 @@
+"""What is counted, under the names that `/metrics` shows. Add yours here and to docs/operations.md.
+
+Kept below the ledger, so that whoever does something may count it.
+"""
+
+from __future__ import annotations
+
+from prometheus_client import REGISTRY, Counter, Histogram, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST as CONTENT_TYPE
+
+__all__ = ["ALLOCATION", "CONTENT_TYPE", "FALLBACKS", "GAPS", "LANE_MOVES", "NAMES", "exposition"]
+
+QUICK = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+
+FALLBACKS = Counter(
+    "foja_sequence_fallbacks_total", "Appends that PostgreSQL numbered although a Redis is set."
+)
+LANE_MOVES = Counter("foja_lane_moves_total", "Fences given out or withdrawn.", ["reason"])
+ALLOCATION = Histogram(
+    "foja_sequence_allocation_seconds",
+    "Time to get a number: from Redis alone, from PostgreSQL with the append that takes it.",
+    ["lane"],
+    buckets=QUICK,
+)
+GAPS = Counter("foja_sequence_gaps_total", "Numbers that were given, never used, and voided.")
+
+NAMES = frozenset(family.name for family in REGISTRY.collect() if family.name.startswith("foja_"))
+
+
+def exposition() -> bytes:
+    """Return every metric of this process in Prometheus's text format."""
+    return generate_latest(REGISTRY)

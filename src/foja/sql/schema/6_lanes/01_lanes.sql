@@ -1,0 +1,204 @@
+-- The first lane: Redis gives the number, PostgreSQL records it or says why not.
+
+-- May the stream leave the fence that was seen? It comes back from PostgreSQL only `p_rest` after it went there.
+create function foja.may_move(e foja.entity, p_seen uuid, p_lane text, p_rest interval) returns boolean
+language sql stable
+return e.fence is not distinct from p_seen and (e.lane = 'redis'
+    or p_lane = 'redis' and coalesce(e.moved_at < clock_timestamp() - p_rest, true));
+
+-- Move a stream from the fence that was seen to a fresh one, or to PostgreSQL, making the stream
+-- first if it is new. Whoever comes second is told what the first did.
+create function foja.move_lane(
+    p_entity uuid, p_domain text, p_tenant text, p_source text, p_seen uuid, p_lane text, p_run text, p_rest interval
+) returns table (fence uuid, run_id text, next_seq bigint, age double precision, moved boolean, voided bigint)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    e foja.entity;
+    lost bigint;
+begin
+    perform foja.check_source(p_source);
+    perform foja.need_read_committed();
+    select * into e from foja.entity x where x.entity_id = p_entity and x.domain = p_domain and x.tenant = p_tenant;
+    if not found or foja.may_move(e, p_seen, p_lane, p_rest) then
+        perform pg_advisory_xact_lock(foja.lane_key(p_entity));
+        e := foja.lock_entity(p_entity, p_domain, p_tenant);
+        if foja.may_move(e, p_seen, p_lane, p_rest) then
+            lost := foja.shift_lane(e, p_lane, p_run);
+            select * into e from foja.entity x where x.entity_id = p_entity;
+        end if;
+    end if;
+    return query select e.fence, e.run_id, e.next_seq::bigint,
+        extract(epoch from clock_timestamp() - e.moved_at)::double precision, lost is not null, coalesce(lost, 0);
+end $$;
+
+-- What a number is that Redis gave: null if free, else `taken`, or `late` if it was given up meanwhile.
+-- A number of the distant future is as wrong as one of the past.
+create function foja.number_problem(e foja.entity, p_first bigint, p_count integer) returns text
+language sql stable
+return case
+    when exists (select from foja.slot s
+        where s.entity_id = e.entity_id and s.seq between p_first and p_first + p_count - 1)
+      or p_first > e.next_seq + 10000 and p_first > foja.next_seq(e) + 10000 then 'taken'
+    else (select case when bool_and(v.kind = 'slot.voided') then 'late' else 'taken' end from foja.event v
+        where v.entity_id = e.entity_id and v.seq between p_first and p_first + p_count - 1 having count(*) > 0) end;
+
+-- One event at a number that Redis gave. It never locks the stream's row and never seals.
+-- What is wrong is returned, not raised: a raise would undo the void.
+create function foja.lane_append(
+    p_entity uuid, p_domain text, p_tenant text, p_kind text, p_v integer, p_event uuid, p_actor text,
+    p_source text, p_payload text, p_salt bytea, p_hash bytea, p_key text, p_seq bigint, p_fence uuid
+) returns foja.receipt
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    moment timestamptz;
+    problem text;
+    reserved boolean;
+begin
+    if current_setting('role') <> 'foja_' || p_source then
+        perform foja.check_source(p_source);
+    end if;
+    if current_setting('transaction_isolation') <> 'read committed' then
+        perform foja.need_read_committed();
+    end if;
+    perform pg_advisory_xact_lock_shared(foja.lane_key(p_entity));
+    -- A statement of its own: it sees what was done before the lock was given.
+    select case when foja.is_sound(k, p_source, p_actor, p_payload, p_salt, p_hash) then null
+            else foja.body_problem(k, p_source, p_actor, p_payload, p_salt, p_hash) end,
+        p_seq > e.next_seq + 10000 and p_seq > foja.next_seq(e) + 10000
+            or exists (select from foja.slot s where s.entity_id = p_entity and s.seq = p_seq)
+    into problem, reserved
+    from foja.entity e left join foja.kind k on k.domain = p_domain and k.kind = p_kind and k.v = p_v
+    where e.entity_id = p_entity and e.domain = p_domain and e.tenant = p_tenant and e.fence = p_fence;
+    if reserved is null then
+        return row('moved', null, null, null, null, null, null)::foja.receipt;
+    elsif reserved then
+        return row('taken', null, null, null, null, null, null)::foja.receipt;
+    end if;
+    if problem is null then
+        moment := clock_timestamp();
+        insert into foja.event values (p_entity, p_seq, p_event, p_kind, p_v, moment, p_actor, p_source,
+            p_payload::json, p_salt, p_hash, p_key, p_tenant)
+        on conflict do nothing;
+        if found then
+            insert into foja.unsealed values (p_entity, p_seq);
+            return row('appended', null, p_seq, p_event, moment, p_hash, false)::foja.receipt;
+        end if;
+    end if;
+    return foja.lane_receipt(p_entity, p_tenant, p_kind, p_v, p_event, p_actor, p_source, p_payload, p_seq, problem);
+end $$;
+
+-- What became of an event that could not be recorded at its number.
+create function foja.lane_receipt(
+    p_entity uuid, p_tenant text, p_kind text, p_v integer, p_event uuid, p_actor text, p_source text, p_payload text,
+    p_seq bigint, p_problem text
+) returns foja.receipt
+language plpgsql as $$
+declare
+    there foja.event;
+    stored foja.receipt;
+begin
+    select * into there from foja.event where entity_id = p_entity and seq = p_seq;
+    if there.event_id = p_event and p_problem is null then
+        return foja.find_replay(p_entity, p_tenant, p_kind, p_v, p_event, p_actor, p_source, p_payload);
+    elsif there.event_id is not null then
+        return row(case there.kind when 'slot.voided' then 'late' else 'taken' end,
+            null, null, null, null, null, null)::foja.receipt;
+    end if;
+    stored := case when p_problem is null
+        then foja.find_replay(p_entity, p_tenant, p_kind, p_v, p_event, p_actor, p_source, p_payload)
+        else row('refused', p_problem, null, null, null, null, null)::foja.receipt end;
+    perform foja.void_number(p_entity, p_seq, p_source,
+        case stored.status when 'refused' then 'refused' else 'replayed' end, p_tenant);
+    return stored;
+end $$;
+
+-- Reserve numbers that Redis gave. The lane lock is held alone: events and slots live in two tables,
+-- and only so can a number that was given twice not become both.
+create function foja.lane_reserve(
+    p_entity uuid, p_domain text, p_tenant text, p_source text, p_count integer, p_ttl interval, p_intents text[],
+    p_first bigint, p_fence uuid
+) returns table (status text, first_seq bigint, token uuid, deadline timestamptz)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    e foja.entity;
+    problem text;
+    ticket uuid := gen_random_uuid();
+    due timestamptz;
+begin
+    perform foja.check_source(p_source);
+    perform foja.check_reservation(p_count, p_ttl);
+    perform foja.need_read_committed();
+    perform pg_advisory_xact_lock(foja.lane_key(p_entity));
+    select * into e from foja.entity x
+    where x.entity_id = p_entity and x.domain = p_domain and x.tenant = p_tenant and x.fence = p_fence;
+    problem := case when e.entity_id is null then 'moved' else foja.number_problem(e, p_first, p_count) end;
+    if problem is null then
+        due := clock_timestamp() + p_ttl;
+        insert into foja.slot (entity_id, seq, token, deadline, intent, tenant)
+        select p_entity, p_first + i - 1, ticket, due, p_intents[i]::json, p_tenant from generate_series(1, p_count) i;
+    end if;
+    return query select coalesce(problem, 'reserved'), p_first, ticket, due;
+end $$;
+
+-- The streams that hold unsealed events, each with its first one. It hops from stream to stream:
+-- thousands of events above one open slot cost no more than one.
+create function foja.waiting() returns table (entity_id uuid, seq bigint)
+language sql stable
+begin atomic
+    with recursive hop as (
+        (select u.entity_id, u.seq::bigint from foja.unsealed u order by u.entity_id, u.seq limit 1)
+        union all
+        select n.entity_id, n.seq from hop h cross join lateral (
+            select u.entity_id, u.seq::bigint from foja.unsealed u where u.entity_id > h.entity_id
+            order by u.entity_id, u.seq limit 1
+        ) n
+    )
+    select h.entity_id, h.seq from hop h;
+end;
+
+-- Void the numbers below an event of that age which hold neither an event nor a slot: whoever was
+-- given them by Redis died with them. A bounded number of streams at a time.
+create function foja.void_holes(p_streams integer, p_age interval) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    streams uuid[];
+    stream uuid;
+    e foja.entity;
+    voided bigint;
+    total bigint := 0;
+begin
+    perform foja.check_source('sweeper');
+    select array_agg(h.entity_id order by h.entity_id) into streams from (
+        select w.entity_id from foja.waiting() w join foja.entity x on x.entity_id = w.entity_id
+        join foja.event v on v.entity_id = w.entity_id and v.seq = w.seq
+        where w.seq > x.sealed and v.at < clock_timestamp() - p_age
+          and not exists (select from foja.slot s where s.entity_id = w.entity_id and s.seq = x.sealed)
+        order by w.entity_id limit p_streams
+    ) h;
+    if streams is null then
+        return 0;
+    end if;
+    foreach stream in array streams loop
+        perform pg_advisory_xact_lock(foja.lane_key(stream));
+    end loop;
+    for e in select * from foja.entity x where x.entity_id = any (streams) order by x.entity_id for no key update loop
+        perform foja.void_number(e.entity_id, n, 'sweeper', 'unused', e.tenant)
+        from generate_series(e.sealed, foja.next_seq(e) - 1) n
+        where not exists (select from foja.event v where v.entity_id = e.entity_id and v.seq = n)
+          and not exists (select from foja.slot s where s.entity_id = e.entity_id and s.seq = n)
+          and (select v.at from foja.event v where v.entity_id = e.entity_id and v.seq > n order by v.seq limit 1)
+            < clock_timestamp() - p_age;
+        get diagnostics voided = row_count;
+        total := total + voided;
+    end loop;
+    return total;
+end $$;
+
+revoke execute on function
+    foja.may_move, foja.move_lane, foja.number_problem, foja.lane_append, foja.lane_receipt, foja.lane_reserve,
+    foja.void_holes, foja.waiting
+    from public;
+grant execute on function foja.move_lane, foja.claim_lanes, foja.lane_append, foja.lane_reserve
+    to service_role, foja_api;
+grant execute on function foja.claim_lanes to foja_sweeper;
+grant execute on function foja.void_holes to foja_sweeper;

@@ -1,0 +1,106 @@
+"""A real Redis that a test may stop, kill, freeze, empty and start again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import redis
+
+from foja.embedded.redis import launch
+
+
+class RedisServer:
+    """One server on a port of its own. It saves only when told to."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.port = folder, _free_port()
+        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start, with what the last `save` kept, and return when it answers."""
+        words = ("--port", str(self.port), "--bind", "127.0.0.1", "--dbfilename", "kept.rdb")
+        self._process = launch(self.folder, *words)
+        deadline = time.monotonic() + 30
+        while not self._answers():
+            assert time.monotonic() < deadline, (self.folder / "redis.log").read_text()
+            time.sleep(0.01)
+
+    def stop(self) -> None:
+        """Stop in order."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Stop as a power cut would."""
+        self._end(signal.SIGKILL)
+
+    def freeze(self) -> None:
+        """Let it answer nothing, its connections open."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        self._signal(signal.SIGCONT)
+
+    def save(self) -> None:
+        """Keep what it holds now for the next start."""
+        with self.client() as client:
+            client.save()
+
+    def client(self) -> redis.Redis:
+        """Return a client of the test's own."""
+        return redis.Redis(port=self.port, socket_timeout=30)
+
+    def counters(self) -> list[str]:
+        """Return the counters it knows."""
+        with self.client() as client:
+            found = client.keys("event:sequence:*")
+            assert isinstance(found, list)
+            return [key.decode() for key in found]
+
+    def _answers(self) -> bool:
+        try:
+            with self.client() as client:
+                return bool(client.ping())
+        except redis.RedisError:
+            return False
+
+    def _signal(self, number: signal.Signals) -> None:
+        assert self._process
+        os.kill(self._process.pid, number)
+
+    def _end(self, number: signal.Signals) -> None:
+        if self._process:
+            self._signal(signal.SIGCONT)
+            self._signal(number)
+            self._process.wait(30)
+            self._process = None
+
+
+@contextmanager
+def running_redis() -> Iterator[RedisServer]:
+    """Lend a server that runs, and see that it ends."""
+    folder = Path(tempfile.mkdtemp(prefix="foja-redis-test-"))
+    server = RedisServer(folder)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.kill()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
