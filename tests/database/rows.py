@@ -37,6 +37,18 @@ def disarm(admin: Admin) -> Admin:
     return admin
 
 
+def rearm(admin: Admin) -> None:
+    """Undo `disarm`, as an intruder does who does not want to be noticed."""
+    for table in ("event", "leaf", "checkpoint"):
+        names = admin.execute(
+            "select tgname from pg_trigger where tgrelid = %s::regclass and not tgisinternal",
+            [f"foja.{table}"],
+        )
+        for (name,) in names.fetchall():
+            admin.execute(f"alter table foja.{table} enable always trigger {name}".encode())
+    admin.execute("reset session_replication_role")
+
+
 def check_stream(admin: Admin, talk: Conversation, length: int) -> None:
     """Fail unless the stream is 0..length-1, sealed, and its chain leads to its head."""
     links = [

@@ -13,7 +13,7 @@ from foja.app import App
 from foja.observe.audit import audit
 from foja.observe.findings import Report
 from tests.database.load import busy
-from tests.database.rows import disarm
+from tests.database.rows import disarm, rearm
 
 TALK = UUID(int=0xA)
 LIMIT = 60.0
@@ -33,7 +33,23 @@ async def intruder(app: App, admin: psycopg.Connection[Any]) -> psycopg.Connecti
 
 
 async def check(url: str) -> Report:
+    """Audit what an intruder did who switched the guards on again."""
+    with psycopg.connect(url, autocommit=True) as conn:
+        rearm(conn)
     return await audit(url, max_lag_seconds=LIMIT)
+
+
+async def test_a_guard_that_is_off_is_found(intruder: psycopg.Connection[Any], database_url: str) -> None:
+    rearm(intruder)
+    intruder.execute("alter table foja.event disable trigger event_update")
+    intruder.execute("alter table foja.leaf enable trigger leaf_change")
+    intruder.execute("drop trigger checkpoint_delete on foja.checkpoint")
+    report = await audit(database_url, max_lag_seconds=LIMIT)
+    assert [(f.check, f.found) for f in report.findings] == [
+        ("guard", "switched off"),
+        ("guard", "on for some only"),
+        ("guard", "gone"),
+    ]
 
 
 async def test_a_healthy_ledger_has_no_findings(intruder: psycopg.Connection[Any], database_url: str) -> None:

@@ -55,6 +55,9 @@ QUESTIONS = (
     ),
     Question("halted", "audit_halted", "the log {0} going on", "it halted: {1}", about_event=False),
     Question("log", "audit_leaves", "{1} leaves in the log {0}", "{2}", about_event=False),
+    Question(
+        "guard", "audit_guards", "the trigger {1} of foja.{0} on for everybody", "{2}", about_event=False
+    ),
 )
 
 

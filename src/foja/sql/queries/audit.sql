@@ -112,3 +112,15 @@ from foja.log l left join lateral (
     select idx from foja.leaf where origin = l.origin order by idx desc limit 1
 ) last on true
 where coalesce(last.idx + 1, 0) <> l.next_idx;
+
+-- name: audit_guards
+-- Triggers that keep what is recorded, and do not fire for everybody or are gone.
+select g.relation, g.trigger,
+    case when t.oid is null then 'gone' when t.tgenabled = 'D' then 'switched off' else 'on for some only' end
+from (values
+    ('event', 'event_update'), ('event', 'event_delete'), ('event', 'event_truncate'),
+    ('leaf', 'leaf_change'), ('leaf', 'leaf_truncate'),
+    ('checkpoint', 'checkpoint_update'), ('checkpoint', 'checkpoint_delete'), ('checkpoint', 'checkpoint_truncate')
+) g (relation, trigger)
+left join pg_trigger t on t.tgrelid = to_regclass('foja.' || g.relation) and t.tgname = g.trigger
+where t.tgenabled is distinct from 'A' order by g.relation <> 'event', g.relation <> 'leaf', g.trigger;
