@@ -118,6 +118,19 @@ def test_a_conversation_begins_with_an_id_and_a_word(run: Run, monkeypatch: pyte
     assert len(run("chat", "show", talk).lines) == 6
 
 
+def test_the_newest_conversations_are_listed(run: Run) -> None:
+    talks = [run("chat", "new").out.strip() for _ in range(3)]
+    for n, talk in enumerate(talks[:2]):
+        for _ in range(n + 1):
+            run("chat", "say", talk, f"number\n{n} {'and so on ' * 20}", "--as", "ana")
+    listed = run("chat", "--json").document
+    assert [(each["id"], each["events"]) for each in listed] == [(talks[1], 2), (talks[0], 1)]
+    head, first, second = run("chat").lines
+    assert head.split() == ["conversation", "events", "last"]
+    assert first.startswith(f"{talks[1]}       2  ana: number 1 and so on")
+    assert second.endswith("…")
+
+
 def test_what_cannot_be_said_is_refused_in_one_line(run: Run) -> None:
     check_refused(run("chat", "say", TALK, "x", "--kind", "shrugged"), 1, "no kind 'shrugged'")
     check_refused(
@@ -127,7 +140,7 @@ def test_what_cannot_be_said_is_refused_in_one_line(run: Run) -> None:
     check_refused(run("chat", "say", TALK, "x", "--kind", "slot.voided"), 1, "slot.voided")
     check_refused(run("chat", "show", TALK), 1, "nothing was ever said")
     check_refused(run("chat", "verify", TALK, "--key", "nonsense"), 1, "verifier key")
-    for words in (["chat"], ["chat", "shout"], ["chat", "say", TALK], ["chat", "show", "no-id"]):
+    for words in (["chat", "shout"], ["chat", "say", TALK], ["chat", "show", "no-id"]):
         wrong = run(*words)
         assert (wrong.code, wrong.out) == (2, "")
 

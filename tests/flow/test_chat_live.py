@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import signal
 from collections.abc import Callable, Iterator
@@ -59,6 +60,27 @@ def test_a_terminal_shows_it_in_colour_and_a_wheel_while_it_waits(
     slow = ["   12 tool       slow {}", "   13   ↳        at last", "   14 agent      Done."]
     assert terminal.rows == [*SHOWN.splitlines(), *slow]
     assert "\x1b[?25h" in terminal.raw  # the cursor is back
+
+
+def test_text_streams_in_from_another_process(home: Path, screen: Callable[..., Terminal]) -> None:
+    terminal = screen("chat", "follow", TALK)
+    terminal.wait_for("nothing was said yet")
+
+    async def speak(_: App, talk: Conversation) -> None:
+        await talk.append("user_message_sent", {"content": "Well?"}, actor="ana")
+        for n, (piece, seen) in enumerate(
+            [("It is ", "It is"), ("on its ", "It is on its"), ("way", "on its way")]
+        ):
+            await talk.emit("message_chunk", {"text": piece}, turn="t", block_index=0, event_index=n)
+            await asyncio.to_thread(terminal.wait_for, f"agent      {seen}" if n < 2 else seen)
+        await talk.append(
+            "agent_message_sent", {"content": "It is on its way.", "turn": "t", "block_index": 0}
+        )
+
+    write(speak)
+    terminal.wait_for("1 agent      It is on its way.")
+    assert terminal.end(signal.SIGTERM) == 143
+    assert terminal.rows == ["    0 ana        Well?", "    1 agent      It is on its way."]
 
 
 def chunk(n: int, text: str, kind: str = "message_chunk") -> dict[str, Any]:

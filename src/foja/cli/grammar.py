@@ -143,8 +143,8 @@ def _reading(add: Verbs) -> None:
 
 
 def _chat(add: Verbs) -> None:
-    parent = add("chat", "chat.reading:show", "talk, and read, watch and check a conversation")
-    add_verbs(_adder(parent.add_subparsers(title="verbs", metavar="VERB", required=True), _shared()), _cursor)
+    parent = add("chat", "chat.reading:recent", "list, begin, read, watch and check conversations")
+    add_verbs(_adder(parent.add_subparsers(title="verbs", metavar="VERB"), _shared()), _cursor)
 
 
 def _checking(add: Verbs) -> None:

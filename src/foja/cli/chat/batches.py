@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 
 from foja.conversations.reading import Sheet, Wire
 
 
-async def batches(heard: AsyncIterator[Sheet]) -> AsyncIterator[list[Wire]]:
+async def batches(heard: AsyncGenerator[Sheet]) -> AsyncIterator[list[Wire]]:
     """Yield everything that came since the last time: a long history comes in a few strokes."""
     waiting: asyncio.Queue[Wire | Exception] = asyncio.Queue()
     pump = asyncio.create_task(_pump(heard, waiting))
@@ -27,9 +28,10 @@ async def batches(heard: AsyncIterator[Sheet]) -> AsyncIterator[list[Wire]]:
         await asyncio.gather(pump, return_exceptions=True)
 
 
-async def _pump(heard: AsyncIterator[Sheet], waiting: asyncio.Queue[Wire | Exception]) -> None:
+async def _pump(heard: AsyncGenerator[Sheet], waiting: asyncio.Queue[Wire | Exception]) -> None:
     try:
-        async for item in heard:
-            waiting.put_nowait(item.envelope())
+        async with aclosing(heard):
+            async for item in heard:
+                waiting.put_nowait(item.envelope())
     except Exception as error:  # it belongs to whoever reads the batches
         waiting.put_nowait(error)

@@ -9,13 +9,26 @@ from collections.abc import AsyncIterator
 from foja.cli.chat.batches import batches
 from foja.cli.chat.transcript import Deadlines, groups, line
 from foja.cli.installation import opened
-from foja.cli.output import document, record, say
+from foja.cli.output import document, record, say, table
 from foja.conversations.reading import Wire
 from foja.conversations.view import View
 from foja.conversations.work import Conversation
 from foja.errors import UnknownEntity
 
-PAGE = 1000
+PAGE, MOST, WIDTH = 1000, 20, 60
+
+
+async def recent(arguments: Namespace) -> int:
+    """Print the newest conversations, and the last that was said in each."""
+    async with opened(arguments) as app:
+        ids = await app.conversations.list(limit=MOST)
+        talks = [await app.conversations.open(talk_id) for talk_id in ids]
+        rows = [await _summary(talk) for talk in talks]
+    if arguments.json:
+        document([dict(zip(("id", "events", "last"), row, strict=True)) for row in rows])
+    else:
+        table(("conversation", "events", "last"), rows)
+    return 0
 
 
 async def show(arguments: Namespace) -> int:
@@ -56,6 +69,14 @@ async def follow(arguments: Namespace) -> int:
         else:
             await _copy(heard)
     return 0
+
+
+async def _summary(talk: Conversation) -> tuple[str, int, str]:
+    length = (await talk.state()).next_seq
+    forms = [event.envelope() for event in await talk.events(after=length - 2, limit=1)]
+    shown = [line(item, Deadlines(forms)) for item in View(forms).items()]
+    last = " ".join(f"{each.who}: {each.text}" for each in shown).replace("\n", " ")
+    return str(talk.id), length, last if len(last) <= WIDTH else f"{last[: WIDTH - 1]}…"
 
 
 async def _all(talk: Conversation) -> list[Wire]:
