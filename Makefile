@@ -3,6 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+BROWSER := .venv/.browser
 
 .PHONY: setup demo up test test-full check fmt bench clean
 
@@ -15,16 +16,22 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,test]'
 	@touch $@
 
+# A Chromium for the browser test, which is skipped where none can be had.
+$(BROWSER): $(READY)
+	@command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium; } > /dev/null 2>&1 || \
+		echo "no Chromium here: the test in a real browser will be skipped (apt install chromium)"
+	@touch $@
+
 demo: $(READY)
 	$(BIN)/foja demo
 
 up: $(READY)
 	$(BIN)/foja up
 
-test: $(READY)
+test: $(READY) $(BROWSER)
 	$(BIN)/pytest -m 'not long'
 
-test-full: $(READY)
+test-full: $(READY) $(BROWSER)
 	$(BIN)/pytest
 
 check: $(READY)

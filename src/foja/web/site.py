@@ -6,7 +6,7 @@ from fastapi import FastAPI, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from foja import __version__, sql
-from foja.web import conversations, slots
+from foja.web import conversations, page, slots
 from foja.web.conversations import The, document
 from foja.web.door import Door
 from foja.web.problems import add_problems, problem
@@ -25,7 +25,7 @@ def site(door: Door, *, exposed: bool) -> ASGIApp:
     )
     web.state.door = door
     add_problems(web)
-    for room in (conversations, slots):
+    for room in (conversations, slots, page):
         web.include_router(room.routes)
     web.add_api_route("/healthz", health, tags=["operations"])
     return web if exposed else OnlyNearby(web)

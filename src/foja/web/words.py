@@ -1,0 +1,97 @@
+"""What the pages say, in each language, and which language somebody wants."""
+
+from __future__ import annotations
+
+ENGLISH = {
+    "title": "Conversation",
+    "list": "Conversations",
+    "none": "none yet",
+    "connecting": "connecting",
+    "live": "live",
+    "offline": "offline, trying again",
+    "erased": "(erased)",
+    "until": "until",
+    "user_message_sent": "user",
+    "agent_message_sent": "agent",
+    "message_chunk": "agent",
+    "thinking": "thinking",
+    "thinking_chunk": "thinking",
+    "tool_use_requested": "tool",
+    "tool_use_completed": "result",
+    "approval_requested": "approval",
+    "approval_completed": "decision",
+    "turn_paused": "paused",
+    "content_refused": "refused",
+    "slot.open": "reserved",
+    "slot.voided": "nothing here",
+    "body.erased": "erasure",
+    "error": "error",
+    "state_pending": "running",
+    "state_completed": "done",
+    "state_failed": "failed",
+    "state_denied": "denied",
+    "state_voided": "given up",
+    "state_unpaired": "unasked",
+    "state_requested": "waiting",
+    "state_approved": "approved",
+    "state_expired": "expired",
+    "state_open": "open",
+    "state_erased": "erased",
+    "state_streaming": "now",
+    "state_error": "error",
+}
+SPANISH = {
+    "title": "Conversación",
+    "list": "Conversaciones",
+    "none": "todavía ninguna",
+    "connecting": "conectando",
+    "live": "en vivo",
+    "offline": "sin conexión, reintentando",
+    "erased": "(borrado)",
+    "until": "hasta",
+    "user_message_sent": "usuario",
+    "agent_message_sent": "agente",
+    "message_chunk": "agente",
+    "thinking": "pensando",
+    "thinking_chunk": "pensando",
+    "tool_use_requested": "herramienta",
+    "tool_use_completed": "resultado",
+    "approval_requested": "aprobación",
+    "approval_completed": "decisión",
+    "turn_paused": "en pausa",
+    "content_refused": "rechazado",
+    "slot.open": "reservado",
+    "slot.voided": "aquí no hay nada",
+    "body.erased": "borrado",
+    "error": "error",
+    "state_pending": "en curso",
+    "state_completed": "hecho",
+    "state_failed": "falló",
+    "state_denied": "denegado",
+    "state_voided": "abandonado",
+    "state_unpaired": "no pedido",
+    "state_requested": "en espera",
+    "state_approved": "aprobado",
+    "state_expired": "vencido",
+    "state_open": "abierto",
+    "state_erased": "borrado",
+    "state_streaming": "ahora",
+    "state_error": "error",
+}
+WORDS = {"en": ENGLISH, "es": SPANISH}
+
+
+def language(asked: str | None, accepted: str) -> str:
+    """Return the language asked for, or the best of those a browser accepts, or English."""
+    if asked in WORDS:
+        return asked
+    ranked = sorted(map(_rank, accepted.split(",")), key=lambda each: -each[1])
+    return next((name for name, weight in ranked if name in WORDS and weight > 0), "en")
+
+
+def _rank(word: str) -> tuple[str, float]:
+    tag, _, weight = word.strip().partition(";q=")
+    try:
+        return tag.strip().lower()[:2], float(weight or 1)
+    except ValueError:
+        return tag.strip().lower()[:2], 0.0

@@ -1,0 +1,195 @@
+"""A conversation in a real browser: reloaded, cut off, and in the end exactly as a fresh load shows it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from asyncio import StreamReader, StreamWriter
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from foja.app import App
+from foja.conversations.view import View
+from foja.conversations.work import Conversation
+from tests.flow.chromium import PROGRAM, Page, chromium
+from tests.flow.client import served
+
+SHOWN = "document.getElementById('view').innerHTML"
+SHEETS = "Array.from(document.querySelectorAll('article'), (one) => one.dataset)"
+STATES = f"{SHEETS}.map((data) => [data.kind, data.state ?? null])"
+LIVE = "document.getElementById('connection').dataset.state === 'live'"
+OFFLINE = "document.getElementById('connection').dataset.state === 'offline'"
+EVIL = "<script>window.evil = 1</script><img src=x onerror='window.evil = 2'>"
+
+
+class Relay:
+    """A wire between the browser and the door that can be cut: what is open ends, what is new is refused."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._target = (host, port)
+        self._open: set[StreamWriter] = set()
+        self._carrying: set[asyncio.Task[None]] = set()
+        self.away = False
+        self.cuts = 0
+
+    def cut(self) -> None:
+        self.away = True
+        for writer in self._open:
+            self.cuts += 1
+            writer.transport.abort()
+
+    async def carry(self, reader: StreamReader, writer: StreamWriter) -> None:
+        if self.away:
+            writer.transport.abort()
+            return
+        near, far = await asyncio.open_connection(*self._target)
+        self._open |= {writer, far}
+        try:
+            await asyncio.gather(_copy(reader, far), _copy(near, writer))
+        finally:
+            self._open -= {writer, far}
+            for end in (writer, far):
+                end.transport.abort()
+
+
+async def _copy(reader: StreamReader, writer: StreamWriter) -> None:
+    with contextlib.suppress(OSError):
+        while data := await reader.read(65_536):
+            writer.write(data)
+            await writer.drain()
+    with contextlib.suppress(OSError, RuntimeError):
+        writer.write_eof()
+
+
+@contextlib.asynccontextmanager
+async def relayed(client: httpx.AsyncClient) -> AsyncIterator[tuple[str, Relay]]:
+    """Lend an address of the door that leads through a wire."""
+    door = urlsplit(str(client.base_url))
+    assert door.hostname
+    assert door.port
+    relay = Relay(door.hostname, door.port)
+    server = await asyncio.start_server(relay.carry, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", relay
+    finally:
+        server.close()
+        relay.cut()
+        await asyncio.sleep(0.05)
+
+
+def seen(kind: str, text: str = "") -> str:
+    """Return the question whether the page shows something of a kind."""
+    return (
+        f"Array.from(document.querySelectorAll('article[data-kind=\"{kind}\"]'))"
+        f".some(each => each.innerText.includes({text!r}))"
+    )
+
+
+async def chunks(talk: Conversation, kind: str, block: int, *words: str, start: int = 0) -> None:
+    for index, word in enumerate(words, start):
+        await talk.emit(kind, {"text": word}, turn="t1", block_index=block, event_index=index)
+
+
+def result(name: str) -> dict[str, object]:
+    done = {"tool_use_id": name, "tool_name": name, "tool_result": {"of": name}, "success": True}
+    return {**done, "error_message": None, "turn": "t1"}
+
+
+@pytest.mark.skipif(PROGRAM is None, reason="needs Chromium: apt install chromium")
+async def test_reloaded_and_cut_off_it_ends_as_a_fresh_load(
+    app: App, open_app: Callable[..., App], tmp_path: Path
+) -> None:
+    async with (
+        open_app() as elsewhere,
+        served(app) as client,
+        relayed(client) as (address, relay),
+        chromium(tmp_path) as browser,
+    ):
+        talk = await elsewhere.conversations.open()  # so that everything crosses processes' wires
+        place = {"turn": "t1"}
+        page = await browser.open(f"{address}/conversations/{talk.id}")
+        await page.until(LIVE)
+        await talk.append("user_message_sent", {"content": EVIL})
+        await page.until(seen("user_message_sent", "evil"))
+        await chunks(talk, "thinking_chunk", 0, "let ", "me ", "see")
+        await page.until(seen("thinking_chunk", "see"))
+
+        await page.reload()  # in the middle of a turn
+        await page.until(LIVE)
+        await talk.append("thinking", {"content": "let me see", **place, "block_index": 0})
+        await chunks(talk, "message_chunk", 1, "I ", "look")
+        await page.until(seen("message_chunk", "look"))
+
+        relay.cut()  # the network is gone …
+        await page.until(OFFLINE)
+        await chunks(talk, "message_chunk", 1, " it ", "up", start=2)
+        await talk.append("agent_message_sent", {"content": "I look it up", **place, "block_index": 1})
+        for name in ("track", "mail"):
+            asked = {"tool_use_id": name, "tool_name": name, "tool_args": {"n": 1}, **place}
+            await talk.append("tool_use_requested", asked)
+        slots = await talk.reserve(2, ttl=600, intents=["track", "mail"])
+        relay.away = False  # … and is back
+        await page.until(seen("slot.open", "mail"))
+
+        await slots.fill(1, "tool_use_completed", result("mail"))
+        await page.until(seen("tool_use_completed", "mail"))
+        await page.reload()  # in the middle of a tool call: one is done, the other open
+        await page.until(seen("slot.open", "track"))
+
+        await page.offline(away=True)  # gone again: what is open ends, and the browser itself refuses
+        relay.cut()
+        relay.away = False
+        await page.until(OFFLINE)
+        await slots.fill(0, "tool_use_completed", result("track"))
+        approval = await talk.request_approval("refund", {"amount": 5}, ttl=600, turn="t1")
+        await talk.decide(approval.id, "denied", reason="too much", actor="boss")
+        await page.offline(away=False)
+        await page.until(seen("approval_completed", "too much"))
+
+        await chunks(talk, "message_chunk", 5, "in ", "Lima")
+        await page.until(seen("message_chunk", "Lima"))
+        await talk.append("agent_message_sent", {"content": "in Lima", **place, "block_index": 5})
+        await chunks(talk, "message_chunk", 5, " (late)", start=2)  # after the event that says it all
+        await talk.emit("complete", {}, turn="t1")
+        await page.until(seen("agent_message_sent", "in Lima"))
+        await check_as_fresh(page, await browser.open(f"{address}/conversations/{talk.id}"), talk)
+        assert relay.cuts
+        assert await page.value("window.evil ?? null") is None
+
+
+async def check_as_fresh(page: Page, fresh: Page, talk: Conversation) -> None:
+    """Compare a page that lived through it all with a new one, and both with what Python makes of it."""
+    events = await talk.events()
+    expected = [[item["kind"], item["state"]] for item in View(events).items()]
+    spelled = json.dumps(expected, separators=(",", ":"))
+    for each in (page, fresh):
+        await each.until(f"JSON.stringify({STATES}) === {spelled!r}")
+    await asyncio.sleep(0.3)  # whatever would still come
+    assert await page.value(SHOWN) == await fresh.value(SHOWN)
+    assert await page.value(STATES) == expected
+
+
+async def test_the_page_speaks_both_languages_and_runs_only_its_own_script(app: App) -> None:
+    talk = await app.conversations.open()
+    async with served(app) as client:
+        path = f"/conversations/{talk.id}"
+        for ask, spoken in [({}, "en"), ({"Accept-Language": "fr, es-PE;q=0.9, en;q=0.8"}, "es")]:
+            answer = await client.get(path, headers=ask)
+            assert f'<html lang="{spoken}">' in answer.text
+        assert '<html lang="es">' in (await client.get(f"{path}?lang=es")).text
+        policy = answer.headers["content-security-policy"]
+        assert "script-src 'self'" in policy
+        assert "unsafe" not in policy
+        listed = await client.get("/", follow_redirects=True)
+        assert listed.status_code == 200
+        script = await client.get("/static/foja.js")
+        again = await client.get("/static/foja.js", headers={"If-None-Match": script.headers["etag"]})
+        assert (script.status_code, again.status_code) == (200, 304)
+        assert script.headers["content-type"].startswith("text/javascript")
+        for missing in ("/static/../page.py", "/static/page.py", "/conversations/no-id"):
+            assert (await client.get(missing)).status_code == 404
