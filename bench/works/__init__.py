@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from bench.harness import Bench
 from bench.outcome import Outcome
-from bench.works import appends, history, memory, tail
+from bench.works import appends, history, memory, tail, transcripts
 
 GROUPS: dict[str, Callable[[Bench], Awaitable[Outcome]]] = {
     "appends": appends.many_entities,
@@ -15,4 +15,5 @@ GROUPS: dict[str, Callable[[Bench], Awaitable[Outcome]]] = {
     "history": history.run,
     "tail": tail.run,
     "memory": memory.run,
+    "transcripts": transcripts.run,
 }

@@ -22,6 +22,7 @@ FojaError
 │   └── Busy                a concurrent transaction was in the way
 ├── Tampered                bytes and proof disagree
 │   └── LogHalted           the log cannot go on without contradicting itself
+├── StreamBroken            what a model was saying ended before it was said
 ├── ObjectMissing           the store has no such object
 │   └── ObjectChanged       somebody replaced it first
 └── SetupFailed             this installation cannot start
@@ -119,6 +120,10 @@ class Tampered(FojaError):
 
 class LogHalted(Tampered):
     """The log cannot go on without contradicting what it published."""
+
+
+class StreamBroken(FojaError):
+    """What a model was saying ended before it was said."""
 
 
 class ObjectMissing(FojaError):

@@ -98,7 +98,15 @@ def test_our_readers_miss_nothing(found: Found, message_db: set[str]) -> None:
 
 def test_every_target_is_judged(found: Found) -> None:
     counts = {group: len(outcome["targets"]) for group, outcome in found.items()}
-    assert counts == {"appends": 3, "hot": 1, "batches": 0, "history": 3, "tail": 1, "memory": 3}
+    assert counts == {
+        "appends": 3,
+        "hot": 1,
+        "batches": 0,
+        "history": 3,
+        "tail": 1,
+        "memory": 3,
+        "transcripts": 3,
+    }
 
 
 def test_the_page_shows_ratios_and_targets(run: tuple[Found, str]) -> None:

@@ -13,6 +13,19 @@ ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 # What each one must have taught by its end.
 TAUGHT = {
+    "ag_ui_server.py": [
+        "RUN_STARTED",
+        "TEXT_MESSAGE_CONTENT",
+        "TOOL_CALL_START",
+        "RUN_FINISHED",
+        "joined again",
+    ],
+    "anthropic_stream.py": [
+        "message_chunk",
+        "tool_use_completed",
+        "['tool_result', 'tool_result']",
+        "turn_paused",
+    ],
     "langgraph_agent.py": ["may I send it?", "sent", "the thread holds", "after pruning"],
     "openai_agents.py": ["Oslo → It looks like this.", "the session holds 8 items", "body.erased"],
 }

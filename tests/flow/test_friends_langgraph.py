@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.conformance.capabilities import Capability
@@ -267,6 +268,32 @@ async def test_the_walk_of_delta_channels_equals_langgraphs_own(app: App) -> Non
     assert ours == theirs
     assert ours["seeded"].get("seed") == 5
     assert "seed" not in ours["none"]
+
+
+def joined(state: list[str] | None, writes: list[list[str]]) -> list[str]:
+    return sum(writes, state or [])
+
+
+async def test_a_delta_channel_is_stored_once_and_read_again(app: App) -> None:
+    class Deltas(TypedDict):
+        items: Annotated[
+            list[str], DeltaChannel(lambda state, writes: sum(writes, state or []), snapshot_frequency=4)
+        ]
+
+    graph = StateGraph(Deltas)
+    graph.add_node("more", lambda state: {"items": [f"{len(state['items'])}"]})
+    graph.add_edge(START, "more")
+    graph.add_edge("more", END)
+    for n in range(9):
+        compiled: Any = graph.compile(checkpointer=LedgerSaver(app))
+        done = await compiled.ainvoke({"items": ["x"]}, thread("delta"))
+        assert len(done["items"]) == 2 * (n + 1)
+    said = [each.payload for each in await app.threads.checkpoints(stream_of("delta"), "")]
+    snapshots = [each["values"]["items"] for each in said if "items" in each["values"]]
+    assert len(snapshots) >= 2
+    assert all(each["snapshot"] for each in snapshots)
+    with pytest.raises(NotImplementedError, match="DeltaChannel"):
+        await LedgerSaver(app).aprune(["delta"])
 
 
 async def test_other_threads_may_use_it_without_a_loop(app: App) -> None:

@@ -40,15 +40,8 @@ class Conversation:
     ) -> Event:
         """Write one event and return it with its number."""
         return await self._ledger.append(
-            self._ledger.draft(
-                CONVERSATION,
-                self.id,
-                kind,
-                payload,
-                idempotency_key=idempotency_key,
-                expected_seq=expected_seq,
-                actor=actor,
-                v=v,
+            self.draft(
+                kind, payload, idempotency_key=idempotency_key, expected_seq=expected_seq, actor=actor, v=v
             )
         )
 

@@ -14,6 +14,7 @@ from itertools import takewhile
 from typing import Any
 
 from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from foja.errors import Refused
 from foja.friends.langgraph_cells import Cell, Packed, pack, packed, unpack
@@ -57,6 +58,8 @@ async def store(serde: SerializerProtocol, value: Any, base: Held | None, room: 
     """Return how a value is to be stored; what does not fit into `room` bytes is spilled."""
     if type(value) is list and value:
         return await _store_list(serde, value, base, room, spill)
+    if type(value) is _DeltaSnapshot and type(value.value) is list and value.value:
+        return await _store_list(serde, value.value, base, room, spill, snapshot=True)
     found = pack(serde, value)
     if found.size <= room:
         return Storing(found.cell, None, size=found.size)
@@ -75,24 +78,31 @@ async def spill_bytes(serde: SerializerProtocol, value: Any, spill: Spill) -> in
 
 
 async def _store_list(
-    serde: SerializerProtocol, value: list[Any], base: Held | None, room: int, spill: Spill
+    serde: SerializerProtocol,
+    value: list[Any],
+    base: Held | None,
+    room: int,
+    spill: Spill,
+    *,
+    snapshot: bool = False,
 ) -> Storing:
     items = [pack(serde, item) for item in value]
     digests = tuple(item.digest for item in items)
     keep, after, stored = _rest_on(base, digests)
     fresh = items[keep:]
     if any(item.size > ROOM for item in fresh):
-        return Storing(None, await spill_bytes(serde, value, spill))
+        whole = _DeltaSnapshot(value) if snapshot else value
+        return Storing(None, await spill_bytes(serde, whole, spill))
     stored += len(fresh)
     heaps = list(_heaps(fresh))
     size = sum(item.size for item in heaps[-1])
     fits = size <= room
     for heap in heaps[:-1] if fits else heaps:
-        after = await spill(_segment(heap, keep, after))
+        after = await spill(_segment(heap, keep, after, snapshot=snapshot))
         keep += len(heap)
     if not fits:
         return Storing(None, after, digests, stored)
-    return Storing(_segment(heaps[-1], keep, after), None, digests, stored, size)
+    return Storing(_segment(heaps[-1], keep, after, snapshot=snapshot), None, digests, stored, size)
 
 
 def _rest_on(base: Held | None, digests: Sequence[bytes]) -> tuple[int, int | None, int]:
@@ -120,9 +130,11 @@ def _heaps(items: Sequence[Packed]) -> Iterator[list[Packed]]:
     yield heap
 
 
-def _segment(items: Sequence[Packed], keep: int, after: int | None) -> Cell:
-    cells = [item.cell for item in items]
-    return {"items": cells} if after is None else {"items": cells, "keep": keep, "after": after}
+def _segment(items: Sequence[Packed], keep: int, after: int | None, *, snapshot: bool) -> Cell:
+    cell: Cell = {"items": [item.cell for item in items]}
+    if snapshot:  # of a DeltaChannel, which wraps what it stores
+        cell["snapshot"] = True
+    return cell if after is None else {**cell, "keep": keep, "after": after}
 
 
 def load(serde: SerializerProtocol, channel: str, version: Any, seq: int, found: Found) -> tuple[Any, Held]:
@@ -139,7 +151,9 @@ def load(serde: SerializerProtocol, channel: str, version: Any, seq: int, found:
         items += map(packed, cell["items"])
         stored += len(cell["items"])
     digests = tuple(item.digest for item in items)
-    return [unpack(serde, item) for item in items], Held(version, seq, digests, stored)
+    value = [unpack(serde, item) for item in items]
+    whole = _DeltaSnapshot(value) if "snapshot" in cells[0] else value
+    return whole, Held(version, seq, digests, stored)
 
 
 def _cells(channel: str, seq: int, found: Found) -> Iterator[Cell]:

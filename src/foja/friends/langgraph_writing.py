@@ -204,6 +204,8 @@ class Writing:
         seq = await target.save(SAVED, payload)
         assert seq is not None
         held |= {c: each.held(versions.get(c), seq) for c, each in stored.items()}
+        # A channel that is stored only now and then rests on what was stored last.
+        held = {**base, **held}
         self.seen.keep(place, held)
         return held
 

@@ -15,14 +15,7 @@ from uuid import UUID
 from foja import errors, sql
 from foja.ledger.event import MAX_SEQ, Draft, Event, bounded
 from foja.ledger.hints import Hints
-from foja.ledger.receipts import (
-    Receipt,
-    append_values,
-    batch_values,
-    read_receipt,
-    read_receipts,
-    replay_values,
-)
+from foja.ledger.receipts import Receipt, append_values, batch_values, read_receipts, replay_values
 from foja.observe.metrics import ALLOCATION
 from foja.sql.database import AlreadyRecorded, Database, refusal
 from foja.sql.line import Line, Value
@@ -124,9 +117,10 @@ class Writer:
 
     async def _append(self, draft: Draft) -> Receipt:
         try:
-            return read_receipt(await self._ask("append", append_values(draft, self.tenant)))
+            [receipt] = await self._ask("append", append_values(draft, self.tenant))
         except AlreadyRecorded:
-            return read_receipt(await self._ask("replay", replay_values(draft, self.tenant)))
+            [receipt] = await self._ask("replay", replay_values(draft, self.tenant))
+        return receipt
 
     def _judge(self, draft: Draft, receipt: Receipt) -> Verdict:
         try:
@@ -143,26 +137,21 @@ class Writer:
     async def _send(self, drafts: Sequence[Draft], *, atomic: bool) -> list[Receipt]:
         if not drafts:
             return []
-        try:
-            return await self._send_batch(drafts, atomic=atomic, careful=False)
-        except AlreadyRecorded:
-            return await self._send_batch(drafts, atomic=atomic, careful=True)
+        return await self._ask(
+            "append_batch", batch_values(drafts, source=self.source, tenant=self.tenant, atomic=atomic)
+        )
 
-    async def _send_batch(self, drafts: Sequence[Draft], *, atomic: bool, careful: bool) -> list[Receipt]:
-        values = batch_values(drafts, source=self.source, tenant=self.tenant, atomic=atomic, careful=careful)
-        return read_receipts(await self._ask("append_batch", values), drafts)
-
-    async def _ask(self, statement: str, values: Sequence[Value]) -> bytes:
+    async def _ask(self, statement: str, values: Sequence[Value]) -> list[Receipt]:
         began = perf_counter()
-        answer = await ask(self._lines, statement, values)
+        receipts = await ask(self._lines, statement, values)
         _numbering.observe(perf_counter() - began)
-        return answer
+        return receipts
 
 
-async def ask(lines: Pool[Line], statement: str, values: Sequence[Value]) -> bytes:
+async def ask(lines: Pool[Line], statement: str, values: Sequence[Value]) -> list[Receipt]:
     """Run a prepared statement on a line that is free."""
     line = await lines.take()
     try:
-        return await line.ask(statement, values)
+        return read_receipts(await line.ask(statement, values))
     finally:
         lines.give_back(line)

@@ -59,6 +59,9 @@ class Position:
 
     def take(self, seq: int, *, filled: bool) -> str | None:
         """Account for one frame and return the cursor it earns."""
+        if filled and not self.holes and seq == self.head + 1:  # nearly always
+            self.head = seq
+            return f"{self.epoch}:{seq}"
         self.holes.update(range(self.head + 1, seq))
         self.head = max(self.head, seq)
         if filled:

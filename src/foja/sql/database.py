@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, LiteralString
+from json import JSONDecoder
+from json.scanner import make_scanner
+from typing import Any, LiteralString, cast
 
 import psycopg
 from psycopg import AsyncConnection, sql
+from psycopg.abc import Buffer
+from psycopg.adapt import Loader
 from psycopg.pq import TransactionStatus
 
 from foja import errors
 from foja.sql.pool import Pool
 
 Connection = AsyncConnection[tuple[Any, ...]]
+_scan: Callable[[str, int], tuple[Any, int]] = make_scanner(cast(Any, JSONDecoder()))
 
 
 class OnRedis(errors.Refused):
@@ -125,12 +130,20 @@ async def connect(url: str, role: str) -> Connection:
     """Open one connection of its own that acts as `role`."""
     with our_errors():
         connection = await AsyncConnection.connect(url, autocommit=True, prepare_threshold=1)
+    connection.adapters.register_loader("json", _Json)
     try:
         await act_as(connection, role)
     except BaseException:
         await connection.close()
         raise
     return connection
+
+
+class _Json(Loader):
+    """Reads what we stored: it has one spelling, in UTF-8, with nothing around it."""
+
+    def load(self, data: Buffer) -> Any:
+        return _scan(str(data, "utf-8"), 0)[0]
 
 
 class Lent:

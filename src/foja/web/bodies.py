@@ -78,7 +78,7 @@ class Chunk(Body):
     event_index: Annotated[int, Field(ge=0)] | None = None
 
 
-Model = TypeVar("Model", bound=Body)
+Model = TypeVar("Model", bound=BaseModel)
 
 
 def body_of(model: type[Model]) -> Any:

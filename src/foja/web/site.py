@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from importlib.util import find_spec
+
 from fastapi import FastAPI, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -27,6 +30,8 @@ def site(door: Door, *, exposed: bool) -> ASGIApp:
     add_problems(web)
     for room in (conversations, slots, page):
         web.include_router(room.routes)
+    if find_spec("ag_ui"):
+        web.include_router(import_module("foja.web.ag_ui").routes)
     web.add_api_route("/healthz", health, tags=["operations"])
     return web if exposed else OnlyNearby(web)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Sequence
+from typing import Any
 from uuid import UUID
 
 from starlette.responses import Response
@@ -117,7 +118,7 @@ class Stream(Response):
             for task in ends:
                 task.cancel()
             await asyncio.gather(*ends, return_exceptions=True)
-        if closing.done() and not closing.cancelled():
+        if any(_came_to_its_end(task) for task in (sending, closing)):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _send(self, send: Send) -> None:
@@ -128,6 +129,10 @@ class Stream(Response):
                     body = piece[start : start + SLICE]
                     async with asyncio.timeout(STALLED):
                         await send({"type": "http.response.body", "body": body, "more_body": True})
+
+
+def _came_to_its_end(task: asyncio.Task[Any]) -> bool:
+    return task.done() and not task.cancelled() and task.exception() is None
 
 
 async def _gone(receive: Receive) -> None:
