@@ -107,7 +107,7 @@ def drawn(screen: Screen) -> str:
 
 
 def printed(screen: Screen) -> list[int | None]:
-    return [line.seq for group in screen.settle() for line in group]
+    return [line.seq for line in screen.settle()]
 
 
 def test_text_appears_piece_by_piece_and_once_for_good() -> None:

@@ -46,8 +46,8 @@ async def watch(heard: AsyncIterator[list[Wire]]) -> None:
         with Live(screen.moving(), console=console, transient=True, refresh_per_second=12) as live:
             async for batch in heard:
                 screen.take(batch)
-                for group in screen.settle():
-                    console.print(paint(group))
+                if settled := screen.settle():
+                    console.print(paint(settled))
                 live.update(screen.moving())
                 await asyncio.sleep(FRAME)
     finally:
@@ -70,15 +70,15 @@ class Screen:
         self._deadlines.take(batch)
         self._groups = groups(self._view.items(), self._deadlines)
 
-    def settle(self) -> list[list[Line]]:
+    def settle(self) -> list[Line]:
         """Return what comes before anything that waits, each of it once."""
-        fresh = []
+        fresh: list[Line] = []
         for group in self._groups:
             if group[0].seq is None or group[0].waiting:
                 break
             if group[0].seq not in self._printed:
                 self._printed.add(group[0].seq)
-                fresh.append(group)
+                fresh.extend(group)
         return fresh
 
     def rest(self) -> list[Line]:
