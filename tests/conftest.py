@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import secrets
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -25,6 +26,11 @@ from tests.redis_server import RedisServer, running_redis
 # Nothing here has to survive a power cut. A test about durability starts a server of its own.
 FAST = {"fsync": "off", "full_page_writes": "off", "autovacuum_naptime": "1h"}
 TEMPLATE = "foja_template"
+
+
+def pytest_sessionfinish() -> None:
+    """A run that is over must end: a minute later it says what holds it, and fails."""
+    faulthandler.dump_traceback_later(60, exit=True)
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from collections.abc import Coroutine, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from queue import SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -46,9 +46,14 @@ class Background:
         self.turn = asyncio.Lock()
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever, name="foja")
+        self._door, self._closed = Lock(), False
 
     def submit(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
+        with self._door:
+            if self._closed:
+                work.close()
+                raise RuntimeError("this installation is closed")
+            return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def run(self, work: Coroutine[Any, Any, Result]) -> Result:
         return self.submit(work).result()
@@ -61,9 +66,23 @@ class Background:
             yield
             self.run(self.app.__aexit__(None, None, None))
         finally:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
+            self._close()
+
+    def _close(self) -> None:
+        """End the loop, and with an error whoever still waits for it: those tests forget two readers."""
+        with self._door:
+            self._closed = True
+        asyncio.run_coroutine_threadsafe(_cancel_the_others(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+async def _cancel_the_others() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
 
 
 class LedgerAggregateRecorder(AggregateRecorder):

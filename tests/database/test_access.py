@@ -22,7 +22,7 @@ ENTITY = UUID(int=7)
 ROLES = ("anon", "authenticated", "service_role", "foja_api", "foja_sweeper")
 TABLES = ("event", "leaf", "checkpoint")
 # What anybody in the schema may call, and the pure functions these two are made of.
-OPEN_TO_ALL = {"canonical", "event_id_for"}
+OPEN_TO_ALL = {"canonical", "erasure_id", "event_id_for"}
 PURE = {"canonical_number", "canonical_float", "shortest", "utf16_order", "refuse", "sha1", "rotate"}
 DENIED = "42501"
 APPEND_ONLY = "FJ002"
@@ -292,7 +292,7 @@ def test_every_way_in_asks_for_the_role(full: App, admin: Admin) -> None:
             gen_random_uuid(), null, 'sweeper', '{}', '\\x', '\\x', null, null)""",
         """select foja.append_batch(array[%s::uuid], '{conversation}', '{approval_completed}', '{1}',
             array[gen_random_uuid()], '{null}', '{{}}', '{null}', '{null}', '{null}', '{null}', 'sweeper',
-            'default', false)""",
+            'default', false, false)""",
     ]
     with acting_as(admin, "foja_api"):
         for call in calls:

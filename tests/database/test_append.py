@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -237,7 +236,7 @@ async def test_append_each_gives_every_draft_its_own_verdict(app: App, admin: Ad
     drafts = [
         one.draft("thinking", SAID),
         one.draft("thinking", {"content": "other"}, idempotency_key="k"),
-        replace(two.draft("thinking", SAID), payload='{"content":'),
+        two.draft("thinking", SAID)._replace(payload='{"content":'),
         two.draft("thinking", SAID, expected_seq=1),
         two.draft("thinking", SAID, expected_seq=1),
         one.draft("thinking", SAID, idempotency_key="k"),

@@ -176,11 +176,11 @@ async def test_a_batch_overtaken_by_a_fill_is_told_to_retry(
     batch: LiteralString = """select seq from foja.append_batch(
         %(entity)s::uuid[], '{conversation,conversation}', '{thinking,thinking}', '{1,1}', %(event)s::uuid[],
         '{null,null}', %(payload)s::text[], %(salt)s::bytea[], %(hash)s::bytea[], %(key)s::text[],
-        '{null,null}', 'api', 'default', true)"""
+        '{null,null}', 'api', 'default', true, true)"""
     async with await strict_connection(app.settings.database_url, level) as conn:
         between = slots.fill(0, "thinking", SAID, idempotency_key="k")
         assert await overtaken(conn, between, conn.execute(batch, columns)) == SERIALIZATION_FAILURE
-        assert await (await conn.execute(batch, columns)).fetchall() == [(1,), (2,)]
+        assert await (await conn.execute(batch, columns)).fetchall() == [([1, 2],)]
     await app.work(until_idle=True)
     check_stream(admin, talk, 3)
 

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -32,14 +31,14 @@ def nested(depth: int) -> dict[str, Any]:
 
 def rehashed(event: Draft, **changes: Any) -> Draft:
     """Return a changed draft whose hash fits again, so that only its content is wrong."""
-    changed = replace(event, **changes)
+    changed = event._replace(**changes)
     body = b'{"actor":%b,"payload":%b,"source":%b,"v":%b}' % (
         canonical(changed.actor),
         changed.payload.encode(),
         canonical(changed.source),
         canonical(changed.v),
     )
-    return replace(changed, body_hash=core.body_hash(changed.salt, body))
+    return changed._replace(body_hash=core.body_hash(changed.salt, body))
 
 
 BAD: dict[str, tuple[str, dict[str, Any], dict[str, Any], type[errors.FojaError]]] = {
@@ -134,7 +133,7 @@ async def test_a_refused_first_event_leaves_no_stream_behind(either_app: App, ad
     with pytest.raises(errors.WrongExpectedSeq):
         await talk.append("thinking", SAID, expected_seq=3)
     with pytest.raises(errors.Refused):
-        await either_app.ledger.append(replace(talk.draft("thinking", SAID), kind="shrugged"))
+        await either_app.ledger.append(talk.draft("thinking", SAID)._replace(kind="shrugged"))
     assert admin.execute("select count(*) from foja.entity").fetchone() == (0,)
 
 
@@ -172,9 +171,9 @@ TAMPERED: dict[str, tuple[Callable[[Draft], Draft], type[errors.FojaError]]] = {
         errors.NotCanonical,
     ),
     "U+0000 escaped": (lambda d: rehashed(d, payload='{"content":"\\u0000"}'), errors.BadPayload),
-    "U+0000 raw": (lambda d: replace(d, payload='{"content":"\0"}'), errors.Refused),
+    "U+0000 raw": (lambda d: d._replace(payload='{"content":"\0"}'), errors.Refused),
     "lone surrogate escaped": (lambda d: rehashed(d, payload='{"content":"\\ud800"}'), errors.BadPayload),
-    "lone surrogate raw": (lambda d: replace(d, payload='{"content":"\ud800"}'), errors.Refused),
+    "lone surrogate raw": (lambda d: d._replace(payload='{"content":"\ud800"}'), errors.Refused),
     "payload not JSON": (lambda d: rehashed(d, payload='{"content":'), errors.BadPayload),
     "payload a list": (lambda d: rehashed(d, payload="[]"), errors.BadPayload),
     "payload null": (lambda d: rehashed(d, payload="null"), errors.BadPayload),
@@ -184,14 +183,14 @@ TAMPERED: dict[str, tuple[Callable[[Draft], Draft], type[errors.FojaError]]] = {
         lambda d: rehashed(d, payload=f'{{"content":"{"x" * MAX_BODY}"}}'),
         errors.TooLarge,
     ),
-    "wrong hash": (lambda d: replace(d, body_hash=bytes(32)), errors.BadPayload),
-    "hash of another actor": (lambda d: replace(d, actor="eva"), errors.BadPayload),
-    "hash too short": (lambda d: replace(d, body_hash=d.body_hash[:31]), errors.BadPayload),
-    "salt too short": (lambda d: replace(d, salt=bytes(15)), errors.BadPayload),
-    "no salt, hash fits": (lambda d: replace(d, salt=b"", body_hash=UNSALTED), errors.Refused),
-    "unknown kind": (lambda d: replace(d, kind="shrugged"), errors.UnknownKind),
+    "wrong hash": (lambda d: d._replace(body_hash=bytes(32)), errors.BadPayload),
+    "hash of another actor": (lambda d: d._replace(actor="eva"), errors.BadPayload),
+    "hash too short": (lambda d: d._replace(body_hash=d.body_hash[:31]), errors.BadPayload),
+    "salt too short": (lambda d: d._replace(salt=bytes(15)), errors.BadPayload),
+    "no salt, hash fits": (lambda d: d._replace(salt=b"", body_hash=UNSALTED), errors.Refused),
+    "unknown kind": (lambda d: d._replace(kind="shrugged"), errors.UnknownKind),
     "unknown version": (lambda d: rehashed(d, v=2), errors.UnknownKind),
-    "unknown domain": (lambda d: replace(d, domain="gossip"), errors.Refused),
+    "unknown domain": (lambda d: d._replace(domain="gossip"), errors.Refused),
     "reserved kind: body.erased": (
         lambda d: rehashed(d, kind="body.erased", payload='{"reason":"r","seq":0}'),
         errors.Refused,
@@ -200,11 +199,11 @@ TAMPERED: dict[str, tuple[Callable[[Draft], Draft], type[errors.FojaError]]] = {
         lambda d: rehashed(d, kind="slot.voided", payload='{"reason":"r"}'),
         errors.Refused,
     ),
-    "actor that is no text": (lambda d: replace(d, actor=5), errors.Refused),  # type: ignore[arg-type]
-    "payload that is no text": (lambda d: replace(d, payload=5), errors.Refused),  # type: ignore[arg-type]
-    "version beyond 32 bits": (lambda d: replace(d, v=2**40), errors.Refused),
-    "number beyond 64 bits": (lambda d: replace(d, expected=2**64), errors.Refused),
-    "wrong number": (lambda d: replace(d, expected=1_000_000), errors.WrongExpectedSeq),
+    "actor that is no text": (lambda d: d._replace(actor=5), errors.Refused),  # type: ignore[arg-type]
+    "payload that is no text": (lambda d: d._replace(payload=5), errors.Refused),  # type: ignore[arg-type]
+    "version beyond 32 bits": (lambda d: d._replace(v=2**40), errors.Refused),
+    "number beyond 64 bits": (lambda d: d._replace(expected=2**64), errors.Refused),
+    "wrong number": (lambda d: d._replace(expected=1_000_000), errors.WrongExpectedSeq),
 }
 
 

@@ -124,11 +124,11 @@ APPEND: LiteralString = """select status from foja.append(
     %(hash)s, null, null)"""
 APPEND_EVENT: LiteralString = """select status from foja.append_event(
     %(entity)s, 'conversation', 'thinking', '{"content": "x"}', idempotency_key => %(key)s)"""
-APPEND_BATCH: LiteralString = """select status from foja.append_batch(
-    %(entity)s::uuid[], array_fill('conversation'::text, array[32]), %(kind)s::text[],
-    array_fill(1, array[32]),
+APPEND_BATCH: LiteralString = """select cardinality(seq), status from foja.append_batch(
+    %(entity)s::uuid[], array_fill('conversation'::text, array[cardinality(%(entity)s::uuid[])]),
+    %(kind)s::text[], array_fill(1, array[cardinality(%(entity)s::uuid[])]),
     %(event)s::uuid[], null, %(payload)s::text[], %(salt)s::bytea[], %(hash)s::bytea[], null, null, 'api',
-    'default', %(atomic)s)"""
+    'default', %(atomic)s, %(careful)s)"""
 
 
 def values_of(event: Draft) -> dict[str, object]:
@@ -158,10 +158,11 @@ def test_appending_goes_by_index(full: Admin, mode: str) -> None:
         ]
         rows = [values_of(event) for event in drafts]
         columns = {name: [row[name] for row in rows] for name in rows[0]}
-        statuses = check(full, APPEND_BATCH, 400, {"entity"}, **columns, atomic=n % 2 == 0)
-        assert statuses == [("appended",)] * 32
-        statuses = check(full, APPEND_BATCH, 400, {"entity", "event"}, **columns, atomic=n % 2 == 0)
-        assert statuses == [("replayed",)] * 32
+        batch = {**columns, "atomic": n % 2 == 0}
+        fresh = check(full, APPEND_BATCH, 400, {"entity"}, **batch, careful=False)
+        assert fresh == [(32, None)]
+        again = check(full, APPEND_BATCH, 400, {"entity", "event"}, **batch, careful=True)
+        assert again == [(32, ["replayed"] * 32)]
 
 
 @MODES
@@ -248,3 +249,19 @@ def test_the_seeds_statements_go_by_index(full: Admin, mode: str, role: str) -> 
         assert check(full, INSERT, 12, {"entity"}, session=stream(n), seq=None) == [(15,)]
         assert check(full, INSERT, 12, {"entity"}, session=stream(n), seq=16) == [(16,)]
         assert check(full, BATCH, 12, {"entity"}, session=stream(n)) == [(17,)]
+
+
+def test_a_plan_made_while_nothing_was_there_still_goes_by_index(admin: Admin) -> None:
+    """As in the first minute of a new installation, before anybody counted its rows."""
+    admin.execute(query("recognise"))
+    one = new_id()
+
+    def batch(size: int) -> dict[str, object]:
+        rows = [values_of(draft(CONVERSATION, one, "thinking", {"content": str(n)})) for n in range(size)]
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        return {**columns, "atomic": False, "careful": True}
+
+    with admin.transaction(force_rollback=True):
+        for size in (1, 32, 400, 400, 400):
+            assert admin.execute(APPEND_BATCH, batch(size)).fetchone() == (size, None)
+        assert check(admin, APPEND_BATCH, 60, {"entity"}, **batch(32)) == [(32, None)]

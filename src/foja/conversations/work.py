@@ -40,8 +40,15 @@ class Conversation:
     ) -> Event:
         """Write one event and return it with its number."""
         return await self._ledger.append(
-            self.draft(
-                kind, payload, idempotency_key=idempotency_key, expected_seq=expected_seq, actor=actor, v=v
+            self._ledger.draft(
+                CONVERSATION,
+                self.id,
+                kind,
+                payload,
+                idempotency_key=idempotency_key,
+                expected_seq=expected_seq,
+                actor=actor,
+                v=v,
             )
         )
 

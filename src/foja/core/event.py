@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from hashlib import sha256
-from uuid import UUID, uuid5
+from hashlib import sha1, sha256
+from uuid import UUID
 
 from foja.core.canonical import canonical
 from foja.errors import NotCanonical
@@ -17,6 +17,8 @@ SALT_BYTES = 16
 _BODY = b"\x03"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+# The bits of a UUID that come from the name, and those that say how: version 5, RFC 9562.
+_NAME, _VERSION_5 = 0xFFFFFFFF_FFFF_0FFF_3FFF_FFFFFFFFFFFF, 0x00000000_0000_5000_8000_000000000000
 
 
 def lp(*fields: bytes) -> bytes:
@@ -64,8 +66,8 @@ def body_hash(salt: bytes, body: bytes) -> bytes:
 
 def event_id_for(entity_id: UUID, idempotency_key: str) -> UUID:
     """Return the same id for the same key of the same entity, for ever."""
-    utf8(idempotency_key)
-    return uuid5(entity_id, idempotency_key)
+    digest = sha1(entity_id.bytes + utf8(idempotency_key), usedforsecurity=False).digest()
+    return UUID(int=int.from_bytes(digest[:16]) & _NAME | _VERSION_5)
 
 
 def microseconds(at: datetime) -> int:

@@ -15,7 +15,14 @@ from uuid import UUID
 from foja import errors, sql
 from foja.ledger.event import MAX_SEQ, Draft, Event, bounded
 from foja.ledger.hints import Hints
-from foja.ledger.receipts import Receipt, append_values, batch_values, read_receipts, replay_values
+from foja.ledger.receipts import (
+    Receipt,
+    append_values,
+    batch_values,
+    read_receipt,
+    read_receipts,
+    replay_values,
+)
 from foja.observe.metrics import ALLOCATION
 from foja.sql.database import AlreadyRecorded, Database, refusal
 from foja.sql.line import Line, Value
@@ -117,10 +124,9 @@ class Writer:
 
     async def _append(self, draft: Draft) -> Receipt:
         try:
-            [receipt] = await self._ask("append", append_values(draft, self.tenant))
+            return read_receipt(await self._ask("append", append_values(draft, self.tenant)))
         except AlreadyRecorded:
-            [receipt] = await self._ask("replay", replay_values(draft, self.tenant))
-        return receipt
+            return read_receipt(await self._ask("replay", replay_values(draft, self.tenant)))
 
     def _judge(self, draft: Draft, receipt: Receipt) -> Verdict:
         try:
@@ -137,21 +143,26 @@ class Writer:
     async def _send(self, drafts: Sequence[Draft], *, atomic: bool) -> list[Receipt]:
         if not drafts:
             return []
-        return await self._ask(
-            "append_batch", batch_values(drafts, source=self.source, tenant=self.tenant, atomic=atomic)
-        )
+        try:
+            return await self._send_batch(drafts, atomic=atomic, careful=False)
+        except AlreadyRecorded:
+            return await self._send_batch(drafts, atomic=atomic, careful=True)
 
-    async def _ask(self, statement: str, values: Sequence[Value]) -> list[Receipt]:
+    async def _send_batch(self, drafts: Sequence[Draft], *, atomic: bool, careful: bool) -> list[Receipt]:
+        values = batch_values(drafts, source=self.source, tenant=self.tenant, atomic=atomic, careful=careful)
+        return read_receipts(await self._ask("append_batch", values), drafts)
+
+    async def _ask(self, statement: str, values: Sequence[Value]) -> bytes:
         began = perf_counter()
-        receipts = await ask(self._lines, statement, values)
+        answer = await ask(self._lines, statement, values)
         _numbering.observe(perf_counter() - began)
-        return receipts
+        return answer
 
 
-async def ask(lines: Pool[Line], statement: str, values: Sequence[Value]) -> list[Receipt]:
+async def ask(lines: Pool[Line], statement: str, values: Sequence[Value]) -> bytes:
     """Run a prepared statement on a line that is free."""
     line = await lines.take()
     try:
-        return read_receipts(await line.ask(statement, values))
+        return await line.ask(statement, values)
     finally:
         lines.give_back(line)

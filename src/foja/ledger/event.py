@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from foja.core import event as core
@@ -113,9 +113,11 @@ class Reset:
 Heard: TypeAlias = Event | Reset | Transient
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """An event ready to be sent, its id fixed, so that it can be sent twice."""
+class Draft(NamedTuple):
+    """An event ready to be sent, its id fixed, so that it can be sent twice.
+
+    A tuple, because one is made for every event and a frozen dataclass takes four times as long.
+    """
 
     entity_id: UUID
     domain: str

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TypeAlias
 from uuid import UUID
-
-from psycopg.pq.abc import PGresult
 
 from foja.ledger.event import Draft
 from foja.sql import line
@@ -24,9 +22,9 @@ def append_values(draft: Draft, tenant: str) -> list[Value]:
     """Return a draft as the values of `append`."""
     return [
         draft.entity_id.bytes,
-        line.text(draft.domain),
+        line.name(draft.domain),
         line.text(tenant),
-        line.text(draft.kind),
+        line.name(draft.kind),
         line.integer(draft.v),
         draft.event_id.bytes,
         line.text(draft.actor),
@@ -58,12 +56,14 @@ def replay_values(draft: Draft, tenant: str) -> list[Value]:
     ]
 
 
-def batch_values(drafts: Sequence[Draft], *, source: str, tenant: str, atomic: bool) -> list[Value]:
+def batch_values(
+    drafts: Sequence[Draft], *, source: str, tenant: str, atomic: bool, careful: bool
+) -> list[Value]:
     """Return drafts as the values of `append_batch`, a column each."""
     return [
         line.uuids([each.entity_id for each in drafts]),
-        line.array(line.TEXT_OID, [line.text(each.domain) for each in drafts]),
-        line.array(line.TEXT_OID, [line.text(each.kind) for each in drafts]),
+        line.array(line.TEXT_OID, [line.name(each.domain) for each in drafts]),
+        line.array(line.TEXT_OID, [line.name(each.kind) for each in drafts]),
         line.array(line.INTEGER_OID, [line.integer(each.v) for each in drafts]),
         line.uuids([each.event_id for each in drafts]),
         line.array(line.TEXT_OID, [line.text(each.actor) for each in drafts]),
@@ -74,22 +74,41 @@ def batch_values(drafts: Sequence[Draft], *, source: str, tenant: str, atomic: b
         line.array(line.BIGINT_OID, [line.bigint(each.expected) for each in drafts]),
         line.text(source),
         line.text(tenant),
-        b"\x01" if atomic else b"\x00",
+        line.boolean(atomic),
+        line.boolean(careful),
     ]
 
 
-def read_receipts(result: PGresult) -> list[Receipt]:
-    """Return a receipt for each row."""
-    return [_read(result.get_value, row) for row in range(result.ntuples)]
+def read_receipt(answer: bytes) -> Receipt:
+    """Return the receipt of one event."""
+    status, detail, seq, _, at, body_hash, sealed = line.fields(answer)
+    return _receipt(status, detail, seq, at, body_hash, sealed)
 
 
-def _read(value: Callable[[int, int], bytes | None], row: int) -> Receipt:
-    status, detail, seq, at = value(row, 0), value(row, 1), value(row, 2), value(row, 3)
+def read_receipts(answer: bytes, drafts: Sequence[Draft]) -> list[Receipt]:
+    """Return a receipt for each draft of a batch."""
+    seqs, ats, sealeds, *verdicts = line.fields(answer)
+    if not any(verdicts):
+        moments = map(line.moment, line.bigints(ats))
+        return [
+            ("appended", None, seq, at, draft.body_hash, sealed)
+            for seq, at, draft, sealed in zip(
+                line.bigints(seqs), moments, drafts, line.booleans(sealeds), strict=True
+            )
+        ]
+    columns = [line.items(column, len(drafts)) for column in (*verdicts, seqs, ats, sealeds)]
+    return [
+        _receipt(status, detail, seq, at, body_hash, sealed)
+        for status, detail, body_hash, seq, at, sealed in zip(*columns, strict=True)
+    ]
+
+
+def _receipt(status: Value, detail: Value, seq: Value, at: Value, body_hash: Value, sealed: Value) -> Receipt:
     return (
         (status or b"").decode(),
         detail.decode() if detail else None,
         line.number(seq) if seq else None,
-        line.moment(at) if at else None,
-        value(row, 4),
-        value(row, 5) == b"\x01",
+        line.moment(line.number(at)) if at else None,
+        body_hash,
+        sealed == b"\x01",
     )

@@ -11,6 +11,8 @@ import asyncio
 import struct
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cache, lru_cache
+from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -27,6 +29,7 @@ EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 GOOD = (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK)
 _length = struct.Struct("!i").pack
 _header = struct.Struct("!iiIii").pack
+_count = struct.Struct("!i").unpack_from
 _bigint = struct.Struct("!q")
 
 
@@ -54,8 +57,8 @@ class Line:
             raise
         return cls(connection)
 
-    async def ask(self, statement: str, values: Sequence[Value]) -> PGresult:
-        """Run a prepared statement with binary values; raise our errors."""
+    async def ask(self, statement: str, values: Sequence[Value]) -> bytes:
+        """Run a prepared statement with binary values and return its only value; raise our errors."""
         question: asyncio.Future[PGresult] = self._loop.create_future()
         self._question, self._result = question, None
         try:
@@ -70,7 +73,7 @@ class Line:
             raise
         if result.status not in GOOD:
             raise translate(psycopg.errors.error_from_result(result))
-        return result
+        return result.get_value(0, 0) or b""
 
     def usable(self) -> bool:
         """Is this line open, with no question unanswered?"""
@@ -127,6 +130,13 @@ def text(value: str | None) -> Value:
         raise errors.NotCanonical(f"half of a surrogate pair cannot be stored ({error})") from None
 
 
+@lru_cache(maxsize=1024)
+def name(value: str) -> Value:
+    """Return one of the same few names, again and again."""
+    return text(value)
+
+
+@lru_cache(maxsize=64)
 def integer(value: int) -> bytes:
     """Return a four-byte integer."""
     return _packed(_length, value)
@@ -157,12 +167,56 @@ def uuids(items: Sequence[UUID]) -> Value:
     return array(UUID_OID, [item.bytes for item in items])
 
 
-def moment(data: bytes) -> datetime:
-    """Return a `timestamptz`."""
-    return EPOCH + timedelta(microseconds=_bigint.unpack(data)[0])
+def boolean(value: bool) -> bytes:
+    """Return a truth value."""
+    return b"\x01" if value else b"\x00"
+
+
+def fields(record: bytes) -> list[Value]:
+    """Return the fields of a composite value."""
+    return _pieces(record, 4, _count(record, 0)[0], skip=4)
+
+
+def items(array: Value, count: int) -> list[Value]:
+    """Return the elements of an array; those of a null are nulls."""
+    return [None] * count if array is None else _pieces(array, 20, count, skip=0)
+
+
+def bigints(array: Value) -> Sequence[int]:
+    """Return the elements of an array of integers, none of them null."""
+    return _unpacked(array or b"", "iq")
+
+
+def booleans(array: Value) -> Sequence[bool]:
+    """Return the elements of an array of truth values, none of them null."""
+    return _unpacked(array or b"", "i?")
+
+
+def moment(microseconds: int) -> datetime:
+    """Return a `timestamptz`, sent as microseconds since 2000."""
+    return EPOCH + timedelta(microseconds=microseconds)
 
 
 def number(data: bytes) -> int:
     """Return a `bigint`."""
     value: int = _bigint.unpack(data)[0]
     return value
+
+
+def _pieces(data: bytes, at: int, count: int, *, skip: int) -> list[Value]:
+    """Return pieces that have their length before them, and perhaps a type before that."""
+    pieces: list[Value] = []
+    for _ in range(count):
+        (size,), at = _count(data, at + skip), at + skip + 4
+        pieces.append(None if size < 0 else data[at : at + size])
+        at += max(size, 0)
+    return pieces
+
+
+def _unpacked(array: bytes, item: str) -> tuple[Any, ...]:
+    return _whole_array(item, _count(array, 12)[0]).unpack_from(array, 20)[1::2]
+
+
+@cache
+def _whole_array(item: str, count: int) -> struct.Struct:
+    return struct.Struct("!" + item * count)

@@ -15,7 +15,7 @@ from foja.ledger.lanes import words
 from foja.ledger.lanes.counter import Counter, CounterLost, RedisAway
 from foja.ledger.lanes.moves import Moves
 from foja.ledger.lanes.standing import Standing
-from foja.ledger.receipts import lane_values
+from foja.ledger.receipts import lane_values, read_receipt
 from foja.observe.metrics import ALLOCATION, FALLBACKS
 from foja.sql.database import Database, OnRedis
 from foja.sql.line import Line
@@ -118,7 +118,7 @@ class RedisLane:
     async def _record(self, draft: Draft, seq: int, fence: UUID) -> Outcome[Event]:
         values = lane_values(draft, self._writer.tenant, seq, fence)
         # Repeated with the same number: if only the answer was lost, it is its own replay.
-        [receipt] = await self._writer.patiently(lambda: ask(self._lines, "lane_append", values))
+        receipt = read_receipt(await self._writer.patiently(lambda: ask(self._lines, "lane_append", values)))
         status = receipt[0]
         if status in {"moved", "taken", "late"}:
             return status, None

@@ -1,19 +1,17 @@
 -- name: prepare_append
 -- One event, one round trip, one transaction.
 prepare append as
-select status, detail, seq, at, body_hash, sealed
-from foja.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
+select foja.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
 
 -- name: prepare_replay
 -- The stored result of an event that was there before.
 prepare replay as
-select status, detail, seq, at, body_hash, sealed from foja.replay($1, $2, $3, $4, $5, $6, $7, $8);
+select foja.replay($1, $2, $3, $4, $5, $6, $7, $8);
 
 -- name: prepare_append_batch
 -- Many events in one call, with a verdict for each.
 prepare append_batch as
-select status, detail, seq, at, body_hash, sealed
-from foja.append_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14);
+select foja.append_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
 
 -- name: erase
 -- Forget one body; its hash and every proof stay.

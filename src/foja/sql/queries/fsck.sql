@@ -23,7 +23,8 @@ select v.entity_id, v.seq, v.event_id, v.kind, v.v,
     case when isfinite(v.at) then (extract(epoch from v.at) * 1000000)::bigint end,
     v.actor, v.source, v.payload::text, v.salt, v.body_hash, v.idempotency_key, v.tenant,
     v.payload is null and exists (select from foja.event witness where witness.entity_id = v.entity_id
-        and witness.kind = 'body.erased' and witness.payload ->> 'seq' = v.seq::text)
+        and witness.event_id = foja.erasure_id(v.entity_id, v.seq) and witness.kind = 'body.erased'
+        and witness.payload ->> 'seq' = v.seq::text)
 from foja.event v where %(only)s::uuid is null or v.entity_id = %(only)s order by v.entity_id, v.seq;
 
 -- name: fsck_places

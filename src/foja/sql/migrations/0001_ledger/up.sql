@@ -3,10 +3,8 @@
 
 create schema if not exists foja;
 
--- Domains, not check constraints: PostgreSQL parses a table's checks anew at every insert.
-create domain foja.number as bigint check (value >= 0);
-create domain foja.digest as bytea check (octet_length(value) = 32);
-create domain foja.salt as bytea check (octet_length(value) = 16);
+-- No checks on the columns that every append writes: PostgreSQL would prepare them anew each time.
+-- Only our functions write there, and they look.
 create domain foja.lane as text check (value in ('postgres', 'redis'));
 create domain foja.slot_state as text check (value in ('open', 'filled', 'voided'));
 
@@ -49,9 +47,9 @@ create table foja.entity (
     fence uuid,
     run_id text,
     moved_at timestamptz,                     -- when the lane last moved; null: never
-    next_seq foja.number not null default 0,  -- the next number to hand out
-    sealed foja.number not null default 0,    -- every seq below it is filled and chained
-    head foja.digest not null,                -- chain hash at sealed - 1
+    next_seq bigint not null default 0,  -- the next number to hand out
+    sealed bigint not null default 0,    -- every seq below it is filled and chained
+    head bytea not null,                -- chain hash at sealed - 1
     last_at timestamptz not null default '-infinity',
     awake bigint                              -- the number that last woke the executor, until it looks
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
@@ -62,7 +60,7 @@ create index entity_names on foja.entity (tenant, domain, entity_id);
 -- No foreign key to `entity`: only the functions below insert here, under its lock.
 create table foja.event (
     entity_id uuid not null,
-    seq foja.number not null,
+    seq bigint not null,
     event_id uuid not null,
     kind text not null,
     v integer not null,
@@ -70,19 +68,17 @@ create table foja.event (
     actor text,
     source text not null,
     payload json,                        -- json, not jsonb: it keeps the canonical bytes
-    salt foja.salt,
-    body_hash foja.digest not null,
+    salt bytea,
+    body_hash bytea not null,
     idempotency_key text,
     tenant text not null,
     primary key (entity_id, seq),
     unique (entity_id, event_id)
 );
 
-create index event_erasures on foja.event (entity_id) where kind = 'body.erased';
-
 create table foja.slot (
     entity_id uuid not null,
-    seq foja.number not null,
+    seq bigint not null,
     token uuid not null,
     deadline timestamptz not null,
     intent json,
@@ -96,7 +92,7 @@ create index slot_deadlines on foja.slot (deadline) where state = 'open';
 -- Events recorded above a hole, for the sequencer to seal once the hole is gone.
 create table foja.unsealed (
     entity_id uuid not null,
-    seq foja.number not null,
+    seq bigint not null,
     primary key (entity_id, seq)
 );
 
@@ -105,8 +101,8 @@ create table foja.unsealed (
 create table foja.pending (
     id bigint generated always as identity primary key,
     entity_id uuid not null,
-    seq foja.number not null,
-    chain_hash foja.digest not null
+    seq bigint not null,
+    chain_hash bytea not null
 ) with (autovacuum_vacuum_scale_factor = 0.05);
 
 -- Streams that grew since their domain's executor last looked: those whose `awake` is set.
@@ -241,18 +237,15 @@ return sha256('\x020000000d'::bytea || convert_to('foja/chain/v1', 'UTF8')
     || int4send(octet_length(domain)) || convert_to(domain, 'UTF8')
     || '\x00000010'::bytea || uuid_send(entity_id));
 
--- Stable for the same reason.
+-- Stable for the same reason. `array_send` writes the length before each field, as lp() does,
+-- after twenty bytes of its own: one call, where concatenating them takes a dozen.
 create function foja.chain_step(
     previous bytea, entity_id uuid, seq bigint, event_id uuid, kind text, at timestamptz, body_hash bytea
 ) returns bytea
 language sql stable parallel safe
-return sha256('\x0200000020'::bytea || previous
-    || '\x00000010'::bytea || uuid_send(entity_id)
-    || '\x00000008'::bytea || int8send(seq)
-    || '\x00000010'::bytea || uuid_send(event_id)
-    || int4send(octet_length(kind)) || convert_to(kind, 'UTF8')
-    || '\x00000008'::bytea || int8send((extract(epoch from at at time zone 'UTC') * 1000000)::bigint)
-    || '\x00000020'::bytea || body_hash);
+return sha256('\x02'::bytea || substring(array_send(array[
+    previous, uuid_send(entity_id), int8send(seq), uuid_send(event_id), convert_to(kind, 'UTF8'),
+    int8send((extract(epoch from at at time zone 'UTC') * 1000000)::bigint), body_hash]) from 21));
 
 -- The chain as a running aggregate: `head` is where the first row starts from.
 create function foja.chain_on(
@@ -313,8 +306,8 @@ create function foja.is_sound(
 ) returns boolean
 language sql stable parallel safe
 return p_source = any (rule.sources) and not rule.reserved and octet_length(p_payload) <= 1048576
-    and foja.is_plain(rule, p_payload)
-    and octet_length(p_salt) = 16 and foja.body_hash(p_salt, p_actor, p_payload, p_source, rule.v) = p_hash;
+    and foja.is_plain(rule, p_payload) and octet_length(p_salt) = 16
+    and foja.body_hash(p_salt, p_actor, p_payload, p_source, rule.v) = p_hash;
 
 -- Why this body may not be recorded, or null.
 -- Python computed it; the database does not take its word for it.
@@ -505,24 +498,44 @@ begin
 end $$;
 
 -- Many events in one call. `atomic`: all of them or none; otherwise each has its own verdict.
+--
+-- Arrays in, arrays out: a row per event, either way, costs more than the event.
 
--- Lock every stream of a batch, in order, making the new ones first.
-create function foja.lock_entities(p_entity uuid[], p_domain text[], p_tenant text) returns void
+-- What became of every item. The last three are null where all of them were recorded now.
+create type foja.receipts as (
+    seq bigint[], at timestamptz[], sealed boolean[], status text[], detail text[], body_hash bytea[]
+);
+
+-- The streams of a batch as they stand, by id. `domain` is null in another tenant's.
+create type foja.streams as (
+    entity_id uuid[], next_seq bigint[], sealed bigint[], head bytea[], last_at timestamptz[], domain text[], on_redis boolean[]
+);
+
+-- Lock every stream of a batch, in order.
+create function foja.lock_streams(p_entity uuid[], p_tenant text) returns foja.streams
 language plpgsql as $$
 declare
-    locked integer;
+    s foja.streams;
 begin
-    perform from foja.entity where entity_id = any (p_entity) order by entity_id for no key update;
-    get diagnostics locked = row_count;
-    if locked < cardinality(p_entity) and locked < (select count(distinct id) from unnest(p_entity) id) then
-        insert into foja.entity (entity_id, domain, tenant, head)
-        select distinct on (id) id, domain, p_tenant, foja.genesis(domain, id)
-        from unnest(p_entity, p_domain) new(id, domain)
-        where exists (select from foja.domain d where d.domain = new.domain)
-        order by id
-        on conflict do nothing;
-        perform from foja.entity where entity_id = any (p_entity) order by entity_id for no key update;
-    end if;
+    select array_agg(e.entity_id), array_agg(e.next_seq), array_agg(e.sealed),
+        array_agg(e.head), array_agg(e.last_at), array_agg(case when e.tenant = p_tenant then e.domain end),
+        array_agg(e.lane = 'redis')
+    into s
+    from (select * from foja.entity where entity_id = any (p_entity) order by entity_id for no key update) e;
+    return s;
+end $$;
+
+-- The same, making the new ones first.
+create function foja.make_streams(p_entity uuid[], p_domain text[], p_tenant text) returns foja.streams
+language plpgsql as $$
+begin
+    insert into foja.entity (entity_id, domain, tenant, head)
+    select distinct on (id) id, domain, p_tenant, foja.genesis(domain, id)
+    from unnest(p_entity, p_domain) new(id, domain)
+    where exists (select from foja.domain d where d.domain = new.domain)
+    order by id
+    on conflict do nothing;
+    return foja.lock_streams(p_entity, p_tenant);
 end $$;
 
 -- Where a batch leaves its streams, and what each of its items became: `seq` is null where
@@ -533,9 +546,11 @@ create type foja.batch as (
 );
 
 -- Number, chain and judge every item, stream by stream, in the order given. Writes nothing.
+-- Whether an event was recorded before is looked up only if `p_careful`, or if it could be
+-- taken for one with a wrong number; otherwise the insert finds out.
 create function foja.number_batch(
-    p_entity uuid[], p_domain text[], p_kind text[], p_v integer[], p_event uuid[], p_actor text[],
-    p_payload text[], p_salt bytea[], p_hash bytea[], p_expected bigint[], p_source text, p_tenant text
+    s foja.streams, p_entity uuid[], p_domain text[], p_kind text[], p_v integer[], p_event uuid[], p_actor text[],
+    p_payload text[], p_salt bytea[], p_hash bytea[], p_expected bigint[], p_source text, p_careful boolean
 ) returns foja.batch
 language plpgsql as $$
 declare
@@ -545,50 +560,55 @@ declare
     seqs bigint[] := array_fill(null::bigint, array[n]);
     ats timestamptz[] := array_fill(null::timestamptz, array[n]);
     links bytea[] := array_fill(null::bytea, array[n]);
-    problems text[] := array_fill(null::text, array[n]);
+    problems text[];
     -- By stream.
-    streams uuid[] := '{}';
-    nexts bigint[] := '{}';
-    heads bytea[] := '{}';
-    lasts timestamptz[] := '{}';
+    streams uuid[] := s.entity_id;
+    domains text[] := s.domain;
+    elsewhere boolean[] := s.on_redis;
+    nexts bigint[] := s.next_seq;
+    seals bigint[] := s.sealed;
+    heads bytea[] := s.head;
+    lasts timestamptz[] := s.last_at;
     woken uuid[];
-    stream integer := 0;
+    place integer := 0;
+    stream integer;  -- null: it is no stream, and cannot become one
     current uuid;
     next bigint;
     head bytea;
     sealing boolean;
+    now timestamptz := clock_timestamp();
     moment timestamptz;
     taken uuid[];
 begin
     for i in
-        select u.ord, u.entity_id, u.event_id, u.kind, u.body_hash, u.expected,
-            e.next_seq, e.sealed, e.head, e.last_at, k.wakes,
-            exists (select from foja.event o where o.entity_id = u.entity_id and o.event_id = u.event_id) as known,
-            case when e.domain is distinct from u.domain or e.tenant <> p_tenant
-                then format('wrong_entity: %s is not a %s of this tenant', u.entity_id, u.domain)
-                when e.lane = 'redis' then format('on_redis: %s is numbered by Redis', u.entity_id)
-                when not coalesce(foja.is_sound(k, p_source, u.actor, u.payload, u.salt, u.body_hash), false)
-                then foja.body_problem(k, p_source, u.actor, u.payload, u.salt, u.body_hash)
-            end as problem
+        select u.ord, u.entity_id, u.domain, u.event_id, u.kind, u.body_hash, u.expected, k.wakes,
+            -- Not `exists`: planned while the table is empty, that would hash the whole of it, for ever.
+            (p_careful or u.expected is not null) and (
+                select true from foja.event o where o.entity_id = u.entity_id and o.event_id = u.event_id) as known,
+            case when not coalesce(foja.is_sound(k, p_source, u.actor, u.payload, u.salt, u.body_hash), false)
+                then foja.body_problem(k, p_source, u.actor, u.payload, u.salt, u.body_hash) end as problem
         from unnest(p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash, p_expected)
             with ordinality u(entity_id, domain, kind, v, event_id, actor, payload, salt, body_hash, expected, ord)
-        left join foja.entity e on e.entity_id = u.entity_id
         left join foja.kind k on k.domain = u.domain and k.kind = u.kind and k.v = u.v
         order by u.entity_id, u.ord
     loop
         if current is distinct from i.entity_id then
             current := i.entity_id;
-            stream := stream + 1;
-            streams[stream] := current;
-            next := i.next_seq;
-            head := i.head;
-            sealing := i.sealed = i.next_seq;
-            moment := greatest(clock_timestamp(), i.last_at);
+            stream := case when streams[place + 1] = current then place + 1 end;
+            place := coalesce(stream, place);
+            next := nexts[stream];
+            head := heads[stream];
+            sealing := seals[stream] = next;
+            moment := greatest(now, lasts[stream]);
             taken := '{}';
         end if;
         if i.problem is not null then
             problems[i.ord] := i.problem;
-        elsif i.known or i.event_id = any (taken) then
+        elsif i.domain is distinct from domains[stream] then
+            problems[i.ord] := format('wrong_entity: %s is not a %s of this tenant', i.entity_id, i.domain);
+        elsif elsewhere[stream] then
+            problems[i.ord] := format('on_redis: %s is numbered by Redis', i.entity_id);
+        elsif i.known or p_careful and i.event_id = any (taken) then
             null;  -- recorded before: `batch_receipts` finds it
         elsif i.expected <> next then
             problems[i.ord] := format('wrong_expected_seq: the next number is %s, not %s', next, i.expected);
@@ -602,33 +622,71 @@ begin
             end if;
             seqs[i.ord] := next;
             ats[i.ord] := moment;
-            taken := taken || i.event_id;
             next := next + 1;
+            nexts[stream] := next;
+            heads[stream] := head;
+            lasts[stream] := moment;
+            if p_careful then
+                taken := taken || i.event_id;
+            end if;
         end if;
-        nexts[stream] := next;
-        heads[stream] := head;
-        lasts[stream] := moment;
     end loop;
     return row(seqs, ats, links, problems, streams, nexts, heads, lasts, woken)::foja.batch;
 end $$;
 
+-- What became of every item: recorded now, recorded before, or refused.
+create function foja.batch_receipts(
+    p_entity uuid[], p_kind text[], p_v integer[], p_event uuid[], p_actor text[], p_payload text[], p_hash bytea[],
+    b foja.batch, p_source text, p_tenant text, p_atomic boolean
+) returns foja.receipts
+language plpgsql as $$
+declare
+    r foja.receipts;
+    one foja.receipt;
+begin
+    for n in 1 .. cardinality(p_entity) loop
+        if b.problem[n] is not null then
+            one := row('refused', b.problem[n], null, null, null, null, null);
+        elsif b.seq[n] is not null then
+            one := row('appended', null, b.seq[n], p_event[n], b.at[n], p_hash[n], b.link[n] is not null);
+        else
+            one := foja.find_replay(p_entity[n], p_tenant, p_kind[n], p_v[n], p_event[n], p_actor[n], p_source, p_payload[n]);
+        end if;
+        if one.detail is not null and p_atomic then
+            perform foja.refuse_for(format('%s (item %s)', one.detail, n - 1));
+        end if;
+        r.seq[n] := one.seq; r.at[n] := one.at; r.sealed[n] := one.sealed;
+        r.status[n] := one.status; r.detail[n] := one.detail; r.body_hash[n] := one.body_hash;
+    end loop;
+    return r;
+end $$;
+
+-- An event recorded before is a unique violation, unless `p_careful`: the caller then asks
+-- again with it. A retry is rare, and looking for one costs every event of every batch.
 create function foja.append_batch(
     p_entity uuid[], p_domain text[], p_kind text[], p_v integer[], p_event uuid[], p_actor text[],
     p_payload text[], p_salt bytea[], p_hash bytea[], p_key text[], p_expected bigint[],
-    p_source text, p_tenant text, p_atomic boolean
-) returns setof foja.receipt
+    p_source text, p_tenant text, p_atomic boolean, p_careful boolean
+) returns foja.receipts
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 -- One plan for every batch, made of index look-ups: planning these statements costs more
 -- than running them, and the first plan is made while the tables are empty.
 set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
+    n integer := cardinality(p_entity);
+    s foja.streams;
+    locked integer;
     b foja.batch;
 begin
     perform foja.check_source(p_source);
-    perform foja.lock_entities(p_entity, p_domain, p_tenant);
-    b := foja.number_batch(p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash, p_expected,
-        p_source, p_tenant);
+    s := foja.lock_streams(p_entity, p_tenant);
+    locked := coalesce(cardinality(s.entity_id), 0);
+    if locked < n and locked < (select count(distinct id) from unnest(p_entity) id) then
+        s := foja.make_streams(p_entity, p_domain, p_tenant);
+    end if;
+    b := foja.number_batch(s, p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash, p_expected,
+        p_source, p_careful);
     insert into foja.event
     select u.entity_id, u.seq, u.event_id, u.kind, u.v, u.at, u.actor, p_source, u.payload::json, u.salt, u.body_hash,
         u.key, p_tenant
@@ -653,43 +711,14 @@ begin
         awake = case when e.awake is null and e.entity_id = any (b.woken) then e.next_seq else e.awake end
     from unnest(b.entity_id, b.next_seq, b.head, b.last_at) u(entity_id, next_seq, head, last_at)
     where e.entity_id = u.entity_id and e.next_seq < u.next_seq;
-    if array_position(b.seq, null) is null then
-        return query select 'appended', null::text, u.seq, u.event_id, u.at, u.body_hash, u.link is not null
-            from unnest(b.seq, p_event, b.at, p_hash, b.link) u(seq, event_id, at, body_hash, link);
-        return;
+    if array_position(b.link, null) is null then
+        return row(b.seq, b.at, array_fill(true, array[n]), null, null, null)::foja.receipts;
+    elsif array_position(b.seq, null) is null then
+        return row(b.seq, b.at, array(select link is not null from unnest(b.link) link), null, null, null)::foja.receipts;
     end if;
     delete from foja.entity where entity_id = any (p_entity) and next_seq = 0 and lane = 'postgres';  -- a stream begins with an event
-    return query select * from foja.batch_receipts(
+    return foja.batch_receipts(
         p_entity, p_kind, p_v, p_event, p_actor, p_payload, p_hash, b, p_source, p_tenant, p_atomic);
-end $$;
-
--- What became of every item: recorded now, recorded before, or refused.
-create function foja.batch_receipts(
-    p_entity uuid[], p_kind text[], p_v integer[], p_event uuid[], p_actor text[], p_payload text[], p_hash bytea[],
-    b foja.batch, p_source text, p_tenant text, p_atomic boolean
-) returns setof foja.receipt
-language plpgsql as $$
-declare
-    old foja.receipt;
-    wrong text;
-begin
-    for n in 1 .. cardinality(p_entity) loop
-        wrong := b.problem[n];
-        if wrong is null and b.seq[n] is not null then
-            return next row('appended', null, b.seq[n], p_event[n], b.at[n], p_hash[n], b.link[n] is not null)::foja.receipt;
-        elsif wrong is null then
-            old := foja.find_replay(p_entity[n], p_tenant, p_kind[n], p_v[n], p_event[n], p_actor[n], p_source, p_payload[n]);
-            wrong := old.detail;
-            if wrong is null then
-                return next old;
-            end if;
-        end if;
-        if wrong is not null and p_atomic then
-            perform foja.refuse_for(format('%s (item %s)', wrong, n - 1));
-        elsif wrong is not null then
-            return next row('refused', wrong, null, null, null, null, null)::foja.receipt;
-        end if;
-    end loop;
 end $$;
 
 -- Numbers promised before the events exist: reserve, extend, fill, void.
@@ -1036,6 +1065,12 @@ begin
         detail = format('%s on %s.%s is refused: what is recorded stays', tg_op, tg_table_schema, tg_table_name);
 end $$;
 
+-- The id of the event that says a body is gone: found by it, there can be only one.
+create function foja.erasure_id(entity_id uuid, seq bigint) returns uuid
+language sql immutable strict parallel safe
+return encode(substring(sha256(convert_to('foja/erased/v1', 'UTF8') || uuid_send(entity_id) || int8send(seq)) for 16),
+    'hex')::uuid;
+
 -- The one change an event may suffer: its body goes, its hash stays, and an
 -- event recorded before says so.
 create function foja.allow_erasure() returns trigger
@@ -1048,7 +1083,7 @@ begin
         and exists (select from foja.entity e join foja.kind k on k.domain = e.domain
             where e.entity_id = old.entity_id and k.kind = old.kind and k.v = old.v and k.erasable)
         and exists (select from foja.event witness where witness.entity_id = old.entity_id
-            and witness.kind = 'body.erased' and (witness.payload ->> 'seq')::bigint = old.seq)
+            and witness.event_id = foja.erasure_id(old.entity_id, old.seq) and witness.kind = 'body.erased')
     then
         return new;
     end if;
@@ -1094,12 +1129,12 @@ begin
     end if;
     if old.payload is null then
         select 'replayed', null, w.seq, w.event_id, w.at, w.body_hash, null into notice from foja.event w
-        where w.entity_id = p_entity and w.kind = 'body.erased' and (w.payload ->> 'seq')::bigint = p_seq;
+        where w.entity_id = p_entity and w.event_id = foja.erasure_id(p_entity, p_seq);
         return notice;
     end if;
     moment := greatest(clock_timestamp(), e.last_at);
     update foja.entity set next_seq = e.next_seq + 1 where entity_id = p_entity;
-    notice := foja.record_at(p_entity, e.next_seq, 'body.erased', 1, foja.new_id(), moment, p_actor, p_source,
+    notice := foja.record_at(p_entity, e.next_seq, 'body.erased', 1, foja.erasure_id(p_entity, p_seq), moment, p_actor, p_source,
         payload, salt, foja.body_hash(salt, p_actor, payload, p_source, 1), null, p_tenant);
     update foja.event set payload = null, salt = null, actor = null
     where entity_id = p_entity and seq = p_seq;

@@ -34,7 +34,7 @@ grant execute on function foja.next_seq to authenticated, service_role, foja_api
 -- Pure functions of their arguments, for anybody who wants to check our bytes.
 grant execute on function
     foja.canonical, foja.canonical_number, foja.canonical_float, foja.shortest, foja.utf16_order, foja.refuse,
-    foja.event_id_for, foja.sha1, foja.rotate
+    foja.event_id_for, foja.erasure_id, foja.sha1, foja.rotate
     to public;
 
 alter table foja.entity enable row level security;

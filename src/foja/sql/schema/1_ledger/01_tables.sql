@@ -3,10 +3,8 @@
 
 create schema if not exists foja;
 
--- Domains, not check constraints: PostgreSQL parses a table's checks anew at every insert.
-create domain foja.number as bigint check (value >= 0);
-create domain foja.digest as bytea check (octet_length(value) = 32);
-create domain foja.salt as bytea check (octet_length(value) = 16);
+-- No checks on the columns that every append writes: PostgreSQL would prepare them anew each time.
+-- Only our functions write there, and they look.
 create domain foja.lane as text check (value in ('postgres', 'redis'));
 create domain foja.slot_state as text check (value in ('open', 'filled', 'voided'));
 
@@ -49,9 +47,9 @@ create table foja.entity (
     fence uuid,
     run_id text,
     moved_at timestamptz,                     -- when the lane last moved; null: never
-    next_seq foja.number not null default 0,  -- the next number to hand out
-    sealed foja.number not null default 0,    -- every seq below it is filled and chained
-    head foja.digest not null,                -- chain hash at sealed - 1
+    next_seq bigint not null default 0,  -- the next number to hand out
+    sealed bigint not null default 0,    -- every seq below it is filled and chained
+    head bytea not null,                -- chain hash at sealed - 1
     last_at timestamptz not null default '-infinity',
     awake bigint                              -- the number that last woke the executor, until it looks
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
@@ -62,7 +60,7 @@ create index entity_names on foja.entity (tenant, domain, entity_id);
 -- No foreign key to `entity`: only the functions below insert here, under its lock.
 create table foja.event (
     entity_id uuid not null,
-    seq foja.number not null,
+    seq bigint not null,
     event_id uuid not null,
     kind text not null,
     v integer not null,
@@ -70,19 +68,17 @@ create table foja.event (
     actor text,
     source text not null,
     payload json,                        -- json, not jsonb: it keeps the canonical bytes
-    salt foja.salt,
-    body_hash foja.digest not null,
+    salt bytea,
+    body_hash bytea not null,
     idempotency_key text,
     tenant text not null,
     primary key (entity_id, seq),
     unique (entity_id, event_id)
 );
 
-create index event_erasures on foja.event (entity_id) where kind = 'body.erased';
-
 create table foja.slot (
     entity_id uuid not null,
-    seq foja.number not null,
+    seq bigint not null,
     token uuid not null,
     deadline timestamptz not null,
     intent json,
@@ -96,7 +92,7 @@ create index slot_deadlines on foja.slot (deadline) where state = 'open';
 -- Events recorded above a hole, for the sequencer to seal once the hole is gone.
 create table foja.unsealed (
     entity_id uuid not null,
-    seq foja.number not null,
+    seq bigint not null,
     primary key (entity_id, seq)
 );
 
@@ -105,8 +101,8 @@ create table foja.unsealed (
 create table foja.pending (
     id bigint generated always as identity primary key,
     entity_id uuid not null,
-    seq foja.number not null,
-    chain_hash foja.digest not null
+    seq bigint not null,
+    chain_hash bytea not null
 ) with (autovacuum_vacuum_scale_factor = 0.05);
 
 -- Streams that grew since their domain's executor last looked: those whose `awake` is set.

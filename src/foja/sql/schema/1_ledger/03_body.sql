@@ -27,18 +27,15 @@ return sha256('\x020000000d'::bytea || convert_to('foja/chain/v1', 'UTF8')
     || int4send(octet_length(domain)) || convert_to(domain, 'UTF8')
     || '\x00000010'::bytea || uuid_send(entity_id));
 
--- Stable for the same reason.
+-- Stable for the same reason. `array_send` writes the length before each field, as lp() does,
+-- after twenty bytes of its own: one call, where concatenating them takes a dozen.
 create function foja.chain_step(
     previous bytea, entity_id uuid, seq bigint, event_id uuid, kind text, at timestamptz, body_hash bytea
 ) returns bytea
 language sql stable parallel safe
-return sha256('\x0200000020'::bytea || previous
-    || '\x00000010'::bytea || uuid_send(entity_id)
-    || '\x00000008'::bytea || int8send(seq)
-    || '\x00000010'::bytea || uuid_send(event_id)
-    || int4send(octet_length(kind)) || convert_to(kind, 'UTF8')
-    || '\x00000008'::bytea || int8send((extract(epoch from at at time zone 'UTC') * 1000000)::bigint)
-    || '\x00000020'::bytea || body_hash);
+return sha256('\x02'::bytea || substring(array_send(array[
+    previous, uuid_send(entity_id), int8send(seq), uuid_send(event_id), convert_to(kind, 'UTF8'),
+    int8send((extract(epoch from at at time zone 'UTC') * 1000000)::bigint), body_hash]) from 21));
 
 -- The chain as a running aggregate: `head` is where the first row starts from.
 create function foja.chain_on(
@@ -99,8 +96,8 @@ create function foja.is_sound(
 ) returns boolean
 language sql stable parallel safe
 return p_source = any (rule.sources) and not rule.reserved and octet_length(p_payload) <= 1048576
-    and foja.is_plain(rule, p_payload)
-    and octet_length(p_salt) = 16 and foja.body_hash(p_salt, p_actor, p_payload, p_source, rule.v) = p_hash;
+    and foja.is_plain(rule, p_payload) and octet_length(p_salt) = 16
+    and foja.body_hash(p_salt, p_actor, p_payload, p_source, rule.v) = p_hash;
 
 -- Why this body may not be recorded, or null.
 -- Python computed it; the database does not take its word for it.

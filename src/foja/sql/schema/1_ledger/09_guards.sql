@@ -7,6 +7,12 @@ begin
         detail = format('%s on %s.%s is refused: what is recorded stays', tg_op, tg_table_schema, tg_table_name);
 end $$;
 
+-- The id of the event that says a body is gone: found by it, there can be only one.
+create function foja.erasure_id(entity_id uuid, seq bigint) returns uuid
+language sql immutable strict parallel safe
+return encode(substring(sha256(convert_to('foja/erased/v1', 'UTF8') || uuid_send(entity_id) || int8send(seq)) for 16),
+    'hex')::uuid;
+
 -- The one change an event may suffer: its body goes, its hash stays, and an
 -- event recorded before says so.
 create function foja.allow_erasure() returns trigger
@@ -19,7 +25,7 @@ begin
         and exists (select from foja.entity e join foja.kind k on k.domain = e.domain
             where e.entity_id = old.entity_id and k.kind = old.kind and k.v = old.v and k.erasable)
         and exists (select from foja.event witness where witness.entity_id = old.entity_id
-            and witness.kind = 'body.erased' and (witness.payload ->> 'seq')::bigint = old.seq)
+            and witness.event_id = foja.erasure_id(old.entity_id, old.seq) and witness.kind = 'body.erased')
     then
         return new;
     end if;
@@ -65,12 +71,12 @@ begin
     end if;
     if old.payload is null then
         select 'replayed', null, w.seq, w.event_id, w.at, w.body_hash, null into notice from foja.event w
-        where w.entity_id = p_entity and w.kind = 'body.erased' and (w.payload ->> 'seq')::bigint = p_seq;
+        where w.entity_id = p_entity and w.event_id = foja.erasure_id(p_entity, p_seq);
         return notice;
     end if;
     moment := greatest(clock_timestamp(), e.last_at);
     update foja.entity set next_seq = e.next_seq + 1 where entity_id = p_entity;
-    notice := foja.record_at(p_entity, e.next_seq, 'body.erased', 1, foja.new_id(), moment, p_actor, p_source,
+    notice := foja.record_at(p_entity, e.next_seq, 'body.erased', 1, foja.erasure_id(p_entity, p_seq), moment, p_actor, p_source,
         payload, salt, foja.body_hash(salt, p_actor, payload, p_source, 1), null, p_tenant);
     update foja.event set payload = null, salt = null, actor = null
     where entity_id = p_entity and seq = p_seq;
