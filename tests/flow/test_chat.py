@@ -290,6 +290,18 @@ def test_verify_names_what_was_touched(
 
 
 @pytest.mark.usefixtures("spoken")
+def test_verify_does_not_call_a_write_under_way_missing(run: Run, admin: psycopg.Connection[Any]) -> None:
+    write(leave_it_open)
+    admin.execute("delete from foja.slot")
+    assert "event 14 of stream" in run("chat", "verify", TALK).out
+    admin.execute("update foja.entity set lane = 'redis', fence = gen_random_uuid()")
+    ran = run("chat", "verify", TALK)
+    assert ran.code == 0
+    assert "✓ numbers 0 to 13: none is missing" in ran.out
+    assert "· given by Redis and not recorded yet; written or voided soon: 14" in ran.out
+
+
+@pytest.mark.usefixtures("spoken")
 def test_verify_asks_the_world_too(run: Run, home: Path) -> None:
     (note,) = home.rglob("checkpoint")
     published = note.read_text()

@@ -265,3 +265,19 @@ def test_a_plan_made_while_nothing_was_there_still_goes_by_index(admin: Admin) -
         for size in (1, 32, 400, 400, 400):
             assert admin.execute(APPEND_BATCH, batch(size)).fetchone() == (size, None)
         assert check(admin, APPEND_BATCH, 60, {"entity"}, **batch(32)) == [(32, None)]
+
+
+@MODES
+def test_checking_one_stream_goes_by_index(full: Admin, mode: str) -> None:
+    """Through a cursor, as `foja chat verify` reads: it is planned for the values it is given."""
+    full.execute(f"set local plan_cache_mode = {mode}".encode())
+    full.execute("set local role foja_sweeper")
+    names: list[LiteralString] = ["fsck_entities", "fsck_events", "fsck_places", "fsck_last_leaf"]
+    for n in range(1, ROUNDS):
+        before, values = scans(full), {"only": stream(n), "entity": stream(n), "origin": 1, "size": 20_000}
+        for name in names:
+            with full.cursor(name=f"{name}_{n}") as cursor:
+                assert cursor.execute(query(name), values).fetchall()
+        for table, (scanned, fetched) in scans(full).items():
+            assert scanned == before[table][0], table
+            assert fetched - before[table][1] <= 25, table

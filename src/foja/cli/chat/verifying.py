@@ -46,8 +46,9 @@ def _tell(standing: Standing, proven: list[str], open_ends: list[str]) -> None:
 def _proven(standing: Standing) -> Iterator[str]:
     """Yield what the rows, the key and the published files prove together."""
     count, erased = len(standing.sheets), sum(sheet.payload is None for sheet in standing.sheets)
-    if standing.next_seq:
-        yield f"numbers 0 to {standing.next_seq - 1}: none is missing, none is there twice"
+    whole = min(standing.unrecorded, default=standing.next_seq)
+    if whole:
+        yield f"numbers 0 to {whole - 1}: none is missing, none is there twice"
     rest = f"; {erased} erased, as a later event says" if erased else ""
     yield f"{count - erased} bodies fit their hashes, and their ids fit their keys{rest}"
     if standing.sealed:
@@ -65,6 +66,8 @@ def _open_ends(standing: Standing) -> Iterator[str]:
         yield f"no published checkpoint covers {_span(covered, standing.sealed)} yet; let `foja worker` run"
     if loose := [str(sheet.seq) for sheet in standing.sheets if sheet.seq >= standing.sealed]:
         yield f"not chained yet, for what is open below or for want of a worker: {', '.join(loose)}"
+    if under_way := standing.unrecorded:
+        yield f"given by Redis and not recorded yet; written or voided soon: {', '.join(map(str, under_way))}"
     if standing.open:
         yield f"reserved and not filled: {', '.join(map(str, standing.open))}"
     yield from _unfinished(View(map(_form, standing.sheets)).items())

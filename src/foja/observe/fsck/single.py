@@ -46,6 +46,12 @@ class Standing:
     included: Included | None = None
     report: Report = field(default_factory=lambda: Report((), 0, {}))
 
+    @property
+    def unrecorded(self) -> list[int]:
+        """Numbers that were given and hold nothing yet: writes under way on the Redis lane."""
+        recorded = {sheet.seq for sheet in self.sheets} | set(self.open)
+        return [seq for seq in range(self.next_seq) if seq not in recorded]
+
     def look(self, seq: int, sheets: Sequence[Sheet], places: Sequence[Place]) -> None:
         """Take one number of the stream."""
         self.sheets.extend(sheets[:1])
