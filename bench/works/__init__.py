@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from bench.harness import Bench
 from bench.outcome import Outcome
-from bench.works import appends, history, memory, tail, transcripts
+from bench.works import appends, history, live, memory, tail, transcripts
 
 GROUPS: dict[str, Callable[[Bench], Awaitable[Outcome]]] = {
     "appends": appends.many_entities,
@@ -16,4 +16,5 @@ GROUPS: dict[str, Callable[[Bench], Awaitable[Outcome]]] = {
     "tail": tail.run,
     "memory": memory.run,
     "transcripts": transcripts.run,
+    "live": live.run,
 }

@@ -22,8 +22,8 @@ from foja.embedded.keys import signing_seed
 from foja.errors import MigrationFailed, SetupFailed
 from foja.ledger.append import Writer
 from foja.ledger.batching import MicroBatch
-from foja.ledger.carriers import Notices
-from foja.ledger.deltas import Deltas
+from foja.ledger.carriers import Channel, Notices
+from foja.ledger.deltas import Carrier, Deltas
 from foja.ledger.hints import Hints
 from foja.ledger.lanes.counter import Counter
 from foja.ledger.lanes.lanes import Lanes
@@ -151,13 +151,18 @@ class App:
             batch = MicroBatch(writer, self.settings.writers)
             self._open.push_async_callback(batch.close)
         lanes = Lanes(self.database, writer, batch or writer, await self._redis_lane(writer))
-        self.ledger = Ledger(self.database, hints, self._deltas(hints), log, writer, lanes)
+        self.ledger = Ledger(self.database, hints, self._deltas(installation, hints), log, writer, lanes)
 
-    def _deltas(self, hints: Hints) -> Deltas:
-        carrier = Notices(self.settings.database_url, f"foja_{API}")
-        deltas = Deltas(carrier, hints, self.settings.tenant)
+    def _deltas(self, installation: Installation, hints: Hints) -> Deltas:
+        deltas = Deltas(self._carrier(installation), hints, self.settings.tenant)
         self._open.push_async_callback(deltas.close)
         return deltas
+
+    def _carrier(self, installation: Installation) -> Carrier:
+        url, timeout = self.settings.redis_url, self.settings.redis_timeout_seconds
+        if url and url != "embedded":
+            return Channel(url, installation.id.hex, timeout)
+        return Notices(self.settings.database_url, f"foja_{API}")
 
     async def _redis_lane(self, writer: Writer) -> RedisLane | None:
         url = await self._open.enter_async_context(redis_url(self.settings))

@@ -298,6 +298,29 @@ async def test_conflicts_are_told(
     assert count(admin) == before
 
 
+async def test_approvals_are_asked_for_and_decided_once(client: httpx.AsyncClient, talk: str) -> None:
+    asked = {"tool_name": "refund", "tool_args": {"amount": 5}, "approval_id": "a-1"}
+    first = (await client.post(f"{talk}/approvals", json=asked)).json()
+    again = (await client.post(f"{talk}/approvals", json=asked)).json()
+    assert (first["state"], again["requested_seq"]) == ("requested", first["requested_seq"])
+    denied = {"decision": "denied", "reason": "too much", "actor": "ana"}
+    won = (await client.post(f"{talk}/approvals/a-1", json=denied)).json()
+    lost = (await client.post(f"{talk}/approvals/a-1", json={"decision": "approved", "actor": "eva"})).json()
+    assert [(each["state"], each["mine"]) for each in (won, lost)] == [("denied", True), ("denied", False)]
+    assert (await client.get(f"{talk}/approvals/a-1")).json()["decided_by"] == "ana"
+    assert [each["id"] for each in (await client.get(f"{talk}/approvals")).json()["approvals"]] == ["a-1"]
+    check_problem(await client.get(f"{talk}/approvals/no"), 404, "UnknownApproval")
+    maybe = await client.post(f"{talk}/approvals/a-1", json={"decision": "maybe"})
+    check_problem(maybe, 422, "BadPayload")
+
+
+async def test_metrics_are_shown(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert "foja_streams_open" in answer.text
+    assert "foja_sequence_gaps_total" in answer.text
+
+
 @pytest.mark.parametrize(
     ("path", "status", "error"),
     [

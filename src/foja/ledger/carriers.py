@@ -15,6 +15,7 @@ from foja.errors import LedgerUnavailable
 from foja.ledger.deltas import Hear
 from foja.sql.database import Connection, connect, our_errors
 
+BEAT = 5.0
 PIECE = 7_800  # PostgreSQL takes less than 8,000 bytes; the label needs some
 
 
@@ -58,24 +59,29 @@ class Notices:
 class Channel:
     """Carries texts by a channel of Redis."""
 
-    def __init__(self, url: str, name: str) -> None:
-        self._redis, self._name = redis.Redis.from_url(url), f"foja:deltas:{name}"
+    def __init__(self, url: str, name: str, timeout: float) -> None:
+        self._name = f"foja:deltas:{name}"
+        self._sender = redis.Redis.from_url(url, socket_timeout=timeout, socket_connect_timeout=timeout)
+        self._listener = redis.Redis.from_url(url, health_check_interval=BEAT)
 
     async def send(self, texts: list[str]) -> None:
         with _our_errors():
             for text in texts:
-                await self._redis.publish(self._name, text)
+                await self._sender.publish(self._name, text)
 
     async def listen(self, hear: Hear) -> None:
         with _our_errors():
-            async with self._redis.pubsub(ignore_subscribe_messages=True) as channel:
+            async with self._listener.pubsub(ignore_subscribe_messages=True) as channel:
                 await channel.subscribe(self._name)
-                async for message in channel.listen():
-                    hear(message["data"].decode())
+                while True:
+                    # With a timeout: each time, it also asks whether the other end is still there.
+                    if message := await channel.get_message(timeout=BEAT):
+                        hear(message["data"].decode())
 
     async def close(self) -> None:
-        with contextlib.suppress(RedisError, OSError):
-            await self._redis.aclose()
+        for client in (self._sender, self._listener):
+            with contextlib.suppress(RedisError, OSError):
+                await client.aclose()
 
 
 def cut(batch: int, text: str) -> Iterator[str]:

@@ -54,7 +54,7 @@ class Deltas:
 
     def emit(self, transient: Transient) -> None:
         """Say something in passing: here at once, elsewhere soon."""
-        size = len(json.dumps(transient.payload))
+        size = len(json.dumps(transient.payload, ensure_ascii=False).encode())
         if size > LARGEST:
             raise TooLarge(f"a chunk has {size:,} bytes; at most {LARGEST:,}: send it in several")
         self._hints.pass_on(transient)

@@ -70,17 +70,14 @@ async def follow(hints: Hints, follower: Follower) -> AsyncGenerator[Heard]:
         while True:
             due = due or wake.grown
             wake.clear()
+            try:
+                frames = await follower.step() if due else ()
+            except Unavailable:
+                await asyncio.sleep(AGAIN)
+                continue
             # What was said in passing before an event comes before it.
-            for transient in wake.take():
-                yield transient
-            if due:
-                try:
-                    frames = await follower.step()
-                except Unavailable:
-                    await asyncio.sleep(AGAIN)
-                    continue
-                for frame in frames:
-                    yield frame
+            for frame in (*wake.take(), *frames):
+                yield frame
             due = follower.behind or not await _woken(wake)
 
 

@@ -5,10 +5,20 @@ Kept below the ledger, so that whoever does something may count it.
 
 from __future__ import annotations
 
-from prometheus_client import REGISTRY, Counter, Histogram, generate_latest
+from prometheus_client import REGISTRY, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST as CONTENT_TYPE
 
-__all__ = ["ALLOCATION", "CONTENT_TYPE", "FALLBACKS", "GAPS", "LANE_MOVES", "NAMES", "exposition"]
+__all__ = [
+    "ALLOCATION",
+    "BUFFERS_LOST",
+    "CONTENT_TYPE",
+    "FALLBACKS",
+    "GAPS",
+    "LANE_MOVES",
+    "NAMES",
+    "STREAMS",
+    "exposition",
+]
 
 QUICK = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
@@ -23,6 +33,11 @@ ALLOCATION = Histogram(
     buckets=QUICK,
 )
 GAPS = Counter("foja_sequence_gaps_total", "Numbers that were given, never used, and voided.")
+
+STREAMS = Gauge("foja_streams_open", "Event streams over HTTP that are open now.")
+BUFFERS_LOST = Counter(
+    "foja_stream_buffers_lost_total", "Times a stream over HTTP was too slow and was served from rows again."
+)
 
 NAMES = frozenset(family.name for family in REGISTRY.collect() if family.name.startswith("foja_"))
 

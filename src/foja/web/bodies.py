@@ -68,6 +68,27 @@ class Voiding(Body):
     reason: str
 
 
+class ApprovalRequest(Body):
+    """Something somebody is asked to allow."""
+
+    tool_name: str
+    tool_args: dict[str, Any]
+    ttl: float = 300
+    approval_id: str | None = None
+    tool_use_id: str | None = None
+    turn: str | int | None = None
+    block_index: int | None = None
+    actor: str | None = None
+
+
+class Verdict(Body):
+    """What somebody decides: `approved` or `denied`."""
+
+    decision: str
+    reason: str | None = None
+    actor: str | None = None
+
+
 class Chunk(Body):
     """Something to be shown now and kept nowhere."""
 

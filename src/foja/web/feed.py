@@ -20,6 +20,7 @@ from foja.errors import Unavailable
 from foja.ledger.event import Event, Heard, Reset, Transient
 from foja.ledger.follow import AGAIN
 from foja.ledger.ledger import Ledger
+from foja.observe.metrics import BUFFERS_LOST, STREAMS
 
 MOST_BYTES = 256 * 1024
 
@@ -49,6 +50,7 @@ class Listener:
         self._frames.append(frame)
         self._size += len(frame.data)
         if self._size > MOST_BYTES:
+            BUFFERS_LOST.inc()
             self.lose()
         self._woken.set()
 
@@ -142,7 +144,8 @@ class Feeds:
         listener = Listener()
         feed.listeners.add(listener)
         try:
-            yield feed, listener
+            with STREAMS.track_inprogress():
+                yield feed, listener
         finally:
             feed.listeners.discard(listener)
             if not feed.listeners:

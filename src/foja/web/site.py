@@ -9,7 +9,8 @@ from fastapi import FastAPI, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from foja import __version__, sql
-from foja.web import conversations, page, slots
+from foja.observe.metrics import CONTENT_TYPE, exposition
+from foja.web import approvals, conversations, page, slots
 from foja.web.conversations import The, document
 from foja.web.door import Door
 from foja.web.problems import add_problems, problem
@@ -28,11 +29,12 @@ def site(door: Door, *, exposed: bool) -> ASGIApp:
     )
     web.state.door = door
     add_problems(web)
-    for room in (conversations, slots, page):
+    for room in (conversations, slots, approvals, page):
         web.include_router(room.routes)
     if find_spec("ag_ui"):
         web.include_router(import_module("foja.web.ag_ui").routes)
     web.add_api_route("/healthz", health, tags=["operations"])
+    web.add_api_route("/metrics", metrics, tags=["operations"])
     return web if exposed else OnlyNearby(web)
 
 
@@ -40,6 +42,11 @@ async def health(door: The) -> Response:
     """Say whether the database answers."""
     await door.app.database.row(sql.query("installation"))
     return document({"status": "ok"})
+
+
+async def metrics() -> Response:
+    """Return what this process counted, as Prometheus reads it."""
+    return Response(exposition(), media_type=CONTENT_TYPE)
 
 
 class OnlyNearby:
