@@ -106,7 +106,14 @@ def test_every_target_is_judged(found: Found) -> None:
         "tail": 1,
         "memory": 3,
         "transcripts": 3,
+        "live": 3,
     }
+
+
+def test_our_followers_over_http_lose_and_repeat_nothing(found: Found) -> None:
+    live = found["live"]["figures"]
+    assert (live["lost"], live["twice"]) == (0, 0)
+    assert live["events"] > 0
 
 
 def test_the_page_shows_ratios_and_targets(run: tuple[Found, str]) -> None:
