@@ -37,7 +37,23 @@ def dump(url: str, *options: str) -> list[str]:
     command = [str(binaries() / "pg_dump"), "--exclude-table=foja.migration", *options, url]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     noise = ("--", "\\restrict", "\\unrestrict")
-    return [line for line in text.splitlines() if line and not line.startswith(noise)]
+    return _with_rows_sorted([line for line in text.splitlines() if line and not line.startswith(noise)])
+
+
+def _with_rows_sorted(lines: list[str]) -> list[str]:
+    """A table has no order: an update moves a row and changes nothing else."""
+    ordered: list[str] = []
+    rows: list[str] | None = None
+    for line in lines:
+        if line.startswith("COPY "):
+            rows = []
+            ordered.append(line)
+        elif line == "\\." and rows is not None:
+            ordered += [*sorted(rows), line]
+            rows = None
+        else:
+            (ordered if rows is None else rows).append(line)
+    return ordered
 
 
 def load_schema(url: str) -> None:

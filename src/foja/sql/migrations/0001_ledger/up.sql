@@ -32,6 +32,7 @@ create table foja.kind (
     required jsonb not null,
     erasable boolean not null default false,
     wakes boolean not null default false,     -- does the domain's executor want to know?
+    tracked boolean not null default false,   -- is anything kept beside its events? then it is kept with them
     reserved boolean not null default false,  -- written by the ledger itself, never by a caller
     keyed_by text[],                          -- a word and a field: the idempotency key is always `word:field`
     sole_field text generated always as (substring(required::text from '^\{"(\w+)": [^:]*\}$')) stored,
@@ -439,14 +440,15 @@ declare
     moment timestamptz := clock_timestamp();
     problem text;
     wakes boolean;
+    tracked boolean;
     e record;
 begin
     if current_setting('role') <> 'foja_' || p_source then
         perform foja.check_source(p_source);
     end if;
     select case when foja.is_sound(k, p_source, p_actor, p_payload, p_salt, p_hash) then null
-        else foja.body_problem(k, p_source, p_actor, p_payload, p_salt, p_hash) end, k.wakes
-    into problem, wakes
+        else foja.body_problem(k, p_source, p_actor, p_payload, p_salt, p_hash) end, k.wakes, k.tracked
+    into problem, wakes, tracked
     from foja.kind k where k.domain = p_domain and k.kind = p_kind and k.v = p_v;
     if problem is not null or wakes is null then
         perform foja.refuse_for(coalesce(problem, 'unknown_kind: this domain has no such kind, or not in this version'));
@@ -458,7 +460,7 @@ begin
             then foja.chain_step(head, p_entity, next_seq, p_event, p_kind, greatest(moment, last_at), p_hash)
             else head end,
         awake = case when awake is null and wakes and sealed = next_seq then next_seq else awake end
-    where entity_id = p_entity and domain = p_domain and tenant = p_tenant and lane = 'postgres'
+    where entity_id = p_entity and domain = p_domain and tenant = p_tenant and fence is null  -- not on Redis
         and (p_expected is null or next_seq = p_expected)
     returning next_seq - 1 as seq, last_at as at, head, sealed = next_seq as sealed, awake into e;
     if e.seq is null then
@@ -467,6 +469,9 @@ begin
     end if;
     insert into foja.event values (p_entity, e.seq, p_event, p_kind, p_v, e.at, p_actor, p_source, p_payload::json,
         p_salt, p_hash, p_key, p_tenant);
+    if tracked then
+        perform foja.track_approval(p_entity, e.seq);
+    end if;
     if e.sealed then
         insert into foja.pending (entity_id, seq, chain_hash) values (p_entity, e.seq, e.head);
         if e.awake = e.seq then
@@ -542,7 +547,7 @@ end $$;
 -- nothing was recorded, `link` where the event is not sealed yet.
 create type foja.batch as (
     seq bigint[], at timestamptz[], link bytea[], problem text[],
-    entity_id uuid[], next_seq bigint[], head bytea[], last_at timestamptz[], woken uuid[]
+    entity_id uuid[], next_seq bigint[], head bytea[], last_at timestamptz[], woken uuid[], tracked integer[]
 );
 
 -- Number, chain and judge every item, stream by stream, in the order given. Writes nothing.
@@ -570,6 +575,7 @@ declare
     heads bytea[] := s.head;
     lasts timestamptz[] := s.last_at;
     woken uuid[];
+    tracked integer[];
     place integer := 0;
     stream integer;  -- null: it is no stream, and cannot become one
     current uuid;
@@ -581,7 +587,7 @@ declare
     taken uuid[];
 begin
     for i in
-        select u.ord, u.entity_id, u.domain, u.event_id, u.kind, u.body_hash, u.expected, k.wakes,
+        select u.ord, u.entity_id, u.domain, u.event_id, u.kind, u.body_hash, u.expected, k.wakes, k.tracked,
             -- Not `exists`: planned while the table is empty, that would hash the whole of it, for ever.
             (p_careful or u.expected is not null) and (
                 select true from foja.event o where o.entity_id = u.entity_id and o.event_id = u.event_id) as known,
@@ -620,6 +626,9 @@ begin
                     woken := woken || current;
                 end if;
             end if;
+            if i.tracked then
+                tracked := tracked || i.ord::integer;
+            end if;
             seqs[i.ord] := next;
             ats[i.ord] := moment;
             next := next + 1;
@@ -631,7 +640,7 @@ begin
             end if;
         end if;
     end loop;
-    return row(seqs, ats, links, problems, streams, nexts, heads, lasts, woken)::foja.batch;
+    return row(seqs, ats, links, problems, streams, nexts, heads, lasts, woken, tracked)::foja.batch;
 end $$;
 
 -- What became of every item: recorded now, recorded before, or refused.
@@ -693,6 +702,9 @@ begin
     from unnest(p_entity, b.seq, p_event, p_kind, p_v, b.at, p_actor, p_payload, p_salt, p_hash, p_key)
         u(entity_id, seq, event_id, kind, v, at, actor, payload, salt, body_hash, key)
     where u.seq is not null;
+    if b.tracked is not null then
+        perform foja.track_approval(p_entity[item], b.seq[item]) from unnest(b.tracked) item;
+    end if;
     insert into foja.pending (entity_id, seq, chain_hash)
     select u.entity_id, u.seq, u.link from unnest(p_entity, b.seq, b.link) u(entity_id, seq, link)
     where u.link is not null;
@@ -790,6 +802,8 @@ begin
         p_payload::json, p_salt, p_hash, p_key, p_tenant);
     insert into foja.unsealed values (p_entity, p_seq);
     update foja.entity set last_at = greatest(last_at, p_at) where entity_id = p_entity;
+    perform foja.track_approval(p_entity, p_seq) from foja.entity e join foja.kind k using (domain)
+    where e.entity_id = p_entity and k.kind = p_kind and k.v = p_v and k.tracked;
     return row('appended', null, p_seq, p_event, p_at, p_hash, false)::foja.receipt;
 end $$;
 

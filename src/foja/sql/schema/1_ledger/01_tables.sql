@@ -32,6 +32,7 @@ create table foja.kind (
     required jsonb not null,
     erasable boolean not null default false,
     wakes boolean not null default false,     -- does the domain's executor want to know?
+    tracked boolean not null default false,   -- is anything kept beside its events? then it is kept with them
     reserved boolean not null default false,  -- written by the ledger itself, never by a caller
     keyed_by text[],                          -- a word and a field: the idempotency key is always `word:field`
     sole_field text generated always as (substring(required::text from '^\{"(\w+)": [^:]*\}$')) stored,

@@ -95,14 +95,15 @@ declare
     moment timestamptz := clock_timestamp();
     problem text;
     wakes boolean;
+    tracked boolean;
     e record;
 begin
     if current_setting('role') <> 'foja_' || p_source then
         perform foja.check_source(p_source);
     end if;
     select case when foja.is_sound(k, p_source, p_actor, p_payload, p_salt, p_hash) then null
-        else foja.body_problem(k, p_source, p_actor, p_payload, p_salt, p_hash) end, k.wakes
-    into problem, wakes
+        else foja.body_problem(k, p_source, p_actor, p_payload, p_salt, p_hash) end, k.wakes, k.tracked
+    into problem, wakes, tracked
     from foja.kind k where k.domain = p_domain and k.kind = p_kind and k.v = p_v;
     if problem is not null or wakes is null then
         perform foja.refuse_for(coalesce(problem, 'unknown_kind: this domain has no such kind, or not in this version'));
@@ -114,7 +115,7 @@ begin
             then foja.chain_step(head, p_entity, next_seq, p_event, p_kind, greatest(moment, last_at), p_hash)
             else head end,
         awake = case when awake is null and wakes and sealed = next_seq then next_seq else awake end
-    where entity_id = p_entity and domain = p_domain and tenant = p_tenant and lane = 'postgres'
+    where entity_id = p_entity and domain = p_domain and tenant = p_tenant and fence is null  -- not on Redis
         and (p_expected is null or next_seq = p_expected)
     returning next_seq - 1 as seq, last_at as at, head, sealed = next_seq as sealed, awake into e;
     if e.seq is null then
@@ -123,6 +124,9 @@ begin
     end if;
     insert into foja.event values (p_entity, e.seq, p_event, p_kind, p_v, e.at, p_actor, p_source, p_payload::json,
         p_salt, p_hash, p_key, p_tenant);
+    if tracked then
+        perform foja.track_approval(p_entity, e.seq);
+    end if;
     if e.sealed then
         insert into foja.pending (entity_id, seq, chain_hash) values (p_entity, e.seq, e.head);
         if e.awake = e.seq then

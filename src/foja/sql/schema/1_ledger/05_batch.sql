@@ -43,7 +43,7 @@ end $$;
 -- nothing was recorded, `link` where the event is not sealed yet.
 create type foja.batch as (
     seq bigint[], at timestamptz[], link bytea[], problem text[],
-    entity_id uuid[], next_seq bigint[], head bytea[], last_at timestamptz[], woken uuid[]
+    entity_id uuid[], next_seq bigint[], head bytea[], last_at timestamptz[], woken uuid[], tracked integer[]
 );
 
 -- Number, chain and judge every item, stream by stream, in the order given. Writes nothing.
@@ -71,6 +71,7 @@ declare
     heads bytea[] := s.head;
     lasts timestamptz[] := s.last_at;
     woken uuid[];
+    tracked integer[];
     place integer := 0;
     stream integer;  -- null: it is no stream, and cannot become one
     current uuid;
@@ -82,7 +83,7 @@ declare
     taken uuid[];
 begin
     for i in
-        select u.ord, u.entity_id, u.domain, u.event_id, u.kind, u.body_hash, u.expected, k.wakes,
+        select u.ord, u.entity_id, u.domain, u.event_id, u.kind, u.body_hash, u.expected, k.wakes, k.tracked,
             -- Not `exists`: planned while the table is empty, that would hash the whole of it, for ever.
             (p_careful or u.expected is not null) and (
                 select true from foja.event o where o.entity_id = u.entity_id and o.event_id = u.event_id) as known,
@@ -121,6 +122,9 @@ begin
                     woken := woken || current;
                 end if;
             end if;
+            if i.tracked then
+                tracked := tracked || i.ord::integer;
+            end if;
             seqs[i.ord] := next;
             ats[i.ord] := moment;
             next := next + 1;
@@ -132,7 +136,7 @@ begin
             end if;
         end if;
     end loop;
-    return row(seqs, ats, links, problems, streams, nexts, heads, lasts, woken)::foja.batch;
+    return row(seqs, ats, links, problems, streams, nexts, heads, lasts, woken, tracked)::foja.batch;
 end $$;
 
 -- What became of every item: recorded now, recorded before, or refused.
@@ -194,6 +198,9 @@ begin
     from unnest(p_entity, b.seq, p_event, p_kind, p_v, b.at, p_actor, p_payload, p_salt, p_hash, p_key)
         u(entity_id, seq, event_id, kind, v, at, actor, payload, salt, body_hash, key)
     where u.seq is not null;
+    if b.tracked is not null then
+        perform foja.track_approval(p_entity[item], b.seq[item]) from unnest(b.tracked) item;
+    end if;
     insert into foja.pending (entity_id, seq, chain_hash)
     select u.entity_id, u.seq, u.link from unnest(p_entity, b.seq, b.link) u(entity_id, seq, link)
     where u.link is not null;

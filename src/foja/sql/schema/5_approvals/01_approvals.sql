@@ -12,9 +12,16 @@ create table foja.approval_due (
 
 create index approval_due_order on foja.approval_due (due);
 
--- The approvals of one conversation, without reading the rest of it.
-create index event_approvals on foja.event (entity_id, seq)
-    where kind in ('approval_requested', 'approval_completed');
+-- Where the approvals of a conversation are, so that nobody reads the rest of it for them. Not an
+-- index and not a trigger: every other event would pay for not being one.
+create table foja.approval_event (
+    entity_id uuid not null,
+    seq bigint not null,
+    primary key (entity_id, seq)
+);
+
+update foja.kind set tracked = true
+where domain = 'conversation' and kind in ('approval_requested', 'approval_completed');
 
 -- A moment as RFC 3339 writes it, in UTC if it has no offset; null if it is none.
 create function foja.moment(words text) returns timestamptz
@@ -29,14 +36,20 @@ exception when data_exception then
 end $$;
 
 -- The first decision wins because every decision has the same id; so nothing else may be one.
-create function foja.track_approval() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+create function foja.track_approval(p_entity uuid, p_seq bigint) returns void
+language plpgsql as $$
 declare
-    approval text := new.payload ->> 'approval_id';
-    key text := 'approval:' || approval;
-    decision uuid := foja.event_id_for(new.entity_id, key);
+    new foja.event;
+    approval text;
+    key text;
+    decision uuid;
     due timestamptz;
 begin
+    select * into new from foja.event where entity_id = p_entity and seq = p_seq;
+    approval := new.payload ->> 'approval_id';
+    key := 'approval:' || approval;
+    decision := foja.event_id_for(p_entity, key);
+    insert into foja.approval_event values (p_entity, p_seq);
     if new.kind = 'approval_requested' then
         due := foja.moment(new.payload ->> 'expires_at');
         if due is not null and not exists (
@@ -51,12 +64,7 @@ begin
     else
         delete from foja.approval_due d where d.entity_id = new.entity_id and d.event_id = decision;
     end if;
-    return null;
 end $$;
-
-create trigger event_approval after insert on foja.event for each row
-    when (new.kind in ('approval_requested', 'approval_completed')) execute function foja.track_approval();
-alter table foja.event enable always trigger event_approval;
 
 -- Write down that nobody decided in time; false if somebody did.
 create function foja.expire_approval(p_entity uuid, p_event uuid) returns boolean
@@ -77,5 +85,5 @@ begin
 end $$;
 
 revoke execute on function foja.moment, foja.track_approval, foja.expire_approval from public;
-grant select on foja.approval_due to service_role, foja_api, foja_sweeper;
+grant select on foja.approval_due, foja.approval_event to service_role, foja_api, foja_sweeper;
 grant execute on function foja.expire_approval to foja_sweeper;

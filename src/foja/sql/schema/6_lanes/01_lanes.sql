@@ -53,6 +53,7 @@ declare
     moment timestamptz;
     problem text;
     reserved boolean;
+    tracked boolean;
 begin
     if current_setting('role') <> 'foja_' || p_source then
         perform foja.check_source(p_source);
@@ -65,8 +66,9 @@ begin
     select case when foja.is_sound(k, p_source, p_actor, p_payload, p_salt, p_hash) then null
             else foja.body_problem(k, p_source, p_actor, p_payload, p_salt, p_hash) end,
         p_seq > e.next_seq + 10000 and p_seq > foja.next_seq(e) + 10000
-            or exists (select from foja.slot s where s.entity_id = p_entity and s.seq = p_seq)
-    into problem, reserved
+            or exists (select from foja.slot s where s.entity_id = p_entity and s.seq = p_seq),
+        k.tracked
+    into problem, reserved, tracked
     from foja.entity e left join foja.kind k on k.domain = p_domain and k.kind = p_kind and k.v = p_v
     where e.entity_id = p_entity and e.domain = p_domain and e.tenant = p_tenant and e.fence = p_fence;
     if reserved is null then
@@ -81,6 +83,9 @@ begin
         on conflict do nothing;
         if found then
             insert into foja.unsealed values (p_entity, p_seq);
+            if tracked then
+                perform foja.track_approval(p_entity, p_seq);
+            end if;
             return row('appended', null, p_seq, p_event, moment, p_hash, false)::foja.receipt;
         end if;
     end if;
