@@ -25,8 +25,9 @@ from foja.ledger.receipts import (
 )
 from foja.observe.metrics import ALLOCATION
 from foja.sql.database import AlreadyRecorded, Database, refusal
-from foja.sql.line import Line, Value
+from foja.sql.line import Line
 from foja.sql.pool import Pool
+from foja.sql.wire import Value
 
 Verdict = Event | errors.FojaError
 Result = TypeVar("Result")

@@ -14,7 +14,9 @@ from uuid import UUID
 
 from foja import errors, sql
 from foja.ledger.event import Transient
+from foja.sql import wire
 from foja.sql.database import Connection, connect, our_errors
+from foja.sql.line import Line
 
 CHANNEL = "foja"
 EVERYTHING = "*"
@@ -63,8 +65,9 @@ class Hints:
 
     def __init__(self, url: str, role: str) -> None:
         self._url, self._role = url, role
-        self._watchers: defaultdict[str, set[Wake]] = defaultdict(set)
-        self._touched: set[str] = set()
+        self._watchers: defaultdict[UUID | None, set[Wake]] = defaultdict(set)
+        self._names: dict[str, UUID | None] = {}  # as they are heard
+        self._touched: set[UUID | None] = set()
         self._due = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._listening: asyncio.Task[None] | None = None
@@ -80,67 +83,68 @@ class Hints:
 
     def touch(self, entity_id: UUID) -> None:
         """Tell everybody who follows this stream to look, soon."""
-        self._mark(str(entity_id))
+        self._mark(entity_id)
 
     def touch_log(self) -> None:
         """Tell everybody who follows the whole log to look, soon."""
-        self._mark(LOG)
+        self._mark(None)
 
     def pass_on(self, transient: Transient) -> None:
         """Tell everybody in this process who follows its stream what was said in passing."""
-        for wake in self._watchers.get(str(transient.entity_id), ()):
+        for wake in self._watchers.get(transient.entity_id, ()):
             wake.hear(transient)
 
     @contextlib.contextmanager
     def watch(self, entity_id: UUID | None) -> Iterator[Wake]:
         """Lend a wake that is set whenever this stream (or the log) may have grown."""
-        name = LOG if entity_id is None else str(entity_id)
         woken = Wake()
-        self._watchers[name].add(woken)
+        self._watchers[entity_id].add(woken)
+        self._names[_name(entity_id)] = entity_id
         if self._listening is None:
             self._listening = asyncio.create_task(self._listen())
             self._tasks.append(self._listening)
         try:
             yield woken
         finally:
-            self._watchers[name].discard(woken)
-            if not self._watchers[name]:
-                del self._watchers[name]
+            self._watchers[entity_id].discard(woken)
+            if not self._watchers[entity_id]:
+                del self._watchers[entity_id], self._names[_name(entity_id)]
 
-    def _mark(self, name: str) -> None:
-        self._wake(name)
-        self._touched.add(name)
+    def _mark(self, entity_id: UUID | None) -> None:
+        self._wake(entity_id)
+        self._touched.add(entity_id)
         self._due.set()
 
-    def _wake(self, name: str) -> None:
-        for woken in self._watchers.get(name, ()):
+    def _wake(self, entity_id: UUID | None) -> None:
+        for woken in self._watchers.get(entity_id, ()):
             woken.set()
 
     def _wake_all(self) -> None:
-        for name in list(self._watchers):
-            self._wake(name)
+        for entity_id in list(self._watchers):
+            self._wake(entity_id)
 
     async def _send(self) -> None:
         while True:
             # A lost hint is a slower reader, nothing else.
             with contextlib.suppress(errors.FojaError), our_errors():
-                await self._send_on(await connect(self._url, self._role))
+                await self._send_on(await Line.open(self._url, self._role, "hint"))
             await asyncio.sleep(AGAIN)
 
-    async def _send_on(self, connection: Connection) -> None:
+    async def _send_on(self, line: Line) -> None:
         try:
             while True:
                 await self._due.wait()
                 self._due.clear()
-                await connection.execute(sql.query("hint"), {"channel": CHANNEL, "words": self._words()})
+                await line.ask("hint", [wire.text(CHANNEL), wire.text(self._words())])
                 await asyncio.sleep(PAUSE)
         finally:
-            # Closed at once: `async with` on a broken connection would turn a cancellation into its error.
-            connection.pgconn.finish()
+            line.drop()
 
     def _words(self) -> str:
-        names, self._touched = self._touched, set()
-        return ",".join(names) if len(names) <= ROOM else EVERYTHING
+        touched, self._touched = self._touched, set()
+        if len(touched) > ROOM:
+            return EVERYTHING
+        return ",".join(map(_name, touched))
 
     async def _listen(self) -> None:
         while True:
@@ -161,5 +165,9 @@ class Hints:
         if words == EVERYTHING:
             self._wake_all()
         else:
-            for name in words.split(","):
-                self._wake(name)
+            for name in self._names.keys() & words.split(","):
+                self._wake(self._names[name])
+
+
+def _name(entity_id: UUID | None) -> str:
+    return LOG if entity_id is None else str(entity_id)

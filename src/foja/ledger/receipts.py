@@ -8,8 +8,8 @@ from typing import TypeAlias
 from uuid import UUID
 
 from foja.ledger.event import Draft
-from foja.sql import line
-from foja.sql.line import Value
+from foja.sql import wire
+from foja.sql.wire import Value
 
 STATEMENTS = ("append", "replay", "append_batch")
 
@@ -22,37 +22,37 @@ def append_values(draft: Draft, tenant: str) -> list[Value]:
     """Return a draft as the values of `append`."""
     return [
         draft.entity_id.bytes,
-        line.name(draft.domain),
-        line.text(tenant),
-        line.name(draft.kind),
-        line.integer(draft.v),
+        wire.name(draft.domain),
+        wire.text(tenant),
+        wire.name(draft.kind),
+        wire.integer(draft.v),
         draft.event_id.bytes,
-        line.text(draft.actor),
-        line.text(draft.source),
-        line.text(draft.payload),
+        wire.text(draft.actor),
+        wire.text(draft.source),
+        wire.text(draft.payload),
         draft.salt,
         draft.body_hash,
-        line.text(draft.key),
-        line.bigint(draft.expected),
+        wire.text(draft.key),
+        wire.bigint(draft.expected),
     ]
 
 
 def lane_values(draft: Draft, tenant: str, seq: int, fence: UUID) -> list[Value]:
     """Return a draft and a number from Redis as the values of `lane_append`."""
-    return [*append_values(draft, tenant)[:-1], line.bigint(seq), fence.bytes]
+    return [*append_values(draft, tenant)[:-1], wire.bigint(seq), fence.bytes]
 
 
 def replay_values(draft: Draft, tenant: str) -> list[Value]:
     """Return a draft as the values of `replay`."""
     return [
         draft.entity_id.bytes,
-        line.text(tenant),
-        line.text(draft.kind),
-        line.integer(draft.v),
+        wire.text(tenant),
+        wire.text(draft.kind),
+        wire.integer(draft.v),
         draft.event_id.bytes,
-        line.text(draft.actor),
-        line.text(draft.source),
-        line.text(draft.payload),
+        wire.text(draft.actor),
+        wire.text(draft.source),
+        wire.text(draft.payload),
     ]
 
 
@@ -61,42 +61,42 @@ def batch_values(
 ) -> list[Value]:
     """Return drafts as the values of `append_batch`, a column each."""
     return [
-        line.uuids([each.entity_id for each in drafts]),
-        line.array(line.TEXT_OID, [line.name(each.domain) for each in drafts]),
-        line.array(line.TEXT_OID, [line.name(each.kind) for each in drafts]),
-        line.array(line.INTEGER_OID, [line.integer(each.v) for each in drafts]),
-        line.uuids([each.event_id for each in drafts]),
-        line.array(line.TEXT_OID, [line.text(each.actor) for each in drafts]),
-        line.array(line.TEXT_OID, [line.text(each.payload) for each in drafts]),
-        line.array(line.BYTEA_OID, [each.salt for each in drafts]),
-        line.array(line.BYTEA_OID, [each.body_hash for each in drafts]),
-        line.array(line.TEXT_OID, [line.text(each.key) for each in drafts]),
-        line.array(line.BIGINT_OID, [line.bigint(each.expected) for each in drafts]),
-        line.text(source),
-        line.text(tenant),
-        line.boolean(atomic),
-        line.boolean(careful),
+        wire.uuids([each.entity_id for each in drafts]),
+        wire.array(wire.TEXT_OID, [wire.name(each.domain) for each in drafts]),
+        wire.array(wire.TEXT_OID, [wire.name(each.kind) for each in drafts]),
+        wire.array(wire.INTEGER_OID, [wire.integer(each.v) for each in drafts]),
+        wire.uuids([each.event_id for each in drafts]),
+        wire.array(wire.TEXT_OID, [wire.text(each.actor) for each in drafts]),
+        wire.array(wire.TEXT_OID, [wire.text(each.payload) for each in drafts]),
+        wire.array(wire.BYTEA_OID, [each.salt for each in drafts]),
+        wire.array(wire.BYTEA_OID, [each.body_hash for each in drafts]),
+        wire.array(wire.TEXT_OID, [wire.text(each.key) for each in drafts]),
+        wire.array(wire.BIGINT_OID, [wire.bigint(each.expected) for each in drafts]),
+        wire.text(source),
+        wire.text(tenant),
+        wire.boolean(atomic),
+        wire.boolean(careful),
     ]
 
 
 def read_receipt(answer: bytes) -> Receipt:
     """Return the receipt of one event."""
-    status, detail, seq, _, at, body_hash, sealed = line.fields(answer)
+    status, detail, seq, _, at, body_hash, sealed = wire.fields(answer)
     return _receipt(status, detail, seq, at, body_hash, sealed)
 
 
 def read_receipts(answer: bytes, drafts: Sequence[Draft]) -> list[Receipt]:
     """Return a receipt for each draft of a batch."""
-    seqs, ats, sealeds, *verdicts = line.fields(answer)
+    seqs, ats, sealeds, *verdicts = wire.fields(answer)
     if not any(verdicts):
-        moments = map(line.moment, line.bigints(ats))
+        moments = map(wire.moment, wire.bigints(ats))
         return [
             ("appended", None, seq, at, draft.body_hash, sealed)
             for seq, at, draft, sealed in zip(
-                line.bigints(seqs), moments, drafts, line.booleans(sealeds), strict=True
+                wire.bigints(seqs), moments, drafts, wire.booleans(sealeds), strict=True
             )
         ]
-    columns = [line.items(column, len(drafts)) for column in (*verdicts, seqs, ats, sealeds)]
+    columns = [wire.items(column, len(drafts)) for column in (*verdicts, seqs, ats, sealeds)]
     return [
         _receipt(status, detail, seq, at, body_hash, sealed)
         for status, detail, body_hash, seq, at, sealed in zip(*columns, strict=True)
@@ -107,8 +107,8 @@ def _receipt(status: Value, detail: Value, seq: Value, at: Value, body_hash: Val
     return (
         (status or b"").decode(),
         detail.decode() if detail else None,
-        line.number(seq) if seq else None,
-        line.moment(line.number(at)) if at else None,
+        wire.number(seq) if seq else None,
+        wire.moment(wire.number(at)) if at else None,
         body_hash,
         sealed == b"\x01",
     )

@@ -2,9 +2,9 @@
 -- Hear the hints of every process on this database.
 listen foja;
 
--- name: hint
+-- name: prepare_hint
 -- Tell the other processes to look; sent after commit, never inside an append.
-select pg_notify(%(channel)s, %(words)s);
+prepare hint as select pg_notify($1, $2);
 
 -- name: send_deltas
 -- What was said in passing, to the other processes. The one payload that travels in a notification.
