@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
@@ -57,6 +57,31 @@ class Event:
             "payload": self.payload,
             "cursor": self.cursor,
         }
+
+
+# A frozen dataclass sets its fields by name; a page of history has thousands of them.
+_entity, _seq, _id, _kind, _v, _at, _actor, _source, _payload, _hash, _cursor, _replayed = (
+    getattr(Event, name).__set__ for name in Event.__slots__
+)
+
+
+def event_of(entity_id: UUID, row: Sequence[Any], cursor: str | None) -> Event:
+    """Return an event as its constructor would, from a row in the order of its fields."""
+    event = object.__new__(Event)
+    seq, event_id, kind, v, at, actor, source, payload, body_hash = row
+    _entity(event, entity_id)
+    _seq(event, seq)
+    _id(event, event_id)
+    _kind(event, kind)
+    _v(event, v)
+    _at(event, at)
+    _actor(event, actor)
+    _source(event, source)
+    _payload(event, payload)
+    _hash(event, body_hash)
+    _cursor(event, cursor)
+    _replayed(event, False)
+    return event
 
 
 @dataclass(frozen=True, slots=True)

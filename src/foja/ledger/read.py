@@ -15,7 +15,7 @@ from uuid import UUID
 
 from foja import sql
 from foja.errors import CursorLost
-from foja.ledger.event import MAX_SEQ, OPEN, Event, Reset
+from foja.ledger.event import MAX_SEQ, OPEN, Event, Reset, event_of
 from foja.sql.database import Database
 
 HIGHEST = UUID(int=2**128 - 1)
@@ -59,9 +59,6 @@ class Position:
 
     def take(self, seq: int, *, filled: bool) -> str | None:
         """Account for one frame and return the cursor it earns."""
-        if filled and not self.holes and seq == self.head + 1:  # nearly always
-            self.head = seq
-            return f"{self.epoch}:{seq}"
         self.holes.update(range(self.head + 1, seq))
         self.head = max(self.head, seq)
         if filled:
@@ -70,11 +67,22 @@ class Position:
             self.holes.add(seq)
         return f"{self.epoch}:{self.prefix}" if self.prefix >= seq else None
 
-    def deliver(self, entity_id: UUID, row: Row) -> Event:
-        """Account for one row and return its event, with the cursor it earns."""
-        seq, event_id, kind, v, at, actor, source, payload, body_hash = row
-        cursor = self.take(seq, filled=kind != OPEN)
-        return Event(entity_id, seq, event_id, kind, v, at, actor, source, payload, body_hash, cursor)
+    def deliver(self, entity_id: UUID, rows: Sequence[Row]) -> list[Event]:
+        """Account for rows and return their events, each with the cursor it earns."""
+        if self.holes or not _is_whole(rows, self.head + 1):
+            return [event_of(entity_id, row, self.take(row[0], filled=row[2] != OPEN)) for row in rows]
+        self.head += len(rows)
+        return [event_of(entity_id, row, f"{self.epoch}:{row[0]}") for row in rows]
+
+
+def _is_whole(rows: Sequence[Row], first: int) -> bool:
+    """Say whether nothing is missing in these rows, which are in order: nearly always."""
+    return (
+        bool(rows)
+        and rows[0][0] == first
+        and rows[-1][0] == first + len(rows) - 1
+        and all(row[2] != OPEN for row in rows)
+    )
 
 
 def parse_cursor(after: str | int | None) -> tuple[str | None, int]:
@@ -132,7 +140,7 @@ class Reader:
         rows = await self._database.rows(
             sql.query("read_tail"), entity=entity_id, tenant=self._tenant, after=position.head, limit=limit
         )
-        return [position.deliver(entity_id, row) for row in rows]
+        return position.deliver(entity_id, rows)
 
     async def newest(
         self, entity_id: UUID, kinds: Sequence[str], before: int | None, limit: int | None
@@ -159,7 +167,7 @@ class Reader:
             seqs=sorted(position.holes),
             limit=limit,
         )
-        return [position.deliver(entity_id, row) for row in rows]
+        return position.deliver(entity_id, rows)
 
     async def _holes_below(self, entity_id: UUID, seq: int, sealed: int) -> set[int]:
         if seq < sealed:
