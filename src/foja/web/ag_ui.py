@@ -14,7 +14,8 @@ from foja.conversations.work import Conversation
 from foja.friends.ag_ui import Frame, encode, frames
 from foja.web.bodies import JSON, body_of
 from foja.web.conversations import The
-from foja.web.stream import BEAT, Stream
+from foja.web.feed import BEAT
+from foja.web.stream import Stream
 
 # The schema of a run's input is AG-UI's own; https://docs.ag-ui.com describes it.
 INPUT = {"requestBody": {"required": True, "content": {JSON: {"schema": {"type": "object"}}}}}

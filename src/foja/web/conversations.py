@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Header, Query, Response
 
 from foja.errors import BadPayload, UnknownEntity
 from foja.ledger.event import Event
+from foja.ledger.read import NUMBER
 from foja.web.bodies import NewConversation, NewEvent, NextEvent, body_of, described
 from foja.web.door import Door, door_of
 from foja.web.polling import Wanted, poll
@@ -114,7 +115,7 @@ def created(event: Event) -> int:
 
 def cursor(word: str | None) -> str | int | None:
     """Return a cursor as the ledger takes it: text, or a plain number."""
-    return int(word) if word and word.isdecimal() and len(word) <= 18 else word or None
+    return int(word) if word and NUMBER.fullmatch(word) else word or None
 
 
 def document(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -16,8 +16,8 @@ class Door:
 
     def __init__(self, app: App) -> None:
         self.app = app
-        self.feeds = Feeds(app.ledger)
         self.beat = app.settings.heartbeat_seconds
+        self.feeds = Feeds(app.ledger, self.beat)
         self.closing = asyncio.Event()
 
     async def conversation(self, name: str) -> Conversation:

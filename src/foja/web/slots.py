@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Response
 
 from foja.errors import UnknownEntity
-from foja.ledger.event import MAX_SEQ
+from foja.ledger.read import NUMBER
 from foja.ledger.slots import Slots
 from foja.web.bodies import Chunk, Extension, NewEvent, Reservation, Voiding, body_of, described
 from foja.web.conversations import Key, The, created, document
@@ -87,6 +87,6 @@ async def _slots(door: Door, conversation_id: str, token: str, seqs: list[int] |
 
 
 def _number(word: str) -> int:
-    if not word.isdecimal() or not 0 <= int(word[:19]) < MAX_SEQ or len(word) > 18:
+    if not NUMBER.fullmatch(word):
         raise UnknownEntity(f"{word!r} is no number of a conversation")
     return int(word)

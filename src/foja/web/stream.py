@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 from uuid import UUID
@@ -16,10 +17,9 @@ from foja.ledger.event import Event, Reset
 from foja.ledger.follow import AGAIN, PAGE
 from foja.ledger.ledger import Ledger
 from foja.ledger.read import parse_cursor
-from foja.web.feed import Feed, Feeds, Frame, Listener, encode, encode_reset
+from foja.web.feed import BEAT, Feed, Feeds, Frame, Listener, encode, encode_reset
 
 RETRY = b"retry: 1000\n\n"
-BEAT = b": beat\n\n"
 STALLED = 30.0
 SLICE = 65_536
 FIRST_PAGE, PAGE_BYTES = 16, 1_048_576
@@ -28,6 +28,8 @@ HEADERS = [
     (b"cache-control", b"no-store"),
     (b"x-accel-buffering", b"no"),
 ]
+
+log = logging.getLogger("foja.web")
 
 
 class Follow:
@@ -55,8 +57,8 @@ class Follow:
             return await self._begin(feed, listener)
         if self._follower.behind:
             return await self._catch_up(listener)
-        news = b"".join(self._news(listener.take()))
-        return news or (b"" if await listener.wait(self._beat) else BEAT)
+        await listener.wait()
+        return b"".join(self._news(listener.take()))
 
     async def _begin(self, feed: Feed, listener: Listener) -> bytes:
         """Listen to the shared reader, once it has its place; only then are rows read here."""
@@ -106,29 +108,44 @@ class Stream(Response):
     def __init__(self, pieces: AsyncGenerator[bytes], closing: asyncio.Event) -> None:
         super().__init__()
         self._pieces, self._closing = pieces, closing
+        self._since: float | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         sending = asyncio.create_task(self._send(send))
         closing = asyncio.create_task(self._closing.wait())
-        ends = [sending, closing, asyncio.create_task(_gone(receive))]
+        ends = [sending, closing, *map(asyncio.create_task, (_gone(receive), self._stalled()))]
         try:
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in ends:
                 task.cancel()
             await asyncio.gather(*ends, return_exceptions=True)
+        _log_failure(sending)
         if any(_came_to_its_end(task) for task in (sending, closing)):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _send(self, send: Send) -> None:
+        clock = asyncio.get_running_loop().time
         async with contextlib.aclosing(self._pieces) as pieces:
             async for piece in pieces:
                 # In slices: the server takes one whole, and makes only the next one wait.
                 for start in range(0, len(piece), SLICE):
                     body = piece[start : start + SLICE]
-                    async with asyncio.timeout(STALLED):
-                        await send({"type": "http.response.body", "body": body, "more_body": True})
+                    self._since = clock()
+                    await send({"type": "http.response.body", "body": body, "more_body": True})
+                    self._since = None
+
+    async def _stalled(self) -> None:
+        """Return once a slice was not taken for too long; one look now and then, not a timer for each."""
+        clock = asyncio.get_running_loop().time
+        while self._since is None or clock() - self._since < STALLED:
+            await asyncio.sleep(STALLED / 4)
+
+
+def _log_failure(task: asyncio.Task[Any]) -> None:
+    if not task.cancelled() and (error := task.exception()):
+        log.error("a stream broke off; its client resumes", exc_info=error)
 
 
 def _came_to_its_end(task: asyncio.Task[Any]) -> bool:

@@ -1,0 +1,149 @@
+"""Streams over HTTP: an honest cursor always holds, any other is answered by a reset and everything again."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from foja.app import App
+from foja.conversations.work import Conversation
+from tests.faults.test_http import write_a_mess
+from tests.flow.client import SAY, Message, Tab, messages, reading, served, until
+from tests.races.writers import TOOL, result, words
+
+
+def stream_of(talk: Conversation) -> str:
+    return f"/v1/conversations/{talk.id}/stream"
+
+
+async def conversation(app: App, length: int) -> Conversation:
+    talk = await app.conversations.open()
+    await talk.append_many([talk.draft(SAY, words(str(turn))) for turn in range(length)])
+    return talk
+
+
+async def first_messages(
+    client: httpx.AsyncClient, path: str, count: int, last_event_id: bytes | None = None
+) -> list[Message]:
+    found: list[Message] = []
+    headers = {b"Last-Event-ID": last_event_id} if last_event_id else {}
+    async with asyncio.timeout(20), client.stream("GET", path, headers=headers) as answer:
+        async for message in messages(answer.aiter_lines()):
+            found.append(message)
+            if len(found) == count:
+                break
+    return found
+
+
+@pytest.mark.parametrize(
+    ("cursor", "reason"),
+    [
+        ("{epoch}:5", "future"),
+        ("{epoch}:99999999999999999", "future"),
+        ("5", "future"),
+        ("000000000000:2", "epoch"),
+        ("garbage", "unknown"),
+        (":", "unknown"),
+        ("{epoch}:-1", "unknown"),
+        ("{epoch}:2:3", "unknown"),
+        ("{epoch}:٣", "unknown"),
+        ("٣", "unknown"),
+        ("9" * 400, "unknown"),
+    ],
+)
+@pytest.mark.parametrize("way", ["Last-Event-ID", "after"])
+async def test_another_cursor_gets_a_reset_and_then_everything(
+    app: App, cursor: str, reason: str, way: str
+) -> None:
+    talk = await conversation(app, 5)
+    cursor = cursor.format(epoch=(await talk.state()).epoch)
+    async with served(app) as client:
+        if way == "after":
+            path = f"{stream_of(talk)}?{httpx.QueryParams(after=cursor)}"
+            got = await first_messages(client, path, 6)
+        else:
+            got = await first_messages(client, stream_of(talk), 6, cursor.encode())
+    assert (got[0].name, got[0].data, got[0].id) == ("reset", {"reason": reason}, "")
+    assert [message.data["seq"] for message in got[1:]] == [0, 1, 2, 3, 4]
+
+
+async def test_an_honest_cursor_is_never_reset(app: App) -> None:
+    """From every cursor that a reader of a messy conversation was ever given, at any time later."""
+    talk, tab = await app.conversations.open(), Tab()
+    cursors: set[str] = set()
+    dice = random.Random(7)
+    async with served(app) as client:
+        async with reading(tab, client, stream_of(talk)):
+            writing = asyncio.create_task(write_a_mess(talk, dice))
+            while not writing.done():
+                await asyncio.sleep(0.002)
+                cursors |= {tab.cursor} if tab.cursor else set()
+            await writing
+            length = (await talk.state()).next_seq
+            await until(lambda: str(tab.cursor).endswith(f":{length - 1}"))
+        assert len(cursors) > 5
+        for cursor in cursors:
+            below = int(cursor.partition(":")[2])
+            resumed = Tab(cursor)
+            await resumed.read(client, stream_of(talk), until=lambda t: len(t.events) == length - 1 - below)  # noqa: B023
+            assert resumed.resets == []
+            assert sorted(resumed.events) == list(range(below + 1, length))
+
+
+async def test_above_a_hole_frames_carry_no_id(app: App) -> None:
+    talk = await conversation(app, 1)
+    slots = await talk.reserve(1, ttl=60)
+    await talk.append(SAY, words("above"))
+    async with served(app) as client:
+        got = await first_messages(client, stream_of(talk), 3)
+        assert [message.id is None for message in got] == [False, True, True]
+        tab = Tab()
+        async with reading(tab, client, stream_of(talk)):
+            await until(lambda: tab.count == 3)
+            await slots.fill(0, TOOL, result("a"))
+            await until(lambda: tab.count == 4)
+        assert tab.cursor
+        assert tab.cursor.endswith(":2")
+        assert tab.events[1]["kind"] == TOOL
+
+
+async def test_the_header_wins_over_the_address(app: App) -> None:
+    """A browser reconnects to the address it was given first, with the newest cursor in the header."""
+    talk = await conversation(app, 5)
+    epoch = (await talk.state()).epoch
+    async with served(app) as client:
+        path = f"{stream_of(talk)}?after={epoch}:0"
+        assert [m.data["seq"] for m in await first_messages(client, path, 4)] == [1, 2, 3, 4]
+        header = f"{epoch}:2".encode()
+        assert [m.data["seq"] for m in await first_messages(client, path, 2, header)] == [3, 4]
+
+
+async def test_a_new_history_resets_everybody_who_is_there(app: App, admin: psycopg.Connection[Any]) -> None:
+    talk, tabs = await conversation(app, 5), [Tab() for _ in range(3)]
+    async with (
+        served(app) as client,
+        reading(tabs[0], client, stream_of(talk)),
+        reading(tabs[1], client, stream_of(talk)),
+        reading(tabs[2], client, stream_of(talk)),
+    ):
+        await until(lambda: all(len(tab.events) == 5 for tab in tabs))
+        admin.execute("update foja.installation set epoch = 'other'")
+        await until(lambda: all(tab.resets == ["epoch"] and len(tab.events) == 5 for tab in tabs))
+        await talk.append(SAY, words("on"))
+        await until(lambda: all(len(tab.events) == 6 for tab in tabs))
+    assert [tab.cursor for tab in tabs] == ["other:5"] * 3
+    assert [tab.resets for tab in tabs] == [["epoch"]] * 3
+
+
+async def test_a_long_history_comes_whole_and_in_order(app: App) -> None:
+    talk = await conversation(app, 2_000)
+    tab = Tab()
+    async with served(app) as client:
+        await tab.read(client, stream_of(talk), until=lambda t: len(t.events) == 2_000)
+    assert list(tab.events) == list(range(2_000))
+    assert tab.count == 2_000
