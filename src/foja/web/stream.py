@@ -139,8 +139,10 @@ class Stream(Response):
     async def _stalled(self) -> None:
         """Return once a slice was not taken for too long; one look now and then, not a timer for each."""
         clock = asyncio.get_running_loop().time
-        while self._since is None or clock() - self._since < STALLED:
-            await asyncio.sleep(STALLED / 4)
+        left = STALLED
+        while left > 0:
+            await asyncio.sleep(left)
+            left = STALLED if self._since is None else self._since + STALLED - clock()
 
 
 def _log_failure(task: asyncio.Task[Any]) -> None:
