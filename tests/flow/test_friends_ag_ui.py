@@ -9,9 +9,9 @@ from itertools import count
 from typing import Any
 from uuid import UUID
 
-from foja.friends.ag_ui import _under, encode
-from foja.friends.ag_ui_messages import messages_of
-from foja.friends.ag_ui_stream import Telling
+from foja.friends.ag_ui.frames import _under, encode
+from foja.friends.ag_ui.messages import messages_of
+from foja.friends.ag_ui.telling import Telling
 from foja.ledger.event import Event, Transient
 from tests.flow.node import run_node
 

@@ -1,1 +1,1 @@
-"""Friends of the ecosystem: each module speaks for one library, and is the only one to import it."""
+"""Friends of the ecosystem: each room speaks for one library, and is the only one to import it."""

@@ -14,39 +14,18 @@ from uuid import UUID
 
 from ag_ui.core import (
     BaseEvent,
-    CustomEvent,
     EventType,
-    MessagesSnapshotEvent,
     ReasoningMessage,
-    ReasoningMessageContentEvent,
-    ReasoningMessageEndEvent,
-    ReasoningMessageStartEvent,
     RunErrorEvent,
     RunFinishedEvent,
     RunStartedEvent,
     StateDeltaEvent,
     StateSnapshotEvent,
-    TextMessageContentEvent,
-    TextMessageEndEvent,
-    TextMessageStartEvent,
-    ToolCallArgsEvent,
-    ToolCallEndEvent,
-    ToolCallResultEvent,
-    ToolCallStartEvent,
     UserMessage,
 )
 
-from foja.friends.ag_ui_messages import (
-    Message,
-    arguments_of,
-    block_id,
-    message_id,
-    message_of,
-    messages_of,
-    place,
-    text_of,
-    told_of,
-)
+from foja.friends.ag_ui.messages import Message, block_id, message_id, message_of, messages_of, place, text_of
+from foja.friends.ag_ui.saying import all_messages, begin, custom, end, more, tool_call, tool_result
 from foja.ledger.event import Event, Transient
 
 ENDLESS = frozenset({None, "tool_use", "pause_turn"})
@@ -120,7 +99,7 @@ class Telling:
         if event.kind in APPROVALS:
             return self._approve(event)
         if (message := message_of(event)) is None:
-            return [_custom(event)]
+            return [custom(event)]
         if named in self._known:
             return []
         self._known.add(named)
@@ -140,10 +119,10 @@ class Telling:
     def _show(self, event: Event, named: str, message: Message) -> list[BaseEvent]:
         if event.kind == "tool_use_requested":
             self._shown.append(named)
-            return _tool_call(named, event.payload)
+            return tool_call(named, event.payload)
         if event.kind == "tool_use_completed":
             self._shown = [each.id for each in self._placed(message)]
-            return [_tool_result(named, event.payload)]
+            return [tool_result(named, event.payload)]
         return self._text(event, named)
 
     def _placed(self, result: Message) -> list[Message]:
@@ -202,38 +181,24 @@ class Telling:
         pointer = name.replace("~", "~0").replace("/", "~1")
         patch = {"op": "add", "path": f"/approvals/{pointer}", "value": self._approvals[name]}
         delta = StateDeltaEvent.model_validate({"type": EventType.STATE_DELTA, "delta": [patch]})
-        return [_custom(event), delta]
+        return [custom(event), delta]
 
     def _open_message(self, named: str, role: Any, *, thought: bool) -> list[BaseEvent]:
         self._open[named] = thought, ""
         if named not in self._shown:
             self._shown.append(named)
-        if thought:
-            return [
-                ReasoningMessageStartEvent(
-                    type=EventType.REASONING_MESSAGE_START, message_id=named, role="reasoning"
-                )
-            ]
-        return [TextMessageStartEvent(type=EventType.TEXT_MESSAGE_START, message_id=named, role=role)]
+        return [begin(named, role, thought=thought)]
 
     def _grow(self, named: str, delta: str) -> list[BaseEvent]:
         if not delta:
             return []
         thought, text = self._open[named]
         self._open[named] = thought, text + delta
-        if thought:
-            return [
-                ReasoningMessageContentEvent(
-                    type=EventType.REASONING_MESSAGE_CONTENT, message_id=named, delta=delta
-                )
-            ]
-        return [TextMessageContentEvent(type=EventType.TEXT_MESSAGE_CONTENT, message_id=named, delta=delta)]
+        return [more(named, delta, thought=thought)]
 
     def _close(self, named: str) -> list[BaseEvent]:
         thought, _ = self._open.pop(named)
-        if thought:
-            return [ReasoningMessageEndEvent(type=EventType.REASONING_MESSAGE_END, message_id=named)]
-        return [TextMessageEndEvent(type=EventType.TEXT_MESSAGE_END, message_id=named)]
+        return [end(named, thought=thought)]
 
     def _start(self, name: object) -> list[BaseEvent]:
         self._run = f"{self._thread}:{name}"
@@ -265,7 +230,7 @@ class Telling:
         growing = [name for name in self._shown if name in self._open]
         strange = UNKNOWN in self._shown
         self._shown = kept
-        whole = _messages(self._messages)
+        whole = all_messages(self._messages)
         told = [self._clear(alike), whole] if alike < len(common) or strange else [whole]
         return [*told, *(frame for name in growing for frame in self._open_again(name))]
 
@@ -274,7 +239,7 @@ class Telling:
         first, rest = self._messages[: most or 1], self._messages[most or 1 :]
         if any(map(_is_thought, rest)) and not any(map(_is_thought, first)):
             first = [*first, ReasoningMessage(id=UNKNOWN, role="reasoning", content="")]
-        return _messages(first)
+        return all_messages(first)
 
     def _open_again(self, named: str) -> list[BaseEvent]:
         """Show again what a snapshot took away while it was growing."""
@@ -300,33 +265,3 @@ def _ends(event: Event) -> bool:
 
 def _is_thought(message: Message) -> bool:
     return isinstance(message, ReasoningMessage)
-
-
-def _messages(messages: list[Message]) -> BaseEvent:
-    return MessagesSnapshotEvent(type=EventType.MESSAGES_SNAPSHOT, messages=list(messages))
-
-
-def _custom(event: Event) -> BaseEvent:
-    return CustomEvent(type=EventType.CUSTOM, name=event.kind, value=event.payload)
-
-
-def _tool_call(named: str, payload: Any) -> list[BaseEvent]:
-    asked = payload["tool_use_id"]
-    start = ToolCallStartEvent(
-        type=EventType.TOOL_CALL_START,
-        tool_call_id=asked,
-        tool_call_name=payload["tool_name"],
-        parent_message_id=named,
-    )
-    args = ToolCallArgsEvent(type=EventType.TOOL_CALL_ARGS, tool_call_id=asked, delta=arguments_of(payload))
-    return [start, args, ToolCallEndEvent(type=EventType.TOOL_CALL_END, tool_call_id=asked)]
-
-
-def _tool_result(named: str, payload: Any) -> BaseEvent:
-    return ToolCallResultEvent(
-        type=EventType.TOOL_CALL_RESULT,
-        message_id=named,
-        tool_call_id=payload["tool_use_id"],
-        content=told_of(payload),
-        role="tool",
-    )

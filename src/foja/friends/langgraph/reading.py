@@ -11,9 +11,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import WRITES_IDX_MAP, Checkpoint, CheckpointTuple, writes_sort_key
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from foja.friends.langgraph_cells import packed, unpack
-from foja.friends.langgraph_seen import Place, Seen, place_of
-from foja.friends.langgraph_values import Held, load
+from foja.friends.langgraph.cells import packed, unpack
+from foja.friends.langgraph.seen import Place, Seen, place_of
+from foja.friends.langgraph.values import Held, load
 from foja.ledger.read import Said
 from foja.threads.events import SAVED, WRITTEN, stream_of
 from foja.threads.work import Threads

@@ -17,7 +17,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from foja.errors import Refused
-from foja.friends.langgraph_cells import Cell, Packed, pack, packed, unpack
+from foja.friends.langgraph.cells import Cell, Packed, pack, packed, unpack
 
 ROOM = 700_000  # for the values in one event, which may have a megabyte in all
 PIECE = 500_000

@@ -19,10 +19,10 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from foja.core.event import lp, utf8
 from foja.errors import IdempotencyConflict
-from foja.friends.langgraph_cells import JSON, Cell, pack
-from foja.friends.langgraph_reading import Key, Reading, Write, key_of
-from foja.friends.langgraph_seen import Channels, Place, Seen, place_of
-from foja.friends.langgraph_values import ROOM, Storing, spill_bytes, store
+from foja.friends.langgraph.cells import JSON, Cell, pack
+from foja.friends.langgraph.reading import Key, Reading, Write, key_of
+from foja.friends.langgraph.seen import Channels, Place, Seen, place_of
+from foja.friends.langgraph.values import ROOM, Storing, spill_bytes, store
 from foja.ledger.read import Said
 from foja.threads.events import SAVED, VALUES, WRITTEN, event_id, stream_of
 from foja.threads.work import Body, Threads

@@ -26,9 +26,9 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from foja.app import App
 from foja.errors import Refused
-from foja.friends.langgraph_history import channel_history
-from foja.friends.langgraph_reading import Reading
-from foja.friends.langgraph_writing import Writing
+from foja.friends.langgraph.history import channel_history
+from foja.friends.langgraph.reading import Reading
+from foja.friends.langgraph.writing import Writing
 from foja.threads.events import stream_of
 
 Result = TypeVar("Result")

@@ -8,8 +8,8 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import DeltaChannelHistory
 
-from foja.friends.langgraph_reading import Key, Reading, Write, key_of
-from foja.friends.langgraph_seen import place_of
+from foja.friends.langgraph.reading import Key, Reading, Write, key_of
+from foja.friends.langgraph.seen import place_of
 from foja.ledger.read import Said
 from foja.threads.events import stream_of
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from foja.friends.anthropic_blocks import Block, block_of
+from foja.friends.anthropic.blocks import Block, block_of
 from foja.ledger.event import Event
 
 Message: TypeAlias = dict[str, Any]

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from langchain_core.runnables import RunnableConfig
 
 from foja.errors import Refused
-from foja.friends.langgraph_values import Held
+from foja.friends.langgraph.values import Held
 
 MOST = 128
 Channels: TypeAlias = dict[str, Held]

@@ -19,12 +19,9 @@ from typing import Any, TypeAlias
 
 from foja.conversations.work import Conversation
 from foja.errors import FojaError, StreamBroken
-from foja.friends.anthropic_blocks import CHUNKS, Growing, saying
-from foja.friends.anthropic_messages import messages
+from foja.friends.anthropic.blocks import CHUNKS, Growing, saying
 from foja.ledger.event import Event
 from foja.ledger.slots import Slots
-
-__all__ = ["Heard", "Tool", "messages", "record"]
 
 Stream: TypeAlias = AsyncIterable[Any] | Iterable[Any]
 PATIENCE = 0.25  # how long a whole block waits to hear whether it was the last

@@ -15,7 +15,7 @@ from typing import NamedTuple, cast
 from ag_ui.core import BaseEvent
 
 from foja.conversations.work import Conversation
-from foja.friends.ag_ui_stream import Telling
+from foja.friends.ag_ui.telling import Telling
 from foja.ledger.event import Event, Reset, Transient
 
 PAGE = 1000

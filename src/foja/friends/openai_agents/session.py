@@ -18,7 +18,7 @@ from foja.app import App
 from foja.conversations.work import Conversation
 from foja.core.registry import BODY_ERASED
 from foja.errors import NotCanonical
-from foja.friends.openai_items import ASKED, KINDS, Item, item_of, saying, whole
+from foja.friends.openai_agents.items import ASKED, KINDS, Item, item_of, saying, whole
 from foja.ledger.event import Draft
 
 NAMESPACE = uuid5(NAMESPACE_URL, "foja:openai-agents")
