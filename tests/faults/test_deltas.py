@@ -155,6 +155,27 @@ async def test_listeners_that_are_cut_hear_again(
             await heard_from(mine, heard)
 
 
+async def test_the_words_of_strangers_stop_nobody(
+    open_app: Callable[..., App], admin: psycopg.Connection[Any]
+) -> None:
+    async with open_app() as here, open_app() as there:
+        mine = await here.conversations.open()
+        async with hearing(await there.conversations.open(mine.id)) as heard:
+            await heard_from(mine, heard)
+            for words in (
+                "",
+                "x",
+                "1/0/1:{}",
+                "1/0/1:[1,2]",
+                '1/0/1:["a","default",[{}]]',
+                "1/x/2:",
+                "9/1/0:z",
+            ):
+                admin.execute("select pg_notify('foja_deltas', %s)", [words])
+            await say(mine, "on", 0)
+            await until(lambda: [said(each) for each in passing(heard)] == ["on"])
+
+
 async def test_chunks_that_redis_loses_hurt_no_event(
     open_app: Callable[..., App], redis: RedisServer
 ) -> None:

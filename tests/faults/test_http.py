@@ -78,10 +78,18 @@ async def test_streams_go_on_when_the_database_comes_back(
     assert (sorted(tab.events), tab.resets, tab.repeated) == (list(range(11)), [], 0)
 
 
-@pytest.mark.parametrize("seed", range(4))
-async def test_no_cut_loses_or_repeats_anything(app: App, seed: int) -> None:
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("lane", ["postgres", "redis"])
+async def test_no_cut_loses_or_repeats_anything(
+    open_app: Callable[..., App], request: pytest.FixtureRequest, lane: str, seed: int
+) -> None:
+    settings = {"redis_url": request.getfixturevalue("redis").url} if lane == "redis" else {}
+    async with open_app(**settings, sequence_lane=lane) as app:
+        await cut_everywhere(app, random.Random(seed))
+
+
+async def cut_everywhere(app: App, dice: random.Random) -> None:
     """Tabs come, are cut anywhere and resume, while numbers are reserved, filled, voided and appended."""
-    dice = random.Random(seed)
     talk = await app.conversations.open()
     tabs, over = [Tab() for _ in range(6)], asyncio.Event()
 

@@ -45,8 +45,9 @@ class Notices:
                 await connection.execute(sql.query("listen_deltas"))
                 join = Joiner()
                 async for notice in connection.notifies():
-                    if text := join.add(notice.pid, notice.payload):
-                        hear(text)
+                    with contextlib.suppress(ValueError):  # somebody else's words
+                        if text := join.add(notice.pid, notice.payload):
+                            hear(text)
         finally:
             connection.pgconn.finish()
 

@@ -93,10 +93,12 @@ class Deltas:
             await asyncio.sleep(AGAIN)
 
     def _hear(self, text: str) -> None:
-        name, tenant, said = json.loads(text)
-        if tenant == self._tenant and name != self._name:
-            for each in said:
-                self._hints.pass_on(unpack(each))
+        # Whoever may connect may also send; what is not ours is not heard.
+        with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):
+            name, tenant, said = json.loads(text)
+            if tenant == self._tenant and name != self._name:
+                for each in said:
+                    self._hints.pass_on(unpack(each))
 
 
 def pack(name: str, tenant: str, said: list[Transient]) -> str:

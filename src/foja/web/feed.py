@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from foja.ledger.follow import AGAIN
 from foja.ledger.ledger import Ledger
 from foja.observe.metrics import BUFFERS_LOST, STREAMS
 
+log = logging.getLogger("foja.web")
 MOST_BYTES = 256 * 1024
 BEAT = b": beat\n\n"
 
@@ -105,8 +107,12 @@ class Feed:
 
     async def _read(self) -> None:
         while True:
-            with contextlib.suppress(Unavailable):
+            try:
                 await self._read_on()
+            except Unavailable:
+                pass
+            except Exception:  # a reader that died in silence would leave its listeners waiting for ever
+                log.exception("reading %s failed; trying again", self._entity_id)
             self._placed.clear()
             for listener in self.listeners:
                 listener.lose()
