@@ -15,7 +15,7 @@ from pathlib import Path
 
 import redis
 
-from foja.embedded.redis import launch
+from foja.embedded.redis import QUIET, program
 
 
 class RedisServer:
@@ -29,7 +29,10 @@ class RedisServer:
     def start(self) -> None:
         """Start, with what the last `save` kept, and return when it answers."""
         words = ("--port", str(self.port), "--bind", "127.0.0.1", "--dbfilename", "kept.rdb")
-        self._process = launch(self.folder, *words)
+        with (self.folder / "redis.log").open("ab") as said:
+            self._process = subprocess.Popen(
+                [program(), *QUIET, "--dir", str(self.folder), *words], stdout=said, stderr=said
+            )
         deadline = time.monotonic() + 30
         while not self._answers():
             assert time.monotonic() < deadline, (self.folder / "redis.log").read_text()

@@ -6,12 +6,13 @@ from collections.abc import Awaitable, Callable
 
 from bench.harness import Bench
 from bench.outcome import Outcome
-from bench.works import appends, history, live, memory, tail, transcripts
+from bench.works import appends, history, lanes, live, memory, tail, transcripts
 
 GROUPS: dict[str, Callable[[Bench], Awaitable[Outcome]]] = {
     "appends": appends.many_entities,
     "hot": appends.hot_entity,
     "batches": appends.batches,
+    "lanes": lanes.run,
     "history": history.run,
     "tail": tail.run,
     "memory": memory.run,

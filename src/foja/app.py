@@ -26,9 +26,9 @@ from foja.ledger.carriers import Channel, Notices
 from foja.ledger.deltas import Carrier, Deltas
 from foja.ledger.hints import Hints
 from foja.ledger.lanes.counter import Counter
+from foja.ledger.lanes.lanes import STATEMENTS as LANE_STATEMENTS
 from foja.ledger.lanes.lanes import Lanes
 from foja.ledger.lanes.moves import Moves
-from foja.ledger.lanes.redis import STATEMENTS as LANE_STATEMENTS
 from foja.ledger.lanes.redis import RedisLane
 from foja.ledger.ledger import Ledger
 from foja.ledger.log import Log
@@ -95,7 +95,8 @@ class App:
 
     async def _start(self) -> None:
         url = await self._open.enter_async_context(database(self.settings))
-        self.settings = self.settings.model_copy(update={"database_url": url})
+        redis = await self._open.enter_async_context(redis_url(self.settings))
+        self.settings = self.settings.model_copy(update={"database_url": url, "redis_url": redis})
         await self._migrate()
         self.database = await self._pool(API, self.settings.connections)
         self._sweeper = await self._pool(SWEEPER, 4)
@@ -150,7 +151,8 @@ class App:
         if self.settings.micro_batch:
             batch = MicroBatch(writer, self.settings.writers)
             self._open.push_async_callback(batch.close)
-        lanes = Lanes(self.database, writer, batch or writer, await self._redis_lane(writer))
+        lines = self._lines(self.settings.connections, *LANE_STATEMENTS)
+        lanes = Lanes(self.database, lines, writer, batch or writer, await self._redis_lane(lines, writer))
         self.ledger = Ledger(self.database, hints, self._deltas(installation, hints), log, writer, lanes)
 
     def _deltas(self, installation: Installation, hints: Hints) -> Deltas:
@@ -160,21 +162,19 @@ class App:
 
     def _carrier(self, installation: Installation) -> Carrier:
         url, timeout = self.settings.redis_url, self.settings.redis_timeout_seconds
-        if url and url != "embedded":
+        if url:
             return Channel(url, installation.id.hex, timeout)
         return Notices(self.settings.database_url, f"foja_{API}")
 
-    async def _redis_lane(self, writer: Writer) -> RedisLane | None:
-        url = await self._open.enter_async_context(redis_url(self.settings))
-        if not url:
+    async def _redis_lane(self, lines: Pool[Line], writer: Writer) -> RedisLane | None:
+        url = self.settings.redis_url
+        if not url or self.settings.sequence_lane == "postgres":
             return None
-        self.settings = self.settings.model_copy(update={"redis_url": url})
         counter = Counter(url, self.settings.redis_timeout_seconds)
         self._open.push_async_callback(counter.close)
         await counter.open()
         moves = Moves(self.database, writer, counter, CONVERSATION.name, self.settings.lane_return_seconds)
-        lines = self._lines(self.settings.connections, *LANE_STATEMENTS)
-        return RedisLane(self.database, lines, writer, counter, moves, CONVERSATION.name)
+        return RedisLane(lines, writer, counter, moves, CONVERSATION.name)
 
     def _carriers(self) -> int:
         return self.settings.writers if self.settings.micro_batch else self.settings.connections
@@ -206,21 +206,20 @@ async def database(settings: Settings) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def redis_url(settings: Settings) -> AsyncIterator[str]:
-    """Lend the URL of the Redis that numbers conversations; empty if none does."""
-    if settings.sequence_lane == "postgres":
-        yield ""
-    elif settings.redis_url == "embedded":
-        server = await asyncio.to_thread(redis.start, settings.home)
-        try:
-            yield server.url
-        finally:
-            await asyncio.to_thread(server.release)
-    elif settings.redis_url or settings.sequence_lane == "auto":
-        yield settings.redis_url
-    else:
+    """Lend the URL of the Redis in use, started if it is the embedded one; empty if there is none."""
+    if settings.sequence_lane == "redis" and not settings.redis_url:
         raise SetupFailed(
             "FOJA_SEQUENCE_LANE is redis and no Redis is set; set FOJA_REDIS_URL, or choose auto or postgres"
         )
+    if settings.redis_url != "embedded":
+        yield settings.redis_url
+        return
+    start = asyncio.ensure_future(asyncio.to_thread(redis.start, settings.home))
+    try:
+        yield (await asyncio.shield(start)).url
+    finally:
+        # Waited for even if interrupted, as above.
+        await asyncio.to_thread((await start).release)
 
 
 def connect(**settings: Any) -> App:

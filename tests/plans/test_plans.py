@@ -131,6 +131,18 @@ APPEND_BATCH: LiteralString = """select cardinality(seq), status from foja.appen
     'default', %(atomic)s, %(careful)s)"""
 
 
+RESERVE: LiteralString = """select first_seq from foja.reserve(
+    %(entity)s, %(domain)s, %(tenant)s, %(source)s, 3, interval '1 minute', null)"""
+LANE_APPEND: LiteralString = """select status from foja.lane_append(
+    %(entity)s, 'conversation', 'default', %(kind)s, 1, %(event)s, null, 'api', %(payload)s, %(salt)s,
+    %(hash)s, null, %(seq)s, %(fence)s)"""
+LANE_RESERVE: LiteralString = """select status from foja.lane_reserve(
+    %(entity)s, 'conversation', 'default', 'api', 5, interval '1 minute', null, %(seq)s, %(fence)s)"""
+MOVE: dict[str, object] = {
+    "domain": "conversation", "tenant": "default", "source": "api", "lane": "redis", "run": "r", "rest": 30
+}  # fmt: skip
+
+
 def values_of(event: Draft) -> dict[str, object]:
     return {
         "entity": event.entity_id,
@@ -176,7 +188,7 @@ def test_slots_go_by_index(full: Admin, mode: str) -> None:
             "entity": stream(n), "domain": "conversation", "tenant": "default", "source": "api"
         }  # fmt: skip
         full.execute("set local role foja_api")
-        check(full, query("reserve"), 10, {"entity"}, **scope, count=3, ttl=60, intents=None, claim=True)
+        check(full, RESERVE, 10, {"entity"}, **scope)
         body = {"kind": event.kind, "v": 1, "event": event.event_id, "actor": None, "payload": event.payload}
         hashes = {"salt": event.salt, "hash": event.body_hash, "key": None}
         held = {"seq": 5, "token": token[0]}
@@ -281,3 +293,22 @@ def test_checking_one_stream_goes_by_index(full: Admin, mode: str) -> None:
         for table, (scanned, fetched) in scans(full).items():
             assert scanned == before[table][0], table
             assert fetched - before[table][1] <= 25, table
+
+
+@MODES
+def test_the_lanes_go_by_index(full: Admin, mode: str) -> None:
+    full.execute(f"set local plan_cache_mode = {mode}".encode())
+    for n in range(ROUNDS):
+        full.execute("set local role foja_api")
+        [(fence, _, seq, *_)] = check(
+            full, query("move_lane"), 40, {"entity"}, **MOVE, entity=stream(n), seen=None
+        )
+        event = draft(CONVERSATION, stream(n), "thinking", {"content": "x"})
+        told = check(full, LANE_APPEND, 10, {"entity"}, **values_of(event), seq=seq, fence=fence)
+        assert told == [("appended",)]
+        here: dict[str, object] = {"entity": stream(n), "fence": fence}
+        assert check(full, LANE_RESERVE, 10, {"entity"}, **here, seq=seq + 3) == [("reserved",)]
+        assert check(full, query("claim_lanes"), 60, {"entity"}, entities=[stream(n)]) == [(1,)]
+        full.execute("set local role foja_sweeper")
+        check(full, query("void_holes"), 400, set(), streams=200, age=0)
+        full.execute("reset role")

@@ -16,7 +16,6 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -26,7 +25,7 @@ from foja.embedded import locks
 from foja.errors import EmbeddedFailed
 
 PATIENCE = 20.0
-QUIET = ("--save", "", "--appendonly", "no", "--daemonize", "no")
+QUIET = ("--save", "", "--appendonly", "no")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ def start(home: Path) -> Server:
         place = _place(home)
         try:
             if not _alive(place):
-                launch(home, "--port", "0", "--unixsocket", str(place), "--unixsocketperm", "700")
+                _launch(home, place)
                 _wait(home, place)
         except BaseException:
             share.end()
@@ -60,16 +59,19 @@ def start(home: Path) -> Server:
         return Server(f"unix://{quote(str(place))}", home, share)
 
 
-def launch(folder: Path, *words: str, keep: Sequence[str] = QUIET) -> subprocess.Popen[bytes]:
-    """Start a Redis in a folder, out of reach of our Ctrl-C; it may not listen yet."""
-    with (folder / "redis.log").open("ab") as said:
-        return subprocess.Popen(
-            [program(), *keep, "--dir", str(folder), *words],
-            stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=said,
-            start_new_session=True,
-        )
+def _launch(home: Path, place: Path) -> None:
+    """Start a server that is nobody's child: whoever started it may leave first."""
+    words = ("--daemonize", "yes", "--port", "0", "--unixsocket", str(place), "--unixsocketperm", "700")
+    done = subprocess.run(
+        [program(), *QUIET, "--dir", str(home), "--logfile", str(home / "redis.log"), *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        start_new_session=True,
+        check=False,
+    )
+    if done.returncode:
+        raise EmbeddedFailed(f"Redis did not start in {home}: {done.stderr.strip() or done.stdout.strip()}")
 
 
 def program() -> str:

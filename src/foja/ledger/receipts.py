@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 from uuid import UUID
@@ -77,6 +78,44 @@ def batch_values(
         wire.boolean(atomic),
         wire.boolean(careful),
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Numbers that somebody wants to keep for later."""
+
+    entity_id: UUID
+    domain: str
+    count: int
+    ttl: float
+    intents: Sequence[str] | None
+
+    def values(self, tenant: str, source: str) -> list[Value]:
+        """Return this as the values of `reserve`."""
+        intents = [wire.text(intent) for intent in self.intents or ()]
+        return [
+            self.entity_id.bytes,
+            wire.text(self.domain),
+            wire.text(tenant),
+            wire.text(source),
+            wire.integer(self.count),
+            wire.double(self.ttl),
+            wire.array(wire.TEXT_OID, intents),
+        ]
+
+
+# status, first number, token, deadline
+Kept: TypeAlias = tuple[str, int, UUID, datetime | None]
+
+
+def read_kept(answer: bytes) -> Kept:
+    """Return what became of a wish for numbers."""
+    status, first, token, deadline = wire.fields(answer)
+    assert status
+    assert first
+    assert token
+    due = wire.moment(wire.number(deadline)) if deadline else None
+    return status.decode(), wire.number(first), UUID(bytes=token), due
 
 
 def read_receipt(answer: bytes) -> Receipt:

@@ -14,6 +14,7 @@ from foja.errors import BadReservation
 from foja.ledger.append import Writer
 from foja.ledger.event import Draft, Event, bounded, draft
 from foja.ledger.lanes.lanes import Lanes
+from foja.ledger.receipts import Wish
 from foja.sql.database import Database
 
 MOST = 256
@@ -73,8 +74,9 @@ class Reserver:
         if intents is not None and len(intents) != count:
             raise BadReservation(f"{count} numbers need {count} intents, not {len(intents)}")
         words = None if intents is None else [bounded(intent).decode() for intent in intents]
-        values = {**self._scope(entity_id), "count": count, "ttl": ttl, "intents": words}
-        first, token, deadline = await self._lanes.reserve(self._domain.name, entity_id, count, values)
+        wish = Wish(entity_id, self._domain.name, count, float(ttl), words)
+        _, first, token, deadline = await self._lanes.reserve(wish)
+        assert deadline is not None
         self._writer.hint(entity_id)
         return Slots(entity_id, tuple(range(first, first + count)), token, deadline, self)
 

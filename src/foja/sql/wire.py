@@ -21,6 +21,7 @@ _length = struct.Struct("!i").pack
 _header = struct.Struct("!iiIii").pack
 _count = struct.Struct("!i").unpack_from
 _bigint = struct.Struct("!q")
+_double = struct.Struct("!d").pack
 
 
 def text(value: str | None) -> Value:
@@ -52,6 +53,11 @@ def integer(value: int) -> bytes:
 def bigint(value: int | None) -> Value:
     """Return an eight-byte integer."""
     return None if value is None else _packed(_bigint.pack, value)
+
+
+def double(value: float) -> bytes:
+    """Return a double."""
+    return _double(value)
 
 
 def _packed(pack: Callable[[int], bytes], value: int) -> bytes:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 from uuid import UUID
 
 from foja import sql
 from foja.errors import Busy, Unavailable
-from foja.ledger.append import Verdict, Writer
+from foja.ledger.append import Verdict, Writer, ask
 from foja.ledger.event import Draft, Event
 from foja.ledger.lanes import words
-from foja.ledger.lanes.redis import RedisLane, Row
+from foja.ledger.lanes.redis import RedisLane
+from foja.ledger.receipts import Kept, Wish, read_kept
 from foja.observe.metrics import LANE_MOVES
 from foja.sql.database import Database, OnRedis
+from foja.sql.line import Line
+from foja.sql.pool import Pool
 
 TRIES = 20
+STATEMENTS = ("reserve", "lane_append", "lane_reserve")
 Result = TypeVar("Result")
 
 
@@ -28,8 +32,11 @@ class Plain(Protocol):
 class Lanes:
     """Every append and reservation of this process, on the lane its stream is on."""
 
-    def __init__(self, database: Database, writer: Writer, plain: Plain, redis: RedisLane | None) -> None:
-        self._database, self._writer, self._plain, self._redis = database, writer, plain, redis
+    def __init__(
+        self, database: Database, lines: Pool[Line], writer: Writer, plain: Plain, redis: RedisLane | None
+    ) -> None:
+        self._database, self._lines, self._writer = database, lines, writer
+        self._plain, self._redis = plain, redis
 
     async def append(self, draft: Draft) -> Event:
         """Write one event."""
@@ -57,22 +64,19 @@ class Lanes:
                 verdicts[n] = verdict
         return verdicts
 
-    async def reserve(self, domain: str, entity_id: UUID, count: int, values: dict[str, object]) -> Row:
-        """Take numbers for later: the first one, the token, the deadline."""
+    async def reserve(self, wish: Wish) -> Kept:
+        """Take numbers for later."""
         redis = self._redis
-        if redis is None or domain != redis.domain:
-            return await self._reserve(values, claim=True)
-        plain = lambda: self._reserve(values, claim=False)  # noqa: E731
-        return await _told(entity_id, redis.reserve(entity_id, values, count, plain))
+        if redis is None or wish.domain != redis.domain:
+            return await self._claiming([wish.entity_id], lambda: self._reserve(wish))
+        return await _told(wish.entity_id, redis.reserve(wish, lambda: self._reserve(wish)))
 
-    async def _reserve(self, values: dict[str, Any], *, claim: bool) -> Row:
+    async def _reserve(self, wish: Wish) -> Kept:
+        values = wish.values(self._writer.tenant, self._writer.source)
         # Not repeated on a lost answer: a second try would take other numbers, and the
         # first ones expire by themselves.
-        row = await self._writer.patiently(
-            lambda: self._database.row(sql.query("reserve"), **values, claim=claim), again=Busy
-        )
-        assert row is not None
-        return row
+        answer = await self._writer.patiently(lambda: ask(self._lines, "reserve", values), again=Busy)
+        return read_kept(answer)
 
     async def _claiming(self, names: Sequence[UUID], call: Callable[[], Awaitable[Result]]) -> Result:
         for _ in range(TRIES):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
-from foja import sql
 from foja.errors import Busy
 from foja.ledger.append import Writer, ask
 from foja.ledger.event import Draft, Event
@@ -15,16 +14,15 @@ from foja.ledger.lanes import words
 from foja.ledger.lanes.counter import Counter, CounterLost, RedisAway
 from foja.ledger.lanes.moves import Moves
 from foja.ledger.lanes.standing import Standing
-from foja.ledger.receipts import lane_values, read_receipt
+from foja.ledger.receipts import Kept, Wish, lane_values, read_kept, read_receipt
 from foja.observe.metrics import ALLOCATION, FALLBACKS
-from foja.sql.database import Database, OnRedis
+from foja.sql import wire
+from foja.sql.database import OnRedis
 from foja.sql.line import Line
 from foja.sql.pool import Pool
 
 TRIES = 100
-STATEMENTS = ("lane_append",)
 Result = TypeVar("Result")
-Row = tuple[Any, ...]
 # What PostgreSQL says of a number, and the result if it took it.
 Outcome = tuple[str, Result | None]
 _taking = ALLOCATION.labels("redis")
@@ -34,15 +32,9 @@ class RedisLane:
     """Numbers the streams of one domain by Redis, as long as it answers."""
 
     def __init__(
-        self,
-        database: Database,
-        lines: Pool[Line],
-        writer: Writer,
-        counter: Counter,
-        moves: Moves,
-        domain: str,
+        self, lines: Pool[Line], writer: Writer, counter: Counter, moves: Moves, domain: str
     ) -> None:
-        self._database, self._lines, self._writer = database, lines, writer
+        self._lines, self._writer = lines, writer
         self._counter, self._moves, self.domain = counter, moves, domain
 
     async def append(self, draft: Draft, plain: Callable[[], Awaitable[Event]]) -> Event:
@@ -51,12 +43,10 @@ class RedisLane:
             draft.entity_id, 1, lambda seq, fence: self._record(draft, seq, fence), plain
         )
 
-    async def reserve(
-        self, entity_id: UUID, values: dict[str, object], count: int, plain: Callable[[], Awaitable[Row]]
-    ) -> Row:
+    async def reserve(self, wish: Wish, plain: Callable[[], Awaitable[Kept]]) -> Kept:
         """Take numbers for later; `plain` does it if PostgreSQL has to number them."""
         return await self._number(
-            entity_id, count, lambda seq, fence: self._keep({**values, "first": seq, "fence": fence}), plain
+            wish.entity_id, wish.count, lambda seq, fence: self._keep(wish, seq, fence), plain
         )
 
     async def _number(
@@ -124,10 +114,9 @@ class RedisLane:
             return status, None
         return status, self._writer.accept(draft, receipt)
 
-    async def _keep(self, values: dict[str, object]) -> Outcome[Row]:
-        row = await self._writer.patiently(
-            lambda: self._database.row(sql.query("lane_reserve"), **values), again=Busy
+    async def _keep(self, wish: Wish, seq: int, fence: UUID) -> Outcome[Kept]:
+        values = [*wish.values(self._writer.tenant, self._writer.source), wire.bigint(seq), fence.bytes]
+        kept = read_kept(
+            await self._writer.patiently(lambda: ask(self._lines, "lane_reserve", values), again=Busy)
         )
-        assert row is not None
-        status, *numbers = row
-        return status, tuple(numbers) if status == "reserved" else None
+        return kept[0], kept if kept[0] == "reserved" else None

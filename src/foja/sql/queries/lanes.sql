@@ -3,12 +3,11 @@
 prepare lane_append as
 select foja.lane_append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14);
 
--- name: lane_reserve
+-- name: prepare_lane_reserve
 -- Numbers that Redis gave, for events that do not exist yet. It need not wait for the disk.
+prepare lane_reserve (uuid, text, text, text, integer, double precision, text[], bigint, uuid) as
 with unhurried as materialized (select set_config('synchronous_commit', 'off', true))
-select status, first_seq, token, deadline from unhurried, foja.lane_reserve(
-    %(entity)s, %(domain)s, %(tenant)s, %(source)s, %(count)s, make_interval(secs => %(ttl)s), %(intents)s::text[],
-    %(first)s, %(fence)s);
+select foja.lane_reserve($1, $2, $3, $4, $5, make_interval(secs => $6), $7, $8, $9) from unhurried;
 
 -- name: lane_state
 -- Who numbers a stream, and since when.

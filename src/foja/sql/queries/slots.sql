@@ -1,9 +1,9 @@
--- name: reserve
+-- name: prepare_reserve
 -- Numbers for events that do not exist yet. Alone in its transaction, it need not wait for the disk.
+prepare reserve (uuid, text, text, text, integer, double precision, text[]) as
 with unhurried as materialized (select set_config('synchronous_commit', 'off', true))
-select first_seq, token, deadline from unhurried, foja.reserve(
-    %(entity)s, %(domain)s, %(tenant)s, %(source)s, %(count)s, make_interval(secs => %(ttl)s), %(intents)s::text[],
-    p_claim => %(claim)s);
+select row('reserved'::text, r.first_seq, r.token, r.deadline) from unhurried, foja.reserve(
+    $1, $2, $3, $4, $5, make_interval(secs => $6), $7, p_claim => false) r;
 
 -- name: extend
 -- More time for the numbers still open.

@@ -31,18 +31,8 @@ begin
         extract(epoch from clock_timestamp() - e.moved_at)::double precision, lost is not null, coalesce(lost, 0);
 end $$;
 
--- What a number is that Redis gave: null if free, else `taken`, or `late` if it was given up meanwhile.
--- A number of the distant future is as wrong as one of the past.
-create function foja.number_problem(e foja.entity, p_first bigint, p_count integer) returns text
-language sql stable
-return case
-    when exists (select from foja.slot s
-        where s.entity_id = e.entity_id and s.seq between p_first and p_first + p_count - 1)
-      or p_first > e.next_seq + 10000 and p_first > foja.next_seq(e) + 10000 then 'taken'
-    else (select case when bool_and(v.kind = 'slot.voided') then 'late' else 'taken' end from foja.event v
-        where v.entity_id = e.entity_id and v.seq between p_first and p_first + p_count - 1 having count(*) > 0) end;
-
--- One event at a number that Redis gave. It never locks the stream's row and never seals.
+-- One event at a number that Redis gave. It never locks the stream's row and never seals. A number
+-- of the distant future is as wrong as one of the past.
 -- What is wrong is returned, not raised: a raise would undo the void.
 create function foja.lane_append(
     p_entity uuid, p_domain text, p_tenant text, p_kind text, p_v integer, p_event uuid, p_actor text,
@@ -65,8 +55,10 @@ begin
     -- A statement of its own: it sees what was done before the lock was given.
     select case when foja.is_sound(k, p_source, p_actor, p_payload, p_salt, p_hash) then null
             else foja.body_problem(k, p_source, p_actor, p_payload, p_salt, p_hash) end,
-        p_seq > e.next_seq + 10000 and p_seq > foja.next_seq(e) + 10000
-            or exists (select from foja.slot s where s.entity_id = p_entity and s.seq = p_seq),
+        exists (select from foja.slot s where s.entity_id = p_entity and s.seq = p_seq)
+            or p_seq > e.next_seq + 10000
+            and not exists (select from foja.event v where v.entity_id = p_entity and v.seq >= p_seq - 10000)
+            and not exists (select from foja.slot s where s.entity_id = p_entity and s.seq >= p_seq - 10000),
         k.tracked
     into problem, reserved, tracked
     from foja.entity e left join foja.kind k on k.domain = p_domain and k.kind = p_kind and k.v = p_v
@@ -117,32 +109,54 @@ begin
     return stored;
 end $$;
 
+create type foja.reservation as (
+    status text,          -- reserved | moved | taken | late
+    first_seq bigint,
+    token uuid,
+    deadline timestamptz
+);
+
 -- Reserve numbers that Redis gave. The lane lock is held alone: events and slots live in two tables,
 -- and only so can a number that was given twice not become both.
 create function foja.lane_reserve(
     p_entity uuid, p_domain text, p_tenant text, p_source text, p_count integer, p_ttl interval, p_intents text[],
     p_first bigint, p_fence uuid
-) returns table (status text, first_seq bigint, token uuid, deadline timestamptz)
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+) returns foja.reservation
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+-- A range looks cheaper when planned anew, and the planning costs more than the range.
+set plan_cache_mode = force_generic_plan as $$
 declare
-    e foja.entity;
-    problem text;
     ticket uuid := gen_random_uuid();
     due timestamptz;
+    wrong boolean;
+    voided boolean;
 begin
-    perform foja.check_source(p_source);
-    perform foja.check_reservation(p_count, p_ttl);
-    perform foja.need_read_committed();
-    perform pg_advisory_xact_lock(foja.lane_key(p_entity));
-    select * into e from foja.entity x
-    where x.entity_id = p_entity and x.domain = p_domain and x.tenant = p_tenant and x.fence = p_fence;
-    problem := case when e.entity_id is null then 'moved' else foja.number_problem(e, p_first, p_count) end;
-    if problem is null then
-        due := clock_timestamp() + p_ttl;
-        insert into foja.slot (entity_id, seq, token, deadline, intent, tenant)
-        select p_entity, p_first + i - 1, ticket, due, p_intents[i]::json, p_tenant from generate_series(1, p_count) i;
+    if current_setting('role') <> 'foja_' || p_source then
+        perform foja.check_source(p_source);
     end if;
-    return query select coalesce(problem, 'reserved'), p_first, ticket, due;
+    if current_setting('transaction_isolation') <> 'read committed' then
+        perform foja.need_read_committed();
+    end if;
+    perform foja.check_reservation(p_count, p_ttl);
+    perform pg_advisory_xact_lock(foja.lane_key(p_entity));
+    select exists (select from foja.slot s
+            where s.entity_id = p_entity and s.seq between p_first and p_first + p_count - 1)
+        or p_first > e.next_seq + 10000
+            and not exists (select from foja.event v where v.entity_id = p_entity and v.seq >= p_first - 10000)
+            and not exists (select from foja.slot s where s.entity_id = p_entity and s.seq >= p_first - 10000),
+        (select bool_and(v.kind = 'slot.voided') from foja.event v
+            where v.entity_id = p_entity and v.seq between p_first and p_first + p_count - 1)
+    into wrong, voided
+    from foja.entity e
+    where e.entity_id = p_entity and e.domain = p_domain and e.tenant = p_tenant and e.fence = p_fence;
+    if wrong is null or wrong or voided is not null then
+        return row(case when wrong is null then 'moved' when wrong or not voided then 'taken' else 'late' end,
+            p_first, ticket, null)::foja.reservation;
+    end if;
+    due := clock_timestamp() + p_ttl;
+    insert into foja.slot (entity_id, seq, token, deadline, intent, tenant)
+    select p_entity, p_first + i - 1, ticket, due, p_intents[i]::json, p_tenant from generate_series(1, p_count) i;
+    return row('reserved', p_first, ticket, due)::foja.reservation;
 end $$;
 
 -- The streams that hold unsealed events, each with its first one. It hops from stream to stream:
@@ -161,8 +175,33 @@ begin atomic
     select h.entity_id, h.seq from hop h;
 end;
 
--- Void the numbers below an event of that age which hold neither an event nor a slot: whoever was
--- given them by Redis died with them. A bounded number of streams at a time.
+-- The numbers of a stream that hold neither an event nor a slot, below an event of that age.
+create function foja.holes(e foja.entity, p_age interval) returns setof bigint
+language sql stable
+begin atomic
+    select n from generate_series(e.sealed, (select max(u.seq) from foja.unsealed u where u.entity_id = e.entity_id)) n
+    where not exists (select from foja.event v where v.entity_id = e.entity_id and v.seq = n offset 0)
+      and not exists (select from foja.slot s where s.entity_id = e.entity_id and s.seq = n offset 0)
+      and (select v.at from foja.event v where v.entity_id = e.entity_id and v.seq > n order by v.seq limit 1)
+        < clock_timestamp() - p_age;
+end;
+
+-- Streams with holes, found by counting: above the sealed prefix every number is recorded or reserved.
+create function foja.streams_with_holes(p_age interval) returns setof uuid
+language sql stable
+begin atomic
+    -- `offset 0` keeps one look-up per stream, whatever the planner thinks of their number.
+    select w.entity_id from foja.waiting() w
+    cross join lateral (select x.* from foja.entity x where x.entity_id = w.entity_id offset 0) e
+    cross join lateral (select count(*) as n, max(u.seq) as top from foja.unsealed u
+        where u.entity_id = w.entity_id and u.seq >= e.sealed offset 0) there
+    cross join lateral (select count(*) as n from foja.slot s
+        where s.entity_id = w.entity_id and s.seq < there.top and s.state = 'open' offset 0) kept
+    where there.top - e.sealed + 1 > there.n + kept.n
+      and exists (select from foja.holes(row(e.*)::foja.entity, p_age));
+end;
+
+-- Void what whoever was given it by Redis died with. A bounded number of streams at a time.
 create function foja.void_holes(p_streams integer, p_age interval) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -173,13 +212,7 @@ declare
     total bigint := 0;
 begin
     perform foja.check_source('sweeper');
-    select array_agg(h.entity_id order by h.entity_id) into streams from (
-        select w.entity_id from foja.waiting() w join foja.entity x on x.entity_id = w.entity_id
-        join foja.event v on v.entity_id = w.entity_id and v.seq = w.seq
-        where w.seq > x.sealed and v.at < clock_timestamp() - p_age
-          and not exists (select from foja.slot s where s.entity_id = w.entity_id and s.seq = x.sealed)
-        order by w.entity_id limit p_streams
-    ) h;
+    select array_agg(h order by h) into streams from (select h from foja.streams_with_holes(p_age) h limit p_streams) h;
     if streams is null then
         return 0;
     end if;
@@ -187,12 +220,7 @@ begin
         perform pg_advisory_xact_lock(foja.lane_key(stream));
     end loop;
     for e in select * from foja.entity x where x.entity_id = any (streams) order by x.entity_id for no key update loop
-        perform foja.void_number(e.entity_id, n, 'sweeper', 'unused', e.tenant)
-        from generate_series(e.sealed, foja.next_seq(e) - 1) n
-        where not exists (select from foja.event v where v.entity_id = e.entity_id and v.seq = n)
-          and not exists (select from foja.slot s where s.entity_id = e.entity_id and s.seq = n)
-          and (select v.at from foja.event v where v.entity_id = e.entity_id and v.seq > n order by v.seq limit 1)
-            < clock_timestamp() - p_age;
+        perform foja.void_number(e.entity_id, n, 'sweeper', 'unused', e.tenant) from foja.holes(e, p_age) n;
         get diagnostics voided = row_count;
         total := total + voided;
     end loop;
@@ -200,8 +228,8 @@ begin
 end $$;
 
 revoke execute on function
-    foja.may_move, foja.move_lane, foja.number_problem, foja.lane_append, foja.lane_receipt, foja.lane_reserve,
-    foja.void_holes, foja.waiting
+    foja.may_move, foja.move_lane, foja.lane_append, foja.lane_receipt, foja.lane_reserve,
+    foja.void_holes, foja.waiting, foja.holes, foja.streams_with_holes
     from public;
 grant execute on function foja.move_lane, foja.claim_lanes, foja.lane_append, foja.lane_reserve
     to service_role, foja_api;

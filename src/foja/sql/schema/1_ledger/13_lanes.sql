@@ -47,10 +47,11 @@ declare
     next bigint := foja.next_seq(e);
     voided bigint;
 begin
+    -- `offset 0` keeps one look-up per number: joined freely, a generic plan reads the whole stream.
     perform foja.void_number(e.entity_id, n, 'sweeper', 'unused', e.tenant)
     from generate_series(e.sealed, next - 1) n
-    where not exists (select from foja.event v where v.entity_id = e.entity_id and v.seq = n)
-      and not exists (select from foja.slot s where s.entity_id = e.entity_id and s.seq = n);
+    where not exists (select from foja.event v where v.entity_id = e.entity_id and v.seq = n offset 0)
+      and not exists (select from foja.slot s where s.entity_id = e.entity_id and s.seq = n offset 0);
     get diagnostics voided = row_count;
     update foja.entity set lane = p_lane, next_seq = next, moved_at = clock_timestamp(),
         fence = case p_lane when 'redis' then gen_random_uuid() end,
