@@ -137,8 +137,12 @@ class Reader:
 
     async def tail(self, entity_id: UUID, position: Position, limit: int) -> list[Event]:
         """Return what stands above a position, and move the position there."""
-        rows = await self._database.rows(
-            sql.query("read_tail"), entity=entity_id, tenant=self._tenant, after=position.head, limit=limit
+        rows = await self._database.many(
+            sql.query("read_tail"),
+            entity=entity_id,
+            tenant=self._tenant,
+            after=position.head,
+            limit=limit,
         )
         return position.deliver(entity_id, rows)
 
@@ -146,7 +150,7 @@ class Reader:
         self, entity_id: UUID, kinds: Sequence[str], before: int | None, limit: int | None
     ) -> list[Said]:
         """Return the newest events of these kinds that still have a body, newest first."""
-        rows = await self._database.rows(
+        rows = await self._database.many(
             sql.query("read_newest"),
             entity=entity_id,
             tenant=self._tenant,

@@ -13,7 +13,7 @@ import psycopg
 from psycopg import AsyncConnection, sql
 from psycopg.abc import Buffer
 from psycopg.adapt import Loader
-from psycopg.pq import TransactionStatus
+from psycopg.pq import Format, TransactionStatus
 
 from foja import errors
 from foja.sql.pool import Pool
@@ -130,7 +130,8 @@ async def connect(url: str, role: str) -> Connection:
     """Open one connection of its own that acts as `role`."""
     with our_errors():
         connection = await AsyncConnection.connect(url, autocommit=True, prepare_threshold=1)
-    connection.adapters.register_loader("json", _Json)
+    for loader in (_Json, _BinaryJson):
+        connection.adapters.register_loader("json", loader)
     try:
         await act_as(connection, role)
     except BaseException:
@@ -144,6 +145,12 @@ class _Json(Loader):
 
     def load(self, data: Buffer) -> Any:
         return _scan(str(data, "utf-8"), 0)[0]
+
+
+class _BinaryJson(_Json):
+    """The same: JSON has no other form."""
+
+    format = Format.BINARY
 
 
 class Lent:
@@ -190,6 +197,11 @@ class Database:
         """Run one statement and return its rows."""
         async with self.connection() as connection:
             return await (await connection.execute(query, values)).fetchall()
+
+    async def many(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]:
+        """Do the same in binary, which is quicker where there are thousands of rows."""
+        async with self.connection() as connection:
+            return await (await connection.execute(query, values, binary=True)).fetchall()
 
     async def row(self, query: LiteralString, **values: object) -> tuple[Any, ...] | None:
         """Run one statement and return its only row, if any."""
