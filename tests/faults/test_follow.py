@@ -21,8 +21,11 @@ from foja.app import App
 from foja.conversations.work import Conversation
 from foja.errors import CursorLost, FojaError, Unavailable
 from foja.ledger.event import Event, Heard, Reset
+from foja.ledger.follow import Follower
+from foja.ledger.read import Reader
 from foja.ledger.slots import Slots
 from tests.faults.load import follow_in_process
+from tests.faults.steps import SteppedDatabase, Steps
 from tests.races.auditor import audit_idle
 from tests.races.writers import SAY, TOOL, processes, result, words
 
@@ -541,3 +544,17 @@ async def test_memory_does_not_grow_with_the_history(app: App, hole: bool) -> No
         if not hole:
             peaks[-1] = max(peaks[-1], await peak_of(app.ledger.log.follow(None), total))
     assert peaks[1] < peaks[0] * 1.2 + 200_000, peaks
+
+
+async def test_what_fills_a_hole_is_given_out_even_if_the_rest_cannot_be_read(app: App) -> None:
+    talk = await app.conversations.open()
+    slots = await talk.reserve(1)
+    steps = Steps(at=5, moment="and not saved")
+    reader = Reader(SteppedDatabase(app.database, steps), app.settings.tenant)
+    follower = Follower(reader, talk.id, None)
+    assert [each.kind for each in await follower.step()] == ["slot.open"]
+    await slots.fill(0, TOOL, result("t"))
+    await talk.append(SAY, words("after"))
+    assert [each.seq for each in await follower.step()] == [0]
+    assert steps.names[-2:] == ["read_numbers", "read_tail"]
+    assert [each.seq for each in await follower.step()] == [1]

@@ -57,8 +57,16 @@ class Follower:
         if state.next_seq <= position.head:
             return self.reset(Reset("future"))
         events = await self._reader.filled(self.entity_id, position, self.page)
-        if state.next_seq > position.head + 1 and len(events) < self.page:
-            events += await self._reader.tail(self.entity_id, position, self.page - len(events))
+        more = state.next_seq > position.head + 1 and len(events) < self.page
+        try:
+            events += (
+                await self._reader.tail(self.entity_id, position, self.page - len(events)) if more else []
+            )
+        except Unavailable:
+            if not events:
+                raise
+            self.behind = True  # what was found is no longer asked for, so it is given out now
+            return events
         self.behind = len(events) >= self.page
         return events
 

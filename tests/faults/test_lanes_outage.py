@@ -1,0 +1,48 @@
+"""Redis away and PostgreSQL as well: nothing is numbered, nothing is lost, and everybody goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import foja
+from foja.embedded.postgres import Server, start, stop
+from foja.errors import LedgerUnavailable
+from foja.sql.migrate import migrate
+from tests.conftest import FAST
+from tests.faults.lane_scene import scene
+from tests.races.writers import SAY, words
+from tests.redis_server import RedisServer
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """A server that may be stopped."""
+    with tempfile.TemporaryDirectory(prefix="foja-test-") as home:
+        yield start(Path(home), options=FAST)
+        stop(Path(home), mode="immediate")
+
+
+async def test_redis_and_postgresql_away(server: Server, tmp_path: Path, redis: RedisServer) -> None:
+    await migrate(server.url)
+    hasty = foja.connect(database_url=server.url, home=tmp_path, redis_url=redis.url, retry_seconds=0.2)
+    async with hasty as other, scene(server.url, tmp_path, redis) as stage:
+        await stage.hold_slots()
+        redis.stop()
+        await asyncio.to_thread(stop, server, "fast")
+        talk = await other.conversations.open(stage.sessions[0])
+        with pytest.raises(LedgerUnavailable):
+            await talk.append(SAY, words("nobody can number this"))
+        await asyncio.to_thread(start, server.data.parent, options=FAST)
+        await stage.write()
+        redis.start()
+        await stage.on("redis")
+        await stage.write()
+        books = await stage.finish()
+        assert set(stage.moves().values()) == {2}
+        bodies = [sheet.payload or "" for sheet in books.streams[talk.id].events()]
+        assert not any("nobody" in body for body in bodies)
