@@ -38,8 +38,8 @@ from foja.settings import Settings, load
 from foja.sql.database import Database
 from foja.sql.database import connect as connect_as
 from foja.sql.line import Line
+from foja.sql.lines import Lines
 from foja.sql.migrate import migrate
-from foja.sql.pool import Pool
 from foja.threads.work import Threads
 from foja.worker import Worker
 
@@ -179,9 +179,9 @@ class App:
     def _carriers(self) -> int:
         return self.settings.writers if self.settings.micro_batch else self.settings.connections
 
-    def _lines(self, most: int, *statements: str) -> Pool[Line]:
+    def _lines(self, most: int, *statements: str) -> Lines:
         role, url = f"foja_{API}", self.settings.database_url
-        lines = Pool(lambda: Line.open(url, role, *statements), most)
+        lines = Lines(lambda: Line.open(url, role, *statements), most)
         self._open.callback(lines.close)
         return lines
 

@@ -25,8 +25,7 @@ from foja.ledger.receipts import (
 )
 from foja.observe.metrics import ALLOCATION
 from foja.sql.database import AlreadyRecorded, Database, refusal
-from foja.sql.line import Line
-from foja.sql.pool import Pool
+from foja.sql.lines import Lines
 from foja.sql.wire import Value
 
 Verdict = Event | errors.FojaError
@@ -40,7 +39,7 @@ class Writer:
     def __init__(
         self,
         database: Database,
-        lines: Pool[Line],
+        lines: Lines,
         hints: Hints,
         *,
         tenant: str,
@@ -155,15 +154,6 @@ class Writer:
 
     async def _ask(self, statement: str, values: Sequence[Value]) -> bytes:
         began = perf_counter()
-        answer = await ask(self._lines, statement, values)
+        answer = await self._lines.ask(statement, values)
         _numbering.observe(perf_counter() - began)
         return answer
-
-
-async def ask(lines: Pool[Line], statement: str, values: Sequence[Value]) -> bytes:
-    """Run a prepared statement on a line that is free."""
-    line = await lines.take()
-    try:
-        return await line.ask(statement, values)
-    finally:
-        lines.give_back(line)

@@ -8,15 +8,14 @@ from uuid import UUID
 
 from foja import sql
 from foja.errors import Busy, Unavailable
-from foja.ledger.append import Verdict, Writer, ask
+from foja.ledger.append import Verdict, Writer
 from foja.ledger.event import Draft, Event
 from foja.ledger.lanes import words
 from foja.ledger.lanes.redis import RedisLane
 from foja.ledger.receipts import Kept, Wish, read_kept
 from foja.observe.metrics import LANE_MOVES
 from foja.sql.database import Database, OnRedis
-from foja.sql.line import Line
-from foja.sql.pool import Pool
+from foja.sql.lines import Lines
 
 TRIES = 20
 STATEMENTS = ("reserve", "lane_append", "lane_reserve")
@@ -33,7 +32,7 @@ class Lanes:
     """Every append and reservation of this process, on the lane its stream is on."""
 
     def __init__(
-        self, database: Database, lines: Pool[Line], writer: Writer, plain: Plain, redis: RedisLane | None
+        self, database: Database, lines: Lines, writer: Writer, plain: Plain, redis: RedisLane | None
     ) -> None:
         self._database, self._lines, self._writer = database, lines, writer
         self._plain, self._redis = plain, redis
@@ -75,7 +74,7 @@ class Lanes:
         values = wish.values(self._writer.tenant, self._writer.source)
         # Not repeated on a lost answer: a second try would take other numbers, and the
         # first ones expire by themselves.
-        answer = await self._writer.patiently(lambda: ask(self._lines, "reserve", values), again=Busy)
+        answer = await self._writer.patiently(lambda: self._lines.ask("reserve", values), again=Busy)
         return read_kept(answer)
 
     async def _claiming(self, names: Sequence[UUID], call: Callable[[], Awaitable[Result]]) -> Result:

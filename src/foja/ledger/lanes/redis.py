@@ -8,7 +8,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from foja.errors import Busy
-from foja.ledger.append import Writer, ask
+from foja.ledger.append import Writer
 from foja.ledger.event import Draft, Event
 from foja.ledger.lanes import words
 from foja.ledger.lanes.counter import Counter, CounterLost, RedisAway
@@ -18,8 +18,7 @@ from foja.ledger.receipts import Kept, Wish, lane_values, read_kept, read_receip
 from foja.observe.metrics import ALLOCATION, FALLBACKS
 from foja.sql import wire
 from foja.sql.database import OnRedis
-from foja.sql.line import Line
-from foja.sql.pool import Pool
+from foja.sql.lines import Lines
 
 TRIES = 100
 Result = TypeVar("Result")
@@ -31,9 +30,7 @@ _taking = ALLOCATION.labels("redis")
 class RedisLane:
     """Numbers the streams of one domain by Redis, as long as it answers."""
 
-    def __init__(
-        self, lines: Pool[Line], writer: Writer, counter: Counter, moves: Moves, domain: str
-    ) -> None:
+    def __init__(self, lines: Lines, writer: Writer, counter: Counter, moves: Moves, domain: str) -> None:
         self._lines, self._writer = lines, writer
         self._counter, self._moves, self.domain = counter, moves, domain
 
@@ -108,7 +105,7 @@ class RedisLane:
     async def _record(self, draft: Draft, seq: int, fence: UUID) -> Outcome[Event]:
         values = lane_values(draft, self._writer.tenant, seq, fence)
         # Repeated with the same number: if only the answer was lost, it is its own replay.
-        receipt = read_receipt(await self._writer.patiently(lambda: ask(self._lines, "lane_append", values)))
+        receipt = read_receipt(await self._writer.patiently(lambda: self._lines.ask("lane_append", values)))
         status = receipt[0]
         if status in {"moved", "taken", "late"}:
             return status, None
@@ -117,6 +114,6 @@ class RedisLane:
     async def _keep(self, wish: Wish, seq: int, fence: UUID) -> Outcome[Kept]:
         values = [*wish.values(self._writer.tenant, self._writer.source), wire.bigint(seq), fence.bytes]
         kept = read_kept(
-            await self._writer.patiently(lambda: ask(self._lines, "lane_reserve", values), again=Busy)
+            await self._writer.patiently(lambda: self._lines.ask("lane_reserve", values), again=Busy)
         )
         return kept[0], kept if kept[0] == "reserved" else None
