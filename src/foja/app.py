@@ -166,7 +166,7 @@ class App:
             return Channel(url, installation.id.hex, timeout)
         return Notices(self.settings.database_url, f"foja_{API}")
 
-    async def _redis_lane(self, lines: Pool[Line], writer: Writer) -> RedisLane | None:
+    async def _redis_lane(self, lines: Lines, writer: Writer) -> RedisLane | None:
         url = self.settings.redis_url
         if not url or self.settings.sequence_lane == "postgres":
             return None

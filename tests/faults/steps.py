@@ -51,6 +51,10 @@ class SteppedDatabase(Database):
         error = LedgerUnavailable("the connection was cut by the test")
         return await self._steps.take(NAMES[query], lambda: self._inner.rows(query, **values), error)
 
+    async def many(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]:
+        error = LedgerUnavailable("the connection was cut by the test")
+        return await self._steps.take(NAMES[query], lambda: self._inner.many(query, **values), error)
+
 
 class SteppedPlace:
     """A place whose every read and write is a step."""
