@@ -3,6 +3,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+# A file stays in one process: what it starts, it starts once.
+PARALLEL := --numprocesses auto --dist loadfile
 BROWSER := .venv/.browser
 
 .PHONY: setup demo up test test-full check fmt bench clean
@@ -29,10 +31,10 @@ up: $(READY)
 	$(BIN)/foja up
 
 test: $(READY) $(BROWSER)
-	$(BIN)/pytest -m 'not long'
+	$(BIN)/pytest $(PARALLEL) -m 'not long'
 
 test-full: $(READY) $(BROWSER)
-	$(BIN)/pytest
+	$(BIN)/pytest $(PARALLEL)
 
 check: $(READY)
 	$(BIN)/ruff check .

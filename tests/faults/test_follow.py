@@ -558,3 +558,26 @@ async def test_what_fills_a_hole_is_given_out_even_if_the_rest_cannot_be_read(ap
     assert [each.seq for each in await follower.step()] == [0]
     assert steps.names[-2:] == ["read_numbers", "read_tail"]
     assert [each.seq for each in await follower.step()] == [1]
+
+
+async def test_the_end_of_a_turn_never_comes_before_what_was_written_in_it(app: App) -> None:
+    talk = await app.conversations.open()
+    heard: list[tuple[str, object]] = []
+
+    async def listen() -> None:
+        async for item in talk.follow():
+            heard.append((item.kind, item.payload))
+
+    listener = asyncio.create_task(listen())
+    for turn in range(60):
+        await talk.append(SAY, words(str(turn)))
+        await talk.emit("complete", {"stop_reason": str(turn)}, turn=str(turn))
+        if turn % 7 == 0:
+            await asyncio.sleep(0)
+    async with asyncio.timeout(20):
+        while len(heard) < 120:
+            await asyncio.sleep(0.01)
+    listener.cancel()
+    for turn in range(60):
+        said, over = (SAY, words(str(turn))), ("complete", {"stop_reason": str(turn)})
+        assert heard.index(said) < heard.index(over)

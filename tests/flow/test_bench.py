@@ -99,6 +99,7 @@ def test_our_readers_miss_nothing(found: Found, message_db: set[str]) -> None:
 def test_every_target_is_judged(found: Found) -> None:
     counts = {group: len(outcome["targets"]) for group, outcome in found.items()}
     assert counts == {
+        "lanes": 4,
         "appends": 3,
         "hot": 1,
         "batches": 0,

@@ -68,7 +68,7 @@ async def write_in_sql(scene: Scene) -> None:
 
 async def write_expecting(scene: Scene) -> None:
     """Write only at the number that was read, through a process with Redis and one without."""
-    while scene.going:
+    while scene.going or "expecting" not in scene.done:
         talk = random.choice([scene.talk, scene.plain])
         with contextlib.suppress(WrongExpectedSeq):
             expected = (await talk._ledger.state(talk.id)).next_seq

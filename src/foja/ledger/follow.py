@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Sequence
 from uuid import UUID
 
 from foja.errors import Unavailable
-from foja.ledger.event import Event, Heard, Reset
+from foja.ledger.event import Event, Heard, Reset, Transient
 from foja.ledger.hints import Hints, Wake
 from foja.ledger.read import Position, Reader
 
@@ -74,17 +74,23 @@ class Follower:
 async def follow(hints: Hints, follower: Follower) -> AsyncGenerator[Heard]:
     """Yield every event that `follower` lacks, and what is said in passing, for ever."""
     due = True
+    passing: list[Transient] = []
     with hints.watch(follower.entity_id) as wake:
         while True:
             due = due or wake.grown
             wake.clear()
+            passing += wake.take()
+            # A part of a block comes before the event that will hold the whole. What names no block,
+            # as the end of a turn, comes after every event that was there when it was said.
+            parts = [each for each in passing if each.block_index is not None]
+            rest = [each for each in passing if each.block_index is None]
             try:
-                frames = await follower.step() if due else ()
+                frames = await follower.step() if due or rest else ()
             except Unavailable:
                 await asyncio.sleep(AGAIN)
                 continue
-            # What was said in passing before an event comes before it.
-            for frame in (*wake.take(), *frames):
+            passing = []
+            for frame in (*parts, *frames, *rest):
                 yield frame
             due = follower.behind or not await _woken(wake)
 
