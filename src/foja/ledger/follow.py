@@ -80,17 +80,19 @@ async def follow(hints: Hints, follower: Follower) -> AsyncGenerator[Heard]:
             due = due or wake.grown
             wake.clear()
             passing += wake.take()
-            # A part of a block comes before the event that will hold the whole. What names no block,
-            # as the end of a turn, comes after every event that was there when it was said.
-            parts = [each for each in passing if each.block_index is not None]
-            rest = [each for each in passing if each.block_index is None]
+            ends = [each for each in passing if each.block_index is None]
             try:
-                frames = await follower.step() if due or rest else ()
+                frames = await follower.step() if due or ends else ()
             except Unavailable:
                 await asyncio.sleep(AGAIN)
                 continue
-            passing = []
-            for frame in (*parts, *frames, *rest):
+            passing += wake.take()
+            ends = [] if follower.behind else ends
+            # A part of a block comes before the event that holds the whole. What names no block, as
+            # the end of a turn, comes after every event that was there when it was said.
+            parts = [each for each in passing if each.block_index is not None]
+            passing = [each for each in passing if each.block_index is None and each not in ends]
+            for frame in (*parts, *frames, *ends):
                 yield frame
             due = follower.behind or not await _woken(wake)
 
