@@ -42,7 +42,7 @@ def grammar() -> ArgumentParser:
     parser.set_defaults(json=False)  # here only: a verb's own default would undo what its parent was given
     parser.add_argument("--version", action="version", version=f"foja {__version__}")
     add = _adder(parser.add_subparsers(title="verbs", metavar="VERB", required=True), shared)
-    for group in (_running, _reading, _chat, _checking, _log):
+    for group in (_serving, _running, _reading, _chat, _checking, _log):
         group(add)
     return parser
 
@@ -79,7 +79,7 @@ def _adder(verbs: Any, shared: ArgumentParser) -> Verbs:
     return add
 
 
-def _running(add: Verbs) -> None:
+def _serving(add: Verbs) -> None:
     up = add(
         "up",
         "running:up",
@@ -108,6 +108,9 @@ def _running(add: Verbs) -> None:
             dest="web_expose",
             help="let other machines reach it: there are no access keys yet",
         )
+
+
+def _running(add: Verbs) -> None:
     add("worker", "running:worker", "seal, number, sign and publish until stopped", as_json=False)
     add("demo", "demo:demo", "show the ledger at work in a temporary place", as_json=False)
     bench = add(
