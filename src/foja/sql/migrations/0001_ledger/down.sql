@@ -11,7 +11,7 @@ drop function foja.append, foja.append_first, foja.replay, foja.refuse_for, foja
     foja.check_reservation, foja.claim_lanes, foja.shift_lane, foja.void_number, foja.next_seq, foja.need_read_committed, foja.lane_key, foja.refuse_lane,
     foja.expire_slots, foja.extend, foja.fill, foja.find_replay, foja.forced_key, foja.is_complete, foja.is_plain, foja.is_sound, foja.lock_streams, foja.make_streams,
     foja.lock_entity, foja.make_entity, foja.number_batch, foja.recognise, foja.record_at, foja.reserve, foja.seal,
-    foja.seal_ready, foja.void, foja.void_slot;
+    foja.seal_ready, foja.track, foja.void, foja.void_slot;
 drop aggregate foja.chain(bytea, uuid, bigint, uuid, text, timestamptz, bytea);
 drop table foja.checkpoint, foja.leaf, foja.log, foja.wakeup, foja.pending, foja.unsealed, foja.slot, foja.event, foja.entity, foja.kind, foja.domain,
     foja.installation;

@@ -470,7 +470,7 @@ begin
     insert into foja.event values (p_entity, e.seq, p_event, p_kind, p_v, e.at, p_actor, p_source, p_payload::json,
         p_salt, p_hash, p_key, p_tenant);
     if tracked then
-        perform foja.track_approval(p_entity, e.seq);
+        perform foja.track(p_entity, e.seq);
     end if;
     if e.sealed then
         insert into foja.pending (entity_id, seq, chain_hash) values (p_entity, e.seq, e.head);
@@ -703,7 +703,7 @@ begin
         u(entity_id, seq, event_id, kind, v, at, actor, payload, salt, body_hash, key)
     where u.seq is not null;
     if b.tracked is not null then
-        perform foja.track_approval(p_entity[item], b.seq[item]) from unnest(b.tracked) item;
+        perform foja.track(p_entity[item], b.seq[item]) from unnest(b.tracked) item;
     end if;
     insert into foja.pending (entity_id, seq, chain_hash)
     select u.entity_id, u.seq, u.link from unnest(p_entity, b.seq, b.link) u(entity_id, seq, link)
@@ -802,7 +802,7 @@ begin
         p_payload::json, p_salt, p_hash, p_key, p_tenant);
     insert into foja.unsealed values (p_entity, p_seq);
     update foja.entity set last_at = greatest(last_at, p_at) where entity_id = p_entity;
-    perform foja.track_approval(p_entity, p_seq) from foja.entity e join foja.kind k using (domain)
+    perform foja.track(p_entity, p_seq) from foja.entity e join foja.kind k using (domain)
     where e.entity_id = p_entity and k.kind = p_kind and k.v = p_v and k.tracked;
     return row('appended', null, p_seq, p_event, p_at, p_hash, false)::foja.receipt;
 end $$;
@@ -1363,4 +1363,19 @@ begin
         end if;
     end loop;
     return moved;
+end $$;
+
+-- What a domain keeps beside its events, and what it refuses because of it. Called by whoever records
+-- an event of a `tracked` kind, in the same transaction: each domain brings the function for its own.
+
+create function foja.track(p_entity uuid, p_seq bigint) returns void
+language plpgsql as $$
+declare
+    new foja.event;
+begin
+    select * into new from foja.event where entity_id = p_entity and seq = p_seq;
+    case (select e.domain from foja.entity e where e.entity_id = p_entity)
+        when 'conversation' then perform foja.track_approval(new);
+        when 'document' then perform foja.track_document(new);
+    end case;
 end $$;

@@ -199,7 +199,7 @@ begin
         u(entity_id, seq, event_id, kind, v, at, actor, payload, salt, body_hash, key)
     where u.seq is not null;
     if b.tracked is not null then
-        perform foja.track_approval(p_entity[item], b.seq[item]) from unnest(b.tracked) item;
+        perform foja.track(p_entity[item], b.seq[item]) from unnest(b.tracked) item;
     end if;
     insert into foja.pending (entity_id, seq, chain_hash)
     select u.entity_id, u.seq, u.link from unnest(p_entity, b.seq, b.link) u(entity_id, seq, link)

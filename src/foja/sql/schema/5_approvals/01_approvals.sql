@@ -36,20 +36,15 @@ exception when data_exception then
 end $$;
 
 -- The first decision wins because every decision has the same id; so nothing else may be one.
-create function foja.track_approval(p_entity uuid, p_seq bigint) returns void
+create function foja.track_approval(new foja.event) returns void
 language plpgsql as $$
 declare
-    new foja.event;
-    approval text;
-    key text;
-    decision uuid;
+    approval text := new.payload ->> 'approval_id';
+    key text := 'approval:' || approval;
+    decision uuid := foja.event_id_for(new.entity_id, key);
     due timestamptz;
 begin
-    select * into new from foja.event where entity_id = p_entity and seq = p_seq;
-    approval := new.payload ->> 'approval_id';
-    key := 'approval:' || approval;
-    decision := foja.event_id_for(p_entity, key);
-    insert into foja.approval_event values (p_entity, p_seq);
+    insert into foja.approval_event values (new.entity_id, new.seq);
     if new.kind = 'approval_requested' then
         due := foja.moment(new.payload ->> 'expires_at');
         if due is not null and not exists (

@@ -76,7 +76,7 @@ begin
         if found then
             insert into foja.unsealed values (p_entity, p_seq);
             if tracked then
-                perform foja.track_approval(p_entity, p_seq);
+                perform foja.track(p_entity, p_seq);
             end if;
             return row('appended', null, p_seq, p_event, moment, p_hash, false)::foja.receipt;
         end if;
