@@ -1,0 +1,226 @@
+"""Trust as it is written: certificates, keys, block hashes, policies, recognised by what they say.
+
+An item is one text or one file's bytes: a DER certificate, a `trusted_root.json`, a policy
+(docs/verify.md), or lines. A line is a PEM block, a log's `name+id+key`, `evm-block:0x…`,
+`evm-chain:137`, `evm-sender:0x…`, `bitcoin-header:<height>:<hex>`, a `# remark`, or empty.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from binascii import Error as NotBase64
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.serialization import load_der_public_key
+
+from foja.core.canonical import Json, parse
+from foja.core.note import Verifier
+from foja.errors import NotCanonical, Refused
+from foja.judge.trust import Identity, Trust
+
+POLICY = "foja/policy/v1"
+LARGEST = 4 * 1024 * 1024
+_PEM = re.compile("-----BEGIN ([A-Z0-9 ]+)-----\n(.*?)\n-----END \\1-----", re.DOTALL)
+_VKEY = re.compile(r"[^\s+]+\+[0-9a-f]{8}\+[A-Za-z0-9+/=]+")
+_SIGSTORE = "application/vnd.dev.sigstore.trustedroot"
+
+Found = dict[str, Any]
+
+
+def read(items: Iterable[str | bytes], headers: Iterable[tuple[int, bytes]] = ()) -> Trust:
+    """Return everything these items say to trust, or raise `Refused` for one that cannot be read."""
+    found: Found = {"headers": list(headers)}
+    for item in items:
+        if len(item) > LARGEST:
+            raise Refused(f"a trust item of {len(item)} characters is over {LARGEST}; give the roots alone")
+        _read_item(found, item)
+    lists = {name: tuple(dict.fromkeys(value)) for name, value in found.items() if isinstance(value, list)}
+    return Trust(**{**found, **lists})
+
+
+def _read_item(found: Found, item: str | bytes) -> None:
+    if isinstance(item, bytes) and item[:1] == b"\x30":
+        return _add_certificate(found, item)
+    try:
+        text = item if isinstance(item, str) else item.decode()
+    except UnicodeDecodeError:
+        raise Refused("a trust item is neither text nor a DER certificate; give PEM, a key or JSON") from None
+    if text.lstrip().startswith("{"):
+        return _add_json(found, text)
+    text = text.replace("\r\n", "\n")
+    for kind, body in _PEM.findall(text):
+        _add_pem(found, kind, body)
+    for line in _PEM.sub("", text).splitlines():
+        _add_line(found, line.strip())
+    return None
+
+
+def _add_pem(found: Found, kind: str, body: str) -> None:
+    try:
+        der = b64decode("".join(body.split()), validate=True)
+    except (NotBase64, ValueError):
+        raise Refused(f"a PEM block {kind} is not base64; copy all of it") from None
+    if kind == "CERTIFICATE":
+        _add_certificate(found, der)
+    elif kind == "PUBLIC KEY":
+        _add_signer(found, der)
+    elif kind == "X509 CRL":
+        _add(found, "crls", der)
+    else:
+        raise Refused(f"a PEM block {kind} says nothing to trust; give certificates or public keys")
+
+
+def _add_certificate(found: Found, der: bytes) -> None:
+    try:
+        certificate = x509.load_der_x509_certificate(der)
+        names_itself = certificate.issuer == certificate.subject
+    except (ValueError, UnsupportedAlgorithm) as error:
+        raise Refused(f"a certificate to trust cannot be read ({error}); give it as PEM or DER") from None
+    _add(found, "roots" if names_itself else "intermediates", der)
+
+
+def _add_signer(found: Found, der: bytes) -> None:
+    try:
+        load_der_public_key(der)
+    except (ValueError, UnsupportedAlgorithm) as error:
+        raise Refused(f"a public key to trust cannot be read ({error}); give it as PEM") from None
+    _add(found, "signers", der)
+
+
+def _add_line(found: Found, line: str) -> None:
+    if not line or line.startswith("#"):
+        return
+    word, colon, rest = line.partition(":")
+    if _VKEY.fullmatch(line):
+        _add(found, "logs", Verifier.from_vkey(line))
+    elif colon and word in _WORDS:
+        name, read_value = _WORDS[word]
+        _add(found, name, _value(line, read_value, rest))
+    else:
+        raise Refused(f"{line[:80]!a} is nothing to trust; see docs/verify.md for what is")
+
+
+def _add_json(found: Found, text: str) -> None:
+    try:
+        document = parse(text)
+    except NotCanonical as error:
+        raise Refused(f"a trust item looks like JSON and is not ({error})") from None
+    if isinstance(document, dict) and str(document.get("mediaType", "")).startswith(_SIGSTORE):
+        _add(found, "sigstore", text.encode())
+    elif isinstance(document, dict) and document.get("form") == POLICY:
+        _add_policy(found, document)
+    else:
+        raise Refused(f"a JSON object to trust is a trusted_root.json or has the form {POLICY}")
+
+
+def _add_policy(found: Found, policy: Mapping[str, Json]) -> None:
+    """Take over a policy; an unknown field is refused, since it may have been meant as a demand."""
+    for name, value in policy.items():
+        if name == "form":
+            continue
+        if name not in _FIELDS:
+            raise Refused(f"the policy's field {name!a} is not known; see docs/verify.md")
+        _FIELDS[name](found, name, value)
+
+
+def _texts(found: Found, name: str, value: Json) -> None:
+    found[name] = tuple(_strings(name, value))
+
+
+def _items(found: Found, name: str, value: Json) -> None:
+    for item in _strings(name, value):
+        _read_item(found, item)
+
+
+def _lines(word: str) -> Callable[[Found, str, Json], None]:
+    def add(found: Found, name: str, value: Json) -> None:
+        for each in _strings(name, value):
+            _add_line(found, f"{word}:{each}")
+
+    return add
+
+
+def _identities(found: Found, name: str, value: Json) -> None:
+    for each in value if isinstance(value, list) else [value]:
+        if not isinstance(each, dict) or set(each) != {"subject", "issuer"}:
+            raise Refused(f"the policy's {name} is a list of objects with `subject` and `issuer`")
+        _add(found, name, Identity(str(each["subject"]), str(each["issuer"])))
+
+
+def _count(found: Found, name: str, value: Json) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise Refused(f"the policy's {name} is a whole number from 0 on, not {value!a}")
+    found[name] = value
+
+
+def _flag(found: Found, name: str, value: Json) -> None:
+    if not isinstance(value, bool):
+        raise Refused(f"the policy's {name} is true or false, not {value!a}")
+    found[name] = value
+
+
+def _numbers(found: Found, name: str, value: Json) -> None:
+    for each in value if isinstance(value, list) else [value]:
+        _add_line(found, f"evm-chain:{each}")
+
+
+def _strings(name: str, value: Json) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise Refused(f"the policy's {name} is a list of texts, not {value!a}")
+    return [each for each in value if isinstance(each, str)]
+
+
+def _value(line: str, read_value: Callable[[str], object], text: str) -> object:
+    try:
+        return read_value(text)
+    except ValueError:
+        raise Refused(f"{line[:80]!a} cannot be read; see docs/verify.md") from None
+
+
+def _hex(size: int) -> Callable[[str], bytes]:
+    def decode(text: str) -> bytes:
+        data = bytes.fromhex(text.removeprefix("0x"))
+        if len(data) != size:
+            raise ValueError(text)
+        return data
+
+    return decode
+
+
+def _header(text: str) -> tuple[int, bytes]:
+    height, _, header = text.partition(":")
+    return _natural(height), _hex(80)(header)
+
+
+def _natural(text: str) -> int:
+    if not re.fullmatch("[0-9]{1,15}", text):
+        raise ValueError(text)
+    return int(text)
+
+
+def _add(found: Found, name: str, value: object) -> None:
+    found.setdefault(name, []).append(value)
+
+
+_WORDS: dict[str, tuple[str, Callable[[str], object]]] = {
+    "evm-block": ("blocks", _hex(32)),
+    "evm-chain": ("chains", _natural),
+    "evm-sender": ("senders", _hex(20)),
+    "bitcoin-header": ("headers", _header),
+}
+_FIELDS: dict[str, Callable[[Found, str, Json], None]] = {
+    "required": _texts,
+    "trust": _items,
+    "timestamp_policies": _texts,
+    "revocation_required": _flag,
+    "minimum_difficulty": _count,
+    "evm_blocks": _lines("evm-block"),
+    "evm_chains": _numbers,
+    "evm_senders": _lines("evm-sender"),
+    "bitcoin_headers": _lines("bitcoin-header"),
+    "identities": _identities,
+}

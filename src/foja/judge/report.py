@@ -1,0 +1,121 @@
+"""What a judgement says, and the one rule that makes a verdict of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from foja.core.canonical import Json, canonical
+from foja.proofs.finding import Finding, Status
+
+FORM = "foja/report/v1"
+
+
+class Verdict(StrEnum):
+    """The whole in one word, named as in EN 319 102-1."""
+
+    TOTAL_PASSED = "TOTAL_PASSED"
+    INDETERMINATE = "INDETERMINATE"
+    TOTAL_FAILED = "TOTAL_FAILED"
+
+    @property
+    def exit_code(self) -> int:
+        """What a command ends with: 0, 2 or 1."""
+        return _EXIT_CODES[self]
+
+
+_EXIT_CODES = {Verdict.TOTAL_PASSED: 0, Verdict.INDETERMINATE: 2, Verdict.TOTAL_FAILED: 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What the evidence is about: a digest, and the name it goes by if it has one."""
+
+    sha256: bytes | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A verdict and everything it rests on."""
+
+    subject: Subject
+    evidence: tuple[Finding, ...]
+    at: datetime
+    required: tuple[str, ...] | None = None  # None: whatever was given, unless it is only pending
+    policy: dict[str, Json] | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """The whole in one word."""
+        return decide(self.evidence, self.required)
+
+    @property
+    def earliest(self) -> Finding | None:
+        """The verified proof with the earliest time; of two at once, the first given."""
+        proven = [each for each in self.evidence if each.status is Status.VERIFIED and each.no_later_than]
+        return min(proven, key=lambda each: each.no_later_than or self.at, default=None)
+
+    def document(self) -> dict[str, Json]:
+        """Return the report as a JSON object; the same report gives the same object."""
+        sha256, earliest = self.subject.sha256, self.earliest
+        name, according_to = plain(self.subject.name), plain(earliest.according_to if earliest else None)
+        return {
+            "form": FORM,
+            "verdict": self.verdict.value,
+            "at": instant(self.at),
+            "subject": {"name": name, "sha256": sha256.hex() if sha256 else None},
+            "no_later_than": instant(earliest.no_later_than) if earliest else None,
+            "according_to": according_to,
+            "required": None if self.required is None else list(self.required),
+            "evidence": [_document(each) for each in self.evidence],
+            "policy": self.policy,
+        }
+
+    def json(self) -> bytes:
+        """Return the canonical spelling of `document`, with a newline at its end."""
+        return canonical(self.document()) + b"\n"
+
+
+def decide(evidence: Iterable[Finding], required: Sequence[str] | None) -> Verdict:
+    """Return the verdict. What is invalid fails all; what is required must be verified.
+
+    Where nothing is required by name, everything given is, unless it is only pending.
+    Without a single verified proof nothing passes.
+    """
+    findings = list(evidence)
+    if any(each.status is Status.INVALID for each in findings):
+        return Verdict.TOTAL_FAILED
+    verified = {each.evidence for each in findings if each.status is Status.VERIFIED}
+    if required is None:
+        complete = all(each.status in (Status.VERIFIED, Status.PENDING) for each in findings)
+    else:
+        complete = verified.issuperset(required)
+    return Verdict.TOTAL_PASSED if verified and complete else Verdict.INDETERMINATE
+
+
+def instant(moment: datetime | None) -> str | None:
+    """Return a time as every report spells it: UTC, to the second or to the microsecond."""
+    return None if moment is None else moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def _document(finding: Finding) -> Json:
+    return {
+        "evidence": plain(finding.evidence),
+        "name": plain(finding.name),
+        "status": finding.status.value,
+        "reason": finding.reason.value if finding.reason else None,
+        "detail": plain(finding.detail),
+        "no_later_than": instant(finding.no_later_than),
+        "according_to": plain(finding.according_to),
+        "not_checked": [plain(each) for each in finding.not_checked],
+    }
+
+
+def plain(text: str | None) -> str | None:
+    """Return a text that no terminal obeys and every JSON reader reads; others wrote parts of it."""
+    if text is None or text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)

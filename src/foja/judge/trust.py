@@ -1,0 +1,75 @@
+"""What a verdict may rest on. It is given by whoever asks, never found inside what is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+
+from foja.core.canonical import Json
+from foja.core.note import Verifier
+
+# Mainnet passed this before OpenTimestamps existed; a regtest or testnet block does not come near it cheaply.
+MAINNET_DIFFICULTY = 10_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who a certificate of Sigstore must speak for, and who vouched for that."""
+
+    subject: str
+    issuer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """Trust anchors and demands. The empty one believes nobody, so nothing passes under it.
+
+    `foja.judge.anchors.read` makes one of certificates, keys and policies as they are written.
+    """
+
+    roots: tuple[bytes, ...] = ()  # certificates of timestamp authorities that vouch for themselves, DER
+    intermediates: tuple[bytes, ...] = ()  # certificates that may help to reach a root, DER; not believed
+    crls: tuple[bytes, ...] = ()  # lists of revoked certificates, DER
+    logs: tuple[Verifier, ...] = ()  # Ed25519 keys of logs: ours, and Rekor's of version 2
+    signers: tuple[bytes, ...] = ()  # public keys whose signatures count, DER
+    sigstore: tuple[bytes, ...] = ()  # trusted_root.json of Sigstore instances, as written
+    headers: tuple[tuple[int, bytes], ...] = ()  # Bitcoin: height and the 80 bytes found there
+    blocks: tuple[bytes, ...] = ()  # EVM: hashes of final blocks
+    chains: tuple[int, ...] = ()  # EVM: if any, only these chain ids
+    senders: tuple[bytes, ...] = ()  # EVM: if any, only these accounts
+    identities: tuple[Identity, ...] = ()  # Sigstore: if any, only these
+    required: tuple[str, ...] | None = None  # evidence that must be verified
+    minimum_difficulty: int = MAINNET_DIFFICULTY
+    timestamp_policies: tuple[str, ...] | None = None  # OIDs of timestamp policies; None: any
+    revocation_required: bool = False
+
+    def document(self) -> dict[str, Json]:
+        """Return the trust as a report shows it: large things by their SHA-256, all in order."""
+        return {
+            "roots": _digests(self.roots),
+            "intermediates": _digests(self.intermediates),
+            "crls": _digests(self.crls),
+            "logs": _sorted(each.vkey() for each in self.logs),
+            "signers": _digests(self.signers),
+            "sigstore": _digests(self.sigstore),
+            "headers": _sorted(f"{height}:{header.hex()}" for height, header in self.headers),
+            "blocks": _sorted(f"0x{each.hex()}" for each in self.blocks),
+            "chains": [*sorted(set(self.chains))],
+            "senders": _sorted(f"0x{each.hex()}" for each in self.senders),
+            "identities": _sorted(f"{each.subject} by {each.issuer}" for each in self.identities),
+            "required": None if self.required is None else [*self.required],
+            "minimum_difficulty": self.minimum_difficulty,
+            "timestamp_policies": None
+            if self.timestamp_policies is None
+            else _sorted(self.timestamp_policies),
+            "revocation_required": self.revocation_required,
+        }
+
+
+def _digests(items: tuple[bytes, ...]) -> Json:
+    return _sorted(sha256(each).hexdigest() for each in items)
+
+
+def _sorted(texts: Iterable[str]) -> Json:
+    return [*sorted(set(texts))]

@@ -1,0 +1,136 @@
+"""Trust as it is written: every form is recognised by its content, and a typo is refused."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from cryptography.x509.oid import NameOID
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foja.core.note import Signer
+from foja.errors import Refused
+from foja.judge.anchors import read
+from foja.judge.trust import MAINNET_DIFFICULTY, Identity, Trust
+
+KEY = generate_private_key(SECP256R1())
+LOG = Signer("example.com/log", sha256(b"log").digest()).verifier()
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def name(text: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
+
+
+def certificate(subject: str, issuer: str) -> bytes:
+    builder = x509.CertificateBuilder(name(issuer), name(subject), KEY.public_key(), 7)
+    builder = builder.not_valid_before(NOW).not_valid_after(NOW + timedelta(days=1))
+    return builder.sign(KEY, SHA256()).public_bytes(Encoding.PEM)
+
+
+ROOT, LEAF = certificate("root", "root"), certificate("leaf", "root")
+PUBLIC = KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+
+
+def policy(**fields: object) -> str:
+    return json.dumps({"form": "foja/policy/v1", **fields})
+
+
+def test_nothing_given_is_nothing_trusted() -> None:
+    assert read([]) == Trust()
+    assert Trust().minimum_difficulty == MAINNET_DIFFICULTY
+
+
+def test_one_file_may_hold_everything() -> None:
+    block, sender = "11" * 32, "22" * 20
+    lines = f"# ours\n{LOG.vkey()}\n\nevm-block:0x{block}\nevm-chain:137\nevm-sender:0x{sender}\n"
+    trust = read([lines.encode() + LEAF + ROOT.replace(b"\n", b"\r\n") + PUBLIC])
+    assert (len(trust.roots), len(trust.intermediates), len(trust.signers)) == (1, 1, 1)
+    assert trust.logs == (LOG,)
+    assert (trust.blocks, trust.senders, trust.chains) == (
+        (bytes.fromhex(block),),
+        (bytes.fromhex(sender),),
+        (137,),
+    )
+
+
+def test_a_certificate_that_does_not_vouch_for_itself_is_only_a_helper() -> None:
+    assert read([LEAF]).roots == ()
+
+
+def test_der_and_pem_are_the_same_certificate() -> None:
+    der = x509.load_pem_x509_certificate(ROOT).public_bytes(Encoding.DER)
+    assert read([der, ROOT]) == read([ROOT.decode()])
+
+
+def test_a_policy_demands_and_trusts() -> None:
+    trust = read(
+        [
+            policy(
+                required=["tsa", "bitcoin"],
+                trust=[ROOT.decode(), LOG.vkey()],
+                minimum_difficulty=1,
+                evm_chains=[1, 137],
+                revocation_required=True,
+                timestamp_policies=["1.2.3"],
+                identities=[{"subject": "ana@example.com", "issuer": "https://example.com"}],
+            )
+        ]
+    )
+    assert trust.required == ("tsa", "bitcoin")
+    assert (len(trust.roots), trust.logs, trust.chains) == (1, (LOG,), (1, 137))
+    assert (trust.minimum_difficulty, trust.revocation_required) == (1, True)
+    assert trust.identities == (Identity("ana@example.com", "https://example.com"),)
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "something",
+        "evm-block:0x11",
+        "evm-chain:-1",
+        "bitcoin-header:1:00",
+        LOG.vkey()[:-4],
+        "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----",
+        "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----",
+        "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----",
+        "-----BEGIN CERTIFICATE-----\n????\n-----END CERTIFICATE-----",
+        ROOT.decode()[:-30],
+        "{}",
+        "{",
+        '{"form": "foja/policy/v2"}',
+        policy(requires=["tsa"]),
+        policy(required="tsa"),
+        policy(minimum_difficulty=-1),
+        policy(minimum_difficulty=True),
+        policy(revocation_required=1),
+        policy(identities=[{"subject": "ana"}]),
+        policy(evm_chains=["x"]),
+        b"\xff\xfe",
+        b"\x30\x00",
+    ],
+    ids=lambda item: repr(item)[:60],
+)
+def test_what_cannot_be_read_is_refused(item: str | bytes) -> None:
+    with pytest.raises(Refused):
+        read([item])
+
+
+@given(st.binary(max_size=200) | st.text(max_size=200))
+def test_reading_is_total(item: bytes | str) -> None:
+    try:
+        trust = read([item])
+    except Refused:
+        return
+    assert not trust.roots
+
+
+def test_the_report_shows_the_same_trust_in_any_order() -> None:
+    assert read([ROOT, LOG.vkey()]).document() == read([LOG.vkey(), ROOT, ROOT]).document()
