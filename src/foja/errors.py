@@ -21,6 +21,7 @@ FojaError
 │   ├── LedgerUnavailable   nothing can number an event now
 │   └── Busy                a concurrent transaction was in the way
 ├── Tampered                bytes and proof disagree
+│   ├── BadBundle           a bundle of evidence is not as every honest one is; says why in a code
 │   └── LogHalted           the log cannot go on without contradicting itself
 ├── StreamBroken            what a model was saying ended before it was said
 ├── ObjectMissing           the store has no such object
@@ -116,6 +117,14 @@ class Busy(Unavailable):
 
 class Tampered(FojaError):
     """Bytes and proof disagree."""
+
+
+class BadBundle(Tampered):
+    """A bundle of evidence is not as every honest one is; `code` says why."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class LogHalted(Tampered):

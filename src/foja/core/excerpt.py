@@ -79,27 +79,33 @@ class Excerpt:
         return {
             "form": FORM,
             "domain": self.domain,
-            "event": self._envelope(),
+            "event": envelope(self),
             "salt": None if self.salt is None else self.salt.hex(),
             "body_hash": self.body_hash.hex(),
             "previous_chain_hash": self.previous.hex(),
             "chain_hash": self.chain_hash.hex(),
         }
 
-    def _envelope(self) -> dict[str, Any]:
-        at = _EPOCH + timedelta(microseconds=self.at_us)
-        return {
-            "seq": self.seq,
-            "id": str(self.event_id),
-            "kind": self.kind,
-            "at": at.isoformat(timespec="microseconds"),
-            "v": self.v,
-            "actor": self.actor,
-            "entity_id": str(self.entity_id),
-            "correlation_id": str(self.entity_id),
-            "_source": self.source,
-            "payload": self.payload,
-        }
+
+def envelope(event: Excerpt) -> dict[str, Any]:
+    """Return the event as every reader sees it, without what only checking needs."""
+    return {
+        "seq": event.seq,
+        "id": str(event.event_id),
+        "kind": event.kind,
+        "at": instant_text(event.at_us),
+        "v": event.v,
+        "actor": event.actor,
+        "entity_id": str(event.entity_id),
+        "correlation_id": str(event.entity_id),
+        "_source": event.source,
+        "payload": event.payload,
+    }
+
+
+def instant_text(at_us: int) -> str:
+    """Return a moment in UTC, to the microsecond."""
+    return (_EPOCH + timedelta(microseconds=at_us)).isoformat(timespec="microseconds")
 
 
 def parse_excerpt(text: str | bytes) -> Excerpt:
@@ -108,12 +114,15 @@ def parse_excerpt(text: str | bytes) -> Excerpt:
         document = _object(parse(text))
         if document.get("form") != FORM:
             raise Tampered(f"not an excerpt: its form is {document.get('form')!r}, not {FORM}")
-        return _excerpt(document, _object(document.get("event")))
+        before = _read(document, "previous_chain_hash", bytes.fromhex)
+        return read_event(document, before, _read(document, "chain_hash", bytes.fromhex))
     except NotCanonical as error:
         raise Tampered(f"not an excerpt: {error}") from None
 
 
-def _excerpt(document: Mapping[str, Json], event: Mapping[str, Json]) -> Excerpt:
+def read_event(document: Mapping[str, Json], previous: bytes, chain_hash: bytes) -> Excerpt:
+    """Return the event in a document, at this place of its chain, or raise `Tampered`."""
+    event = _object(document.get("event"))
     if event.get("correlation_id") != event.get("entity_id"):
         raise Tampered("not an excerpt: correlation_id is not the entity's own id")
     erased = document.get("salt") is None
@@ -130,8 +139,8 @@ def _excerpt(document: Mapping[str, Json], event: Mapping[str, Json]) -> Excerpt
         payload=event.get("payload"),
         salt=None if erased else _read(document, "salt", bytes.fromhex),
         body_hash=_read(document, "body_hash", bytes.fromhex),
-        previous=_read(document, "previous_chain_hash", bytes.fromhex),
-        chain_hash=_read(document, "chain_hash", bytes.fromhex),
+        previous=previous,
+        chain_hash=chain_hash,
     )
 
 

@@ -1,0 +1,138 @@
+"""The list of files that the outer timestamp covers: an ASiCManifest of EN 319 162-1, in one spelling.
+
+It is read by expat, with declarations of any kind refused, and then spelled again: what is not byte by byte
+the same is refused too. So a reader of XML and a reader of bytes cannot see two lists.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NoReturn
+from urllib.parse import quote, unquote
+from xml.parsers import expat
+
+from foja.errors import BadBundle
+
+ASIC = "http://uri.etsi.org/02918/v1.2.1#"
+DSIG = "http://www.w3.org/2000/09/xmldsig#"
+SHA256 = "http://www.w3.org/2001/04/xmlenc#sha256"
+STAMP_TYPE = "application/vnd.etsi.timestamp-token"
+LONGEST = 4 << 20
+_DIGEST = re.compile("[A-Za-z0-9+/]{43}=")
+_ROOT = f'<asic:ASiCManifest xmlns:asic="{ASIC}" xmlns:ds="{DSIG}">'
+_PATHS = {
+    (): "asic:ASiCManifest",
+    ("asic:ASiCManifest",): "asic:SigReference asic:DataObjectReference",
+    ("asic:ASiCManifest", "asic:DataObjectReference"): "ds:DigestMethod ds:DigestValue",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AsicManifest:
+    """The name of a token, and the SHA-256 of every file it stands for, in order."""
+
+    token: str
+    digests: Mapping[str, bytes]
+
+    def encode(self) -> bytes:
+        """Return the only spelling of this list."""
+        signature = f'  <asic:SigReference URI="{_uri(self.token)}" MimeType="{STAMP_TYPE}"/>'
+        lines = [
+            '<?xml version="1.0" encoding="UTF-8"?>',
+            _ROOT,
+            signature,
+            *(line for name, digest in self.digests.items() for line in _reference(name, digest)),
+            "</asic:ASiCManifest>",
+        ]
+        return ("\n".join(lines) + "\n").encode()
+
+
+def decode(data: bytes) -> AsicManifest:
+    """Return the list that `encode` wrote, or raise `BadBundle`."""
+    if len(data) > LONGEST:
+        raise BadBundle("ZIP_BOMB", f"a list of files of {len(data)} bytes; no honest one is that long")
+    read = _Reading()
+    read.parse(data)
+    if len(set(read.names)) != len(read.names) or len(read.names) != len(read.digests):
+        raise BadBundle("MALFORMED", "the list names a file twice, or one without its digest")
+    manifest = AsicManifest(read.token, dict(zip(read.names, read.digests, strict=True)))
+    if manifest.encode() != data:
+        raise BadBundle("NON_CANONICAL", "the list of files is not in its one spelling")
+    return manifest
+
+
+def _reference(name: str, digest: bytes) -> Iterable[str]:
+    yield f'  <asic:DataObjectReference URI="{_uri(name)}">'
+    yield f'    <ds:DigestMethod Algorithm="{SHA256}"/>'
+    yield f"    <ds:DigestValue>{b64encode(digest).decode()}</ds:DigestValue>"
+    yield "  </asic:DataObjectReference>"
+
+
+def _uri(name: str) -> str:
+    return quote(name, safe="/")
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What expat has told so far."""
+
+    token: str = ""
+    names: list[str] = field(default_factory=list)
+    digests: list[bytes] = field(default_factory=list)
+    path: list[str] = field(default_factory=list)
+    text: str = ""
+
+    def parse(self, data: bytes) -> None:
+        parser = expat.ParserCreate("UTF-8")
+        parser.StartDoctypeDeclHandler = _refuse_doctype
+        parser.EntityDeclHandler = _refuse_entity
+        parser.SkippedEntityHandler = _refuse_entity
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._characters
+        try:
+            parser.Parse(data, True)
+        except expat.ExpatError as error:
+            reason = "XML_ENTITY" if error.code in _ENTITY_ERRORS else "MALFORMED"
+            raise BadBundle(reason, f"the list of files is not XML as we write it ({error})") from None
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        if name not in _PATHS.get(tuple(self.path), "").split():
+            raise BadBundle("MALFORMED", f"the list of files has no place for <{name}>")
+        if name == "asic:SigReference":
+            self.token = unquote(attributes.get("URI", ""))
+        if name == "asic:DataObjectReference":
+            self.names.append(unquote(attributes.get("URI", "")))
+        self.path.append(name)
+        self.text = ""
+
+    def _end(self, name: str) -> None:
+        self.path.pop()
+        if name == "ds:DigestValue":
+            if not _DIGEST.fullmatch(self.text):
+                raise BadBundle("MALFORMED", f"{self.text!a} is not a SHA-256 in base64")
+            self.digests.append(b64decode(self.text))
+
+    def _characters(self, text: str) -> None:
+        self.text += text
+
+
+def _refuse_doctype(*_: object) -> NoReturn:
+    raise BadBundle("XML_DTD", "the list of files declares a document type; ours never does")
+
+
+def _refuse_entity(*_: object) -> NoReturn:
+    raise BadBundle("XML_ENTITY", "the list of files uses an entity; ours never does")
+
+
+_ENTITY_ERRORS = {
+    expat.errors.codes[message]
+    for message in (
+        expat.errors.XML_ERROR_UNDEFINED_ENTITY,
+        expat.errors.XML_ERROR_RECURSIVE_ENTITY_REF,
+        expat.errors.XML_ERROR_ENTITY_DECLARED_IN_PE,
+    )
+}

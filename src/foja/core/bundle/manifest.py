@@ -1,0 +1,209 @@
+"""What the files of a bundle are: one closed JSON object in canonical form (RFC 8785)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+from uuid import UUID
+
+from foja.core.bundle.names import FOLDERS
+from foja.core.canonical import Json, canonical, parse
+from foja.errors import BadBundle, NotCanonical
+
+SCHEMA = "foja/bundle/v1"
+PROFILE = "evidence/v1"
+LONGEST = 4 << 20
+_HEX = re.compile("[0-9a-f]{64}")
+_COUNT = 2**53 - 1
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A history in the bundle: whose, how long, where it ends."""
+
+    domain: str
+    entity_id: UUID
+    events: int
+    head: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """The checkpoint that covers the history."""
+
+    origin: str
+    size: int
+    root: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One proof file: what it proves with, and the event that recorded it."""
+
+    kind: str
+    path: str
+    seq: int
+    sha256: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a bundle is about. Nothing in it is believed: every line is checked against the files."""
+
+    witness_hash: bytes
+    document: str | None
+    stream: Stream
+    checkpoint: Signed | None
+    source: Stream | None
+    required: tuple[str, ...]
+    evidence: tuple[Evidence, ...]
+
+    def encode(self) -> bytes:
+        """Return the only spelling of this manifest."""
+        return canonical(
+            {
+                "schema": SCHEMA,
+                "profile": PROFILE,
+                "witness_hash": self.witness_hash.hex(),
+                "document": self.document,
+                "ledger": _stream_document(self.stream),
+                "checkpoint": None if self.checkpoint is None else _checkpoint_document(self.checkpoint),
+                "source": None if self.source is None else _stream_document(self.source),
+                "required_evidence": list(self.required),
+                "evidence": [_evidence_document(each) for each in self.evidence],
+            }
+        )
+
+
+def decode(data: bytes) -> Manifest:
+    """Return the manifest that `encode` wrote, or raise `BadBundle`."""
+    try:
+        manifest = _manifest(_closed(parse(data), _FIELDS))
+        if manifest.encode() != data:
+            raise BadBundle("NON_CANONICAL", "the manifest is not in its one spelling")
+    except NotCanonical as error:
+        raise BadBundle("MALFORMED", f"the manifest is not canonical JSON ({error})") from None
+    return manifest
+
+
+def _manifest(fields: Mapping[str, Json]) -> Manifest:
+    if (fields["schema"], fields["profile"]) != (SCHEMA, PROFILE):
+        raise BadBundle("UNKNOWN_PROFILE", f"this is not a bundle of {SCHEMA}, {PROFILE}")
+    document, source, checkpoint = fields["document"], fields["source"], fields["checkpoint"]
+    return Manifest(
+        witness_hash=_digest(fields["witness_hash"]),
+        document=None if document is None else _text(document),
+        stream=_stream(fields["ledger"]),
+        checkpoint=None if checkpoint is None else _signed(checkpoint),
+        source=None if source is None else _stream(source),
+        required=tuple(_kind(each) for each in _list(fields["required_evidence"])),
+        evidence=tuple(_evidence(each) for each in _list(fields["evidence"])),
+    )
+
+
+def _stream(value: Json) -> Stream:
+    fields = _closed(value, _STREAM)
+    entity_id = _read(fields["entity_id"], UUID)
+    return Stream(_text(fields["domain"]), entity_id, _count(fields["events"]), _digest(fields["head"]))
+
+
+def _signed(value: Json) -> Signed:
+    fields = _closed(value, _SIGNED)
+    return Signed(_text(fields["origin"]), _count(fields["size"]), _digest(fields["root"]))
+
+
+def _evidence(value: Json) -> Evidence:
+    fields = _closed(value, _EVIDENCE)
+    kind, path = _kind(fields["kind"]), _text(fields["path"])
+    return Evidence(kind, path, _count(fields["seq"]), _digest(fields["sha256"]))
+
+
+def _stream_document(stream: Stream) -> dict[str, Json]:
+    return {
+        "domain": stream.domain,
+        "entity_id": str(stream.entity_id),
+        "events": stream.events,
+        "head": stream.head.hex(),
+    }
+
+
+def _checkpoint_document(checkpoint: Signed) -> dict[str, Json]:
+    return {"origin": checkpoint.origin, "size": checkpoint.size, "root": checkpoint.root.hex()}
+
+
+def _evidence_document(evidence: Evidence) -> dict[str, Json]:
+    return {
+        "kind": evidence.kind,
+        "path": evidence.path,
+        "seq": evidence.seq,
+        "sha256": evidence.sha256.hex(),
+    }
+
+
+def _closed(value: Json, names: frozenset[str]) -> Mapping[str, Json]:
+    if not isinstance(value, dict) or set(value) != names:
+        odd = sorted(set(value) ^ names) if isinstance(value, dict) else [type(value).__name__]
+        raise BadBundle("UNKNOWN_FIELD", f"the manifest has other fields than it must: {', '.join(odd)}")
+    return value
+
+
+def _list(value: Json) -> list[Json]:
+    if not isinstance(value, list):
+        raise _refusal(value)
+    return value
+
+
+def _text(value: Json) -> str:
+    if not isinstance(value, str):
+        raise _refusal(value)
+    return value
+
+
+def _kind(value: Json) -> str:
+    if value not in FOLDERS:
+        raise _refusal(value)
+    return _text(value)
+
+
+def _count(value: Json) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _COUNT:
+        raise _refusal(value)
+    return value
+
+
+def _digest(value: Json) -> bytes:
+    if not _HEX.fullmatch(_text(value)):
+        raise _refusal(value)
+    return bytes.fromhex(_text(value))
+
+
+def _read(value: Json, kind: Callable[[str], Value]) -> Value:
+    try:
+        return kind(_text(value))
+    except ValueError:
+        raise _refusal(value) from None
+
+
+def _refusal(value: Json) -> BadBundle:
+    return BadBundle("MALFORMED", f"{str(value)[:80]!a} cannot stand where the manifest has it")
+
+
+_FIELDS = frozenset(
+    {
+        "schema",
+        "profile",
+        "witness_hash",
+        "document",
+        "ledger",
+        "checkpoint",
+        "source",
+        "required_evidence",
+        "evidence",
+    }
+)
+_STREAM = frozenset({"domain", "entity_id", "events", "head"})
+_SIGNED = frozenset({"origin", "size", "root"})
+_EVIDENCE = frozenset({"kind", "path", "seq", "sha256"})

@@ -1,0 +1,29 @@
+"""A conversation as a document: the sealed prefix in plain JSON lines, derived from its events alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from uuid import UUID
+
+from foja.core.canonical import Json, canonical
+from foja.core.excerpt import Excerpt, instant_text
+
+FORM = "foja/transcript/v1"
+
+
+def transcript(domain: str, entity_id: UUID, events: Iterable[Excerpt]) -> Iterator[bytes]:
+    """Yield the lines of the transcript; the same events give the same bytes, for ever."""
+    yield canonical({"form": FORM, "domain": domain, "entity_id": str(entity_id)}) + b"\n"
+    for event in events:
+        yield canonical(_line(event)) + b"\n"
+
+
+def _line(event: Excerpt) -> dict[str, Json]:
+    return {
+        "seq": event.seq,
+        "at": instant_text(event.at_us),
+        "kind": event.kind,
+        "actor": event.actor,
+        "erased": event.erased,
+        "payload": event.payload,
+    }
