@@ -22,6 +22,7 @@ FojaError
 │   └── Busy                a concurrent transaction was in the way
 ├── Tampered                bytes and proof disagree
 │   ├── BadBundle           a bundle of evidence is not as every honest one is; says why in a code
+│   ├── Malformed           the bytes are not in the form they claim
 │   └── LogHalted           the log cannot go on without contradicting itself
 ├── StreamBroken            what a model was saying ended before it was said
 ├── ObjectMissing           the store has no such object
@@ -125,6 +126,10 @@ class BadBundle(Tampered):
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code
+
+
+class Malformed(Tampered):
+    """The bytes are not in the form they claim."""
 
 
 class LogHalted(Tampered):

@@ -1,0 +1,28 @@
+"""Timestamps of authorities (RFC 3161): ask with a digest, check the answer offline.
+
+    checked = check(reply, digest, roots=trusted(pem), nonce=nonce)
+    checked.finding.status, checked.stamp.gen_time
+
+Nothing embedded in a token is trusted because it is embedded, and no bytes make `check` raise.
+"""
+
+from foja.proofs.tsa.certificate import Certificate, trusted
+from foja.proofs.tsa.check import Checked, Stamp, Terms, check, judge
+from foja.proofs.tsa.request import Question, read_request, request
+from foja.proofs.tsa.words import ALGORITHMS, LOCAL_NOTICE, LOCAL_POLICY
+
+__all__ = [
+    "ALGORITHMS",
+    "LOCAL_NOTICE",
+    "LOCAL_POLICY",
+    "Certificate",
+    "Checked",
+    "Question",
+    "Stamp",
+    "Terms",
+    "check",
+    "judge",
+    "read_request",
+    "request",
+    "trusted",
+]

@@ -1,0 +1,174 @@
+"""Certificates, read once: what a chain needs to know about each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import ExtensionOID
+
+from foja.errors import Malformed, Refused
+from foja.proofs.der import SEQUENCE, Reader, tagged
+from foja.proofs.tsa.words import SIZES
+
+MOST_BYTES = 16_384
+SMALLEST_RSA = 2048
+_UNDERSTOOD = {
+    ExtensionOID.BASIC_CONSTRAINTS,
+    ExtensionOID.KEY_USAGE,
+    ExtensionOID.EXTENDED_KEY_USAGE,
+    ExtensionOID.CERTIFICATE_POLICIES,
+    ExtensionOID.SUBJECT_KEY_IDENTIFIER,
+    ExtensionOID.AUTHORITY_KEY_IDENTIFIER,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Certificate:
+    """One certificate. Two are equal if their bytes are."""
+
+    der: bytes
+    x509: x509.Certificate
+    key: PublicKeyTypes | None  # None: of a kind that we do not know
+    subject: bytes
+    issuer: bytes
+    name: str
+    serial: int
+    not_before: datetime
+    not_after: datetime
+    key_id: bytes | None
+    issuer_key_id: bytes | None
+    authority: bool  # may issue others
+    path_length: int | None
+    signs: bool  # its key may sign what is no certificate
+    purposes: frozenset[str] | None
+    purposes_critical: bool
+    strange: bool  # says something critical that we do not understand
+    weak: bool  # signed by way of a broken hash, or its key is too short
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Certificate) and self.der == other.der
+
+    def __hash__(self) -> int:
+        return hash(self.der)
+
+    @property
+    def sha256(self) -> str:
+        """The digest that names it."""
+        return sha256(self.der).hexdigest()
+
+
+def trusted(*given: bytes) -> tuple[Certificate, ...]:
+    """Return the certificates in some PEM or DER files, or raise `Refused`: naming one is trusting it."""
+    return tuple(dict.fromkeys(each for data in given for each in _file(data)))
+
+
+def readable(given: Iterable[bytes]) -> tuple[Certificate, ...]:
+    """Return the certificates in some DER elements, or raise `Malformed`."""
+    return tuple(dict.fromkeys(map(certificate, given)))
+
+
+@lru_cache(maxsize=256)
+def certificate(der: bytes) -> Certificate:
+    """Return one certificate, or raise `Malformed`."""
+    if len(der) > MOST_BYTES:
+        raise Malformed(f"a certificate of {len(der):,} bytes is not read; {MOST_BYTES:,} are")
+    try:
+        return _certificate(der, x509.load_der_x509_certificate(der))
+    except (ValueError, TypeError, x509.DuplicateExtension) as error:
+        raise Malformed(f"a certificate cannot be read: {error}") from None
+
+
+@lru_cache(maxsize=1024)
+def is_issued_by(child: Certificate, issuer: Certificate) -> bool:
+    """Say whether the key of one signed the other."""
+    try:
+        child.x509.verify_directly_issued_by(issuer.x509)
+    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
+        return False
+    return True
+
+
+def _file(data: bytes) -> list[Certificate]:
+    try:
+        if b"-----BEGIN" not in data:
+            return [certificate(data)]
+        found = x509.load_pem_x509_certificates(data)
+        return [certificate(each.public_bytes(Encoding.DER)) for each in found]
+    except (ValueError, Malformed) as error:
+        raise Refused(f"these are no certificates ({error}); give PEM or DER") from None
+
+
+def _certificate(der: bytes, found: x509.Certificate) -> Certificate:
+    key = _key(found)
+    parts = {each.oid: each for each in found.extensions}
+    constraints: Any = _value(parts, ExtensionOID.BASIC_CONSTRAINTS)
+    usage: Any = _value(parts, ExtensionOID.KEY_USAGE)
+    purposes = parts.get(ExtensionOID.EXTENDED_KEY_USAGE)
+    key_id: Any = _value(parts, ExtensionOID.SUBJECT_KEY_IDENTIFIER)
+    issuer_key_id: Any = _value(parts, ExtensionOID.AUTHORITY_KEY_IDENTIFIER)
+    issuer, subject = _names(found.tbs_certificate_bytes)
+    return Certificate(
+        der,
+        found,
+        key,
+        subject,
+        issuer,
+        found.subject.rfc4514_string(),
+        found.serial_number,
+        found.not_valid_before_utc,
+        found.not_valid_after_utc,
+        key_id.digest if key_id else None,
+        issuer_key_id.key_identifier if issuer_key_id else None,
+        authority=bool(constraints and constraints.ca) and (usage is None or usage.key_cert_sign),
+        path_length=constraints.path_length if constraints else None,
+        signs=usage is None or usage.digital_signature or usage.content_commitment,
+        purposes=_purposes(purposes.value) if purposes else None,
+        purposes_critical=bool(purposes and purposes.critical),
+        strange=any(each.critical and name not in _UNDERSTOOD for name, each in parts.items()),
+        weak=_is_weak(found, key),
+    )
+
+
+def _value(parts: Mapping[x509.ObjectIdentifier, Any], name: x509.ObjectIdentifier) -> Any:
+    return parts[name].value if name in parts else None
+
+
+def _purposes(value: Iterable[x509.ObjectIdentifier]) -> frozenset[str]:
+    return frozenset(each.dotted_string for each in value)
+
+
+def _names(tbs: bytes) -> tuple[bytes, bytes]:
+    """Return issuer and subject byte by byte: names are compared as they were signed."""
+    parts = Reader(tbs).enter(SEQUENCE)
+    parts.optional(tagged(0))
+    parts.integer()
+    parts.enter(SEQUENCE)
+    issuer = parts.whole(SEQUENCE)
+    parts.enter(SEQUENCE)
+    return issuer, parts.whole(SEQUENCE)
+
+
+def _key(found: x509.Certificate) -> PublicKeyTypes | None:
+    try:
+        return found.public_key()
+    except (ValueError, UnsupportedAlgorithm):
+        return None
+
+
+def _is_weak(found: x509.Certificate, key: PublicKeyTypes | None) -> bool:
+    try:
+        algorithm = found.signature_hash_algorithm
+    except UnsupportedAlgorithm:
+        return True
+    short = isinstance(key, RSAPublicKey) and key.key_size < SMALLEST_RSA
+    return short or (algorithm is not None and algorithm.name not in SIZES)

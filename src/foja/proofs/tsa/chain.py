@@ -1,0 +1,132 @@
+"""From the signer to a root of the policy. What came with a token only helps to find the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from foja.proofs.finding import Reason, Status
+from foja.proofs.tsa.certificate import Certificate, is_issued_by
+from foja.proofs.tsa.flaw import Flaw
+
+TIME_STAMPING, ANY_PURPOSE = "1.3.6.1.5.5.7.3.8", "2.5.29.37.0"
+LONGEST = 8
+MOST_STEPS = 64
+
+
+def check_signer(signer: Certificate) -> None:
+    """T6: its key is for timestamps and nothing else, and says so in a way nobody may overlook."""
+    if signer.purposes != frozenset({TIME_STAMPING}) or not signer.purposes_critical:
+        raise Flaw(Reason.EKU_INVALID, f"{signer.name} is not marked, critically, for timestamps alone")
+    if not signer.signs:
+        raise Flaw(Reason.KEY_USAGE_INVALID, f"the key of {signer.name} may not sign timestamps")
+
+
+def check_related(signer: Certificate, embedded: Sequence[Certificate]) -> None:
+    """Refuse a token that carries certificates which lead nowhere from its signer: somebody put them in."""
+    related = {signer}
+    while more := {each for each in embedded if each not in related and _issues_one_of(each, related)}:
+        related |= more
+    for each in embedded:
+        if each not in related:
+            raise Flaw(
+                Reason.UNRELATED_CERTIFICATE,
+                f"it carries the certificate of {each.name}, which is no part of its chain",
+            )
+
+
+def path(
+    signer: Certificate, others: Sequence[Certificate], roots: Sequence[Certificate], at: datetime
+) -> tuple[Certificate, ...]:
+    """T7: return the certificates from the signer to a root, all good at that time, or raise `Flaw`."""
+    return _Search(others, roots, at).run(signer)
+
+
+class _Search:
+    """Depth first, never in a circle, and never for long."""
+
+    def __init__(self, others: Sequence[Certificate], roots: Sequence[Certificate], at: datetime) -> None:
+        self._roots, self._at, self._steps = roots, at, MOST_STEPS
+        self._pool = [*roots, *(each for each in others if each not in roots)]
+        self._flaw: Flaw | None = None
+
+    def run(self, signer: Certificate) -> tuple[Certificate, ...]:
+        check_valid(signer, self._at)
+        found = next(self._paths((signer,)), None)
+        if found is None:
+            raise self._flaw or Flaw(
+                Reason.NO_TRUST_ANCHOR,
+                f"no certificate that you trust leads to {signer.name}",
+                Status.INDETERMINATE,
+            )
+        return found
+
+    def _paths(self, begun: tuple[Certificate, ...]) -> Iterator[tuple[Certificate, ...]]:
+        """Yield the chains that end in a root, the longest first: a root may itself be issued."""
+        last = begun[-1]
+        for issuer in self._pool:
+            if _names(last, issuer) and issuer not in begun and self._may_issue(issuer, begun):
+                yield from self._paths((*begun, issuer))
+        if last in self._roots:
+            yield begun
+        elif last.issuer == last.subject and len(begun) > 1:
+            self._note(Flaw(Reason.ROOT_NOT_TRUSTED, _not_trusted(last), Status.INDETERMINATE))
+
+    def _may_issue(self, issuer: Certificate, begun: tuple[Certificate, ...]) -> bool:
+        self._steps -= 1
+        if self._steps < 0 or len(begun) >= LONGEST:
+            self._note(Flaw(Reason.CHAIN_INVALID, f"its chain is longer than {LONGEST}, or too tangled"))
+            return False
+        try:
+            check_issuer(issuer, begun, self._at)
+        except Flaw as flaw:
+            self._note(flaw)
+            return False
+        return True
+
+    def _note(self, flaw: Flaw) -> None:
+        """Keep the first reason: the search goes on, but somebody will ask why it failed."""
+        self._flaw = self._flaw or flaw
+
+
+def check_issuer(issuer: Certificate, begun: tuple[Certificate, ...], at: datetime) -> None:
+    """Refuse an issuer that did not, or may not, issue the last certificate of a chain."""
+    last = begun[-1]
+    if last.weak or not is_issued_by(last, issuer):
+        raise Flaw(Reason.CHAIN_INVALID, f"{last.name} names {issuer.name}, which did not sign it soundly")
+    check_valid(issuer, at)
+    if not issuer.authority or issuer.strange:
+        raise Flaw(Reason.CHAIN_INVALID, f"{issuer.name} may not issue certificates")
+    below = sum(each.issuer != each.subject for each in begun[1:])
+    if issuer.path_length is not None and below > issuer.path_length:
+        raise Flaw(Reason.CHAIN_INVALID, f"{issuer.name} may not have so many others below it")
+    if issuer.purposes is not None and not issuer.purposes & {TIME_STAMPING, ANY_PURPOSE}:
+        raise Flaw(Reason.CHAIN_INVALID, f"{issuer.name} may not issue certificates for timestamps")
+
+
+def check_valid(each: Certificate, at: datetime) -> None:
+    """Refuse a certificate that was not valid at that time."""
+    if at < each.not_before:
+        raise Flaw(
+            Reason.CERT_NOT_YET_VALID_AT_GENTIME,
+            f"{each.name} is valid from {each.not_before:%Y-%m-%dT%H:%M:%SZ}, after the token",
+        )
+    if at.replace(microsecond=0) > each.not_after:
+        raise Flaw(
+            Reason.CERT_EXPIRED_AT_GENTIME,
+            f"{each.name} was valid until {each.not_after:%Y-%m-%dT%H:%M:%SZ}, before the token",
+        )
+
+
+def _names(child: Certificate, issuer: Certificate) -> bool:
+    """Say whether a certificate names that issuer: its name, and its key where both say which."""
+    same_key = None in (child.issuer_key_id, issuer.key_id) or child.issuer_key_id == issuer.key_id
+    return child.issuer == issuer.subject and same_key
+
+
+def _issues_one_of(issuer: Certificate, others: set[Certificate]) -> bool:
+    return any(issuer.subject == each.issuer for each in others)
+
+
+def _not_trusted(root: Certificate) -> str:
+    return f"its chain ends in {root.name}, which came along with it and which you do not trust"

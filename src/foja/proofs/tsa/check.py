@@ -1,0 +1,219 @@
+"""The checklist T1 to T9: a reply in, a finding out. Total: no bytes make it raise."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from foja.errors import Malformed
+from foja.proofs.finding import Finding, Reason, Status
+from foja.proofs.tsa.certificate import Certificate, readable
+from foja.proofs.tsa.chain import check_related, check_signer, path
+from foja.proofs.tsa.flaw import Flaw
+from foja.proofs.tsa.revocation import Revocations, check_revocation
+from foja.proofs.tsa.signing import check_signature, signer_of
+from foja.proofs.tsa.token import Info, Token, read_token
+from foja.proofs.tsa.words import LOCAL_NOTICE, LOCAL_POLICY
+
+EVIDENCE = "tsa"
+SKEW = timedelta(minutes=5)  # how far an authority's clock may be ahead of the validation time
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What a token says, and who says so. Worth as much as the finding beside it."""
+
+    token: bytes
+    algorithm: str | None
+    imprint: bytes
+    gen_time: datetime
+    accuracy: timedelta | None
+    serial: int
+    policy: str
+    nonce: int | None
+    authority: str | None = None
+    certificate_sha256: str | None = None
+    chain: tuple[str, ...] = ()  # SHA-256 of every certificate from the signer to the root
+    chain_ends: datetime | None = None  # when the first of them does; renew before
+
+    @property
+    def local(self) -> bool:
+        """Whether it comes from the authority of an installation of Foja."""
+        return self.policy == LOCAL_POLICY
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A finding, and the stamp if there was one to read."""
+
+    finding: Finding
+    stamp: Stamp | None = None
+
+    @property
+    def verified(self) -> bool:
+        """Whether the token proves what it says."""
+        return self.finding.status is Status.VERIFIED
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a token has to fulfil, and what helps to judge it. Nothing in it comes from the token."""
+
+    roots: Sequence[Certificate]
+    intermediates: Sequence[Certificate] = ()
+    algorithm: str = "sha256"
+    nonce: int | None = None  # None: it is not known which one was sent
+    policies: Collection[str] | None = None  # None: any
+    worst_accuracy: timedelta | None = None
+    at: datetime | None = None  # the validation time; None: that of the token
+    crls: Sequence[bytes] = ()
+    ocsps: Sequence[bytes] = ()
+    require_revocation: bool = False
+
+
+def check(
+    reply: bytes,
+    digest: bytes,
+    *,
+    roots: Sequence[Certificate],
+    intermediates: Sequence[Certificate] = (),
+    algorithm: str = "sha256",
+    nonce: int | None = None,
+    policies: Collection[str] | None = None,
+    worst_accuracy: timedelta | None = None,
+    at: datetime | None = None,
+    crls: Sequence[bytes] = (),
+    ocsps: Sequence[bytes] = (),
+    require_revocation: bool = False,
+) -> Checked:
+    """Say what a TimeStampResp or TimeStampToken proves about a digest, under these terms.
+
+    `nonce` None: it is not known which one was sent; `at` None: judged as of the token's own time.
+    """
+    terms = Terms(
+        roots,
+        intermediates,
+        algorithm,
+        nonce,
+        policies,
+        worst_accuracy,
+        at,
+        crls,
+        ocsps,
+        require_revocation,
+    )
+    return judge(reply, digest, terms)
+
+
+def judge(reply: bytes, digest: bytes, terms: Terms) -> Checked:
+    """Do what `check` does, under terms that many tokens share."""
+    try:
+        token = read_token(reply)
+    except (Flaw, Malformed) as flaw:
+        return Checked(_refusal(flaw))
+    stamp = _stamp(token)
+    try:
+        return _check(token, digest, terms)
+    except (Flaw, Malformed) as flaw:
+        return Checked(_refusal(flaw), stamp)
+
+
+def _check(token: Token, digest: bytes, terms: Terms) -> Checked:
+    info = token.info
+    _check_imprint(info, digest, terms.algorithm)
+    _check_nonce(info, terms.nonce)
+    embedded = readable(token.certificates)
+    signer = signer_of(token, (*embedded, *terms.intermediates, *terms.roots))
+    check_related(signer, embedded)
+    check_signer(signer)
+    check_signature(token, signer)
+    chain = path(signer, (*embedded, *terms.intermediates), terms.roots, info.gen_time)
+    _check_moment(info, chain[-1], terms.at)
+    _check_policy(info, terms)
+    unknown = check_revocation(chain, info.gen_time, _revocations(token, terms), terms.require_revocation)
+    return Checked(_verified(info, signer, terms, unknown), _stamp(token, chain))
+
+
+def _check_imprint(info: Info, digest: bytes, algorithm: str) -> None:
+    """T3."""
+    if info.algorithm != algorithm:
+        raise Flaw(
+            Reason.IMPRINT_ALGORITHM,
+            f"it stamps a digest by {info.algorithm or 'an unknown algorithm'}, not by {algorithm}",
+        )
+    if not hmac.compare_digest(info.imprint, digest):
+        raise Flaw(Reason.IMPRINT_MISMATCH, f"it stamps another digest: {info.imprint.hex()}")
+
+
+def _check_nonce(info: Info, nonce: int | None) -> None:
+    """T4."""
+    if nonce is not None and info.nonce != nonce:
+        raise Flaw(Reason.NONCE_MISMATCH, "it answers another question: its nonce is not the one sent")
+
+
+def _check_moment(info: Info, root: Certificate, at: datetime | None) -> None:
+    """Without a renewal, a token outlives its signer's certificate, but not its root's."""
+    if at is None:
+        return
+    if info.gen_time > at + SKEW:
+        raise Flaw(
+            Reason.AFTER_VALIDATION_TIME, "it was made after the time it is judged at", Status.INDETERMINATE
+        )
+    if at > root.not_after:
+        raise Flaw(
+            Reason.TRUST_ANCHOR_EXPIRED,
+            f"{root.name} was trusted until {root.not_after:%Y-%m-%dT%H:%M:%SZ}; nothing renewed it before",
+            Status.INDETERMINATE,
+        )
+
+
+def _check_policy(info: Info, terms: Terms) -> None:
+    """T8."""
+    if terms.policies is not None and info.policy not in terms.policies:
+        raise Flaw(Reason.POLICY_NOT_ALLOWED, f"it was made under the policy {info.policy}")
+    worst = terms.worst_accuracy
+    if worst is not None and (info.accuracy is None or info.accuracy > worst):
+        raise Flaw(Reason.ACCURACY_NOT_ALLOWED, f"its accuracy is {info.accuracy or 'not stated'}")
+
+
+def _revocations(token: Token, terms: Terms) -> Revocations:
+    return Revocations((*token.crls, *terms.crls), (*token.ocsps, *terms.ocsps))
+
+
+def _verified(info: Info, signer: Certificate, terms: Terms, unknown: Sequence[str]) -> Finding:
+    missed = [f"revocation of {name}" for name in unknown]
+    if terms.nonce is None:
+        missed.append("nonce: which one was sent is not known")
+    if info.accuracy is None:
+        missed.append("accuracy: the authority does not state it")
+    if info.policy == LOCAL_POLICY:
+        missed.append(LOCAL_NOTICE)
+    latest = info.gen_time + (info.accuracy or timedelta())
+    detail = f"existed no later than {latest.isoformat()} according to {signer.name}"
+    return Finding(EVIDENCE, Status.VERIFIED, None, detail, latest, signer.name, tuple(missed))
+
+
+def _refusal(flaw: Flaw | Malformed) -> Finding:
+    if isinstance(flaw, Flaw):
+        return Finding(EVIDENCE, flaw.status, flaw.reason, flaw.detail)
+    return Finding(EVIDENCE, Status.INVALID, Reason.MALFORMED, str(flaw))
+
+
+def _stamp(token: Token, chain: Sequence[Certificate] = ()) -> Stamp:
+    info = token.info
+    return Stamp(
+        token.der,
+        info.algorithm,
+        info.imprint,
+        info.gen_time,
+        info.accuracy,
+        info.serial,
+        info.policy,
+        info.nonce,
+        chain[0].name if chain else None,
+        chain[0].sha256 if chain else None,
+        tuple(each.sha256 for each in chain),
+        min((each.not_after for each in chain), default=None),
+    )

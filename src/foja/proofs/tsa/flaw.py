@@ -1,0 +1,13 @@
+"""Why a check stops: a flaw ends it, and becomes its finding."""
+
+from __future__ import annotations
+
+from foja.proofs.finding import Reason, Status
+
+
+class Flaw(Exception):
+    """One thing that keeps a token from being verified. It never leaves the room."""
+
+    def __init__(self, reason: Reason, detail: str, status: Status = Status.INVALID) -> None:
+        super().__init__(detail)
+        self.reason, self.detail, self.status = reason, detail, status

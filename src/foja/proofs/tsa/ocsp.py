@@ -1,0 +1,83 @@
+"""Answers about revocation from OCSP responders: by the issuer, or by one it appointed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import new as digest_by
+
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509 import ocsp
+
+from foja.errors import Malformed
+from foja.proofs.der import BITS, SEQUENCE, Reader, tagged
+from foja.proofs.tsa.certificate import Certificate, certificate, is_issued_by
+from foja.proofs.tsa.revocation import Word
+
+OCSP_SIGNING = "1.3.6.1.5.5.7.3.9"
+
+
+def answered(each: Certificate, issuer: Certificate, data: bytes) -> Word | None:
+    """Return what an answer says about a certificate, if somebody entitled signed it."""
+    try:
+        found = ocsp.load_der_ocsp_response(data)
+        if found.response_status is not ocsp.OCSPResponseStatus.SUCCESSFUL:
+            return None
+        if not any(_signed(found, responder) for responder in _responders(found, issuer)):
+            return None
+        return next((_word(single) for single in found.responses if _is_about(single, each, issuer)), None)
+    except (ValueError, TypeError, UnsupportedAlgorithm, Malformed):
+        return None
+
+
+def _responders(found: ocsp.OCSPResponse, issuer: Certificate) -> Iterator[Certificate]:
+    yield issuer
+    for each in found.certificates[:4]:
+        deputy = certificate(each.public_bytes(Encoding.DER))
+        appointed = OCSP_SIGNING in (deputy.purposes or ()) and not deputy.weak
+        current = deputy.not_before <= found.produced_at_utc <= deputy.not_after
+        if appointed and current and deputy.issuer == issuer.subject and is_issued_by(deputy, issuer):
+            yield deputy
+
+
+def _signed(found: ocsp.OCSPResponse, responder: Certificate) -> bool:
+    key, algorithm = responder.key, found.signature_hash_algorithm
+    if algorithm is None or algorithm.name not in ("sha256", "sha384", "sha512"):
+        return False
+    try:
+        if isinstance(key, rsa.RSAPublicKey):
+            key.verify(found.signature, found.tbs_response_bytes, padding.PKCS1v15(), algorithm)
+        elif isinstance(key, ec.EllipticCurvePublicKey):
+            key.verify(found.signature, found.tbs_response_bytes, ec.ECDSA(algorithm))
+        else:
+            return False
+    except InvalidSignature:
+        return False
+    return True
+
+
+def _is_about(single: ocsp.OCSPSingleResponse, each: Certificate, issuer: Certificate) -> bool:
+    by = single.hash_algorithm.name
+    name, key = digest_by(by, issuer.subject).digest(), digest_by(by, _key_bits(issuer)).digest()
+    asked = (single.serial_number, single.issuer_name_hash, single.issuer_key_hash)
+    return asked == (each.serial, name, key)
+
+
+def _word(single: ocsp.OCSPSingleResponse) -> Word | None:
+    since, until = single.this_update_utc, single.next_update_utc
+    if single.certificate_status is ocsp.OCSPCertStatus.REVOKED:
+        return Word(since, until, single.revocation_time_utc, single.revocation_reason)
+    return Word(since, until) if single.certificate_status is ocsp.OCSPCertStatus.GOOD else None
+
+
+def _key_bits(issuer: Certificate) -> bytes:
+    """Return the key as a certificate holds it, without what says of which kind it is."""
+    parts = Reader(issuer.x509.tbs_certificate_bytes).enter(SEQUENCE)
+    parts.optional(tagged(0))
+    parts.integer()
+    for _ in range(4):
+        parts.enter(SEQUENCE)
+    key = parts.enter(SEQUENCE)
+    key.enter(SEQUENCE)
+    return key.take(BITS)[1:]

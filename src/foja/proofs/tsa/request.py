@@ -1,0 +1,61 @@
+"""What is asked of an authority: a digest, never the bytes behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from foja.errors import Malformed, Refused
+from foja.proofs.der import BOOLEAN, OCTETS, SEQUENCE, Reader, dotted, element, integer, oid, sequence, tagged
+from foja.proofs.tsa.words import IDENTIFIERS, SIZES, algorithm_of
+
+_CERTIFICATE_PLEASE = element(BOOLEAN, b"\xff")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A TimeStampReq, as an authority reads it."""
+
+    algorithm: str | None  # None: one that we do not know
+    imprint: bytes
+    message_imprint: bytes  # the element itself, to be repeated byte by byte
+    policy: str | None
+    nonce: int | None
+    certificate: bool
+    extensions: bool
+
+
+def request(digest: bytes, *, nonce: int, algorithm: str = "sha256", policy: str | None = None) -> bytes:
+    """Return the TimeStampReq for a digest; the authority's certificate is asked for."""
+    if len(digest) != SIZES.get(algorithm):
+        raise Refused(f"{len(digest)} bytes are no digest by {algorithm}; use one of {', '.join(SIZES)}")
+    if nonce < 0:
+        raise Refused("a nonce is a number from 0 on; draw one at random")
+    imprint = sequence(IDENTIFIERS[algorithm], element(OCTETS, digest))
+    asked = oid(policy) if policy else b""
+    return sequence(integer(1), imprint, asked, integer(nonce), _CERTIFICATE_PLEASE)
+
+
+def read_request(data: bytes) -> Question:
+    """Return what a TimeStampReq asks, or raise `Malformed`."""
+    outer = Reader(data)
+    parts = outer.enter(SEQUENCE)
+    outer.finish()
+    if parts.integer() != 1:
+        raise Malformed("only version 1 of a request is known")
+    message_imprint = parts.whole(SEQUENCE)
+    imprint = Reader(message_imprint).enter(SEQUENCE)
+    algorithm, digest = algorithm_of(imprint), imprint.take(OCTETS)
+    imprint.finish()
+    policy = dotted(parts.oid()) if parts.next == 0x06 else None
+    nonce = parts.integer() if parts.next == 0x02 else None
+    certificate = _flag(parts)
+    extensions = parts.optional(tagged(0)) is not None
+    parts.finish()
+    return Question(algorithm, digest, message_imprint, policy, nonce, certificate, extensions)
+
+
+def _flag(parts: Reader) -> bool:
+    """Return certReq; a client that spells out the default is not sent away."""
+    if parts.next != BOOLEAN:
+        return False
+    return parts.take(BOOLEAN) == b"\xff"

@@ -1,0 +1,281 @@
+"""A reply or a token, taken apart (RFC 3161, RFC 5652). Nothing is believed yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from foja.errors import Malformed
+from foja.proofs.der import (
+    BITS,
+    BOOLEAN,
+    INTEGER,
+    OCTETS,
+    OID,
+    SEQUENCE,
+    SET,
+    UTF8,
+    Reader,
+    dotted,
+    plain,
+    tagged,
+)
+from foja.proofs.finding import Reason
+from foja.proofs.tsa.flaw import Flaw
+from foja.proofs.tsa.words import OCSP_RESPONSE, SIGNED_DATA, TST_INFO, algorithm_of
+
+MOST_BYTES = 262_144
+MOST_CERTIFICATES = 16
+MOST_ATTRIBUTES = 32
+_SAID = {0: "granted", 1: "granted with changes", 2: "rejection", 3: "waiting", 4: "revocation warning"}
+_FAILURES = {
+    0: "badAlg",
+    2: "badRequest",
+    5: "badDataFormat",
+    14: "timeNotAvailable",
+    15: "unacceptedPolicy",
+    16: "unacceptedExtension",
+    17: "addInfoNotAvailable",
+    25: "systemFailure",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """What the authority says: TSTInfo."""
+
+    policy: str
+    algorithm: str | None
+    imprint: bytes
+    serial: int
+    gen_time: datetime
+    accuracy: timedelta | None
+    nonce: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Who says it, and how it was signed: the one SignerInfo."""
+
+    issuer: bytes | None
+    serial: int | None
+    key_id: bytes | None
+    digest_algorithm: str | None
+    signed: bytes  # the signed attributes, as they were signed
+    attributes: dict[bytes, bytes]
+    method: bytes
+    parameters: bytes
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A TimeStampToken, and what came along with it."""
+
+    der: bytes
+    content: bytes
+    info: Info
+    signature: Signature
+    certificates: tuple[bytes, ...]
+    crls: tuple[bytes, ...]
+    ocsps: tuple[bytes, ...]
+
+
+def read_token(data: bytes) -> Token:
+    """Return the token in a reply that grants one, or the token itself; raise `Flaw` or `Malformed`."""
+    if len(data) > MOST_BYTES:
+        raise Malformed(f"{len(data):,} bytes are more than a token has; {MOST_BYTES:,} are read")
+    outer = Reader(data)
+    inside = outer.enter(SEQUENCE)
+    outer.finish()
+    if inside.next == OID:
+        return _token(data)
+    _check_granted(inside.enter(SEQUENCE))
+    if inside.next == -1:
+        raise Flaw(Reason.STATUS_NOT_GRANTED, "the authority grants a token and sends none")
+    token = inside.whole(SEQUENCE)
+    inside.finish()
+    return _token(token)
+
+
+def _check_granted(info: Reader) -> None:
+    """T1."""
+    status = info.integer()
+    texts = info.optional(SEQUENCE)
+    words = [_SAID.get(status, f"status {status}")]
+    while texts is not None and texts.next != -1:
+        words.append(texts.take(UTF8).decode(errors="replace")[:200])
+    if info.next == BITS:
+        words += _failures(info.take(BITS))
+    info.finish()
+    if status != 0:
+        raise Flaw(Reason.STATUS_NOT_GRANTED, f"the authority answered: {', '.join(words)}")
+
+
+def _failures(bits: bytes) -> list[str]:
+    """Return the names of the failures in a PKIFailureInfo."""
+    if not bits or bits[0] > 7:
+        raise Malformed("its failure information is no bit string")
+    found = [n for n in range(min(len(bits) - 1, 4) * 8) if bits[1 + n // 8] & 0x80 >> n % 8]
+    return [_FAILURES.get(n, f"failure {n}") for n in found]
+
+
+def _token(der: bytes) -> Token:
+    content_info = Reader(der).enter(SEQUENCE)
+    if content_info.oid() != SIGNED_DATA:
+        raise Flaw(Reason.CONTENT_TYPE, "this is no signed data, so it is no timestamp")
+    wrapped = content_info.enter(tagged(0))
+    content_info.finish()
+    data = wrapped.enter(SEQUENCE)
+    wrapped.finish()
+    return _signed_data(der, data)
+
+
+def _signed_data(der: bytes, data: Reader) -> Token:
+    if data.integer() != 3:
+        raise Malformed("signed data of this kind has version 3")
+    algorithms = _algorithms(data.enter(SET))
+    content = _content(data.enter(SEQUENCE))
+    certificates = _certificates(data.optional(tagged(0)))
+    crls, ocsps = _revocations(data.optional(tagged(1)))
+    signature = _signature(_only_signer(data.enter(SET)))
+    data.finish()
+    if signature.digest_algorithm not in algorithms:
+        raise Malformed("its signer hashes in a way that it does not announce")
+    return Token(der, content, _info(content), signature, certificates, crls, ocsps)
+
+
+def _algorithms(each: Reader) -> list[str | None]:
+    found = list[str | None]()
+    while each.next != -1 and len(found) < MOST_ATTRIBUTES:
+        found.append(algorithm_of(each))
+    each.finish()
+    return found
+
+
+def _content(encapsulated: Reader) -> bytes:
+    """T2: what is signed is a TSTInfo."""
+    if encapsulated.oid() != TST_INFO:
+        raise Flaw(Reason.CONTENT_TYPE, "what is signed is no TSTInfo, so it is no timestamp")
+    wrapped = encapsulated.enter(tagged(0))
+    encapsulated.finish()
+    content = wrapped.take(OCTETS)
+    wrapped.finish()
+    return content
+
+
+def _certificates(each: Reader | None) -> tuple[bytes, ...]:
+    found = list[bytes]()
+    while each is not None and each.next != -1:
+        if each.next == SEQUENCE:
+            found.append(each.whole(SEQUENCE))
+        elif each.next in (tagged(1), tagged(2), tagged(3)):
+            each.any()  # certificates of attributes prove nothing here
+        else:
+            raise Malformed("among its certificates is something else")
+        if len(found) > MOST_CERTIFICATES:
+            raise Malformed(f"it carries more than {MOST_CERTIFICATES} certificates")
+    return tuple(found)
+
+
+def _revocations(each: Reader | None) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
+    crls, ocsps = list[bytes](), list[bytes]()
+    while each is not None and each.next != -1:
+        if each.next == SEQUENCE:
+            crls.append(each.whole(SEQUENCE))
+            continue
+        other = each.enter(tagged(1))
+        if other.oid() == OCSP_RESPONSE:
+            ocsps.append(other.whole(SEQUENCE))
+            other.finish()
+        if len(crls) + len(ocsps) > MOST_CERTIFICATES:
+            raise Malformed(f"it carries more than {MOST_CERTIFICATES} lists of revocations")
+    return tuple(crls), tuple(ocsps)
+
+
+def _only_signer(each: Reader) -> Reader:
+    """T2: exactly one SignerInfo."""
+    if each.next == -1:
+        raise Flaw(Reason.SIGNER_COUNT, "nobody signed it")
+    signer = each.enter(SEQUENCE)
+    if each.next != -1:
+        raise Flaw(Reason.SIGNER_COUNT, "it is signed more than once; a timestamp has one signer")
+    return signer
+
+
+def _signature(signer: Reader) -> Signature:
+    version = signer.integer()
+    issuer, serial, key_id = _signer_name(signer)
+    if version != (3 if key_id else 1):
+        raise Malformed("its signer is named in another way than its version says")
+    digest_algorithm = algorithm_of(signer)
+    signed = signer.whole(tagged(0))
+    method = signer.enter(SEQUENCE)
+    method_oid = method.oid()
+    parameters = b"" if method.next == -1 else method.any()
+    method.finish()
+    value = signer.take(OCTETS)
+    signer.optional(tagged(1))
+    signer.finish()
+    attributes = _attributes(Reader(signed).enter(tagged(0)))
+    as_signed = bytes((SET,)) + signed[1:]  # RFC 5652, 5.4: signed under another tag than sent
+    return Signature(
+        issuer, serial, key_id, digest_algorithm, as_signed, attributes, method_oid, parameters, value
+    )
+
+
+def _signer_name(signer: Reader) -> tuple[bytes | None, int | None, bytes | None]:
+    if signer.next == plain(0):
+        return None, None, signer.take(plain(0))
+    name = signer.enter(SEQUENCE)
+    issuer, serial = name.whole(SEQUENCE), name.integer()
+    name.finish()
+    return issuer, serial, None
+
+
+def _attributes(each: Reader) -> dict[bytes, bytes]:
+    """Return the value of every attribute; each is there once and has one value."""
+    found = dict[bytes, bytes]()
+    while each.next != -1:
+        attribute = each.enter(SEQUENCE)
+        name, values = attribute.oid(), attribute.enter(SET)
+        attribute.finish()
+        value = values.any()
+        values.finish()
+        if name in found or len(found) >= MOST_ATTRIBUTES:
+            raise Malformed("its signer says the same thing twice, or far too much")
+        found[name] = value
+    return found
+
+
+def _info(content: bytes) -> Info:
+    outer = Reader(content)
+    parts = outer.enter(SEQUENCE)
+    outer.finish()
+    if parts.integer() != 1:
+        raise Flaw(Reason.CONTENT_TYPE, "only version 1 of a TSTInfo is known")
+    policy = dotted(parts.oid())
+    imprint = parts.enter(SEQUENCE)
+    algorithm, digest = algorithm_of(imprint), imprint.take(OCTETS)
+    imprint.finish()
+    serial, gen_time = parts.integer(), parts.time()
+    accuracy = _accuracy(parts.optional(SEQUENCE))
+    if parts.next == BOOLEAN:
+        parts.take(BOOLEAN)
+    nonce = parts.integer() if parts.next == INTEGER else None
+    parts.optional(tagged(0))
+    parts.optional(tagged(1))
+    parts.finish()
+    return Info(policy, algorithm, digest, serial, gen_time, accuracy, nonce)
+
+
+def _accuracy(parts: Reader | None) -> timedelta | None:
+    if parts is None:
+        return None
+    seconds = parts.integer() if parts.next == INTEGER else 0
+    millis = parts.integer(plain(0)) if parts.next == plain(0) else 0
+    micros = parts.integer(plain(1)) if parts.next == plain(1) else 0
+    parts.finish()
+    if not (0 <= seconds < 1 << 31 and 0 <= millis < 1000 and 0 <= micros < 1000):
+        raise Malformed("its accuracy is no time")
+    return timedelta(seconds=seconds, milliseconds=millis, microseconds=micros)
