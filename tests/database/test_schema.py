@@ -17,6 +17,7 @@ from foja.core.chain import leaf_entry
 from foja.core.merkle import Frontier, leaf_hash
 from foja.core.note import Checkpoint, Verifier, open_note, parse_checkpoint
 from foja.core.registry import Domain
+from foja.documents.events import DOCUMENT
 from foja.embedded.postgres import binaries
 from foja.errors import MigrationFailed
 from foja.sql.migrate import Moved, migrate
@@ -214,6 +215,6 @@ def test_python_and_the_database_keep_the_same_registry(database_url: str) -> No
         (domain, kind, v, frozenset(sources), spell_types(required), erasable, keyed_by and tuple(keyed_by))
         for domain, kind, v, sources, required, erasable, keyed_by in rows
     }
-    assert stored == registry_of(CONVERSATION) | registry_of(THREAD)
+    assert stored == registry_of(CONVERSATION) | registry_of(DOCUMENT) | registry_of(THREAD)
     domains = {name for (name,) in ask(database_url, "select domain from foja.domain")}
-    assert domains == {CONVERSATION.name, THREAD.name}
+    assert domains == {CONVERSATION.name, DOCUMENT.name, THREAD.name}

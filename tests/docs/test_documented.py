@@ -14,6 +14,7 @@ from foja.cli import FOUND, INTERRUPTED, PIPE_CLOSED, TERMINATED, WRONG
 from foja.cli.grammar import grammar
 from foja.conversations.events import CONVERSATION, TRANSIENT
 from foja.core.registry import RESERVED, Kind
+from foja.documents.events import DOCUMENT
 from foja.observe import metrics
 from foja.observe.audit import QUESTIONS
 from foja.settings import Settings
@@ -21,7 +22,7 @@ from foja.threads.events import THREAD
 from tests.docs.paper import ENGLISH, OPERATIONS, READMES, ROOT, SPANISH, blocks, inline, prose, verbs
 
 KINDS_PAGE = ROOT / "docs" / "kinds.md"
-EVERY = {kind.name: kind for domain in (CONVERSATION, THREAD) for kind in domain.kinds.values()}
+EVERY = {kind.name: kind for domain in (CONVERSATION, DOCUMENT, THREAD) for kind in domain.kinds.values()}
 KINDS = sorted(EVERY.values(), key=lambda kind: kind.name)
 PASSING = sorted(TRANSIENT.kinds.values(), key=lambda kind: kind.name)
 
@@ -48,7 +49,7 @@ def test_every_transient_kind_is_described_as_it_is(kind: Kind) -> None:
 
 
 def test_no_kind_is_described_that_is_not_there() -> None:
-    described = re.findall(r"^\| `([\w.]+)` \| \d+ \|", KINDS_PAGE.read_text(), re.MULTILINE)
+    described = re.findall(r"^\| `([\w.-]+)` \| \d+ \|", KINDS_PAGE.read_text(), re.MULTILINE)
     assert sorted(described) == sorted(kind.name for kind in [*KINDS, *PASSING])
 
 

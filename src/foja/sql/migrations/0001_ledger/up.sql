@@ -1157,9 +1157,9 @@ begin
     return notice;
 end $$;
 
--- What may be said. `foja.conversations.events` and `foja.threads.events` say the same; a test compares them.
+-- What may be said. The `events.py` of every domain says the same; a test compares them.
 
-insert into foja.domain (domain) values ('conversation'), ('thread');
+insert into foja.domain (domain) values ('conversation'), ('document'), ('thread');
 
 insert into foja.kind (domain, kind, v, sources, required, erasable, reserved) values
     ('conversation', 'user_message_sent', 1, '{api}', '{"content": ["string", "array"]}', true, false),
@@ -1188,7 +1188,50 @@ insert into foja.kind (domain, kind, v, sources, required, erasable, reserved) v
     ('thread', 'values.saved', 1, '{api}',
         '{"ns": ["string"], "checkpoint_id": ["string"], "values": ["object"]}', true, false),
     ('thread', 'slot.voided', 1, '{api,sweeper}', '{"reason": ["string"]}', false, true),
-    ('thread', 'body.erased', 1, '{api}', '{"reason": ["string"], "seq": ["number"]}', false, true);
+    ('thread', 'body.erased', 1, '{api}', '{"reason": ["string"], "seq": ["number"]}', false, true),
+    ('document', 'document.added', 1, '{api}', '{"sha256": ["string"], "custody": ["string"]}', true, false),
+    ('document', 'document.witness.required', 1, '{api}', '{}', false, false),
+    ('document', 'document.witness.ready', 1, '{api}', '{"witness_hash": ["string"]}', false, false),
+    ('document', 'document.signature.started', 1, '{api}', '{}', false, false),
+    ('document', 'document.signed', 1, '{api}', '{}', false, false),
+    ('document', 'document.revoked', 1, '{api}', '{"reason": ["string"]}', false, false),
+    ('document', 'document.archived', 1, '{api}', '{"reason": ["string"]}', false, false),
+    ('document', 'document.protected.requested', 1, '{api}',
+        '{"witness_hash": ["string"], "required_evidence": ["array"]}', false, false),
+    ('document', 'job.run-tsa.required', 1, '{protect-document-v2}',
+        '{"witness_hash": ["string"], "attempt": ["number"], "deadline": ["string"]}', false, false),
+    ('document', 'job.submit-anchor-polygon.required', 1, '{protect-document-v2}',
+        '{"witness_hash": ["string"], "attempt": ["number"], "deadline": ["string"]}', false, false),
+    ('document', 'job.submit-anchor-bitcoin.required', 1, '{protect-document-v2}',
+        '{"witness_hash": ["string"], "attempt": ["number"], "deadline": ["string"]}', false, false),
+    ('document', 'job.submit-anchor-rekor.required', 1, '{protect-document-v2}',
+        '{"witness_hash": ["string"], "attempt": ["number"], "deadline": ["string"]}', false, false),
+    ('document', 'job.build-artifact.required', 1, '{protect-document-v2}',
+        '{"witness_hash": ["string"], "attempt": ["number"], "deadline": ["string"]}', false, false),
+    ('document', 'tsa.confirmed', 1, '{run-tsa}',
+        '{"witness_hash": ["string"], "token_b64": ["string"], "gen_time": ["string"]}', false, false),
+    ('document', 'tsa.failed', 1, '{run-tsa,sweeper}',
+        '{"witness_hash": ["string"], "attempt": ["number"], "failure_code": ["string"]}', false, false),
+    ('document', 'anchor.submitted', 1, '{submit-anchor-bitcoin,submit-anchor-polygon,submit-anchor-rekor}',
+        '{"network": ["string"], "witness_hash": ["string"], "attempt": ["number"]}', false, false),
+    ('document', 'anchor.confirmed', 1, '{process-bitcoin-anchors,process-polygon-anchors,submit-anchor-bitcoin,submit-anchor-polygon,submit-anchor-rekor}',
+        '{"network": ["string"], "witness_hash": ["string"], "attempt": ["number"], "confirmed_at": ["string"]}', false, false),
+    ('document', 'anchor.timeout', 1, '{process-bitcoin-anchors,process-polygon-anchors,submit-anchor-bitcoin,submit-anchor-polygon,submit-anchor-rekor,sweeper}',
+        '{"network": ["string"], "witness_hash": ["string"], "attempt": ["number"], "limit": ["string"]}', false, false),
+    ('document', 'anchor.failed', 1, '{process-bitcoin-anchors,process-polygon-anchors,submit-anchor-bitcoin,submit-anchor-polygon,submit-anchor-rekor,sweeper}',
+        '{"network": ["string"], "witness_hash": ["string"], "attempt": ["number"], "failure_code": ["string"]}', false, false),
+    ('document', 'rekor.confirmed', 1, '{submit-anchor-rekor}',
+        '{"witness_hash": ["string"], "attempt": ["number"], "log_index": ["number"]}', false, false),
+    ('document', 'artifact.finalized', 1, '{build-artifact}',
+        '{"sha256": ["string"], "size": ["number"], "profile": ["string"], "verdict": ["string"]}', false, false),
+    ('document', 'artifact.failed', 1, '{build-artifact,sweeper}',
+        '{"attempt": ["number"], "failure_code": ["string"]}', false, false),
+    ('document', 'artifact.renewed', 1, '{build-artifact}',
+        '{"sha256": ["string"], "size": ["number"]}', false, false),
+    ('document', 'protection.retry.requested', 1, '{api}',
+        '{"evidence": ["string"], "witness_hash": ["string"]}', false, false),
+    ('document', 'slot.voided', 1, '{api,sweeper}', '{"reason": ["string"]}', false, true),
+    ('document', 'body.erased', 1, '{api}', '{"reason": ["string"], "seq": ["number"]}', false, true);
 
 update foja.kind set keyed_by = '{approval, approval_id}' where kind = 'approval_completed';
 

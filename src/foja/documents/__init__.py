@@ -1,0 +1,1 @@
+"""Documents: protect, timestamp, anchor, seal. The executor decides from the history; workers execute."""

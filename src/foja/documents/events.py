@@ -1,0 +1,138 @@
+"""What a document may say, who may say it, and the words the whole room shares."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final
+
+from foja.core.registry import Domain, Kind, domain
+from foja.errors import BadPayload
+
+API = frozenset({"api"})
+EXECUTOR = frozenset({"protect-document-v2"})
+SWEEPER = frozenset({"sweeper"})
+SUBMITTERS = frozenset({"submit-anchor-polygon", "submit-anchor-bitcoin", "submit-anchor-rekor"})
+PROCESSORS = frozenset({"process-polygon-anchors", "process-bitcoin-anchors"})
+
+WITNESS = {"witness_hash": "string"}
+ATTEMPT = {"attempt": "number"}
+FAILURE = {"failure_code": "string"}
+ANCHOR = {"network": "string", **WITNESS, **ATTEMPT}
+ASKED = {**WITNESS, **ATTEMPT, "deadline": "string"}
+REASON = {"reason": "string"}
+WORDS = {"reason": "string", "late": "boolean"}
+WHERE = {"txid": "string", "block_height": "number", "block_hash": "string", "batch": "string"}
+STAMP = {
+    **ATTEMPT,
+    "authority": "string",
+    "serial": "string",
+    "policy": "string",
+    "accuracy_ms": "number",
+    "tsa_cert_sha256": "string",
+    "local": "boolean",
+    "late": "boolean",
+}
+
+
+class Evidence(StrEnum):
+    """What can be required, and the artifact that comes after it."""
+
+    TSA = "tsa"
+    POLYGON = "polygon"
+    BITCOIN = "bitcoin"
+    REKOR = "rekor"
+    ARTIFACT = "artifact"
+
+
+class Stage(StrEnum):
+    """How far a flow has come; without a word it is the last one."""
+
+    INITIAL = "initial"
+    INTERMEDIATE = "intermediate"
+    FINAL = "final"
+
+
+NETWORKS: Final = (Evidence.POLYGON, Evidence.BITCOIN, Evidence.REKOR)
+REQUIRABLE: Final = (Evidence.TSA, *NETWORKS)
+JOBS: Final[Mapping[Evidence, str]] = {
+    Evidence.TSA: "run_tsa",
+    **{network: f"submit_anchor_{network}" for network in NETWORKS},
+    Evidence.ARTIFACT: "build_artifact",
+}
+ASKS: Final[Mapping[Evidence, str]] = {
+    evidence: f"job.{job.replace('_', '-')}.required" for evidence, job in JOBS.items()
+}
+ASKED_FOR: Final[Mapping[str, Evidence]] = {kind: evidence for evidence, kind in ASKS.items()}
+HASH: Final = re.compile("[0-9a-f]{64}")
+
+DOCUMENT: Domain = domain(
+    "document",
+    [
+        Kind(
+            "document.added",
+            API,
+            {"sha256": "string", "custody": "string"},
+            {"name": "string", "size": "number", "media_type": "string", "predecessor": "string"},
+            {"custody": frozenset({"stored", "hash_only"})},
+            erasable=True,
+        ),
+        Kind("document.witness.required", API, {}, REASON),
+        Kind("document.witness.ready", API, WITNESS),
+        Kind("document.signature.started", API, {}, {"signers": "array"}),
+        Kind("document.signed", API, {}, {**WITNESS, "signer": "string", "signature_b64": "string"}),
+        Kind("document.revoked", API, REASON),
+        Kind("document.archived", API, REASON),
+        Kind(
+            "document.protected.requested",
+            API,
+            {**WITNESS, "required_evidence": "array"},
+            {"stage": "string"},
+        ),
+        *(Kind(kind, EXECUTOR, ASKED, {"run_at": "string"}) for kind in ASKS.values()),
+        Kind(
+            "tsa.confirmed",
+            frozenset({"run-tsa"}),
+            {**WITNESS, "token_b64": "string", "gen_time": "string"},
+            STAMP,
+        ),
+        Kind("tsa.failed", SWEEPER | {"run-tsa"}, {**WITNESS, **ATTEMPT, **FAILURE}, REASON),
+        Kind("anchor.submitted", SUBMITTERS, ANCHOR, {**WHERE, "deadline": "string"}),
+        Kind(
+            "anchor.confirmed",
+            SUBMITTERS | PROCESSORS,
+            {**ANCHOR, "confirmed_at": "string"},
+            {**WHERE, "proof": "object|string", "late": "boolean"},
+        ),
+        Kind("anchor.timeout", SUBMITTERS | PROCESSORS | SWEEPER, {**ANCHOR, "limit": "string"}, REASON),
+        Kind("anchor.failed", SUBMITTERS | PROCESSORS | SWEEPER, {**ANCHOR, **FAILURE}, REASON),
+        Kind(
+            "rekor.confirmed",
+            frozenset({"submit-anchor-rekor"}),
+            {**WITNESS, **ATTEMPT, "log_index": "number"},
+            {"proof": "object|string", "integrated_time": "string", "late": "boolean"},
+        ),
+        Kind(
+            "artifact.finalized",
+            frozenset({"build-artifact"}),
+            {"sha256": "string", "size": "number", "profile": "string", "verdict": "string"},
+            {**ATTEMPT, **WITNESS},
+        ),
+        Kind("artifact.failed", SWEEPER | {"build-artifact"}, {**ATTEMPT, **FAILURE}, {**REASON, **WITNESS}),
+        Kind(
+            "artifact.renewed",
+            frozenset({"build-artifact"}),
+            {"sha256": "string", "size": "number"},
+            {"gen_time": "string", **REASON},
+        ),
+        Kind("protection.retry.requested", API, {"evidence": "string", **WITNESS}, REASON),
+    ],
+)
+
+
+def check_hash(word: object) -> str:
+    """Return a SHA-256 digest as it is written here, or say how to write it."""
+    if not isinstance(word, str) or not HASH.fullmatch(word):
+        raise BadPayload(f"{word!r} is no SHA-256 digest; write its 64 hexadecimal digits in lower case")
+    return word

@@ -1,0 +1,128 @@
+"""Histories of documents: any that can be written down, and those that a pipeline really writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from hypothesis import strategies as st
+
+from foja.documents.events import ASKS, NETWORKS, Evidence
+from foja.documents.rules import Need, Policy, decide
+
+START = datetime(2026, 2, 26, 12, tzinfo=UTC)
+WITNESSES = ("a" * 64, "b" * 64)
+EVERYTHING = frozenset(Evidence)
+POLICY = Policy(attempts=3)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """An event, as far as rules look at it."""
+
+    seq: int
+    kind: str
+    at: datetime
+    payload: Any
+
+
+def history(*said: tuple[str, dict[str, Any]], every: float = 1.0) -> list[Fact]:
+    """Return these facts, a second apart."""
+    return [Fact(n, kind, START + timedelta(seconds=n * every), body) for n, (kind, body) in enumerate(said)]
+
+
+def request(
+    *evidence: str, witness: str = WITNESSES[0], stage: str | None = None
+) -> tuple[str, dict[str, Any]]:
+    body: dict[str, Any] = {"witness_hash": witness, "required_evidence": list(evidence)}
+    return "document.protected.requested", body if stage is None else {**body, "stage": stage}
+
+
+def asked(evidence: Evidence, attempt: int = 1, witness: str = WITNESSES[0]) -> tuple[str, dict[str, Any]]:
+    deadline = (START + timedelta(hours=1)).isoformat()
+    return ASKS[evidence], {"witness_hash": witness, "attempt": attempt, "deadline": deadline}
+
+
+def confirmed(
+    evidence: Evidence, attempt: int = 1, witness: str = WITNESSES[0]
+) -> tuple[str, dict[str, Any]]:
+    body: dict[str, Any] = {"witness_hash": witness, "attempt": attempt}
+    if evidence is Evidence.TSA:
+        return "tsa.confirmed", {**body, "token_b64": "MAA=", "gen_time": START.isoformat()}
+    if evidence is Evidence.REKOR:
+        return "rekor.confirmed", {**body, "log_index": 7}
+    if evidence is Evidence.ARTIFACT:
+        return "artifact.finalized", {**body, "sha256": "c" * 64, "size": 1, "profile": "p", "verdict": "v"}
+    return "anchor.confirmed", {**body, "network": evidence.value, "confirmed_at": START.isoformat()}
+
+
+def failed(
+    evidence: Evidence, attempt: int = 1, witness: str = WITNESSES[0], code: str = "refused"
+) -> tuple[str, dict[str, Any]]:
+    body: dict[str, Any] = {"witness_hash": witness, "attempt": attempt, "failure_code": code}
+    if evidence in NETWORKS:
+        return "anchor.failed", {**body, "network": evidence.value}
+    return f"{evidence}.failed", body
+
+
+ANYTHING = st.one_of(
+    st.builds(
+        lambda evidence, witness, stage: request(*evidence, witness=witness, stage=stage),
+        st.lists(st.sampled_from(["tsa", "polygon", "bitcoin", "rekor"]), min_size=1, unique=True),
+        st.sampled_from(WITNESSES),
+        st.sampled_from([None, "initial", "intermediate", "final"]),
+    ),
+    st.builds(asked, st.sampled_from(Evidence), st.integers(1, 4), st.sampled_from(WITNESSES)),
+    st.builds(confirmed, st.sampled_from(Evidence), st.integers(1, 4), st.sampled_from(WITNESSES)),
+    st.builds(
+        failed,
+        st.sampled_from(Evidence),
+        st.integers(1, 4),
+        st.sampled_from(WITNESSES),
+        st.sampled_from(["refused", "timeout", "reorged"]),
+    ),
+    st.sampled_from(
+        [
+            ("document.added", {"sha256": WITNESSES[0], "custody": "stored"}),
+            ("document.signed", {}),
+            ("document.revoked", {"reason": "r"}),
+            ("document.archived", {"reason": "r"}),
+            ("document.added", None),
+            ("anchor.submitted", {"network": "polygon", "witness_hash": WITNESSES[0], "attempt": 1}),
+            ("protection.retry.requested", {"evidence": "tsa", "witness_hash": WITNESSES[0]}),
+            ("body.erased", {"seq": 0, "reason": "r"}),
+        ]
+    ),
+)
+ANY_HISTORY = st.lists(ANYTHING, max_size=20).map(lambda said: history(*said))
+
+
+@dataclass
+class Pipeline:
+    """A document whose executor and workers are played by a test; every need becomes an open attempt."""
+
+    abilities: frozenset[str] = EVERYTHING
+    policy: Policy = POLICY
+    facts: list[Fact] = field(default_factory=list)
+    open: list[Need] = field(default_factory=list)
+    now: datetime = START
+
+    def say(self, kind: str, body: dict[str, Any], *, after: float = 1.0) -> None:
+        self.now += timedelta(seconds=after)
+        self.facts.append(Fact(len(self.facts), kind, self.now, body))
+
+    def execute(self) -> Sequence[Need]:
+        """Do what the executor does with what it reads."""
+        needs = decide(self.facts, abilities=self.abilities, at=self.now, policy=self.policy)
+        for need in needs:
+            self.say(need.kind, need.payload(), after=0)
+        self.open += needs
+        return needs
+
+    def end(self, need: Need, *, well: bool) -> None:
+        """Let one attempt end."""
+        self.open.remove(need)
+        ending = confirmed if well else failed
+        self.say(*ending(need.evidence, need.attempt, need.witness))

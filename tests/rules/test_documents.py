@@ -1,0 +1,260 @@
+"""What a document still needs: total, repeatable, silent at the end, and never without an explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foja.documents.events import Evidence
+from foja.documents.history import read
+from foja.documents.lifecycle import TRANSITIONS, Lifecycle, lifecycle
+from foja.documents.picture import Picture, Pipeline, State, Status, picture, summary
+from foja.documents.rules import DEFAULT, decide
+from foja.documents.view import LOCAL, explain, view
+from tests.rules.document_histories import (
+    ANY_HISTORY,
+    EVERYTHING,
+    POLICY,
+    START,
+    WITNESSES,
+    Fact,
+    asked,
+    confirmed,
+    failed,
+    history,
+    request,
+)
+from tests.rules.document_histories import Pipeline as Played
+
+TSA, POLYGON, BITCOIN, ARTIFACT = Evidence.TSA, Evidence.POLYGON, Evidence.BITCOIN, Evidence.ARTIFACT
+NOW = START + timedelta(days=1)
+START_ID = UUID(int=1)
+RANK = list(State)
+ANY_END = st.lists(st.booleans(), max_size=40)
+
+
+def wanted(facts: Sequence[Fact], abilities: frozenset[str] = EVERYTHING) -> list[tuple[str, int]]:
+    found = decide(facts, abilities=abilities, at=NOW, policy=POLICY)
+    return [(need.job, need.attempt) for need in found]
+
+
+def shown(facts: Sequence[Fact], abilities: frozenset[str] = EVERYTHING) -> Picture:
+    return picture(facts, abilities=abilities, at=NOW, policy=POLICY)
+
+
+@pytest.mark.parametrize(
+    ("said", "jobs"),
+    [
+        ([], []),
+        ([asked(TSA), confirmed(TSA)], []),
+        ([request("tsa")], [("run_tsa", 1)]),
+        ([request("tsa"), asked(TSA)], []),
+        ([request("tsa"), asked(TSA), failed(TSA)], [("run_tsa", 2)]),
+        ([request("tsa", "polygon")], [("run_tsa", 1)]),
+        (
+            [request("tsa", "polygon", "bitcoin"), asked(TSA), confirmed(TSA)],
+            [("submit_anchor_polygon", 1), ("submit_anchor_bitcoin", 1)],
+        ),
+        ([request("tsa"), asked(TSA), confirmed(TSA)], [("build_artifact", 1)]),
+        ([request("tsa", stage="initial"), asked(TSA), confirmed(TSA)], []),
+        ([request("tsa", stage="final"), asked(TSA), confirmed(TSA)], [("build_artifact", 1)]),
+        (
+            [request("tsa"), asked(TSA), confirmed(TSA), request("tsa", witness=WITNESSES[1])],
+            [("run_tsa", 1)],
+        ),
+        ([request("tsa"), asked(TSA), confirmed(TSA), asked(ARTIFACT), confirmed(ARTIFACT)], []),
+        ([request("tsa"), ("document.revoked", {"reason": "r"})], []),
+        ([request("tsa"), ("document.archived", {"reason": "r"})], []),
+    ],
+)
+def test_the_table(said: list[tuple[str, dict[str, object]]], jobs: list[tuple[str, int]]) -> None:
+    assert wanted(history(*said)) == jobs
+
+
+def test_a_confirmation_of_another_witness_counts_for_nothing() -> None:
+    facts = history(request("tsa"), asked(TSA), confirmed(TSA, witness=WITNESSES[1]))
+    assert shown(facts).pipeline is Pipeline.AWAITING_TSA
+
+
+def test_no_attempt_is_left_after_the_last_and_somebody_may_grant_more() -> None:
+    said = [request("tsa")]
+    for attempt in (1, 2, 3):
+        assert wanted(history(*said)) == [("run_tsa", attempt)]
+        said += [asked(TSA, attempt), failed(TSA, attempt, code="nonce_mismatch")]
+    assert wanted(history(*said)) == []
+    words = explain(shown(history(*said)))
+    assert "Gave up" in words
+    assert "nonce_mismatch" in words
+    assert "foja retry" in words
+    said.append(("protection.retry.requested", {"evidence": "tsa", "witness_hash": WITNESSES[0]}))
+    assert wanted(history(*said)) == [("run_tsa", 4)]
+    said += [asked(TSA, 4), failed(TSA, 4), asked(TSA, 5), failed(TSA, 5), asked(TSA, 6), failed(TSA, 6)]
+    assert wanted(history(*said)) == []
+
+
+def test_pauses_grow_and_the_deadline_is_a_window_after_the_start() -> None:
+    pauses = []
+    said = [request("tsa")]
+    for attempt in range(1, 5):
+        facts = history(*said)
+        [need] = decide(facts, abilities=EVERYTHING, at=facts[-1].at)
+        pauses.append((need.run_at - facts[-1].at).total_seconds())
+        assert need.deadline - need.run_at == DEFAULT.windows[TSA]
+        said += [asked(TSA, attempt), failed(TSA, attempt)]
+    assert pauses[0] == 0
+    assert pauses[1] >= 30
+    assert pauses[2] >= 3 * pauses[1]
+
+
+def test_what_is_not_installed_is_not_asked_for_and_said_so() -> None:
+    facts = history(request("tsa"), asked(TSA), confirmed(TSA))
+    able = frozenset({"tsa"})
+    assert wanted(facts, able) == []
+    now = shown(facts, able)
+    assert now.pipeline is Pipeline.AWAITING_ARTIFACT
+    assert "artifact is not installed" in explain(now)
+
+
+def test_an_anchor_that_is_taken_back_is_asked_for_again() -> None:
+    said = [request("tsa", "polygon"), asked(TSA), confirmed(TSA), asked(POLYGON), confirmed(POLYGON)]
+    assert shown(history(*said)).state is State.REINFORCED
+    assert lifecycle(history(*said)) is Lifecycle.ANCHORED
+    said.append(failed(POLYGON, code="reorged"))
+    assert shown(history(*said)).state is State.PROTECTED
+    assert lifecycle(history(*said)) is Lifecycle.PROTECTED
+    assert wanted(history(*said)) == [("submit_anchor_polygon", 2)]
+
+
+def test_a_late_confirmation_ends_the_attempt_that_is_open_then() -> None:
+    said = [request("tsa"), asked(TSA, 1), failed(TSA, 1, code="timeout"), asked(TSA, 2), confirmed(TSA, 1)]
+    assert read(history(*said)).track(TSA, WITNESSES[0]).open is None
+    assert shown(history(*said)).state is State.PROTECTED
+
+
+@given(ANY_HISTORY)
+def test_decide_is_total_and_repeatable(facts: list[Fact]) -> None:
+    once = decide(facts, abilities=EVERYTHING, at=NOW, policy=POLICY)
+    assert decide(list(facts), abilities=EVERYTHING, at=NOW, policy=POLICY) == once
+    pairs = [(need.evidence, need.witness) for need in once]
+    assert len(pairs) == len(set(pairs))
+    view(START_ID, facts, abilities=EVERYTHING, at=NOW, policy=POLICY)
+
+
+@given(ANY_HISTORY)
+def test_every_prefix_gives_the_same_decisions_again(facts: list[Fact]) -> None:
+    ways = [
+        [decide(facts[:n], abilities=EVERYTHING, at=facts[n - 1].at) for n in range(1, len(facts) + 1)]
+        for _ in range(2)
+    ]
+    assert ways[0] == ways[1]
+
+
+@given(ANY_HISTORY)
+def test_what_is_final_or_closed_is_silent(facts: list[Fact]) -> None:
+    ended = any(
+        fact.kind in ("artifact.finalized", "document.revoked", "document.archived") and fact.payload
+        for fact in facts
+    )
+    if ended:
+        assert wanted(facts) == []
+    assert summary(facts)["length"] == len(facts)
+
+
+@given(ANY_HISTORY, st.sampled_from([TSA, POLYGON, BITCOIN, ARTIFACT]), st.integers(1, 4))
+def test_failures_never_lower_what_can_be_shown(facts: list[Fact], evidence: Evidence, attempt: int) -> None:
+    kind, body = failed(evidence, attempt)
+    more = [*facts, Fact(len(facts), kind, NOW, body)]
+    assert RANK.index(shown(more).state) >= RANK.index(shown(facts).state)
+    before = {
+        (need.evidence, need.witness): need.attempt for need in decide(facts, abilities=EVERYTHING, at=NOW)
+    }
+    after = {
+        (need.evidence, need.witness): need.attempt for need in decide(more, abilities=EVERYTHING, at=NOW)
+    }
+    assert all(after[pair] >= number for pair, number in before.items() if pair in after)
+
+
+@given(
+    st.lists(st.sampled_from(["polygon", "bitcoin", "rekor"]), unique=True),
+    st.sampled_from([EVERYTHING, EVERYTHING - {"artifact"}]),
+    ANY_END,
+    st.data(),
+)
+def test_nothing_waits_without_an_explanation_and_everything_ends(
+    networks: list[str], abilities: frozenset[str], ends: list[bool], data: st.DataObject
+) -> None:
+    played = Played(abilities)
+    played.say(*request("tsa", *networks))
+    for well in ends:
+        played.execute()
+        check_explained(played)
+        if not played.open:
+            break
+        played.end(data.draw(st.sampled_from(played.open)), well=well)
+    for _ in range(100):
+        if not played.execute() and not played.open:
+            break
+        for need in list(played.open):
+            played.end(need, well=False)
+    else:
+        raise AssertionError("it never ended")
+    check_explained(played)
+
+
+def check_explained(played: Played) -> None:
+    """Fail unless every evidence is confirmed, open with a deadline, given up, or waits for one that is."""
+    now = picture(played.facts, abilities=played.abilities, at=played.now, policy=played.policy)
+    known = {Status.CONFIRMED, Status.GIVEN_UP, Status.NOT_INSTALLED, Status.WAITING}
+    for each in now.evidence:
+        assert each.status in known or each.deadline is not None
+        if each.status is Status.WAITING:
+            assert any(other.status is not Status.CONFIRMED for other in now.evidence if other is not each)
+    assert now.state is State.FINAL or explain(now)
+
+
+@given(st.lists(st.booleans(), max_size=5))
+def test_stages_lead_from_the_first_to_the_artifact(failures: list[bool]) -> None:
+    played = Played()
+    steps = [("initial", ["tsa"], "a"), ("intermediate", ["tsa"], "b"), ("final", ["tsa", "polygon"], "c")]
+    for stage, evidence, letter in steps:
+        played.say(*request(*evidence, witness=letter * 64, stage=stage))
+        while played.execute() or played.open:
+            played.end(played.open[0], well=not (failures and failures.pop()))
+    now = shown(played.facts)
+    given_up = [each for each in now.evidence if each.status is Status.GIVEN_UP]
+    assert now.state is State.FINAL or given_up
+    stamped = {fact.payload["witness_hash"] for fact in played.facts if fact.kind == "tsa.confirmed"}
+    assert stamped == {letter * 64 for _, _, letter in steps} or given_up
+
+
+def test_every_state_of_the_seed_is_reached_and_none_beside() -> None:
+    assert {target for _, target in TRANSITIONS.values()} == set(Lifecycle)
+    story = [
+        ("document.witness.required", Lifecycle.NEEDS_WITNESS),
+        ("document.witness.ready", Lifecycle.WITNESS_READY),
+        ("tsa.confirmed", Lifecycle.PROTECTED),
+        ("document.signature.started", Lifecycle.IN_SIGNATURE_FLOW),
+        ("document.signed", Lifecycle.SIGNED),
+        ("anchor.confirmed", Lifecycle.ANCHORED),
+        ("document.revoked", Lifecycle.REVOKED),
+        ("document.signed", Lifecycle.REVOKED),
+        ("document.archived", Lifecycle.ARCHIVED),
+        ("document.revoked", Lifecycle.ARCHIVED),
+    ]
+    facts = history(*((kind, {}) for kind, _ in story))
+    assert [lifecycle(facts[: n + 1]) for n in range(len(facts))] == [state for _, state in story]
+
+
+def test_a_view_tells_the_whole_story_and_what_a_local_authority_is_worth() -> None:
+    kind, body = confirmed(TSA)
+    facts = history(request("tsa"), asked(TSA), (kind, {**body, "local": True}))
+    seen = view(START_ID, facts, abilities=frozenset({"tsa"}), at=NOW)
+    assert [moment.kind for moment in seen.timeline] == [fact.kind for fact in facts]
+    assert seen.note == LOCAL
+    assert seen.document()["state"] == "protected"
+    assert seen.document()["pipeline"] == "awaiting_artifact"
