@@ -1,10 +1,17 @@
 -- name: want_executor
 -- Whatever a conversation says wakes its executor from now on.
+with executor as (
+    insert into foja.job_type (type, source, level) values ('look', 'looker', true) returning type
+), chosen as (
+    update foja.domain set executor = executor.type from executor where domain = 'conversation'
+)
 update foja.kind set wakes = true where domain = 'conversation';
 
 -- name: forget_wakeups
 -- What an executor does when it has looked.
-with looked as (delete from foja.wakeup returning entity_id)
+with looked as (
+    update foja.job set state = 'succeeded', finished_at = now() where state = 'queued' returning entity_id
+)
 update foja.entity e set awake = null from looked where e.entity_id = looked.entity_id;
 
 -- name: count_events
@@ -17,7 +24,7 @@ select entity_id, seq from foja.event;
 
 -- name: count_wakeups
 -- How many streams wait for their executor.
-select count(*) from foja.wakeup;
+select count(*) from foja.job where state = 'queued';
 
 -- name: append_event_bytes
 -- One append as the ledger's own lines send it.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +20,9 @@ from foja.core.note import Signer
 from foja.embedded import postgres, redis
 from foja.embedded.keys import signing_seed
 from foja.errors import MigrationFailed, SetupFailed
+from foja.jobs.queue import Queue
+from foja.jobs.sweep import run_ticks, sweep_jobs
+from foja.jobs.worker import Worker as JobWorker
 from foja.ledger.append import Writer
 from foja.ledger.batching import MicroBatch
 from foja.ledger.carriers import Channel, Notices
@@ -41,7 +44,7 @@ from foja.sql.line import Line
 from foja.sql.lines import Lines
 from foja.sql.migrate import migrate
 from foja.threads.work import Threads
-from foja.worker import Worker
+from foja.worker import Chore, Worker
 
 API, SWEEPER = "api", "sweeper"
 
@@ -69,6 +72,7 @@ class App:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._open = AsyncExitStack()
+        self._workers: list[JobWorker] = []
 
     async def __aenter__(self) -> Self:
         try:
@@ -85,8 +89,18 @@ class App:
 
     async def work(self, *, until_idle: bool = False) -> None:
         """Do what no caller waits for; with `until_idle`, return when nothing is runnable now."""
-        chores = [partial(expire_approvals, self._sweeper, self._hints)]
-        await Worker(self.sequencer, self.settings.checkpoint_seconds, chores).run(until_idle=until_idle)
+        chores: list[Chore] = [
+            partial(expire_approvals, self._sweeper, self._hints),
+            partial(sweep_jobs, self._sweeper),
+            partial(run_ticks, self._sweeper),
+        ]
+        if until_idle:
+            chores += [worker.step for worker in self._workers]
+        sequencer = Worker(self.sequencer, self.settings.checkpoint_seconds, chores)
+        if until_idle:
+            await sequencer.run(until_idle=True)
+        else:
+            await _side_by_side(sequencer.run(), *(worker.run() for worker in self._workers))
 
     @property
     def trust(self) -> list[str]:
@@ -122,6 +136,13 @@ class App:
         self._open.push_async_callback(database.close)
         await database.open()
         return database
+
+    async def _queue(self, source: str, most: int = 4) -> Queue:
+        """Open the queue as one source: with its role, or not at all."""
+        database = await self._pool(source.replace("-", "_"), most)
+        queue = Queue(database, self._hints, source=source, tenant=self.settings.tenant)
+        self._open.callback(queue.close)
+        return queue
 
     async def _recognise(self) -> Installation:
         await self.database.row(sql.query("recognise"))
@@ -188,6 +209,17 @@ class App:
     def _signer(self, installation: Installation) -> Signer:
         name = self.settings.log_name or f"foja.local/{installation.id.hex[:12]}"
         return Signer(name, signing_seed(self.settings.home / "keys" / "log.key"))
+
+
+async def _side_by_side(*works: Coroutine[Any, Any, None]) -> None:
+    """Do all of these until one fails, or until told to stop; end none of them half-way."""
+    tasks = [asyncio.create_task(work) for work in works]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 @asynccontextmanager

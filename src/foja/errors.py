@@ -16,6 +16,7 @@ FojaError
 │   ├── SlotFilled          the number already holds another event
 │   ├── UnknownEntity       nothing was ever written there
 │   │   └── UnknownApproval nobody asked for that
+│   ├── UnknownJob          no such job, or job type
 │   └── CursorLost          the cursor belongs to another history
 ├── Unavailable             nothing was decided; sending it again is safe
 │   ├── LedgerUnavailable   nothing can number an event now
@@ -98,6 +99,10 @@ class UnknownEntity(Refused):
 
 class UnknownApproval(UnknownEntity):
     """Nobody asked for that in this conversation."""
+
+
+class UnknownJob(Refused):
+    """No such job, or job type."""
 
 
 class CursorLost(Refused):

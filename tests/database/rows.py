@@ -18,7 +18,7 @@ from foja.ledger.event import Event
 Admin = psycopg.Connection[Any]
 
 SAID = {"content": "hi"}
-KEPT = ("event", "pending", "unsealed", "slot", "wakeup")
+KEPT = ("event", "pending", "unsealed", "slot", "job")
 
 
 def rows(admin: Admin) -> dict[str, int]:

@@ -74,14 +74,18 @@ async def test_time_never_goes_back_within_a_stream(either_app: App, admin: Admi
 async def test_an_executor_is_woken_only_for_the_kinds_it_waits_for(either_app: App, admin: Admin) -> None:
     quiet, woken, batched, filled = [await either_app.conversations.open() for _ in range(4)]
     await quiet.append("thinking", SAID)
-    admin.execute("update foja.kind set wakes = true")
+    admin.execute("""
+        insert into foja.job_type (type, source, level) values ('look', 'looker', true);
+        update foja.domain set executor = 'look';
+        update foja.kind set wakes = true""")
     await woken.append("thinking", SAID)
     await batched.append_many([batched.draft("thinking", SAID)])
     slots = await filled.reserve(1)
     await slots.fill(0, "thinking", SAID)
     await either_app.work(until_idle=True)
-    found = {row[0] for row in admin.execute("select entity_id from foja.wakeup")}
-    assert found == {woken.id, batched.id, filled.id}
+    await woken.append("thinking", SAID)
+    found = [row[0] for row in admin.execute("select entity_id from foja.job where state = 'queued'")]
+    assert sorted(found) == sorted([woken.id, batched.id, filled.id])
 
 
 async def test_the_same_key_again_returns_the_first_result(either_app: App, admin: Admin) -> None:

@@ -14,7 +14,11 @@ __all__ = [
     "CONTENT_TYPE",
     "FALLBACKS",
     "GAPS",
+    "JOBS_SETTLED",
+    "JOB_CORRECTIONS",
+    "JOB_SECONDS",
     "LANE_MOVES",
+    "LEASES_LOST",
     "NAMES",
     "STREAMS",
     "exposition",
@@ -33,6 +37,13 @@ ALLOCATION = Histogram(
     buckets=QUICK,
 )
 GAPS = Counter("foja_sequence_gaps_total", "Numbers that were given, never used, and voided.")
+
+JOBS_SETTLED = Counter("foja_jobs_settled_total", "Jobs by how a claim of them ended.", ["type", "verdict"])
+JOB_SECONDS = Histogram("foja_job_seconds", "Time from the claim of a batch to its end.", ["type"])
+JOB_CORRECTIONS = Counter(
+    "foja_job_corrections_total", "Jobs that came with a correlation not their stream's."
+)
+LEASES_LOST = Counter("foja_job_leases_lost_total", "Jobs whose work was stopped because the lease was lost.")
 
 STREAMS = Gauge("foja_streams_open", "Event streams over HTTP that are open now.")
 BUFFERS_LOST = Counter(

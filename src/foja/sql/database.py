@@ -41,6 +41,7 @@ REFUSALS: dict[str, type[errors.Refused]] = {
     "slot_voided": errors.SlotVoided,
     "slot_filled": errors.SlotFilled,
     "unknown_entity": errors.UnknownEntity,
+    "unknown_job": errors.UnknownJob,
     "on_redis": OnRedis,
 }
 ADVICE = {

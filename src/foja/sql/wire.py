@@ -15,7 +15,7 @@ from uuid import UUID
 from foja import errors
 
 Value = bytes | None
-UUID_OID, TEXT_OID, BYTEA_OID, INTEGER_OID, BIGINT_OID = 2950, 25, 17, 23, 20
+UUID_OID, TEXT_OID, BYTEA_OID, INTEGER_OID, BIGINT_OID, DOUBLE_OID = 2950, 25, 17, 23, 20, 701
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 _length = struct.Struct("!i").pack
 _header = struct.Struct("!iiIii").pack

@@ -19,7 +19,8 @@ create table foja.installation (
 );
 
 create table foja.domain (
-    domain text primary key
+    domain text primary key,
+    executor text                             -- the job type that decides for its streams, if any
 );
 
 -- The closed registry: what may be said, in which version, by whom. `required` maps each
@@ -52,7 +53,7 @@ create table foja.entity (
     sealed bigint not null default 0,    -- every seq below it is filled and chained
     head bytea not null,                -- chain hash at sealed - 1
     last_at timestamptz not null default '-infinity',
-    awake bigint                              -- the number that last woke the executor, until it looks
+    awake bigint                              -- the number that woke the executor; null: it has seen everything
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- For lists; it costs an append nothing, since none of its columns ever changes.
@@ -105,13 +106,6 @@ create table foja.pending (
     seq bigint not null,
     chain_hash bytea not null
 ) with (autovacuum_vacuum_scale_factor = 0.05);
-
--- Streams that grew since their domain's executor last looked: those whose `awake` is set.
-create table foja.wakeup (
-    entity_id uuid primary key,
-    domain text not null,
-    since timestamptz not null default clock_timestamp()
-);
 
 -- RFC 8785 for callers that speak only SQL. A vector file proves it equal to
 -- `foja.core.canonical`; what has no canonical form is refused here as there.
@@ -475,7 +469,7 @@ begin
     if e.sealed then
         insert into foja.pending (entity_id, seq, chain_hash) values (p_entity, e.seq, e.head);
         if e.awake = e.seq then
-            insert into foja.wakeup (entity_id, domain) values (p_entity, p_domain) on conflict do nothing;
+            perform foja.wake(array[p_entity]);
         end if;
     else
         insert into foja.unsealed values (p_entity, e.seq);
@@ -714,9 +708,7 @@ begin
         where u.seq is not null and u.link is null;
     end if;
     if b.woken is not null then
-        insert into foja.wakeup (entity_id, domain)
-        select e.entity_id, e.domain from foja.entity e where e.entity_id = any (b.woken) and e.awake is null
-        on conflict do nothing;
+        perform foja.wake(array(select entity_id from foja.entity where entity_id = any (b.woken) and awake is null));
     end if;
     update foja.entity e set next_seq = u.next_seq, head = u.head, last_at = u.last_at,
         sealed = case when e.sealed = e.next_seq then u.next_seq else e.sealed end,
@@ -948,7 +940,7 @@ begin
         where entity_id = p_entity;
     end if;
     if wakes and e.awake is null then
-        insert into foja.wakeup (entity_id, domain) values (p_entity, e.domain) on conflict do nothing;
+        perform foja.wake(array[p_entity]);
     end if;
     return run;
 end $$;

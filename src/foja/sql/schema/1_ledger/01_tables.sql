@@ -19,7 +19,8 @@ create table foja.installation (
 );
 
 create table foja.domain (
-    domain text primary key
+    domain text primary key,
+    executor text                             -- the job type that decides for its streams, if any
 );
 
 -- The closed registry: what may be said, in which version, by whom. `required` maps each
@@ -52,7 +53,7 @@ create table foja.entity (
     sealed bigint not null default 0,    -- every seq below it is filled and chained
     head bytea not null,                -- chain hash at sealed - 1
     last_at timestamptz not null default '-infinity',
-    awake bigint                              -- the number that last woke the executor, until it looks
+    awake bigint                              -- the number that woke the executor; null: it has seen everything
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- For lists; it costs an append nothing, since none of its columns ever changes.
@@ -105,10 +106,3 @@ create table foja.pending (
     seq bigint not null,
     chain_hash bytea not null
 ) with (autovacuum_vacuum_scale_factor = 0.05);
-
--- Streams that grew since their domain's executor last looked: those whose `awake` is set.
-create table foja.wakeup (
-    entity_id uuid primary key,
-    domain text not null,
-    since timestamptz not null default clock_timestamp()
-);

@@ -130,7 +130,7 @@ begin
     if e.sealed then
         insert into foja.pending (entity_id, seq, chain_hash) values (p_entity, e.seq, e.head);
         if e.awake = e.seq then
-            insert into foja.wakeup (entity_id, domain) values (p_entity, p_domain) on conflict do nothing;
+            perform foja.wake(array[p_entity]);
         end if;
     else
         insert into foja.unsealed values (p_entity, e.seq);

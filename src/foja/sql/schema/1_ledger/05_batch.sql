@@ -210,9 +210,7 @@ begin
         where u.seq is not null and u.link is null;
     end if;
     if b.woken is not null then
-        insert into foja.wakeup (entity_id, domain)
-        select e.entity_id, e.domain from foja.entity e where e.entity_id = any (b.woken) and e.awake is null
-        on conflict do nothing;
+        perform foja.wake(array(select entity_id from foja.entity where entity_id = any (b.woken) and awake is null));
     end if;
     update foja.entity e set next_seq = u.next_seq, head = u.head, last_at = u.last_at,
         sealed = case when e.sealed = e.next_seq then u.next_seq else e.sealed end,

@@ -31,7 +31,7 @@ begin
         where entity_id = p_entity;
     end if;
     if wakes and e.awake is null then
-        insert into foja.wakeup (entity_id, domain) values (p_entity, e.domain) on conflict do nothing;
+        perform foja.wake(array[p_entity]);
     end if;
     return run;
 end $$;

@@ -1,0 +1,77 @@
+"""Leases kept alive while the work goes on, from a connection of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from foja import sql
+from foja.errors import FojaError
+from foja.jobs.outcome import Job
+from foja.observe.metrics import LEASES_LOST
+from foja.sql.database import Connection, Database, connect, our_errors
+
+MISSED = 2
+log = logging.getLogger("foja.jobs")
+
+
+class Heartbeat:
+    """Extends the leases of one worker. `well` is false after two missed beats, until one succeeds."""
+
+    def __init__(self, database: Database) -> None:
+        self._url, self._role = database.url, database.role
+        self._connection: Connection | None = None
+        self.well = True
+
+    @contextlib.asynccontextmanager
+    async def keeping(self, jobs: Sequence[Job], work: asyncio.Task[Any]) -> AsyncIterator[None]:
+        """Keep these leases until the block ends; cancel the work if all of them are lost."""
+        beating = asyncio.create_task(self._beat_on(jobs, work))
+        try:
+            yield
+        finally:
+            beating.cancel()
+            await asyncio.gather(beating, return_exceptions=True)
+
+    async def beat(self, jobs: Sequence[Job]) -> set[int]:
+        """Extend once; return the ids of the jobs that are still ours."""
+        with our_errors():
+            try:
+                if self._connection is None:
+                    self._connection = await connect(self._url, self._role)
+                rows = await self._connection.execute(
+                    sql.query("heartbeat_jobs"),
+                    {"jobs": [job.id for job in jobs], "tokens": [job.token for job in jobs]},
+                )
+                return {job_id for (job_id,) in await rows.fetchall()}
+            except BaseException:
+                self.close()
+                raise
+
+    def close(self) -> None:
+        """Close the connection; the next beat opens another."""
+        if self._connection:
+            self._connection.pgconn.finish()
+            self._connection = None
+
+    async def _beat_on(self, jobs: Sequence[Job], work: asyncio.Task[Any]) -> None:
+        pause = min(job.lease_seconds for job in jobs) / 3
+        missed = 0
+        while True:
+            await asyncio.sleep(pause)
+            try:
+                async with asyncio.timeout(pause):
+                    held = await self.beat(jobs)
+                missed, self.well = 0, True
+            except (FojaError, TimeoutError) as error:
+                missed += 1
+                self.well = missed < MISSED
+                log.warning("a heartbeat was missed: %s", error)
+                held = {job.id for job in jobs} if self.well else set()
+            if not held:
+                LEASES_LOST.inc(len(jobs))
+                work.cancel("the leases are lost")
+                return

@@ -1,0 +1,189 @@
+"""The loop of every worker: claim a batch, do it, settle it. It decides nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from time import perf_counter
+from typing import Any, TypeAlias, TypeVar
+
+from foja.errors import FojaError, Refused, Unavailable, WrongExpectedSeq
+from foja.jobs.company import Company
+from foja.jobs.heartbeat import Heartbeat
+from foja.jobs.outcome import GiveUp, Job, Outcome, Retry, Snooze, Verdict
+from foja.jobs.queue import Queue
+from foja.observe.metrics import JOB_SECONDS
+
+POLL = 1.0
+AFTER_AN_ERROR = 1.0
+TRIES = 5
+Work: TypeAlias = Callable[[Sequence[Job]], Awaitable[Sequence[Outcome]]]
+Result = TypeVar("Result")
+log = logging.getLogger("foja.jobs")
+
+
+class Worker:
+    """Does the jobs of one type, a batch at a time.
+
+    `work` returns an outcome for each job it is given. If it raises for a batch, each job is tried
+    alone, so that only the one that raises fails. `hear` names domains whose growth may mean work.
+    """
+
+    def __init__(
+        self,
+        queue: Queue,
+        job_type: str,
+        work: Work,
+        *,
+        most: int = 100,
+        hear: Sequence[str] = (),
+        company: Company | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.type = job_type
+        self._queue, self._work, self._most, self._hear = queue, work, most, hear
+        self._company = company or Company()
+        self._heartbeat = Heartbeat(queue.database)
+        self._name = name or f"{socket.gethostname()}:{os.getpid()}"
+
+    async def run(self, *, until_idle: bool = False) -> None:
+        """Work; with `until_idle`, return when nothing is runnable now.
+
+        Cancelling it is a graceful end: what is being settled is settled, the rest is handed back.
+        """
+        try:
+            with contextlib.ExitStack() as watching:
+                wakes = [watching.enter_context(self._queue.watch(name)) for name in (self.type, *self._hear)]
+                while True:
+                    for wake in wakes:
+                        wake.clear()
+                    done = await self.step() if until_idle else await self._patiently()
+                    if not done:
+                        if until_idle:
+                            return
+                        await _first(*(wake.wait() for wake in wakes))
+        finally:
+            self._heartbeat.close()
+
+    async def step(self) -> int:
+        """Claim and settle one batch; return how many jobs it had."""
+        jobs = await self._queue.claim(self.type, self._most, self._name)
+        if not jobs:
+            return 0
+        began = perf_counter()
+        outcomes = await self._do(jobs)
+        if outcomes is not None:
+            await _to_the_end(self._settle(list(zip(jobs, outcomes, strict=True))))
+            JOB_SECONDS.labels(self.type).observe(perf_counter() - began)
+        return len(jobs)
+
+    async def _patiently(self) -> int:
+        try:
+            if not self._heartbeat.well:
+                # Whoever cannot keep a lease should not take one.
+                await self._heartbeat.beat([])
+                self._heartbeat.well = True
+            return await self.step()
+        except FojaError as error:
+            log.warning("%s: %s", self.type, error)
+            await asyncio.sleep(AFTER_AN_ERROR)
+            return 0
+
+    async def _do(self, jobs: Sequence[Job]) -> Sequence[Outcome] | None:
+        """Return what came of the work, or None if the leases were lost on the way."""
+        task = asyncio.create_task(self._outcomes(jobs))
+        try:
+            async with self._heartbeat.keeping(jobs, task):
+                return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if not task.done():
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+            elif task.cancelled() and not _told_to_stop():
+                log.warning("%s: lost the leases of %s jobs; their work was stopped", self.type, len(jobs))
+                return None
+            await _to_the_end(self._hand_back(jobs))
+            raise
+
+    async def _outcomes(self, jobs: Sequence[Job]) -> Sequence[Outcome]:
+        async with self._company.join(alone=jobs[0].alone):
+            try:
+                outcomes = await self._work(jobs)
+                if len(outcomes) != len(jobs):
+                    raise RuntimeError(f"{len(jobs)} jobs have {len(outcomes)} outcomes")
+                return outcomes
+            except Exception as error:
+                if len(jobs) == 1:
+                    return [_failed(self.type, error)]
+            return [await self._alone(job) for job in jobs]
+
+    async def _alone(self, job: Job) -> Outcome:
+        try:
+            [outcome] = await self._work([job])
+            return outcome
+        except Exception as error:
+            return _failed(self.type, error)
+
+    async def _settle(self, settled: list[tuple[Job, Outcome]]) -> list[Verdict]:
+        """Settle a batch; if its facts are refused, each job alone, and the refused one is given up."""
+        try:
+            verdicts = await self._stubbornly(settled)
+        except Refused as error:
+            if len(settled) > 1:
+                return [verdict for each in settled for verdict in await self._settle([each])]
+            job, _ = settled[0]
+            again = isinstance(error, WrongExpectedSeq)
+            end: Outcome = Retry(str(error)) if again else GiveUp(f"its result was refused: {error}")
+            verdicts = await self._stubbornly([(job, end)])
+        for (job, _), verdict in zip(settled, verdicts, strict=True):
+            if verdict == "lost":
+                log.warning("%s %s: the lease was lost; nothing was recorded", job.type, job.id)
+        return verdicts
+
+    async def _stubbornly(self, settled: Sequence[tuple[Job, Outcome]]) -> list[Verdict]:
+        """Settle, again if the answer was lost: what was recorded is not recorded twice."""
+        for pause in range(TRIES):
+            try:
+                return await self._queue.settle(settled)
+            except Unavailable:
+                if pause == TRIES - 1:
+                    raise
+            await asyncio.sleep(0.05 * 2**pause)
+        raise AssertionError
+
+    async def _hand_back(self, jobs: Sequence[Job]) -> None:
+        """Let somebody else do it at once; this was no try."""
+        with contextlib.suppress(FojaError):  # then the leases run out
+            await self._queue.settle([(job, Snooze(0)) for job in jobs])
+
+
+def _failed(job_type: str, error: Exception) -> Outcome:
+    log.warning("%s failed: %s", job_type, error, exc_info=not isinstance(error, FojaError))
+    return Retry(f"{error.__class__.__name__}: {error}")
+
+
+def _told_to_stop() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+async def _to_the_end(work: Coroutine[Any, Any, Result]) -> Result:
+    """Await something that must not be cut off, also if we are cancelled meanwhile."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.gather(task, return_exceptions=True)
+        raise
+
+
+async def _first(*waits: Coroutine[Any, Any, None]) -> None:
+    """Return when one of these does, or after a second."""
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
+    await asyncio.wait(tasks, timeout=POLL, return_when=asyncio.FIRST_COMPLETED)
+    for task in tasks:
+        task.cancel()

@@ -1,0 +1,62 @@
+-- The queue. What is to be done is decided from events; here is only who does it, and when.
+
+-- A type belongs to one source: only the role of that name may claim it and say how it ended.
+create table foja.job_type (
+    type text primary key,
+    source text not null,
+    role text not null generated always as ('foja_' || replace(source, '-', '_')) stored,
+    lease interval not null default '30 seconds' check (lease > interval '0'),
+    max_tries integer not null default 5 check (max_tries > 0),
+    backoff interval not null default '2 seconds',       -- before the second try; doubled before each one after
+    backoff_most interval not null default '1 hour',
+    serial boolean not null default false,               -- one job of a stream at a time, in order
+    level boolean not null default false,                -- one job per stream, queued again whenever it grows
+    paused boolean not null default false,
+    check (not (serial and level))
+);
+
+alter table foja.domain add foreign key (executor) references foja.job_type;
+
+-- No checks: every step of every job writes here, and only the functions below may.
+create table foja.job (
+    job_id bigint generated always as identity primary key,
+    type text not null,
+    entity_id uuid not null,                  -- the stream; of a batch or a tick its own id
+    correlation_id uuid not null,             -- the same; a worker that is handed another one corrects it
+    tenant text not null,
+    dedupe_key text not null unique,          -- for ever: what was asked once is done once
+    state text not null default 'queued',     -- queued, running, succeeded, retry_scheduled, dead, cancelled
+    serial boolean not null default false,
+    head boolean not null default true,       -- first in its line; only heads are claimed
+    priority smallint not null default 1,     -- 0 before 1 before 2
+    run_at timestamptz not null default clock_timestamp(),
+    payload jsonb not null default '{}',
+    tries integer not null default 0,
+    max_tries integer not null,
+    lease_token uuid,                         -- kept by whoever ended it, so that a lost answer can be asked for
+    lease_until timestamptz,
+    worker text,
+    alone boolean not null default false,     -- claimed without company: if its worker dies, it was this one
+    corrected boolean not null default false, -- it came with another correlation
+    last_error text,
+    last_words jsonb,                         -- the event {kind, v, payload} that says it is dead
+    created_at timestamptz not null default clock_timestamp(),
+    finished_at timestamptz
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
+
+create index job_runnable on foja.job (type, tenant, priority, run_at, job_id)
+    where head and state in ('queued', 'retry_scheduled');
+create index job_leases on foja.job (type, lease_until) where state = 'running';
+create index job_lines on foja.job (entity_id, type, head desc, job_id)
+    where serial and state in ('queued', 'running', 'retry_scheduled');
+create index job_dead on foja.job (job_id) where state = 'dead';
+
+-- What is to be done again and again: one job per slot of time, whoever looks first.
+create table foja.tick (
+    name text primary key,
+    type text not null references foja.job_type,
+    every interval not null check (every >= interval '1 second'),
+    due timestamptz not null default clock_timestamp(),
+    payload jsonb not null default '{}',
+    tenant text not null default 'default'
+);

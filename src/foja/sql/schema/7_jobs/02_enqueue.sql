@@ -1,0 +1,95 @@
+-- Asking for work. Never an exception for what was asked before, and no notification: both would
+-- be paid for by the append in whose transaction this happens.
+
+-- Let the first job of each line be claimed, if none is. The streams are locked.
+create function foja.promote(p_entity uuid[], p_type text[]) returns void
+language plpgsql as $$
+begin
+    update foja.job j set head = true
+    from (select distinct entity_id, type from unnest(p_entity, p_type) l(entity_id, type)) line
+    cross join lateral (
+        select n.job_id, n.head from foja.job n
+        where n.serial and n.state in ('queued', 'running', 'retry_scheduled')
+            and n.entity_id = line.entity_id and n.type = line.type
+        order by n.head desc, n.job_id limit 1
+    ) first
+    where j.job_id = first.job_id and not first.head;
+end $$;
+
+-- Queue these jobs, but those whose key is known; returns how many are new. Of a serial type, the
+-- streams are locked already.
+create function foja.put_jobs(
+    p_type text[], p_entity uuid[], p_correlation uuid[], p_tenant text, p_key text[], p_payload text[],
+    p_delay double precision[], p_priority integer[], p_words text[]
+) returns bigint
+language plpgsql as $$
+declare
+    added bigint;
+    strange text := (select u.type from unnest(p_type) u(type) left join foja.job_type t using (type)
+        where t.type is null or t.level limit 1);
+    serial boolean := exists (select from foja.job_type t where t.type = any (p_type) and t.serial);
+begin
+    if strange is not null then
+        perform foja.refuse('unknown_job', format('%s is no job type that can be asked for', strange));
+    elsif serial and exists (select from unnest(p_type, p_entity) u(type, entity_id)
+            join foja.job_type t on t.type = u.type and t.serial
+            where not exists (select from foja.entity e where e.entity_id = u.entity_id)) then
+        perform foja.refuse('unknown_entity', 'jobs that run in order need a stream: its row is their lock');
+    end if;
+    insert into foja.job (type, entity_id, correlation_id, tenant, dedupe_key, serial, head, priority, run_at, payload,
+        max_tries, last_words)
+    select u.type, u.entity_id, coalesce(u.correlation_id, u.entity_id), p_tenant, u.key, t.serial, not t.serial,
+        coalesce(u.priority, 1), clock_timestamp() + make_interval(secs => coalesce(u.delay, 0)),
+        coalesce(u.payload, '{}')::jsonb, t.max_tries, u.words::jsonb
+    from unnest(p_type, p_entity, p_correlation, p_key, p_payload, p_delay, p_priority, p_words)
+        with ordinality u(type, entity_id, correlation_id, key, payload, delay, priority, words, place)
+    join foja.job_type t on t.type = u.type
+    order by u.place
+    on conflict (dedupe_key) do nothing;
+    get diagnostics added = row_count;
+    if serial then
+        perform foja.promote(p_entity, p_type);
+    end if;
+    return added;
+end $$;
+
+create function foja.enqueue_jobs_v1(
+    p_type text[], p_entity uuid[], p_tenant text, p_key text[], p_payload text[] default null,
+    p_delay double precision[] default null, p_priority integer[] default null, p_words text[] default null,
+    p_correlation uuid[] default null
+) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    perform from foja.entity where entity_id = any (p_entity) order by entity_id for no key update;
+    return foja.put_jobs(p_type, p_entity, p_correlation, p_tenant, p_key, p_payload, p_delay, p_priority, p_words);
+end $$;
+
+-- One job; returns its id, also of one that was asked for before.
+create function foja.enqueue_job_v1(
+    type text, entity_id uuid, dedupe_key text, payload jsonb default '{}', delay interval default '0',
+    priority integer default 1, last_words jsonb default null, correlation_id uuid default null,
+    tenant text default 'default'
+) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    perform foja.enqueue_jobs_v1(array[type], array[entity_id], tenant, array[dedupe_key], array[payload::text],
+        array[extract(epoch from delay)::double precision], array[priority], array[last_words::text],
+        array[correlation_id]);
+    return (select j.job_id from foja.job j where j.dedupe_key = enqueue_job_v1.dedupe_key);
+end $$;
+
+-- Queue the executors of these streams, unless they run: then their completion looks again. Called
+-- under the streams' locks by whoever advances `sealed`.
+create function foja.wake(p_entity uuid[]) returns void
+language plpgsql as $$
+begin
+    insert into foja.job as j (type, entity_id, correlation_id, tenant, dedupe_key, max_tries)
+    select t.type, e.entity_id, e.entity_id, e.tenant, t.type || ':' || e.entity_id, t.max_tries
+    from foja.entity e join foja.domain d on d.domain = e.domain join foja.job_type t on t.type = d.executor
+    where e.entity_id = any (p_entity)
+    order by e.entity_id
+    on conflict (dedupe_key) do update
+    set state = 'queued', run_at = clock_timestamp(), finished_at = null, lease_token = null,
+        tries = case when j.state in ('queued', 'retry_scheduled') then j.tries else 0 end
+    where j.state <> 'running';
+end $$;

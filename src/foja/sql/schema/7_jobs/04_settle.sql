@@ -1,0 +1,167 @@
+-- Saying how work ended. One call for a batch: streams are locked first, in order, then jobs, in order;
+-- the facts that were found and the jobs that follow are in the same transaction.
+
+create function foja.backoff(rule foja.job_type, tries integer) returns interval
+language sql volatile
+return least(rule.backoff_most, rule.backoff * 2 ^ least(tries - 1, 20)) * (0.5 + random() / 2);
+
+-- The event that says a job is dead. If the stream will not have it, the job says so instead.
+create function foja.say_last_words(p_job bigint, p_source text) returns void
+language plpgsql as $$
+declare
+    j foja.job;
+    detail text;
+begin
+    select * into j from foja.job where job_id = p_job;
+    if j.last_words is null then
+        return;
+    end if;
+    perform foja.append_event(e.entity_id, e.domain, j.last_words ->> 'kind', j.last_words -> 'payload', p_source,
+        idempotency_key => j.last_words ->> 'key', v => coalesce((j.last_words ->> 'v')::integer, 1), tenant => j.tenant)
+    from foja.entity e where e.entity_id = j.entity_id;
+exception when sqlstate 'FJ001' then
+    get stacked diagnostics detail = pg_exception_detail;
+    update foja.job set last_error = concat_ws('; ', last_error, 'its last words were refused: ' || detail)
+    where job_id = p_job;
+end $$;
+
+-- What follows when jobs end: their line moves on, and an executor that ended without having seen
+-- everything can be woken. The streams are locked.
+create function foja.after_jobs(p_job bigint[]) returns void
+language plpgsql as $$
+begin
+    perform foja.promote(array_agg(j.entity_id), array_agg(j.type)) from foja.job j
+    where j.job_id = any (p_job) and j.serial
+    having count(*) > 0;
+    update foja.entity e set awake = null
+    from foja.job j join foja.job_type t on t.type = j.type and t.level
+    where j.job_id = any (p_job) and j.state in ('succeeded', 'dead', 'cancelled', 'queued') and e.entity_id = j.entity_id
+        and e.awake is not null and (j.state <> 'queued' or j.run_at > clock_timestamp());
+end $$;
+
+-- What becomes of each job: `lost` if its token is not the one given, `already` if it was settled with
+-- that token before, `again` if its stream grew since it was read; otherwise the outcome itself.
+create function foja.judge_jobs(p_job bigint[], p_token uuid[], p_outcome text[], p_read bigint[]) returns text[]
+language plpgsql as $$
+declare
+    verdicts text[];
+    problem text;
+begin
+    select array_agg(case
+            when j.job_id is null or j.lease_token is distinct from u.token then 'lost'
+            when j.state <> 'running' then 'already'
+            when u.outcome = 'done' and e.sealed <> u.read then 'again'
+            when u.outcome = 'retry' and j.tries >= j.max_tries then 'give_up'
+            else u.outcome end order by u.place),
+        min(case when t.role <> foja.acting_role()
+                then format('wrong_source: the role %s may not settle a %s', foja.acting_role(), t.type)
+            when u.outcome not in ('done', 'retry', 'give_up', 'snooze') then 'bad_payload: there is no such outcome'
+            when t.level and u.outcome = 'done' and u.read is null
+                then format('bad_payload: %s has to say up to where it read', t.type) end)
+    into verdicts, problem
+    from unnest(p_job, p_token, p_outcome, p_read) with ordinality u(job_id, token, outcome, read, place)
+    left join foja.job j on j.job_id = u.job_id
+    left join foja.job_type t on t.type = j.type
+    left join foja.entity e on u.read is not null and e.entity_id = j.entity_id;
+    if problem is not null then
+        perform foja.refuse_for(problem);
+    end if;
+    return verdicts;
+end $$;
+
+-- Write down how the jobs ended, or when they go on.
+create function foja.close_jobs(p_job bigint[], p_verdict text[], p_error text[], p_delay double precision[]) returns void
+language plpgsql as $$
+declare
+    moment timestamptz := clock_timestamp();
+begin
+    update foja.job j
+    set state = case u.verdict when 'done' then 'succeeded' when 'give_up' then 'dead' when 'retry' then 'retry_scheduled'
+            else 'queued' end,
+        finished_at = case when u.verdict in ('done', 'give_up') then moment end,
+        run_at = case u.verdict
+            when 'retry' then moment + coalesce(make_interval(secs => u.delay), foja.backoff(t, j.tries))
+            when 'snooze' then moment + make_interval(secs => u.delay)
+            when 'again' then moment else j.run_at end,
+        tries = j.tries - (u.verdict in ('snooze', 'again'))::integer,
+        last_error = case when u.verdict in ('retry', 'give_up') then left(u.error, 2000) else j.last_error end
+    from unnest(p_job, p_verdict, p_error, p_delay) u(job_id, verdict, error, delay), foja.job_type t
+    where j.job_id = u.job_id and t.type = j.type and u.verdict not in ('lost', 'already');
+end $$;
+
+-- An executor that appended on what it had read has seen everything, unless somebody else in this very
+-- batch wrote to its stream too.
+create function foja.look_again(p_job bigint[], p_verdict text[], p_read bigint[], p_of integer[], p_entity uuid[]) returns void
+language plpgsql as $$
+begin
+    update foja.job j set state = 'queued', finished_at = null, run_at = clock_timestamp(), tries = 0
+    from unnest(p_job, p_verdict, p_read) with ordinality u(job_id, verdict, read, place), foja.entity e, foja.job_type t
+    where j.job_id = u.job_id and u.verdict = 'done' and t.type = j.type and t.level and e.entity_id = j.entity_id
+        and e.sealed <> u.read + (select count(*) from unnest(p_of, p_entity) v(of, entity_id)
+            where v.of = u.place and v.entity_id = j.entity_id);
+end $$;
+
+-- Settle a batch; returns a verdict for each job. Events and following jobs say by `of` whose they are:
+-- the place of the job, from 1 on. Those of a job that is not ours any more are left out.
+create function foja.settle_jobs_v1(
+    p_job bigint[], p_token uuid[], p_outcome text[], p_error text[], p_delay double precision[], p_read bigint[],
+    p_of integer[], p_entity uuid[], p_domain text[], p_kind text[], p_v integer[], p_event uuid[], p_actor text[],
+    p_payload text[], p_salt bytea[], p_hash bytea[], p_key text[], p_expected bigint[],
+    p_next_of integer[], p_next_type text[], p_next_entity uuid[], p_next_key text[], p_next_payload text[],
+    p_next_delay double precision[], p_next_priority integer[], p_next_words text[],
+    p_source text, p_tenant text, p_careful boolean
+) returns text[]
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+    verdicts text[];
+    level boolean;
+    special boolean;
+begin
+    perform from foja.entity where entity_id = any (
+        array(select j.entity_id from unnest(p_job) u(job_id) join foja.job j on j.job_id = u.job_id)
+        || p_entity || p_next_entity)
+    order by entity_id for no key update;
+    perform from foja.job where job_id = any (p_job) order by job_id for no key update;
+    verdicts := foja.judge_jobs(p_job, p_token, p_outcome, p_read);
+    special := 'done' <> any (verdicts);
+    if special then
+        select array_agg(u.of), array_agg(u.entity_id), array_agg(u.domain), array_agg(u.kind), array_agg(u.v),
+            array_agg(u.event_id), array_agg(u.actor), array_agg(u.payload), array_agg(u.salt), array_agg(u.hash),
+            array_agg(u.key), array_agg(u.expected)
+        into p_of, p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash, p_key, p_expected
+        from unnest(p_of, p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash, p_key, p_expected)
+            u(of, entity_id, domain, kind, v, event_id, actor, payload, salt, hash, key, expected)
+        where verdicts[u.of] in ('done', 'give_up') and verdicts[u.of] = p_outcome[u.of];
+        select array_agg(u.type), array_agg(u.entity_id), array_agg(u.key), array_agg(u.payload),
+            array_agg(u.delay), array_agg(u.priority), array_agg(u.words)
+        into p_next_type, p_next_entity, p_next_key, p_next_payload, p_next_delay, p_next_priority, p_next_words
+        from unnest(p_next_of, p_next_type, p_next_entity, p_next_key, p_next_payload, p_next_delay, p_next_priority,
+            p_next_words) u(of, type, entity_id, key, payload, delay, priority, words)
+        where verdicts[u.of] = 'done';
+    end if;
+    if p_entity is not null then
+        perform foja.append_batch(p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash, p_key,
+            p_expected, p_source, p_tenant, true, p_careful);
+    end if;
+    if p_next_type is not null then
+        perform foja.put_jobs(p_next_type, p_next_entity, null, p_tenant, p_next_key, p_next_payload, p_next_delay,
+            p_next_priority, p_next_words);
+    end if;
+    perform foja.close_jobs(p_job, verdicts, p_error, p_delay);
+    if special then
+        perform foja.say_last_words(u.job_id, p_source)
+        from unnest(p_job, verdicts) with ordinality u(job_id, verdict, place)
+        where u.verdict = 'give_up' and not (u.place::integer = any (coalesce(p_of, '{}')));
+    end if;
+    select bool_or(t.level), coalesce(special, false) or bool_or(t.level or t.serial) into level, special
+    from foja.job j join foja.job_type t on t.type = j.type where j.job_id = any (p_job);
+    if level then
+        perform foja.look_again(p_job, verdicts, p_read, p_of, p_entity);
+    end if;
+    if special then
+        perform foja.after_jobs(p_job);
+    end if;
+    return verdicts;
+end $$;

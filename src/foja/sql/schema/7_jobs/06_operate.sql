@@ -1,0 +1,138 @@
+-- For operators and the sweeper. Streams first, then jobs, as everywhere.
+
+-- Lock the streams of these jobs, then the jobs.
+create function foja.lock_jobs(p_job bigint[]) returns void
+language plpgsql as $$
+begin
+    perform from foja.entity where entity_id = any (array(select j.entity_id from foja.job j where j.job_id = any (p_job)))
+    order by entity_id for no key update;
+    perform from foja.job where job_id = any (p_job) order by job_id for no key update;
+end $$;
+
+-- Cancel jobs that are locked, or whose stream is; whoever works on one has no token any more.
+create function foja.drop_jobs(p_job bigint[], p_reason text) returns bigint
+language plpgsql as $$
+declare
+    dropped bigint[];
+begin
+    with gone as (
+        update foja.job j set state = 'cancelled', finished_at = clock_timestamp(), lease_token = null, last_error = p_reason
+        where j.job_id = any (p_job) and j.state in ('queued', 'running', 'retry_scheduled')
+        returning j.job_id
+    )
+    select array_agg(g.job_id) into dropped from gone g;
+    if dropped is not null then
+        perform foja.after_jobs(dropped);
+    end if;
+    return coalesce(cardinality(dropped), 0);
+end $$;
+
+-- Cancel by key, for a domain that holds the lock of the stream they belong to; returns how many.
+create function foja.cancel_keys(p_key text[], p_reason text) returns bigint
+language plpgsql as $$
+declare
+    ids bigint[];
+begin
+    select array_agg(j.job_id order by j.job_id) into ids
+    from (select * from foja.job x where x.dedupe_key = any (p_key) order by x.job_id for no key update) j;
+    return coalesce(foja.drop_jobs(ids, p_reason), 0);
+end $$;
+
+create function foja.cancel_jobs_v1(p_job bigint[], p_reason text default 'cancelled by an operator') returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    perform foja.lock_jobs(p_job);
+    return foja.drop_jobs(p_job, p_reason);
+end $$;
+
+-- Dead jobs are queued anew with fresh tries, scheduled ones at once; returns how many.
+create function foja.retry_jobs_v1(p_job bigint[]) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    again bigint;
+begin
+    perform foja.lock_jobs(p_job);
+    update foja.entity e set awake = e.sealed
+    from foja.job j join foja.job_type t on t.type = j.type and t.level
+    where j.job_id = any (p_job) and j.state = 'dead' and e.entity_id = j.entity_id and e.awake is null;
+    update foja.job j
+    set state = 'queued', run_at = clock_timestamp(), finished_at = null, lease_token = null, alone = false,
+        tries = case j.state when 'dead' then 0 else j.tries end,
+        head = case j.state when 'dead' then not j.serial else j.head end
+    where j.job_id = any (p_job) and j.state in ('dead', 'retry_scheduled');
+    get diagnostics again = row_count;
+    perform foja.promote(array_agg(j.entity_id), array_agg(j.type)) from foja.job j
+    where j.job_id = any (p_job) and j.serial
+    having count(*) > 0;
+    return again;
+end $$;
+
+-- Nothing of this type is claimed from now on; what runs goes on.
+create function foja.pause_jobs_v1(p_type text) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    update foja.job_type set paused = true where type = p_type;
+    return found;
+end $$;
+
+create function foja.resume_jobs_v1(p_type text) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    update foja.job_type set paused = false where type = p_type;
+    return found;
+end $$;
+
+-- Close one job that killed its last worker; false if somebody was faster.
+create function foja.bury_job(p_job bigint) returns boolean
+language plpgsql as $$
+begin
+    perform foja.lock_jobs(array[p_job]);
+    update foja.job j set state = 'dead', finished_at = clock_timestamp(), lease_token = null,
+        last_error = format('its worker %s did not come back from try %s', j.worker, j.tries)
+    where j.job_id = p_job and j.state = 'running' and j.alone and j.tries >= j.max_tries and j.lease_until < clock_timestamp();
+    if not found then
+        return false;
+    end if;
+    perform foja.say_last_words(p_job, 'sweeper');
+    perform foja.after_jobs(array[p_job]);
+    return true;
+end $$;
+
+-- Close what nobody came back from and has no tries left; returns how many. Stream by stream, in order.
+create function foja.sweep_jobs_v1(p_most integer) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    job bigint;
+    buried bigint := 0;
+begin
+    perform foja.check_source('sweeper');
+    for job in
+        select late.job_id from (
+            select j.job_id, j.entity_id from foja.job_type t join foja.job j on j.type = t.type
+            where j.state = 'running' and j.alone and j.tries >= j.max_tries and j.lease_until < clock_timestamp()
+            limit p_most
+        ) late order by late.entity_id, late.job_id
+    loop
+        buried := buried + foja.bury_job(job)::integer;
+    end loop;
+    return buried;
+end $$;
+
+-- Queue the jobs of ticks that are due, once per slot; slots that nobody saw are not made up for.
+create function foja.run_ticks_v1() returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    t foja.tick;
+    slot timestamptz;
+    queued bigint := 0;
+begin
+    perform foja.check_source('sweeper');
+    for t in select * from foja.tick where due <= clock_timestamp() order by name for update skip locked loop
+        slot := date_bin(t.every, clock_timestamp(), timestamptz '2000-01-01 00:00:00Z');
+        queued := queued + foja.put_jobs(array[t.type], array[i.installation_id], null, t.tenant,
+            array[t.name || ':' || extract(epoch from slot)::bigint], array[t.payload::text], null, null, null)
+        from foja.installation i;
+        update foja.tick set due = slot + t.every where name = t.name;
+    end loop;
+    return coalesce(queued, 0);
+end $$;

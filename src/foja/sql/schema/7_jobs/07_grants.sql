@@ -1,0 +1,33 @@
+-- Who may do what with jobs. `foja_worker` is what every worker's own role is a member of.
+
+do $$
+begin
+    create role foja_worker nologin;
+exception when duplicate_object or unique_violation then
+    null;  -- roles belong to the whole server; another database made it
+end $$;
+
+revoke execute on function
+    foja.promote, foja.put_jobs, foja.enqueue_jobs_v1, foja.enqueue_job_v1, foja.wake, foja.check_worker, foja.claim_jobs_v1,
+    foja.heartbeat_jobs_v1, foja.backoff, foja.say_last_words, foja.after_jobs, foja.judge_jobs, foja.close_jobs,
+    foja.look_again, foja.settle_jobs_v1, foja.facts_of, foja.followers_of, foja.settle_one, foja.complete_job_v1,
+    foja.fail_job_v1, foja.snooze_job_v1, foja.lock_jobs, foja.drop_jobs, foja.cancel_keys, foja.cancel_jobs_v1,
+    foja.retry_jobs_v1, foja.pause_jobs_v1, foja.resume_jobs_v1, foja.bury_job, foja.sweep_jobs_v1, foja.run_ticks_v1
+    from public;
+
+grant usage on schema foja to foja_worker;
+grant select on all tables in schema foja to foja_worker;
+grant select on foja.job, foja.job_type, foja.tick to service_role, foja_api, foja_sweeper;
+grant execute on function foja.append, foja.replay, foja.append_batch, foja.append_event, foja.claim_lanes to foja_worker;
+grant execute on function foja.recognise, foja.next_seq to foja_worker;
+grant execute on function
+    foja.claim_jobs_v1, foja.heartbeat_jobs_v1, foja.settle_jobs_v1, foja.complete_job_v1, foja.fail_job_v1, foja.snooze_job_v1
+    to foja_worker;
+grant execute on function foja.enqueue_jobs_v1, foja.enqueue_job_v1 to foja_worker, service_role, foja_api, foja_sweeper;
+grant execute on function foja.cancel_jobs_v1, foja.retry_jobs_v1, foja.pause_jobs_v1, foja.resume_jobs_v1
+    to service_role, foja_api;
+grant execute on function foja.sweep_jobs_v1, foja.run_ticks_v1 to foja_sweeper;
+
+create policy worker_reads on foja.entity for select to foja_worker using (true);
+create policy worker_reads on foja.event for select to foja_worker using (true);
+create policy worker_reads on foja.slot for select to foja_worker using (true);
