@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from foja.app import App
+    from foja.verification import verify
 
 __version__ = "0.1.0"
-__all__ = ["connect"]
+__all__ = ["connect", "verify"]
 
 
 def connect(**settings: Any) -> App:
@@ -19,3 +20,12 @@ def connect(**settings: Any) -> App:
     from foja.app import connect as wire  # imported late: verifying needs none of it
 
     return wire(**settings)
+
+
+def __getattr__(name: str) -> Any:
+    """Import the judge when somebody asks for it: `foja.verify`."""
+    if name == "verify":
+        from foja.verification import verify
+
+        return verify
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,6 +15,7 @@ from uuid import UUID
 
 from foja import __version__
 from foja.cli.chat.grammar import add_verbs
+from foja.cli.judge.grammar import add_verify
 
 Verbs = Callable[..., ArgumentParser]
 
@@ -25,6 +26,8 @@ EXAMPLES = """examples:
   foja chat follow 0190…-…                    watch a conversation
   foja log checkpoint -o today.checkpoint     keep one outside …
   foja fsck --checkpoint today.checkpoint     … and later check everything against it
+  foja verify contract.pdf --proof x.tsr --trust roots.pem
+                                              what evidence proves, offline
 
 Settings are read from FOJA_* in the environment; options win over them."""
 
@@ -42,7 +45,7 @@ def grammar() -> ArgumentParser:
     parser.set_defaults(json=False)  # here only: a verb's own default would undo what its parent was given
     parser.add_argument("--version", action="version", version=f"foja {__version__}")
     add = _adder(parser.add_subparsers(title="verbs", metavar="VERB", required=True), shared)
-    for group in (_serving, _running, _reading, _chat, _checking, _log):
+    for group in (_serving, _running, _reading, _chat, _checking, _log, add_verify):
         group(add)
     return parser
 

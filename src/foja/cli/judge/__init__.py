@@ -1,0 +1,1 @@
+"""`foja verify`: what evidence proves, told to people and programs."""

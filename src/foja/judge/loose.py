@@ -1,0 +1,63 @@
+"""A file, or only its digest, and the proofs that lie beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from foja.judge.ledger import EVIDENCE as LEDGER
+from foja.judge.ledger import check_event
+from foja.judge.proof import check_proof, kind_of
+from foja.judge.report import Report, Subject
+from foja.judge.trust import Trust
+from foja.proofs.finding import Finding, Reason, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Loose:
+    """One proof file; its name is for people, and helps where the content says nothing."""
+
+    data: bytes
+    name: str | None = None
+
+    @property
+    def is_of_log(self) -> bool:
+        """Whether it is a place in a log, so that its subject must be an event."""
+        return kind_of(self.data, self.name) == LEDGER
+
+
+def judge_loose(
+    subject: Subject,
+    proofs: Sequence[Loose],
+    trust: Trust,
+    at: datetime,
+    *,
+    stated: bytes | None = None,
+    event: bytes | None = None,
+) -> Report:
+    """Return what these proofs show about the subject.
+
+    `stated` is the digest it must have, if that was said; `event` its content, if it may be one.
+    """
+    evidence = tuple(_judge(subject, each, trust, at, event) for each in proofs)
+    return Report(subject, _unlike(subject, stated) + evidence, at, trust.required, trust.document())
+
+
+def _unlike(subject: Subject, stated: bytes | None) -> tuple[Finding, ...]:
+    if stated is None or subject.sha256 is None or stated == subject.sha256:
+        return ()
+    detail = f"the file's SHA-256 is {subject.sha256.hex()}, and {stated.hex()} was asked for"
+    return (Finding("document", Status.INVALID, Reason.DIGEST_MISMATCH, detail),)
+
+
+def _judge(subject: Subject, proof: Loose, trust: Trust, at: datetime, event: bytes | None) -> Finding:
+    if proof.is_of_log:
+        if event is None:
+            detail = "a proof of the log is about an event; give the event's file with it"
+            return Finding(LEDGER, Status.UNSUPPORTED, Reason.UNKNOWN_PROOF, detail, name=proof.name)
+        return replace(check_event(event, proof.data, trust), name=proof.name)
+    if subject.sha256 is None:
+        detail = "there is no digest that the proof could be about"
+        return Finding("proof", Status.INDETERMINATE, Reason.DIGEST_MISMATCH, detail, name=proof.name)
+    return check_proof(proof.data, subject.sha256, trust, at, name=proof.name)

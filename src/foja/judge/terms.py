@@ -1,0 +1,37 @@
+"""Trust, put as each kind of proof asks for it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import lru_cache
+
+from foja.judge.trust import Trust
+from foja.proofs.rekor import Anchors
+from foja.proofs.rekor.certificate import Signer
+from foja.proofs.rekor.trusted_root import parse_trusted_root
+from foja.proofs.tsa import Terms, trusted
+
+
+@lru_cache(maxsize=8)
+def terms_of(trust: Trust, at: datetime) -> Terms:
+    """Return what a timestamp has to fulfil."""
+    return Terms(
+        roots=trusted(*trust.roots),
+        intermediates=trusted(*trust.intermediates),
+        policies=trust.timestamp_policies,
+        at=at,
+        crls=trust.crls,
+        require_revocation=trust.revocation_required,
+    )
+
+
+@lru_cache(maxsize=8)
+def anchors_of(trust: Trust, at: datetime) -> Anchors:
+    """Return which logs, signers and authorities count."""
+    return Anchors(
+        roots=tuple(map(parse_trusted_root, trust.sigstore)),
+        logs=trust.logs,
+        signers=trust.signers,
+        identities=tuple(Signer(each.subject, each.issuer) for each in trust.identities),
+        terms=terms_of(trust, at),
+    )

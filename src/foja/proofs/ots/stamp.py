@@ -1,0 +1,191 @@
+"""The `.ots` file: a digest, the operations on it, and who attests to where they lead.
+
+Read to the last byte and within limits, or refused. Operations are replayed while they are
+read; a fork goes on from the message it began at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from foja.errors import Tampered
+
+MAGIC = b"\x00OpenTimestamps\x00\x00Proof\x00\xbf\x89\xe2\xe8\x84\xe8\x92\x94"
+LARGEST = 256 * 1024
+SHA256, SHA1, RIPEMD160 = "SHA-256", "SHA-1", "RIPEMD-160"
+BITCOIN, PENDING = bytes.fromhex("0588960d73d71901"), bytes.fromhex("83dfe30d2ef90c8e")
+_VERSION, _FORK, _ATTESTATION = 1, 0xFF, 0x00
+_APPEND, _PREPEND, _REVERSE, _HEXLIFY = 0xF0, 0xF1, 0xF2, 0xF3
+_LONGEST_MESSAGE, _LONGEST_PAYLOAD, _LONGEST_ADDRESS = 4096, 8192, 1000
+_MOST_OPERATIONS, _MOST_FORKS = 20_000, 256
+_OTHERS = {bytes.fromhex("06869a0d73d71b45"): "Litecoin", bytes.fromhex("30fe8087b5c7ead7"): "Ethereum"}
+_ADDRESS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._/:")
+
+
+@dataclass(frozen=True, slots=True)
+class Attestation:
+    """Who says that a message existed: `bitcoin` at a height, a calendar that promises, or another."""
+
+    kind: str  # bitcoin | pending | the name or tag of another
+    message: bytes
+    hashes: frozenset[str]  # the hash functions on the way to it
+    height: int = 0
+    calendar: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """A whole `.ots` file."""
+
+    algorithm: str
+    digest: bytes
+    attestations: tuple[Attestation, ...]
+
+
+def parse_stamp(data: bytes) -> Stamp:
+    """Return what the file says, or raise `Tampered`. Nobody's word in it is believed yet."""
+    if len(data) > LARGEST:
+        raise Tampered(f"an .ots file of {len(data)} bytes is over the limit of {LARGEST}")
+    reader = _Reader(data)
+    if reader.take(len(MAGIC)) != MAGIC:
+        raise Tampered("not an .ots file: it does not begin as one")
+    if (version := reader.number()) != _VERSION:
+        raise Tampered(f"version {version} of .ots files is not known, only {_VERSION}")
+    tag = reader.byte()
+    if tag not in _HASHES:
+        raise Tampered(f"an .ots file cannot be of a digest made by operation {tag:#04x}")
+    algorithm, size, _ = _HASHES[tag]
+    digest = reader.take(size)
+    return Stamp(algorithm, digest, tuple(_Replay(reader, digest).attestations()))
+
+
+@dataclass(slots=True)
+class _Reader:
+    data: bytes
+    at: int = 0
+
+    def take(self, size: int) -> bytes:
+        taken = self.data[self.at : self.at + size]
+        if len(taken) != size:
+            raise Tampered("an .ots file ends in the middle of something")
+        self.at += size
+        return taken
+
+    def byte(self) -> int:
+        return self.take(1)[0]
+
+    def number(self) -> int:
+        """Read a number in groups of seven bits, in its shortest spelling only."""
+        value = 0
+        for shift in range(0, 63, 7):
+            byte = self.byte()
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                if byte == 0 and shift:
+                    break
+                return value
+        raise Tampered("a number in an .ots file is too long")
+
+    def text(self, longest: int, shortest: int = 0) -> bytes:
+        size = self.number()
+        if not shortest <= size <= longest:
+            raise Tampered(f"a field of an .ots file has {size} bytes; {shortest} to {longest} are allowed")
+        return self.take(size)
+
+    @property
+    def at_end(self) -> bool:
+        return self.at == len(self.data)
+
+
+@dataclass(slots=True)
+class _Replay:
+    reader: _Reader
+    message: bytes
+    hashes: frozenset[str] = frozenset()
+    forks: list[tuple[bytes, frozenset[str]]] = field(default_factory=list)
+
+    def attestations(self) -> list[Attestation]:
+        """Return every end of the tree, with the message that leads to it."""
+        found = []
+        for _ in range(_MOST_OPERATIONS):
+            tag = self.reader.byte()
+            if tag == _FORK:
+                self._fork()
+                tag = self.reader.byte()
+            if tag != _ATTESTATION:
+                self._apply(tag)
+                continue
+            found.append(self._attestation())
+            if not self.forks:
+                return self._ended(found)
+            self.message, self.hashes = self.forks.pop()
+        raise Tampered(f"an .ots file has more than {_MOST_OPERATIONS} operations")
+
+    def _fork(self) -> None:
+        if len(self.forks) == _MOST_FORKS:
+            raise Tampered(f"an .ots file forks more than {_MOST_FORKS} times on one way")
+        self.forks.append((self.message, self.hashes))
+
+    def _ended(self, found: list[Attestation]) -> list[Attestation]:
+        if not self.reader.at_end:
+            raise Tampered("an .ots file goes on after its end")
+        return found
+
+    def _apply(self, tag: int) -> None:
+        if tag in _HASHES:
+            name, _, digest = _HASHES[tag]
+            self.message = digest(self.message)
+            self.hashes |= {name}
+        elif tag == _APPEND:
+            self.message = self.message + self.reader.text(_LONGEST_MESSAGE, 1)
+        elif tag == _PREPEND:
+            self.message = self.reader.text(_LONGEST_MESSAGE, 1) + self.message
+        elif tag == _REVERSE:
+            self.message = self.message[::-1]
+        elif tag == _HEXLIFY:
+            self.message = self.message.hex().encode()
+        else:
+            raise Tampered(f"operation {tag:#04x} of an .ots file is not known")
+        if len(self.message) > _LONGEST_MESSAGE:
+            raise Tampered(f"a message in an .ots file is longer than {_LONGEST_MESSAGE} bytes")
+
+    def _attestation(self) -> Attestation:
+        tag, payload = self.reader.take(8), _Reader(self.reader.text(_LONGEST_PAYLOAD))
+        if tag == BITCOIN:
+            found = Attestation("bitcoin", self.message, self.hashes, height=payload.number())
+        elif tag == PENDING:
+            found = Attestation("pending", self.message, self.hashes, calendar=_address(payload))
+        else:
+            return Attestation(_OTHERS.get(tag, tag.hex()), self.message, self.hashes)
+        if not payload.at_end:
+            raise Tampered("an attestation of an .ots file goes on after its end")
+        return found
+
+
+def _address(payload: _Reader) -> str:
+    address = payload.text(_LONGEST_ADDRESS)
+    if not _ADDRESS.issuperset(address):
+        raise Tampered("the address of a calendar in an .ots file has characters it may not have")
+    return address.decode()
+
+
+def _ripemd160(message: bytes) -> bytes:
+    from Crypto.Hash import RIPEMD160  # OpenSSL no longer has it everywhere
+
+    return RIPEMD160.new(message).digest()
+
+
+def _keccak256(message: bytes) -> bytes:
+    from foja.proofs.evm.keccak import keccak256
+
+    return keccak256(message)
+
+
+_HASHES: dict[int, tuple[str, int, Callable[[bytes], bytes]]] = {
+    0x02: (SHA1, 20, lambda message: hashlib.sha1(message, usedforsecurity=False).digest()),
+    0x03: (RIPEMD160, 20, _ripemd160),
+    0x08: (SHA256, 32, lambda message: hashlib.sha256(message).digest()),
+    0x67: ("Keccak-256", 32, _keccak256),
+}

@@ -1,0 +1,187 @@
+"""Sigstore and Rekor: was this digest signed, and recorded in a log that somebody trusts, by when?
+
+R1 the signature is of this digest, by a signer who counts · R2 the log recorded just that ·
+R3 the checkpoint is signed by the log · R4 the entry is under it · R5 a time that somebody
+signed: the log itself (version 1), or a timestamp authority over the signature (version 2).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
+
+from foja.core.note import Checkpoint, Verifier
+from foja.errors import Tampered
+from foja.proofs.finding import Finding, Reason, Status
+from foja.proofs.rekor.body import Recorded, read_body
+from foja.proofs.rekor.bundle import Bundle, parse_bundle
+from foja.proofs.rekor.certificate import Signer, check_certificate, read_certificate, signer_of
+from foja.proofs.rekor.keys import public_key, signs, signs_digest
+from foja.proofs.rekor.log import check_entry, find_log, promised_time
+from foja.proofs.rekor.statement import is_about
+from foja.proofs.rekor.trusted_root import Log, TrustedRoot
+from foja.proofs.tsa import Terms, judge, trusted
+from foja.proofs.tsa.flaw import Flaw
+
+EVIDENCE = "rekor"
+_NO_TERMS = Terms(roots=())
+
+
+@dataclass(frozen=True, slots=True)
+class Anchors:
+    """What is trusted about logs and signers, and the terms for timestamps of others."""
+
+    roots: Sequence[TrustedRoot] = ()
+    logs: Sequence[Verifier] = ()
+    signers: Sequence[bytes] = ()
+    identities: Sequence[Signer] = ()
+    terms: Terms = _NO_TERMS
+
+    def all_logs(self) -> list[Log]:
+        """Return every log that is trusted, however it was named."""
+        return [*(log for root in self.roots for log in root.logs), *map(Log.of, self.logs)]
+
+
+def check(data: bytes, digest: bytes, anchors: Anchors) -> Finding:
+    """Return what a Sigstore bundle proves about a SHA-256 digest. Never raises for what it is given."""
+    try:
+        return _check(parse_bundle(data), digest, anchors)
+    except Flaw as flaw:
+        return Finding(EVIDENCE, flaw.status, flaw.reason, flaw.detail)
+    except Tampered as error:
+        return Finding(EVIDENCE, Status.INVALID, Reason.MALFORMED, str(error))
+
+
+def _check(bundle: Bundle, digest: bytes, anchors: Anchors) -> Finding:
+    _check_subject(bundle, digest)
+    recorded = read_body(bundle.entry)
+    key = _key(bundle, recorded)
+    _check_signature(bundle, digest, key)
+    _check_recorded(bundle, digest, recorded)
+    log = find_log(bundle.entry, anchors.all_logs())
+    checkpoint = check_entry(bundle.entry, log)
+    times = _times(bundle, log, anchors)
+    moments = [moment for moment, _ in times]
+    signer = _check_signer(bundle, recorded, moments, anchors)
+    return _verified(log, checkpoint, min(times), signer, anchors)
+
+
+def _check_subject(bundle: Bundle, digest: bytes) -> None:
+    about = bundle.digest if bundle.envelope is None else None
+    if about is not None and about != digest:
+        raise Flaw(Reason.DIGEST_MISMATCH, f"the bundle is about {about.hex()}, not {digest.hex()}")
+    if bundle.envelope is not None and not is_about(bundle.envelope, digest):
+        raise Flaw(Reason.DIGEST_MISMATCH, f"the statement is not about {digest.hex()}")
+
+
+def _key(bundle: Bundle, recorded: Recorded) -> PublicKeyTypes:
+    if bundle.certificate is None:
+        return public_key(recorded.verifier)
+    return read_certificate(bundle.certificate).public_key()
+
+
+def _check_signature(bundle: Bundle, digest: bytes, key: PublicKeyTypes) -> None:
+    """R1, as far as mathematics go."""
+    if bundle.envelope is not None:
+        made = signs(key, bundle.signature, bundle.envelope.signed())
+    else:
+        made = signs_digest(key, bundle.signature, digest)
+    if not made:
+        raise Flaw(Reason.SIGNATURE_INVALID, "the signature is not of this content by this signer")
+
+
+def _check_recorded(bundle: Bundle, digest: bytes, recorded: Recorded) -> None:
+    """R2."""
+    if bundle.envelope is not None:
+        content = bundle.envelope.payload if recorded.of_payload else bundle.envelope.signed()
+        digest = hashlib.sha256(content).digest()
+    elif recorded.of_payload:
+        raise Flaw(Reason.ENTRY_MISMATCH, "the log recorded a statement, and the bundle has none")
+    signer_differs = bundle.certificate is not None and bundle.certificate != recorded.verifier
+    if recorded.digest != digest or recorded.signature != bundle.signature or signer_differs:
+        raise Flaw(Reason.ENTRY_MISMATCH, "the log recorded another digest, signature or signer")
+
+
+def _times(bundle: Bundle, log: Log, anchors: Anchors) -> list[tuple[datetime, str]]:
+    """R5: return every signed time, or raise a flaw if there is none."""
+    found = []
+    promised = promised_time(bundle.entry, log)
+    if promised:
+        found.append((promised, f"the log {log.name}"))
+    stamps = [_stamp(token, bundle.signature, anchors) for token in bundle.tokens]
+    for stamp in stamps:
+        if stamp.status is Status.VERIFIED and stamp.no_later_than:
+            found.append((stamp.no_later_than, stamp.according_to or ""))
+        elif stamp.status is Status.INVALID or not promised:
+            raise Flaw(stamp.reason or Reason.MALFORMED, f"its timestamp: {stamp.detail}", stamp.status)
+    if not found:
+        detail = f"{log.name} recorded it, and nobody signed when"
+        raise Flaw(Reason.NO_SIGNED_TIME, detail, Status.INDETERMINATE)
+    return found
+
+
+def _stamp(token: bytes, signature: bytes, anchors: Anchors) -> Finding:
+    """Return the best that a token over the signature shows, under any authority that is trusted."""
+    findings = [_under(token, signature, anchors.terms)]
+    for authority in (each for root in anchors.roots for each in root.timestamp_authorities):
+        roots, others = trusted(authority.certificates[-1]), trusted(*authority.certificates[:-1])
+        terms = replace(anchors.terms, roots=roots, intermediates=others)
+        found = _under(token, signature, terms)
+        if found.no_later_than is None or authority.period.covers(found.no_later_than):
+            findings.append(found)
+    return min(findings, key=lambda each: _PREFERENCE.index(each.status))
+
+
+_PREFERENCE = [
+    Status.VERIFIED,
+    Status.INDETERMINATE,
+    Status.PENDING,
+    Status.UNSUPPORTED,
+    Status.ABSENT,
+    Status.INVALID,
+]
+
+
+def _under(token: bytes, signature: bytes, terms: Terms) -> Finding:
+    checked = judge(token, hashlib.sha256(signature).digest(), terms)
+    used = checked.stamp.algorithm if checked.stamp else None
+    if checked.finding.reason is Reason.IMPRINT_ALGORITHM and used in ("sha384", "sha512"):
+        other = hashlib.new(used, signature).digest()
+        checked = judge(token, other, replace(terms, algorithm=used))
+    return checked.finding
+
+
+def _check_signer(
+    bundle: Bundle, recorded: Recorded, moments: Sequence[datetime], anchors: Anchors
+) -> Signer | None:
+    """R1, as far as trust goes."""
+    if bundle.certificate is None:
+        if recorded.verifier not in anchors.signers:
+            detail = (
+                f"it is signed by a key you do not trust: {hashlib.sha256(recorded.verifier).hexdigest()}"
+            )
+            raise Flaw(Reason.SIGNER_NOT_TRUSTED, detail, Status.INDETERMINATE)
+        return None
+    certificate = read_certificate(bundle.certificate)
+    check_certificate(certificate, moments, anchors.roots)
+    signer = signer_of(certificate)
+    if anchors.identities and signer not in anchors.identities:
+        detail = f"it is signed by {signer.subject}, as {signer.issuer} says, and not by whom you ask for"
+        raise Flaw(Reason.IDENTITY_NOT_TRUSTED, detail, Status.INDETERMINATE)
+    return signer
+
+
+def _verified(
+    log: Log, checkpoint: Checkpoint, time: tuple[datetime, str], signer: Signer | None, anchors: Anchors
+) -> Finding:
+    moment, authority = time
+    by = f"signed by {signer.subject} (says {signer.issuer})" if signer else "signed by a key you trust"
+    detail = f"{by}, recorded in {checkpoint.origin} under its checkpoint of {checkpoint.size} entries"
+    missed = [f"whether the log {log.name} shows others the same checkpoint"]
+    if signer and not anchors.identities:
+        missed.append(f"whether {signer.subject} is who should have signed")
+    return Finding(EVIDENCE, Status.VERIFIED, None, detail, moment, authority, tuple(missed))

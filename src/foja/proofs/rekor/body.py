@@ -1,0 +1,105 @@
+"""What a log recorded: which digest, which signature, whose. As Rekor spells it, versions 1 and 2."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from binascii import Error as NotBase64
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from foja.core.canonical import parse
+from foja.errors import NotCanonical, Tampered
+from foja.proofs.rekor.bundle import Entry
+from foja.proofs.rekor.fields import Fields
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One entry's content; `verifier` is a certificate or a public key, DER."""
+
+    digest: bytes
+    signature: bytes
+    verifier: bytes
+    of_payload: bool  # the digest is of an envelope's payload, not of what was signed
+
+
+def read_body(entry: Entry) -> Recorded:
+    """Return what an entry's body says, or raise `Tampered`."""
+    try:
+        body = Fields(parse(entry.body), "the entry")
+    except NotCanonical as error:
+        raise Tampered(f"the entry is not JSON: {error}") from None
+    if (body.text("kind"), body.text("apiVersion")) != (entry.kind, entry.version):
+        raise Tampered("the entry is not of the kind the bundle says")
+    reader = _READERS.get((entry.kind, entry.version))
+    if reader is None:
+        raise Tampered(f"entries of kind {entry.kind[:40]!a} version {entry.version[:10]!a} are not judged")
+    return reader(body.inner("spec"))
+
+
+def _hashedrekord_1(spec: Fields) -> Recorded:
+    found, signature = spec.inner("data").inner("hash"), spec.inner("signature")
+    _check_sha256(found.text("algorithm"))
+    verifier = signature.inner("publicKey").armoured("content")
+    return Recorded(found.hexadecimal("value"), signature.data("content"), verifier, of_payload=False)
+
+
+def _dsse_1(spec: Fields) -> Recorded:
+    found, signature = spec.inner("payloadHash"), _only(spec)
+    _check_sha256(found.text("algorithm"))
+    verifier = signature.armoured("verifier")
+    return Recorded(found.hexadecimal("value"), signature.data("signature"), verifier, of_payload=True)
+
+
+def _intoto_2(spec: Fields) -> Recorded:
+    content = spec.inner("content")
+    found, signature = content.inner("payloadHash"), _only(content.inner("envelope"))
+    _check_sha256(found.text("algorithm"))
+    try:
+        twice = b64decode(signature.data("sig"), validate=True)
+    except (NotBase64, ValueError):
+        raise Tampered("the entry's signature is not in base64 twice, as its kind has it") from None
+    verifier = signature.armoured("publicKey")
+    return Recorded(found.hexadecimal("value"), twice, verifier, of_payload=True)
+
+
+def _hashedrekord_2(spec: Fields) -> Recorded:
+    record = spec.inner("hashedRekordV002")
+    found, signature = record.inner("data"), record.inner("signature")
+    _check_sha256(found.text("algorithm"))
+    verifier = _verifier(signature.inner("verifier"))
+    return Recorded(found.data("digest"), signature.data("content"), verifier, of_payload=False)
+
+
+def _dsse_2(spec: Fields) -> Recorded:
+    record = spec.inner("dsseV002")
+    found, signature = record.inner("payloadHash"), _only(record)
+    _check_sha256(found.text("algorithm"))
+    verifier = _verifier(signature.inner("verifier"))
+    return Recorded(found.data("digest"), signature.data("content"), verifier, of_payload=True)
+
+
+def _only(record: Fields) -> Fields:
+    signatures = record.each("signatures")
+    if len(signatures) != 1:
+        raise Tampered(f"the entry has {len(signatures)} signatures; one is judged")
+    return signatures[0]
+
+
+def _verifier(verifier: Fields) -> bytes:
+    name = "x509Certificate" if verifier.has("x509Certificate") else "publicKey"
+    return verifier.inner(name).data("rawBytes")
+
+
+def _check_sha256(algorithm: str) -> None:
+    if algorithm not in ("sha256", "SHA2_256"):
+        raise Tampered(f"the entry's digest is by {algorithm[:20]!a}; only SHA-256 is judged")
+
+
+_READERS: dict[tuple[str, str], Callable[[Fields], Recorded]] = {
+    ("hashedrekord", "0.0.1"): _hashedrekord_1,
+    ("dsse", "0.0.1"): _dsse_1,
+    ("intoto", "0.0.2"): _intoto_2,
+    ("hashedrekord", "0.0.2"): _hashedrekord_2,
+    ("dsse", "0.0.2"): _dsse_2,
+}

@@ -1,0 +1,193 @@
+"""A Sigstore bundle, versions 0.1 to 0.3: a signature, who made it, and its entry in a log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from foja.core.canonical import parse
+from foja.errors import NotCanonical, Tampered
+from foja.proofs.rekor.fields import Fields
+
+LARGEST = 4 * 1024 * 1024
+MEDIA = "application/vnd.dev.sigstore.bundle"
+_VERSIONS = {
+    f"{MEDIA}+json;version=0.1": 1,
+    f"{MEDIA}+json;version=0.2": 2,
+    f"{MEDIA}+json;version=0.3": 3,
+    f"{MEDIA}.v0.3+json": 3,
+}
+_BUNDLE = {"mediaType", "verificationMaterial", "messageSignature", "dsseEnvelope"}
+_MATERIAL = {
+    "certificate",
+    "x509CertificateChain",
+    "publicKey",
+    "tlogEntries",
+    "timestampVerificationData",
+}
+_ENTRY = {
+    "logIndex",
+    "logId",
+    "kindVersion",
+    "integratedTime",
+    "inclusionPromise",
+    "inclusionProof",
+    "canonicalizedBody",
+}
+_PROOF = {"logIndex", "rootHash", "treeSize", "hashes", "checkpoint"}
+_MOST_TOKENS = 32
+_MOST_HASHES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Inclusion:
+    """Where the log says the entry stands."""
+
+    index: int
+    root: bytes
+    size: int
+    path: tuple[bytes, ...]
+    checkpoint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the log recorded, and what it says about that."""
+
+    index: int
+    log_id: bytes
+    kind: str
+    version: str
+    integrated: int | None
+    promise: bytes | None
+    inclusion: Inclusion | None
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """A statement about something, and its type: what DSSE signs."""
+
+    type: str
+    payload: bytes
+
+    def signed(self) -> bytes:
+        """Return the bytes that the signature is made over."""
+        kind = self.type.encode()
+        return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(self.payload), self.payload)
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A whole bundle. Nothing in it is believed yet."""
+
+    signature: bytes
+    digest: bytes | None  # as stated; the signature says whether it is so
+    envelope: Envelope | None
+    certificate: bytes | None  # None: the signer is known by a key alone
+    entry: Entry
+    tokens: tuple[bytes, ...]
+
+
+def parse_bundle(data: bytes) -> Bundle:
+    """Return what a bundle says, or raise `Tampered`."""
+    if len(data) > LARGEST:
+        raise Tampered(f"a bundle of {len(data)} bytes is over the limit of {LARGEST}")
+    try:
+        whole = Fields(parse(data), "the bundle", _BUNDLE)
+    except NotCanonical as error:
+        raise Tampered(f"not a bundle: {error}") from None
+    version = _VERSIONS.get(whole.text("mediaType"))
+    if version is None:
+        raise Tampered(f"the bundle's mediaType {whole.text('mediaType')[:80]!a} is not known")
+    material = whole.inner("verificationMaterial", _MATERIAL)
+    signature, digest, envelope = _signed(whole)
+    certificate = _certificate(material, version)
+    return Bundle(signature, digest, envelope, certificate, _entry(material), _tokens(material))
+
+
+def _signed(whole: Fields) -> tuple[bytes, bytes | None, Envelope | None]:
+    if whole.has("messageSignature") == whole.has("dsseEnvelope"):
+        raise Tampered("a bundle has either a messageSignature or a dsseEnvelope")
+    if whole.has("messageSignature"):
+        message = whole.inner("messageSignature", {"messageDigest", "signature"})
+        return message.data("signature"), _stated(message), None
+    envelope = whole.inner("dsseEnvelope", {"payload", "payloadType", "signatures"})
+    signatures = envelope.each("signatures", {"sig", "keyid"}, most=1)
+    if not signatures:
+        raise Tampered("the bundle's dsseEnvelope is not signed")
+    if signatures[0].has("keyid") and signatures[0].text("keyid"):
+        raise Tampered("the bundle's dsseEnvelope names a key by an id, which says nothing here")
+    signed = Envelope(envelope.text("payloadType"), envelope.data("payload"))
+    return signatures[0].data("sig"), None, signed
+
+
+def _stated(message: Fields) -> bytes | None:
+    if not message.has("messageDigest"):
+        return None
+    digest = message.inner("messageDigest", {"algorithm", "digest"})
+    if digest.text("algorithm") != "SHA2_256":
+        raise Tampered(
+            f"the bundle's digest is by {digest.text('algorithm')[:20]!a}; only SHA2_256 is judged"
+        )
+    return digest.data("digest")
+
+
+def _certificate(material: Fields, version: int) -> bytes | None:
+    known = [name for name in ("certificate", "x509CertificateChain", "publicKey") if material.has(name)]
+    if len(known) != 1:
+        raise Tampered("a bundle names its signer once: by a certificate, a chain, or a public key")
+    if known == ["publicKey"]:
+        material.inner("publicKey", {"hint"})
+        return None
+    if known == ["certificate"]:
+        if version < 3:
+            raise Tampered("a bundle before version 0.3 has a chain of certificates, not one")
+        return material.inner("certificate", {"rawBytes"}).data("rawBytes")
+    chain = material.inner("x509CertificateChain", {"certificates"})
+    if version > 2:
+        raise Tampered("a bundle of version 0.3 has one certificate, not a chain")
+    certificates = chain.each("certificates", {"rawBytes"}, most=10)
+    if len(certificates) != 1:
+        raise Tampered(
+            "the bundle's chain must be the signer's certificate alone; roots are given from outside"
+        )
+    return certificates[0].data("rawBytes")
+
+
+def _entry(material: Fields) -> Entry:
+    entries = material.each("tlogEntries", _ENTRY, most=1)
+    if not entries:
+        raise Tampered("the bundle has no entry of a log")
+    [entry] = entries
+    kind = entry.inner("kindVersion", {"kind", "version"})
+    promised = entry.has("inclusionPromise")
+    return Entry(
+        index=entry.count("logIndex") if entry.has("logIndex") else 0,
+        log_id=entry.inner("logId", {"keyId"}).data("keyId"),
+        kind=kind.text("kind"),
+        version=kind.text("version"),
+        integrated=entry.count("integratedTime") or None if entry.has("integratedTime") else None,
+        promise=entry.inner("inclusionPromise", {"signedEntryTimestamp"}).data("signedEntryTimestamp")
+        if promised
+        else None,
+        inclusion=_inclusion(entry.inner("inclusionProof", _PROOF)) if entry.has("inclusionProof") else None,
+        body=entry.data("canonicalizedBody"),
+    )
+
+
+def _inclusion(proof: Fields) -> Inclusion:
+    return Inclusion(
+        index=proof.count("logIndex") if proof.has("logIndex") else 0,
+        root=proof.data("rootHash"),
+        size=proof.count("treeSize"),
+        path=proof.datas("hashes", most=_MOST_HASHES),
+        checkpoint=proof.inner("checkpoint", {"envelope"}).text("envelope"),
+    )
+
+
+def _tokens(material: Fields) -> tuple[bytes, ...]:
+    if not material.has("timestampVerificationData"):
+        return ()
+    data = material.inner("timestampVerificationData", {"rfc3161Timestamps"})
+    tokens = data.each("rfc3161Timestamps", {"signedTimestamp"}, most=_MOST_TOKENS)
+    return tuple(each.data("signedTimestamp") for each in tokens)

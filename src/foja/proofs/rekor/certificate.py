@@ -1,0 +1,167 @@
+"""A signer's short-lived certificate: issued by a trusted authority, logged, and whose it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from cryptography.x509.certificate_transparency import SignedCertificateTimestamp
+from cryptography.x509.oid import ExtendedKeyUsageOID
+
+from foja.proofs.finding import Reason, Status
+from foja.proofs.rekor.keys import signs
+from foja.proofs.rekor.trusted_root import Authority, TrustedRoot
+from foja.proofs.tsa.flaw import Flaw
+
+_ISSUER, _OLD_ISSUER = "1.3.6.1.4.1.57264.1.8", "1.3.6.1.4.1.57264.1.1"
+_UTF8, _OTHER_NAME = 0x0C, x509.ObjectIdentifier("1.3.6.1.4.1.57264.1.7")
+_ADDED = x509.PrecertificateSignedCertificateTimestamps
+
+
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """Who signed, and who vouched for that."""
+
+    subject: str
+    issuer: str
+
+
+def read_certificate(der: bytes) -> x509.Certificate:
+    """Return a certificate that can be read to its end."""
+    try:
+        certificate = x509.load_der_x509_certificate(der)
+        _ = certificate.extensions, certificate.public_key()
+    except (ValueError, UnsupportedAlgorithm, x509.DuplicateExtension) as error:
+        raise Flaw(Reason.MALFORMED, f"the signer's certificate cannot be read ({error})") from None
+    return certificate
+
+
+def check_certificate(
+    certificate: x509.Certificate, moments: Iterable[datetime], roots: Iterable[TrustedRoot]
+) -> None:
+    """Raise a flaw unless a trusted authority issued this one, for signing, valid at all moments."""
+    root, chain = _issuers(certificate, list(moments), roots)
+    _check_usage(certificate)
+    for each in (certificate, *chain):
+        for moment in moments:
+            if not each.not_valid_before_utc <= moment <= each.not_valid_after_utc:
+                detail = (
+                    f"the certificate of {each.subject.rfc4514_string() or 'the signer'} is not valid then"
+                )
+                raise Flaw(Reason.CERT_EXPIRED_AT_GENTIME, detail)
+    _check_logged(certificate, chain[0], root)
+
+
+def signer_of(certificate: x509.Certificate) -> Signer:
+    """Return whom a certificate speaks for."""
+    try:
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return Signer("", _issuer_text(certificate))
+    plain = [
+        each.value for each in names if isinstance(each, x509.RFC822Name | x509.UniformResourceIdentifier)
+    ]
+    other = [
+        _utf8(each.value)
+        for each in names
+        if isinstance(each, x509.OtherName) and each.type_id == _OTHER_NAME
+    ]
+    return Signer(next(iter([*plain, *other]), ""), _issuer_text(certificate))
+
+
+def _issuers(
+    certificate: x509.Certificate, moments: list[datetime], roots: Iterable[TrustedRoot]
+) -> tuple[TrustedRoot, list[x509.Certificate]]:
+    for root in roots:
+        for authority in root.authorities:
+            chain = _chain(certificate, authority)
+            if chain and all(authority.period.covers(moment) for moment in moments):
+                return root, chain
+    detail = "no authority you trust issued the signer's certificate at that time"
+    raise Flaw(Reason.NO_TRUST_ANCHOR, detail, Status.INDETERMINATE)
+
+
+def _chain(certificate: x509.Certificate, authority: Authority) -> list[x509.Certificate]:
+    chain = [x509.load_der_x509_certificate(each) for each in authority.certificates]
+    child = certificate
+    try:
+        for issuer in chain:
+            child.verify_directly_issued_by(issuer)
+            child = issuer
+    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
+        return []
+    return chain
+
+
+def _check_usage(certificate: x509.Certificate) -> None:
+    found = certificate.extensions
+    try:
+        signing = found.get_extension_for_class(x509.KeyUsage).value.digital_signature
+        purposes = found.get_extension_for_class(x509.ExtendedKeyUsage).value
+    except x509.ExtensionNotFound:
+        signing, purposes = False, x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
+    if not signing or ExtendedKeyUsageOID.CODE_SIGNING not in purposes:
+        raise Flaw(Reason.EKU_INVALID, "the signer's certificate is not one for signing")
+
+
+def _check_logged(certificate: x509.Certificate, issuer: x509.Certificate, root: TrustedRoot) -> None:
+    """Raise a flaw unless a trusted certificate log promised to record the certificate."""
+    try:
+        promises = list(certificate.extensions.get_extension_for_class(_ADDED).value)
+    except x509.ExtensionNotFound:
+        promises = []
+    for promise in promises:
+        for log in root.certificate_logs:
+            if log.id == promise.log_id:
+                if signs(log.key, promise.signature, _promised(promise, certificate, issuer)):
+                    return
+                raise Flaw(Reason.SIGNATURE_INVALID, f"{log.name} did not promise to record this certificate")
+    detail = "no log you trust promised to record the signer's certificate"
+    raise Flaw(Reason.CERTIFICATE_NOT_LOGGED, detail, Status.INDETERMINATE)
+
+
+def _promised(
+    promise: SignedCertificateTimestamp, certificate: x509.Certificate, issuer: x509.Certificate
+) -> bytes:
+    """Return what a certificate log signs, RFC 6962 §3.2, for a certificate before it was issued."""
+    key = issuer.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    body, extensions = certificate.tbs_precertificate_bytes, promise.extension_bytes
+    since = promise.timestamp.replace(tzinfo=None) - datetime(1970, 1, 1)  # noqa: DTZ001
+    milliseconds = (since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000
+    return b"".join(
+        [
+            b"\x00\x00",
+            milliseconds.to_bytes(8, "big"),
+            b"\x00\x01",
+            sha256(key).digest(),
+            len(body).to_bytes(3, "big"),
+            body,
+            len(extensions).to_bytes(2, "big"),
+            extensions,
+        ]
+    )
+
+
+def _issuer_text(certificate: x509.Certificate) -> str:
+    for oid in (_ISSUER, _OLD_ISSUER):
+        try:
+            found = certificate.extensions.get_extension_for_oid(x509.ObjectIdentifier(oid)).value
+        except x509.ExtensionNotFound:
+            continue
+        if isinstance(found, x509.UnrecognizedExtension):
+            return _utf8(found.value) if oid == _ISSUER else found.value.decode(errors="replace")
+    return ""
+
+
+def _utf8(der: bytes) -> str:
+    """Return the text of a short DER UTF8String."""
+    if len(der) >= 2 and der[0] == _UTF8 and der[1] == len(der) - 2 < 0x80:
+        return der[2:].decode(errors="replace")
+    if len(der) >= 3 and der[:2] == bytes([_UTF8, 0x81]) and der[2] == len(der) - 3:
+        return der[3:].decode(errors="replace")
+    return ""

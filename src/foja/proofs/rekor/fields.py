@@ -1,0 +1,118 @@
+"""JSON of Sigstore, read strictly: known fields only, each in the one spelling it has."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, b64encode
+from binascii import Error as NotBase64
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+from foja.core.canonical import Json
+from foja.errors import Tampered
+
+_COUNT = re.compile("0|[1-9][0-9]{0,18}")
+_PEM = re.compile("-----BEGIN ([A-Z ]+)-----\n([A-Za-z0-9+/=\n]+)\n-----END \\1-----\n*")
+_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?Z")
+
+
+class Fields:
+    """An object whose fields are taken one by one, and must all be known."""
+
+    def __init__(self, value: Json, where: str, known: Iterable[str] | None = None) -> None:
+        if not isinstance(value, dict):
+            raise Tampered(f"{where} is not a JSON object")
+        self._value: Mapping[str, Json] = value
+        self._where = where
+        unknown = sorted(set(value) - set(known)) if known is not None else []
+        if unknown:
+            raise Tampered(f"{where} has the field {unknown[0]!a}, which is not known")
+
+    def has(self, name: str) -> bool:
+        """Say whether the field is there and says anything."""
+        return self._value.get(name) is not None
+
+    def inner(self, name: str, known: Iterable[str] | None = None) -> Fields:
+        """Return an object inside this one."""
+        return Fields(self._value.get(name), f"{self._where}.{name}", known)
+
+    def each(self, name: str, known: Iterable[str] | None = None, *, most: int = 100) -> list[Fields]:
+        """Return the objects of a list inside this one; no list is an empty one."""
+        return [Fields(each, f"{self._where}.{name}", known) for each in self._list(name, most)]
+
+    def text(self, name: str) -> str:
+        """Return a text."""
+        value = self._value.get(name)
+        if not isinstance(value, str):
+            raise self._wrong(name, "a text")
+        return value
+
+    def count(self, name: str) -> int:
+        """Return a number that is spelled as a text of digits."""
+        value = self.text(name)
+        if not _COUNT.fullmatch(value):
+            raise self._wrong(name, "a number from 0 on")
+        return int(value)
+
+    def data(self, name: str) -> bytes:
+        """Return bytes that are spelled in base64."""
+        return self._base64(name, self.text(name))
+
+    def datas(self, name: str, *, most: int = 100) -> tuple[bytes, ...]:
+        """Return a list of bytes; no list is an empty one."""
+        texts = self._list(name, most)
+        return tuple(self._base64(name, each) if isinstance(each, str) else b"" for each in texts)
+
+    def hexadecimal(self, name: str) -> bytes:
+        """Return bytes that are spelled in hexadecimal."""
+        value = self.text(name)
+        try:
+            data = bytes.fromhex(value)
+        except ValueError:
+            data = b""
+        if data.hex() != value:
+            raise self._wrong(name, "hexadecimal")
+        return data
+
+    def time(self, name: str) -> datetime | None:
+        """Return a time, or None if there is none."""
+        if not self.has(name):
+            return None
+        found = _TIME.fullmatch(self.text(name))
+        try:
+            if found:
+                whole = datetime.fromisoformat(found[1]).replace(tzinfo=UTC)
+                return whole.replace(microsecond=int((found[2] or ".0")[1:7].ljust(6, "0")))
+        except ValueError:
+            pass
+        raise self._wrong(name, "a time in UTC")
+
+    def armoured(self, name: str) -> bytes:
+        """Return the DER of a PEM text that is spelled in base64 itself."""
+        try:
+            found = _PEM.fullmatch(self.data(name).decode())
+            if found and found[1] in ("CERTIFICATE", "PUBLIC KEY"):
+                return b64decode(found[2].replace("\n", ""), validate=True)
+        except (UnicodeDecodeError, NotBase64, ValueError):
+            pass
+        raise self._wrong(name, "a certificate or a public key in PEM")
+
+    def _list(self, name: str, most: int) -> list[Json]:
+        value = self._value.get(name)
+        if value is None:
+            return []
+        if not isinstance(value, list) or len(value) > most:
+            raise self._wrong(name, f"a list of at most {most}")
+        return value
+
+    def _base64(self, name: str, text: str) -> bytes:
+        try:
+            data = b64decode(text, validate=True)
+        except (NotBase64, ValueError):
+            data = b""
+        if b64encode(data).decode() != text:
+            raise self._wrong(name, "base64 in its one spelling")
+        return data
+
+    def _wrong(self, name: str, expected: str) -> Tampered:
+        return Tampered(f"{self._where}.{name} is not {expected}")

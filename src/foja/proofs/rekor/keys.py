@@ -1,0 +1,56 @@
+"""Public keys of signers and logs, and the signatures they make."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
+from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
+from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
+from cryptography.hazmat.primitives.hashes import SHA256, SHA384, HashAlgorithm
+from cryptography.hazmat.primitives.serialization import load_der_public_key
+
+from foja.errors import Tampered
+
+_PREHASHED = Prehashed(SHA256())
+
+
+@lru_cache(maxsize=256)
+def public_key(der: bytes) -> PublicKeyTypes:
+    """Return a public key, or raise `Tampered`."""
+    try:
+        return load_der_public_key(der)
+    except (ValueError, UnsupportedAlgorithm) as error:
+        raise Tampered(f"a public key cannot be read ({error})") from None
+
+
+def signs_digest(key: PublicKeyTypes, signature: bytes, sha256: bytes) -> bool:
+    """Say whether a key signed what has this digest; Ed25519 cannot tell without the bytes."""
+    return _accepts(key, signature, sha256, _PREHASHED)
+
+
+def signs(key: PublicKeyTypes, signature: bytes, message: bytes) -> bool:
+    """Say whether a key signed these bytes, by way of the hash that goes with it."""
+    if isinstance(key, ed25519.Ed25519PublicKey):
+        try:
+            key.verify(signature, message)
+        except InvalidSignature:
+            return False
+        return True
+    wide = isinstance(key, ec.EllipticCurvePublicKey) and key.key_size == 384
+    hashes: list[HashAlgorithm] = [SHA384(), SHA256()] if wide else [SHA256()]
+    return any(_accepts(key, signature, message, each) for each in hashes)
+
+
+def _accepts(key: PublicKeyTypes, signature: bytes, data: bytes, by: HashAlgorithm | Prehashed) -> bool:
+    try:
+        if isinstance(key, ec.EllipticCurvePublicKey):
+            key.verify(signature, data, ec.ECDSA(by))
+        elif isinstance(key, rsa.RSAPublicKey):
+            key.verify(signature, data, padding.PKCS1v15(), by)
+        else:
+            return False
+    except (InvalidSignature, ValueError, UnsupportedAlgorithm):
+        return False
+    return True

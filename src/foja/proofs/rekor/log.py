@@ -1,0 +1,90 @@
+"""The word of a log: its signed checkpoint, the entry's place under it, the time it promised."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from foja.core.canonical import canonical
+from foja.core.merkle import check_inclusion, leaf_hash
+from foja.core.note import Checkpoint, parse_checkpoint, split_note
+from foja.errors import Tampered
+from foja.proofs.finding import Reason, Status
+from foja.proofs.rekor.bundle import Entry, Inclusion
+from foja.proofs.rekor.keys import signs
+from foja.proofs.rekor.trusted_root import Log
+from foja.proofs.tsa.flaw import Flaw
+
+_ID_BYTES = 4
+
+
+def find_log(entry: Entry, logs: Iterable[Log]) -> Log:
+    """Return the trusted log that the entry says it is in."""
+    for log in logs:
+        if log.id == entry.log_id:
+            return log
+    detail = f"the entry is in a log you do not trust: {entry.log_id.hex()}"
+    raise Flaw(Reason.NO_TRUST_ANCHOR, detail, Status.INDETERMINATE)
+
+
+def check_entry(entry: Entry, log: Log) -> Checkpoint:
+    """R3 and R4: return the signed checkpoint that covers the entry."""
+    if entry.inclusion is None:
+        detail = f"{log.name} promised to record the entry; that it did is not shown"
+        raise Flaw(Reason.NO_INCLUSION_PROOF, detail, Status.INDETERMINATE)
+    checkpoint = _checkpoint(entry.inclusion, log)
+    inclusion = entry.inclusion
+    if (inclusion.root, inclusion.size) != (checkpoint.root, checkpoint.size):
+        raise Flaw(Reason.INCLUSION_INVALID, "the proof is about another tree than the signed checkpoint")
+    try:
+        check_inclusion(
+            leaf_hash(entry.body), inclusion.index, checkpoint.size, inclusion.path, checkpoint.root
+        )
+    except Tampered as error:
+        raise Flaw(Reason.INCLUSION_INVALID, str(error)) from None
+    return checkpoint
+
+
+def promised_time(entry: Entry, log: Log) -> datetime | None:
+    """Return when the log says it took the entry, if it signed that; version 2 never does."""
+    if entry.promise is None or entry.integrated is None:
+        _check_unpromised(entry)
+        return None
+    said = {
+        "body": b64encode(entry.body).decode(),
+        "integratedTime": entry.integrated,
+        "logID": entry.log_id.hex(),
+        "logIndex": entry.index,
+    }
+    if not signs(log.key, entry.promise, canonical(said)):
+        raise Flaw(Reason.SIGNATURE_INVALID, f"{log.name} did not sign this time and place of the entry")
+    try:
+        moment = datetime.fromtimestamp(entry.integrated, UTC)
+    except (ValueError, OverflowError, OSError):
+        raise Flaw(Reason.MALFORMED, "the time of the entry is beyond all calendars") from None
+    if not log.period.covers(moment):
+        raise Flaw(Reason.NO_TRUST_ANCHOR, f"{log.name} was not trusted at {moment}", Status.INDETERMINATE)
+    return moment
+
+
+def _check_unpromised(entry: Entry) -> None:
+    """What nobody signed must at least agree with what the log did sign."""
+    if entry.promise is not None or entry.integrated is not None:
+        raise Flaw(Reason.SIGNATURE_INVALID, "the entry states a time or a promise, and nobody signed both")
+    if entry.inclusion and entry.index != entry.inclusion.index:
+        raise Flaw(Reason.INCLUSION_INVALID, "the entry is said to stand in two places")
+
+
+def _checkpoint(inclusion: Inclusion, log: Log) -> Checkpoint:
+    try:
+        text, signatures = split_note(inclusion.checkpoint)
+        checkpoint = parse_checkpoint(text)
+    except Tampered as error:
+        raise Flaw(Reason.MALFORMED, str(error)) from None
+    own = [each for each in signatures if each.key_id == log.id[:_ID_BYTES] and each.name == log.name]
+    if not own or not all(signs(log.key, each.data, text.encode()) for each in own):
+        raise Flaw(Reason.CHECKPOINT_UNSIGNED, f"{log.name} did not sign this checkpoint")
+    if checkpoint.origin.partition(" - ")[0] != log.name:
+        raise Flaw(Reason.CHECKPOINT_UNSIGNED, f"the checkpoint is of another log than {log.name}")
+    return checkpoint

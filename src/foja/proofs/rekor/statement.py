@@ -1,0 +1,24 @@
+"""An in-toto statement: what an envelope says it is about."""
+
+from __future__ import annotations
+
+from foja.core.canonical import parse
+from foja.errors import NotCanonical, Tampered
+from foja.proofs.rekor.bundle import Envelope
+from foja.proofs.rekor.fields import Fields
+
+_TYPE = "application/vnd.in-toto+json"
+_MOST_SUBJECTS = 10_000
+
+
+def is_about(envelope: Envelope, digest: bytes) -> bool:
+    """Say whether this SHA-256 digest is one of the statement's subjects, or raise `Tampered`."""
+    if envelope.type != _TYPE:
+        raise Tampered(f"an envelope of type {envelope.type[:60]!a} is not judged, only {_TYPE}")
+    try:
+        statement = Fields(parse(envelope.payload), "the statement")
+    except NotCanonical as error:
+        raise Tampered(f"the statement is not JSON: {error}") from None
+    subjects = statement.each("subject", most=_MOST_SUBJECTS)
+    digests = [each.inner("digest") for each in subjects]
+    return any(each.has("sha256") and each.hexadecimal("sha256") == digest for each in digests)

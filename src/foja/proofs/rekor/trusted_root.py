@@ -1,0 +1,111 @@
+"""A `trusted_root.json`: the logs and authorities of one Sigstore instance, given from outside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from hashlib import sha256
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
+
+from foja.core.canonical import parse
+from foja.core.note import Verifier
+from foja.errors import NotCanonical, Refused, Tampered
+from foja.proofs.rekor.fields import Fields
+from foja.proofs.rekor.keys import public_key
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """When something was trusted; None has no end."""
+
+    start: datetime | None
+    end: datetime | None
+
+    def covers(self, moment: datetime) -> bool:
+        """Say whether a moment lies in it."""
+        return (not self.start or self.start <= moment) and (not self.end or moment <= self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A log and the key it signs with."""
+
+    name: str
+    id: bytes
+    key: PublicKeyTypes
+    period: Period
+
+    @classmethod
+    def of(cls, verifier: Verifier) -> Log:
+        """Return a log that is known by its note key alone."""
+        key = b"\x01" + verifier.public_key
+        named = sha256(verifier.name.encode() + b"\n" + key).digest()
+        return cls(verifier.name, named, public_key(_ED25519 + verifier.public_key), Period(None, None))
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """An authority's certificates, from the one that signs to its root."""
+
+    certificates: tuple[bytes, ...]
+    period: Period
+
+
+@dataclass(frozen=True, slots=True)
+class TrustedRoot:
+    """Everything one Sigstore instance is known by."""
+
+    logs: tuple[Log, ...]
+    authorities: tuple[Authority, ...]
+    certificate_logs: tuple[Log, ...]
+    timestamp_authorities: tuple[Authority, ...]
+
+
+@lru_cache(maxsize=16)
+def parse_trusted_root(data: bytes) -> TrustedRoot:
+    """Return what the file says, or raise `Refused`."""
+    try:
+        whole = Fields(parse(data), "the trusted root")
+        return TrustedRoot(
+            logs=tuple(map(_log, whole.each("tlogs"))),
+            authorities=tuple(map(_authority, whole.each("certificateAuthorities"))),
+            certificate_logs=tuple(map(_log, whole.each("ctlogs"))),
+            timestamp_authorities=tuple(map(_authority, whole.each("timestampAuthorities"))),
+        )
+    except (NotCanonical, Tampered) as error:
+        raise Refused(f"the trusted root cannot be read: {error}; fetch it again") from None
+
+
+def _log(log: Fields) -> Log:
+    name = log.text("baseUrl").partition("://")[2].partition("/")[0]
+    key = log.inner("publicKey")
+    return Log(
+        name=name,
+        id=log.inner("logId").data("keyId"),
+        key=public_key(key.data("rawBytes")),
+        period=_period(key),
+    )
+
+
+def _authority(authority: Fields) -> Authority:
+    certificates = authority.inner("certChain").each("certificates")
+    chain = tuple(each.data("rawBytes") for each in certificates)
+    try:
+        for each in chain:
+            x509.load_der_x509_certificate(each)
+    except ValueError as error:
+        raise Tampered(f"a certificate of the trusted root cannot be read ({error})") from None
+    return Authority(chain, _period(authority))
+
+
+def _period(holder: Fields) -> Period:
+    if not holder.has("validFor"):
+        return Period(None, None)
+    period = holder.inner("validFor")
+    return Period(period.time("start"), period.time("end"))
+
+
+_ED25519 = bytes.fromhex("302a300506032b6570032100")  # what stands before the 32 bytes of a key in DER

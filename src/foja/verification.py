@@ -1,0 +1,140 @@
+"""The judge's door for programs: reads files and the clock, then asks the judge. No database, no network."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from os import PathLike, fspath
+from pathlib import Path
+from typing import BinaryIO, TypeAlias
+
+from foja.errors import Refused
+from foja.judge.anchors import read
+from foja.judge.loose import Loose, judge_loose
+from foja.judge.report import Report, Subject
+from foja.judge.trust import Trust
+from foja.proofs.ots.header import SIZE
+
+Named: TypeAlias = "str | PathLike[str]"
+_HEADERS = re.compile(r"block-([0-9]{1,9})\b.*")
+_LARGEST_EVENT = 16 * 1024 * 1024
+_PIECE = 1024 * 1024
+_LARGEST_PROOF = 64 * 1024 * 1024
+
+
+def verify(
+    subject: bytes | Named | BinaryIO | None = None,
+    trust: Trust | Iterable[str | bytes | PathLike[str]] = (),
+    at: datetime | None = None,
+    *,
+    proofs: Iterable[bytes | Named | Loose] = (),
+    headers: Iterable[tuple[int, bytes] | Named] = (),
+    digest: str | bytes | None = None,
+    name: str | None = None,
+) -> Report:
+    """Return what the evidence proves about a bundle, or about a file with its proofs beside it.
+
+    `subject` is content, an open file, or where one lies; `digest` (SHA-256) may stand for it, or
+    says what must be inside a bundle. `trust` is content as docs/verify.md lists it, or paths to it.
+    `headers` are Bitcoin headers you trust. Without `at` it is judged as of now.
+    """
+    moment = at or datetime.now(UTC)
+    if moment.tzinfo is None:
+        raise Refused("the time to judge at has no time zone; give one, for instance UTC")
+    believed = trust if isinstance(trust, Trust) else read(map(_content, trust))
+    believed = replace(believed, headers=(*believed.headers, *_read_headers(headers)))
+    stated = None if digest is None else _digest(digest)
+    loose = [_loose(each) for each in proofs]
+    if subject is None:
+        return judge_loose(Subject(stated, name), loose, believed, moment)
+    with _opened(subject) as (file, found):
+        return _judge(file, Subject(stated, name or found), loose, believed, moment)
+
+
+def _judge(file: BinaryIO, subject: Subject, proofs: list[Loose], trust: Trust, at: datetime) -> Report:
+    file.seek(0)
+    sha256 = _digest_of(file)
+    file.seek(0)
+    event = file.read(_LARGEST_EVENT) if any(each.is_of_log for each in proofs) else None
+    return judge_loose(Subject(sha256, subject.name), proofs, trust, at, stated=subject.sha256, event=event)
+
+
+def _digest_of(file: BinaryIO) -> bytes:
+    """Return the SHA-256 of a file of any size, a piece at a time."""
+    digest = hashlib.sha256()
+    while piece := file.read(_PIECE):
+        digest.update(piece)
+    return digest.digest()
+
+
+@contextmanager
+def _opened(subject: bytes | Named | BinaryIO) -> Iterator[tuple[BinaryIO, str | None]]:
+    if isinstance(subject, bytes):
+        yield io.BytesIO(subject), None
+    elif isinstance(subject, str | PathLike):
+        with Path(subject).open("rb") as file:
+            yield file, Path(subject).name
+    else:
+        yield subject, None
+
+
+def _content(item: str | bytes | PathLike[str]) -> str | bytes:
+    return Path(item).read_bytes() if isinstance(item, PathLike) else item
+
+
+def _loose(proof: bytes | Named | Loose) -> Loose:
+    if isinstance(proof, Loose):
+        return proof
+    if isinstance(proof, bytes):
+        return Loose(proof)
+    with Path(proof).open("rb") as file:
+        return Loose(file.read(_LARGEST_PROOF), Path(proof).name)
+
+
+def _read_headers(headers: Iterable[tuple[int, bytes] | Named]) -> Iterator[tuple[int, bytes]]:
+    for each in headers:
+        if isinstance(each, tuple):
+            yield each
+        else:
+            yield from headers_in(Path(fspath(each)))
+
+
+def headers_in(path: Path) -> list[tuple[int, bytes]]:
+    """Return the Bitcoin headers in a file named `block-<height>.*`: one, or more that follow it."""
+    named = _HEADERS.fullmatch(path.name)
+    if named is None:
+        raise Refused(f"{path.name!a} does not say which block it is; name it block-<height>.hex or .bin")
+    data = path.read_bytes()
+    if len(data) % SIZE or not data or data.strip().isalnum():
+        data = _unhexed(path, data)
+    first = int(named[1])
+    found = [data[at : at + SIZE] for at in range(0, len(data), SIZE)]
+    return [(first + distance, header) for distance, header in enumerate(found)]
+
+
+def _unhexed(path: Path, data: bytes) -> bytes:
+    try:
+        raw = bytes.fromhex(data.decode())
+    except ValueError:
+        raw = b""
+    if not raw or len(raw) % SIZE:
+        raise Refused(f"{path.name!a} does not hold headers of {SIZE} bytes, raw or as hex")
+    return raw
+
+
+def _digest(given: str | bytes) -> bytes:
+    if isinstance(given, bytes):
+        data = given
+    else:
+        try:
+            data = bytes.fromhex(given.removeprefix("sha256:"))
+        except ValueError:
+            data = b""
+    if len(data) != 32:
+        raise Refused(f"{str(given)[:80]!a} is not a SHA-256 digest; write sha256: and 64 hexadecimal digits")
+    return data
