@@ -17,6 +17,11 @@ FojaError
 │   ├── UnknownEntity       nothing was ever written there
 │   │   └── UnknownApproval nobody asked for that
 │   ├── UnknownJob          no such job, or job type
+│   ├── OutOfTurn           the document's history does not allow that, or not any more
+│   │   ├── PreconditionFailed  something has to come first; the code says what
+│   │   ├── DocumentFinal   its artifact is final; a new version is a new document
+│   │   └── DocumentClosed  it was revoked or archived
+│   ├── CannotProduce       this installation has no way to produce that evidence
 │   └── CursorLost          the cursor belongs to another history
 ├── Unavailable             nothing was decided; sending it again is safe
 │   ├── LedgerUnavailable   nothing can number an event now
@@ -103,6 +108,26 @@ class UnknownApproval(UnknownEntity):
 
 class UnknownJob(Refused):
     """No such job, or job type."""
+
+
+class OutOfTurn(Refused):
+    """The document's history does not allow that, or not any more."""
+
+
+class PreconditionFailed(OutOfTurn):
+    """Something has to come first; the message begins with a code that says what."""
+
+
+class DocumentFinal(OutOfTurn):
+    """The artifact is final; a new version is a new document that names this one."""
+
+
+class DocumentClosed(OutOfTurn):
+    """The document was revoked or archived."""
+
+
+class CannotProduce(Refused):
+    """This installation has no way to produce that evidence; nothing is ever simulated."""
 
 
 class CursorLost(Refused):

@@ -102,3 +102,33 @@ def as_owner(conn: Admin) -> Admin:
 
 async def opened(app: App) -> Conversation:
     return await app.conversations.open(SESSION)
+
+
+# Seed 000, "Consultas SQL de auditoria rapida", A and B, as written.
+AUDIT_A: LiteralString = """
+select
+  de.id as document_entity_id,
+  ev->>'id' as event_id,
+  ev->>'kind' as kind,
+  ev->>'entity_id' as entity_id,
+  ev->>'correlation_id' as correlation_id
+from public.document_entities de
+cross join lateral jsonb_array_elements(coalesce(de.events, '[]'::jsonb)) ev
+where coalesce(ev->>'entity_id', '') <> de.id::text
+   or coalesce(ev->>'correlation_id', '') <> de.id::text;
+"""
+AUDIT_B: LiteralString = """
+with per_doc as (
+  select
+    de.id,
+    bool_or(ev->>'kind' = 'tsa.confirmed') as has_tsa_confirmed,
+    bool_or(ev->>'kind' = 'anchor.confirmed') as has_anchor_confirmed
+  from public.document_entities de
+  cross join lateral jsonb_array_elements(coalesce(de.events, '[]'::jsonb)) ev
+  group by de.id
+)
+select *
+from per_doc
+where has_anchor_confirmed = true
+  and has_tsa_confirmed = false;
+"""

@@ -43,11 +43,21 @@ REFUSALS: dict[str, type[errors.Refused]] = {
     "unknown_entity": errors.UnknownEntity,
     "unknown_job": errors.UnknownJob,
     "on_redis": OnRedis,
+    "cannot_produce": errors.CannotProduce,
+    "document_final": errors.DocumentFinal,
+    "document_closed": errors.DocumentClosed,
+    "already_added": errors.OutOfTurn,
+    "already_requested": errors.OutOfTurn,
+    "already_asked": errors.OutOfTurn,
+    "already_confirmed": errors.OutOfTurn,
+    "attempt_not_open": errors.OutOfTurn,
 }
+PRECONDITION = "precondition_failed:"
 ADVICE = {
     "wrong_expected_seq": "read the stream again and decide anew",
     "idempotency_conflict": "use another idempotency key for another event",
     "slot_voided": "append at the head instead",
+    "cannot_produce": "leave it out, or install what produces it",
 }
 RETRYABLE = {"40001", "40P01", "55P03"}
 RAISED = (psycopg.Error, OSError, UnicodeError)
@@ -60,6 +70,8 @@ class AlreadyRecorded(errors.Busy):
 def refusal(detail: str) -> errors.Refused:
     """Return the error for a verdict of the database, written `code: detail`."""
     code, _, words = detail.partition(": ")
+    if code.startswith(PRECONDITION):
+        return errors.PreconditionFailed(detail)
     advice = f"; {ADVICE[code]}" if code in ADVICE else ""
     return REFUSALS.get(code, errors.Refused)(f"{words or code}{advice}")
 

@@ -1,0 +1,17 @@
+-- Nothing is guarded or asked for any more; what was written stays. Jobs of documents go: nobody could do them.
+
+update foja.kind set tracked = false, wakes = false where domain = 'document';
+update foja.domain set executor = null where domain = 'document';
+delete from foja.job j using foja.job_type t where t.type = j.type and t.source in ('protect-document-v2', 'run-tsa',
+    'submit-anchor-polygon', 'submit-anchor-bitcoin', 'submit-anchor-rekor', 'build-artifact');
+delete from foja.job_type where source in ('protect-document-v2', 'run-tsa',
+    'submit-anchor-polygon', 'submit-anchor-bitcoin', 'submit-anchor-rekor', 'build-artifact');
+
+drop view public.document_entities;
+drop function public.append_document_entity_event, foja.envelope_problem, foja.envelope, foja.write_summaries,
+    foja.expire_attempts, foja.timeout_words, foja.timeout_kind, foja.track_document, foja.take_document, foja.retrack_documents, foja.check_ability, foja.track_word,
+    foja.track_finalization, foja.track_report, foja.track_failure, foja.track_confirmation, foja.end_attempt,
+    foja.find_attempt, foja.check_network, foja.track_asking, foja.check_turn, foja.evidence_asked, foja.job_of,
+    foja.attempt_key, foja.check_retry, foja.track_request, foja.check_growth, foja.find_request,
+    foja.evidence_problem, foja.check_live, foja.missing_evidence, foja.is_confirmed, foja.stage_rank, foja.is_hash;
+drop table foja.document_summary, foja.attempt, foja.document, foja.ability;

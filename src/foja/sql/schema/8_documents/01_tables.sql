@@ -1,0 +1,55 @@
+-- Documents. What happened is in the events, and nowhere else; beside them stands only what the guards
+-- and the sweeper have to know at once. It decides nothing, and can be made again from the events.
+
+-- What this installation can produce; nothing else may be asked for. Nothing is ever simulated.
+create table foja.ability (
+    evidence text primary key check (evidence in ('tsa', 'polygon', 'bitcoin', 'rekor', 'artifact'))
+);
+
+insert into foja.ability values ('tsa');
+
+create table foja.document (
+    entity_id uuid primary key,
+    tenant text not null,
+    added_seq bigint,                -- where its name is, until it is erased
+    witness_hash text,               -- of the last request, or else of what was added
+    stage text,                      -- of the last request; without a word it is final
+    required_evidence text[],        -- of the last request
+    requested_seq bigint,
+    finalized boolean not null default false,
+    closed text                      -- revoked or archived
+);
+
+-- Every attempt ever asked for: open until its ending. A document has one artifact, whatever the witness.
+create table foja.attempt (
+    entity_id uuid not null,
+    evidence text not null,
+    witness_hash text not null,
+    attempt integer not null,
+    asked_seq bigint not null,       -- of the event that asked; the job's key carries it
+    deadline timestamptz not null,
+    state text not null default 'open',  -- open | failed | superseded | confirmed | reorged
+    tenant text not null,
+    primary key (entity_id, evidence, witness_hash, attempt)
+);
+
+create index attempt_due on foja.attempt (deadline) where state = 'open';
+
+-- What lists show, as of the first `length` events. Written by the executor, made again by replay.
+create table foja.document_summary (
+    entity_id uuid primary key,
+    tenant text not null,
+    state text not null,
+    pipeline text,
+    lifecycle_status text not null,
+    witness_hash text,
+    length bigint not null,
+    began_at timestamptz not null
+);
+
+create index document_list on foja.document_summary (tenant, began_at, entity_id);
+
+update foja.kind set tracked = true where domain = 'document' and not reserved;
+-- The executor looks at everything but what it asked for itself and what is still under way.
+update foja.kind set wakes = true
+where domain = 'document' and kind not like 'job.%' and kind not in ('anchor.submitted', 'slot.voided');

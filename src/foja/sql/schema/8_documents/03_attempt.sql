@@ -1,0 +1,106 @@
+-- Attempts: asked for once, ended once, confirmed at most once. Called under the stream's lock.
+
+-- The key of the job that an attempt was given.
+create function foja.attempt_key(p_type text, p_entity uuid, p_seq bigint) returns text
+language sql immutable parallel safe
+return p_type || ':' || p_entity || ':' || p_seq;
+
+create function foja.job_of(p_evidence text) returns text
+language sql immutable parallel safe
+return case p_evidence when 'tsa' then 'run_tsa' when 'artifact' then 'build_artifact'
+    else 'submit_anchor_' || p_evidence end;
+
+create function foja.evidence_asked(p_kind text) returns text
+language sql immutable parallel safe
+return case p_kind when 'job.run-tsa.required' then 'tsa' when 'job.build-artifact.required' then 'artifact'
+    else substring(p_kind from '^job\.submit-anchor-(\w+)\.required$') end;
+
+-- What must be there before this evidence may be asked for.
+create function foja.check_turn(d foja.document, p_evidence text, p_witness text) returns void
+language plpgsql stable as $$
+declare
+    missing text;
+begin
+    if d.requested_seq is null or d.witness_hash <> p_witness
+            and coalesce(foja.find_request(d.entity_id, 'initial', p_witness, d.requested_seq),
+                foja.find_request(d.entity_id, 'intermediate', p_witness, d.requested_seq),
+                foja.find_request(d.entity_id, 'final', p_witness, d.requested_seq)) is null then
+        perform foja.refuse('precondition_failed:missing_request', format('nobody asked to protect %s', p_witness));
+    elsif p_evidence = 'artifact' then
+        missing := foja.missing_evidence(d);
+        if missing is not null or foja.stage_rank(d.stage) < 3 or d.witness_hash <> p_witness then
+            perform foja.refuse('precondition_failed:missing_evidence',
+                format('the artifact waits for %s', coalesce(missing, 'the final stage')));
+        end if;
+    elsif p_evidence <> 'tsa' and not foja.is_confirmed(d.entity_id, 'tsa', p_witness) then
+        perform foja.refuse('precondition_failed:missing_tsa_for_witness_hash', format('%s has no timestamp', p_witness));
+    end if;
+end $$;
+
+-- `job.*.required`: the next attempt, if none is open and nothing is confirmed.
+create function foja.track_asking(new foja.event, said jsonb, d foja.document) returns void
+language plpgsql as $$
+declare
+    wanted text := foja.evidence_asked(new.kind);
+    witness text := said ->> 'witness_hash';
+    number integer := (said ->> 'attempt')::numeric::integer;
+    due timestamptz := foja.moment(said ->> 'deadline');
+    last record;
+begin
+    perform foja.check_live(d);
+    perform foja.check_turn(d, wanted, witness);
+    select coalesce(max(a.attempt), 0) as attempt, bool_or(a.state = 'open') as open,
+        bool_or(a.state = 'confirmed') as confirmed into last
+    from foja.attempt a where a.entity_id = new.entity_id and a.evidence = wanted
+        and (a.witness_hash = witness or wanted = 'artifact');
+    if last.confirmed then
+        perform foja.refuse('already_confirmed', format('%s of %s is confirmed', wanted, witness));
+    elsif last.open or number <= last.attempt then
+        perform foja.refuse('already_asked', format('attempt %s of %s was asked for', last.attempt, wanted));
+    elsif (said ->> 'attempt')::numeric <> last.attempt + 1 or due is null then
+        perform foja.refuse('bad_payload', format('attempt %s is next, and has a deadline', last.attempt + 1));
+    end if;
+    insert into foja.attempt (entity_id, evidence, witness_hash, attempt, asked_seq, deadline, tenant)
+    values (new.entity_id, wanted, witness, number, new.seq, due, new.tenant);
+end $$;
+
+-- Who may speak of a network: its own workers, and the sweeper.
+create function foja.check_network(p_network text, p_kind text, p_source text) returns void
+language plpgsql stable as $$
+begin
+    if p_network not in ('polygon', 'bitcoin', 'rekor') or p_network = 'rekor' and p_kind = 'anchor.confirmed' then
+        perform foja.refuse('bad_payload', format('%s is not said of %s', p_kind, p_network));
+    elsif p_source not in ('sweeper', 'submit-anchor-' || p_network, 'process-' || p_network || '-anchors') then
+        perform foja.refuse('wrong_source', format('%s may not speak of %s', p_source, p_network));
+    end if;
+end $$;
+
+-- The attempt a report is about: the one it names, or else the open one, or else the last.
+create function foja.find_attempt(p_entity uuid, p_evidence text, p_witness text, p_attempt integer)
+returns foja.attempt
+language sql stable
+return (select a from foja.attempt a where a.entity_id = p_entity and a.evidence = p_evidence
+    and (a.witness_hash = p_witness or p_evidence = 'artifact')
+    and (a.attempt = p_attempt or p_attempt is null)
+    order by a.state = 'open' desc, a.attempt desc limit 1);
+
+-- Mark the ending of an attempt; a confirmation ends every other one too, and takes their jobs away.
+create function foja.end_attempt(a foja.attempt, p_state text) returns void
+language plpgsql as $$
+declare
+    keys text[];
+begin
+    update foja.attempt x set state = p_state where x.entity_id = a.entity_id and x.evidence = a.evidence
+        and x.witness_hash = a.witness_hash and x.attempt = a.attempt;
+    if p_state = 'confirmed' then
+        with ended as (
+            update foja.attempt x set state = 'superseded' where x.entity_id = a.entity_id
+                and x.evidence = a.evidence and x.witness_hash = a.witness_hash and x.state = 'open'
+            returning foja.attempt_key(foja.job_of(x.evidence), x.entity_id, x.asked_seq) as key
+        )
+        select array_agg(key) into keys from ended;
+    end if;
+    if keys is not null then
+        perform foja.cancel_keys(keys, 'confirmed by another attempt');
+    end if;
+end $$;

@@ -1,0 +1,159 @@
+-- The guards of every document's event, in its own transaction, for one event and for many.
+
+-- `*.confirmed`: after a request, for an attempt that is open or says that it is late, once.
+create function foja.track_confirmation(new foja.event, said jsonb, a foja.attempt) returns void
+language plpgsql as $$
+begin
+    if foja.is_confirmed(a.entity_id, a.evidence, a.witness_hash) then
+        perform foja.refuse('already_confirmed', format('%s of %s is confirmed', a.evidence, a.witness_hash));
+    elsif a.state <> 'open' and said -> 'late' is distinct from 'true' then
+        perform foja.refuse('attempt_not_open', format('attempt %s of %s has ended', a.attempt, a.evidence));
+    elsif new.kind = 'tsa.confirmed' and (said ->> 'token_b64' = '' or foja.moment(said ->> 'gen_time') is null)
+            or new.kind = 'anchor.confirmed' and foja.moment(said ->> 'confirmed_at') is null then
+        perform foja.refuse('bad_payload', format('%s needs its proof, and a time that is one', new.kind));
+    end if;
+    perform foja.end_attempt(a, 'confirmed');
+end $$;
+
+-- `*.failed`, `anchor.timeout`: once, for what is open; a chain may take a confirmation back.
+create function foja.track_failure(said jsonb, a foja.attempt) returns void
+language plpgsql as $$
+declare
+    taken_back boolean := said ->> 'failure_code' = 'reorged' and a.evidence in ('polygon', 'bitcoin', 'rekor');
+begin
+    if a.state <> (case when taken_back then 'confirmed' else 'open' end) then
+        perform foja.refuse('attempt_not_open', format('attempt %s of %s has ended', a.attempt, a.evidence));
+    end if;
+    perform foja.end_attempt(a, case when taken_back then 'reorged' else 'failed' end);
+end $$;
+
+-- What a worker or the sweeper says about an attempt.
+create function foja.track_report(new foja.event, said jsonb, d foja.document) returns void
+language plpgsql as $$
+declare
+    room text := split_part(new.kind, '.', 1);
+    word text := split_part(new.kind, '.', 2);
+    about text := case room when 'anchor' then said ->> 'network' else room end;
+    witness text := said ->> 'witness_hash';
+    a foja.attempt;
+begin
+    if room = 'anchor' then
+        perform foja.check_network(about, new.kind, new.source);
+    end if;
+    if d.requested_seq is null then
+        perform foja.refuse('precondition_failed:missing_request', 'nobody asked for protection');
+    elsif about not in ('tsa', 'artifact') and not foja.is_confirmed(new.entity_id, 'tsa', witness) then
+        perform foja.refuse('precondition_failed:missing_tsa_for_witness_hash', format('%s has no timestamp', witness));
+    end if;
+    a := foja.find_attempt(new.entity_id, about, witness, (said ->> 'attempt')::numeric::integer);
+    if a.entity_id is null then
+        perform foja.refuse('precondition_failed:not_asked', format('nobody asked for this %s of %s', about, witness));
+    elsif word = 'confirmed' then
+        perform foja.track_confirmation(new, said, a);
+    elsif word in ('failed', 'timeout') then
+        perform foja.track_failure(said, a);
+    elsif a.state <> 'open' then
+        perform foja.refuse('attempt_not_open', format('attempt %s of %s has ended', a.attempt, a.evidence));
+    end if;
+end $$;
+
+-- `artifact.finalized`: once, while all that the last request asks for is confirmed.
+create function foja.track_finalization(new foja.event, said jsonb, d foja.document) returns void
+language plpgsql as $$
+declare
+    a foja.attempt;
+begin
+    if d.finalized then
+        perform foja.refuse('document_final', format('%s is final', d.entity_id));
+    end if;
+    perform foja.check_turn(d, 'artifact', d.witness_hash);
+    a := foja.find_attempt(new.entity_id, 'artifact', d.witness_hash, (said ->> 'attempt')::numeric::integer);
+    if a.entity_id is null or a.state <> 'open' then
+        perform foja.refuse('attempt_not_open', 'no attempt at the artifact is open');
+    end if;
+    perform foja.end_attempt(a, 'confirmed');
+    update foja.document set finalized = true where entity_id = new.entity_id;
+end $$;
+
+-- What people and programs say about the document itself.
+create function foja.track_word(new foja.event, said jsonb, d foja.document) returns void
+language plpgsql as $$
+begin
+    if new.kind = 'document.added' then
+        if d.added_seq is not null or d.requested_seq is not null then
+            perform foja.refuse('already_added', format('%s was added before', d.entity_id));
+        elsif not foja.is_hash(said ->> 'sha256') then
+            perform foja.refuse('bad_payload', 'sha256 is 64 hexadecimal digits in lower case');
+        end if;
+        update foja.document set added_seq = new.seq, witness_hash = said ->> 'sha256' where entity_id = new.entity_id;
+    elsif d.closed = 'archived' or d.closed is not null and new.kind <> 'document.archived' then
+        perform foja.refuse('document_closed', format('%s was %s', d.entity_id, d.closed));
+    elsif new.kind in ('document.revoked', 'document.archived') then
+        update foja.document set closed = split_part(new.kind, '.', 2) where entity_id = new.entity_id;
+    end if;
+end $$;
+
+-- Take one event into what stands beside the events, or refuse it.
+create function foja.take_document(new foja.event) returns void
+language plpgsql as $$
+declare
+    d foja.document;
+    said jsonb := new.payload;
+begin
+    select * into d from foja.document where entity_id = new.entity_id;
+    if d.entity_id is null then
+        insert into foja.document (entity_id, tenant) values (new.entity_id, new.tenant) returning * into d;
+    end if;
+    if new.kind = 'document.protected.requested' then
+        perform foja.track_request(new, said, d);
+    elsif new.kind like 'document.%' then
+        perform foja.track_word(new, said, d);
+    elsif new.kind like 'job.%' then
+        perform foja.track_asking(new, said, d);
+    elsif new.kind = 'protection.retry.requested' then
+        perform foja.check_retry(said, d);
+    elsif new.kind = 'artifact.finalized' then
+        perform foja.track_finalization(new, said, d);
+    elsif new.kind = 'artifact.renewed' then
+        if not d.finalized then
+            perform foja.refuse('precondition_failed:not_final', 'only what is final is renewed');
+        end if;
+    else
+        perform foja.track_report(new, said, d);
+    end if;
+end $$;
+
+create function foja.track_document(new foja.event) returns void
+language plpgsql as $$
+begin
+    if exists (select from foja.slot s where s.entity_id = new.entity_id and s.seq = new.seq) then
+        perform foja.refuse('bad_reservation', 'a document is written at its head; leave the number out');
+    end if;
+    perform foja.take_document(new);
+    if new.kind = 'document.protected.requested' then
+        perform foja.check_ability((new.payload -> 'required_evidence')::jsonb);
+    end if;
+end $$;
+
+-- Make everything beside the events again from them; returns how many there were.
+create function foja.retrack_documents() returns bigint
+language plpgsql as $$
+declare
+    old foja.event;
+    taken bigint := 0;
+begin
+    delete from foja.attempt;
+    delete from foja.document;
+    for old in select v.* from foja.entity e join foja.event v using (entity_id)
+        join foja.kind k on k.domain = e.domain and k.kind = v.kind and k.v = v.v and k.tracked
+        where e.domain = 'document' order by v.entity_id, v.seq
+    loop
+        if old.payload is null then  -- erased: only that it was added is left
+            insert into foja.document (entity_id, tenant, added_seq) values (old.entity_id, old.tenant, old.seq);
+        else
+            perform foja.take_document(old);
+        end if;
+        taken := taken + 1;
+    end loop;
+    return taken;
+end $$;

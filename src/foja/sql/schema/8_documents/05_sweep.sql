@@ -1,0 +1,40 @@
+-- The end of what nobody ended: attempts past their deadline, closed under the lock of their stream.
+
+-- The event that says an attempt took too long.
+create function foja.timeout_kind(p_evidence text) returns text
+language sql immutable parallel safe
+return case when p_evidence in ('tsa', 'artifact') then p_evidence || '.failed' else 'anchor.timeout' end;
+
+create function foja.timeout_words(a foja.attempt) returns jsonb
+language sql stable
+return jsonb_build_object('witness_hash', a.witness_hash, 'attempt', a.attempt, 'reason', 'nobody ended it in time')
+    || case when a.evidence in ('tsa', 'artifact') then jsonb_build_object('failure_code', 'timeout')
+        else jsonb_build_object('network', a.evidence, 'limit', a.deadline) end;
+
+-- Close what is past its deadline and still open, and cancel its job with it; returns the streams.
+create function foja.expire_attempts(p_most integer) returns setof uuid
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    due foja.attempt;
+    late foja.attempt;
+begin
+    perform foja.check_source('sweeper');
+    for due in
+        select * from (
+            select a.* from foja.attempt a where a.state = 'open' and a.deadline <= clock_timestamp()
+            order by a.deadline limit p_most
+        ) oldest order by oldest.entity_id, oldest.asked_seq
+    loop
+        perform from foja.entity e where e.entity_id = due.entity_id for no key update;
+        -- A statement of its own: it sees what happened before the lock was given.
+        select * into late from foja.attempt a where a.entity_id = due.entity_id and a.evidence = due.evidence
+            and a.witness_hash = due.witness_hash and a.attempt = due.attempt and a.state = 'open';
+        if late.entity_id is not null then
+            perform foja.append_event(late.entity_id, 'document', foja.timeout_kind(late.evidence),
+                foja.timeout_words(late), 'sweeper', tenant => late.tenant);
+            perform foja.cancel_keys(
+                array[foja.attempt_key(foja.job_of(late.evidence), late.entity_id, late.asked_seq)], 'timeout');
+            return next late.entity_id;
+        end if;
+    end loop;
+end $$;

@@ -1,0 +1,332 @@
+"""The seed's names, and the guards of the database: whatever is forged, late, doubled or out of turn."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from foja.documents.events import DOCUMENT
+from tests.database.papers import OTHER, TOKEN, WITNESS, Paper, acting, later
+from tests.database.rows import Admin
+from tests.database.seed import AUDIT_A, AUDIT_B
+
+FAILED = {"witness_hash": WITNESS, "attempt": 1, "failure_code": "refused"}
+DONE = {"sha256": OTHER, "size": 1, "profile": "p", "verdict": "TOTAL_PASSED", "attempt": 1}
+MISSING_TSA = "precondition_failed:missing_tsa_for_witness_hash"
+
+
+@pytest.fixture
+def paper(admin: Admin) -> Paper:
+    return Paper(admin)
+
+
+@pytest.fixture
+def anchored(paper: Paper) -> Paper:
+    """A document that is stamped and anchored, and may have everything."""
+    paper.allow("polygon", "bitcoin", "artifact")
+    paper.request("tsa", "polygon")
+    paper.ask()
+    paper.confirm(attempt=1)
+    paper.ask("submit-anchor-polygon")
+    paper.anchored()
+    return paper
+
+
+def test_the_envelope_of_the_seed_goes_in_and_comes_out(paper: Paper) -> None:
+    event = uuid4()
+    stored = paper.say(
+        "document.protected.requested",
+        {"witness_hash": WITNESS, "required_evidence": ["tsa"]},
+        id=str(event),
+        at="1999-01-01T00:00:00Z",
+        v=1,
+        actor="ana",
+        entity_id=str(paper.id),
+        correlation_id=str(uuid4()),
+    )
+    assert stored["id"] == str(event)
+    assert stored["correlation_id"] == stored["entity_id"] == str(paper.id)
+    assert stored["_source"] == "api"
+    assert stored["actor"] == "ana"
+    assert not stored["at"].startswith("1999")
+    [row] = paper.admin.execute(
+        "select id, witness_hash, lifecycle_status, events from document_entities"
+    ).fetchall()
+    assert row[:3] == (paper.id, WITNESS, "needs_witness")
+    assert row[3] == [stored]
+
+
+def test_the_event_of_another_document_is_refused(paper: Paper) -> None:
+    body = {"witness_hash": WITNESS, "required_evidence": ["tsa"]}
+    assert paper.refusal("document.protected.requested", body, entity_id=str(uuid4())) == "wrong_entity"
+
+
+def test_a_body_outside_of_the_payload_is_refused(paper: Paper) -> None:
+    assert paper.refusal("document.signed", {}, tsa={"token_b64": "AAAA"}) == "bad_payload"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"witness_hash": WITNESS, "required_evidence": []},
+        {"witness_hash": WITNESS, "required_evidence": ["polygon"]},
+        {"witness_hash": WITNESS, "required_evidence": ["tsa", "ethereum"]},
+        {"witness_hash": WITNESS, "required_evidence": ["tsa", 7]},
+        {"witness_hash": "A" * 64, "required_evidence": ["tsa"]},
+        {"witness_hash": WITNESS, "required_evidence": ["tsa"], "stage": "later"},
+        {"witness_hash": WITNESS},
+    ],
+)
+def test_a_request_that_makes_no_sense_is_refused(paper: Paper, body: dict[str, Any]) -> None:
+    assert paper.refusal("document.protected.requested", body) == "bad_payload"
+
+
+def test_what_nobody_here_can_produce_is_refused_when_it_is_asked_for(paper: Paper) -> None:
+    body = {"witness_hash": WITNESS, "required_evidence": ["tsa", "bitcoin"]}
+    assert paper.refusal("document.protected.requested", body) == "cannot_produce"
+
+
+def test_an_equal_request_is_the_first_one(paper: Paper) -> None:
+    first = paper.request("tsa")
+    assert paper.request("tsa") == first
+    assert paper.request("tsa", stage="final") == first
+    assert paper.kinds() == ["document.protected.requested"]
+
+
+def test_requests_stay_equal_within_a_stage_and_grow_after_it(paper: Paper) -> None:
+    paper.allow("polygon", "bitcoin")
+    paper.request("tsa", "polygon", stage="initial")
+    shrunk = {"witness_hash": OTHER, "required_evidence": ["tsa"], "stage": "initial"}
+    assert paper.refusal("document.protected.requested", shrunk) == "bad_payload"
+    grown = {**shrunk, "required_evidence": ["tsa", "polygon", "bitcoin"]}
+    assert paper.refusal("document.protected.requested", grown) == "bad_payload"
+    paper.request("polygon", "tsa", stage="initial", witness=OTHER)
+    paper.request("tsa", "polygon", "bitcoin", stage="final", witness=OTHER)
+    back = {**grown, "stage": "intermediate"}
+    assert paper.refusal("document.protected.requested", back) == "bad_payload"
+
+
+@pytest.mark.parametrize("kind", sorted(kind for kind, _ in DOCUMENT.kinds if "." in kind))
+def test_no_role_speaks_for_another(paper: Paper, kind: str) -> None:
+    sources = DOCUMENT.kinds[kind, 1].sources
+    for source in sorted(sources):
+        role = "foja_run_tsa" if source != "run-tsa" else "foja_protect_document_v2"
+        with acting(paper.admin, role), pytest.raises(psycopg.Error, match="wrong_source"):
+            paper.admin.execute(
+                "select append_document_entity_event(%s, %s, %s)",
+                [paper.id, Jsonb({"kind": kind, "payload": {}}), source],
+            )
+    assert paper.kinds() == []
+
+
+def test_a_worker_says_only_its_own_kinds(paper: Paper) -> None:
+    paper.request()
+    paper.ask()
+    body = {"witness_hash": WITNESS, **TOKEN}
+    assert paper.refusal("tsa.confirmed", body, source="build-artifact") == "wrong_source"
+    assert paper.refusal("tsa.confirmed", body, source="api") == "wrong_source"
+
+
+def test_nothing_is_confirmed_before_it_is_asked_for(paper: Paper) -> None:
+    body = {"witness_hash": WITNESS, **TOKEN}
+    assert paper.refusal("tsa.confirmed", body) == "precondition_failed:missing_request"
+    paper.request()
+    assert paper.refusal("tsa.confirmed", body) == "precondition_failed:not_asked"
+    paper.ask()
+    assert paper.refusal("tsa.confirmed", {**body, "witness_hash": OTHER}) == "precondition_failed:not_asked"
+    assert paper.refusal("tsa.confirmed", {**body, "token_b64": ""}) == "bad_payload"
+    assert paper.refusal("tsa.confirmed", {**body, "gen_time": "soon"}) == "bad_payload"
+    paper.confirm()
+    assert paper.refusal("tsa.confirmed", body) == "already_confirmed"
+
+
+def test_an_attempt_is_asked_for_once_and_ends_once(paper: Paper) -> None:
+    asking = {"witness_hash": WITNESS, "attempt": 1, "deadline": later(60)}
+    assert paper.refusal("job.run-tsa.required", asking) == "precondition_failed:missing_request"
+    paper.request()
+    assert paper.refusal("job.run-tsa.required", {**asking, "attempt": 2}) == "bad_payload"
+    assert paper.refusal("job.run-tsa.required", {**asking, "deadline": "soon"}) == "bad_payload"
+    paper.ask()
+    assert paper.refusal("job.run-tsa.required", asking) == "already_asked"
+    assert paper.refusal("job.run-tsa.required", {**asking, "attempt": 2}) == "already_asked"
+    assert paper.refusal("tsa.failed", {**FAILED, "attempt": 2}) == "precondition_failed:not_asked"
+    paper.say("tsa.failed", FAILED)
+    assert paper.refusal("tsa.failed", FAILED) == "attempt_not_open"
+    assert (
+        paper.refusal("tsa.confirmed", {"witness_hash": WITNESS, "attempt": 1, **TOKEN}) == "attempt_not_open"
+    )
+    paper.ask(attempt=2)
+    paper.confirm(attempt=2)
+    assert paper.refusal("job.run-tsa.required", {**asking, "attempt": 3}) == "already_confirmed"
+
+
+def test_what_comes_late_says_so_and_ends_what_is_open(paper: Paper) -> None:
+    paper.request()
+    paper.ask()
+    paper.say("tsa.failed", {**FAILED, "failure_code": "timeout"})
+    paper.ask(attempt=2)
+    paper.confirm(attempt=1, late=True)
+    states = paper.admin.execute("select attempt, state from foja.attempt order by attempt").fetchall()
+    assert states == [(1, "confirmed"), (2, "superseded")]
+    assert paper.refusal("tsa.failed", {**FAILED, "attempt": 2}) == "attempt_not_open"
+
+
+def test_no_anchor_without_a_timestamp_of_its_witness(paper: Paper) -> None:
+    paper.allow("polygon")
+    paper.request("tsa", "polygon")
+    asking = {"witness_hash": WITNESS, "attempt": 1, "deadline": later(60)}
+    assert paper.refusal("job.submit-anchor-polygon.required", asking) == MISSING_TSA
+    anchor = {"network": "polygon", "witness_hash": WITNESS, "attempt": 1, "confirmed_at": later(0)}
+    assert paper.refusal("anchor.confirmed", anchor, source="process-polygon-anchors") == MISSING_TSA
+    del anchor["confirmed_at"]
+    assert paper.refusal("anchor.submitted", anchor, source="submit-anchor-polygon") == MISSING_TSA
+
+
+def test_a_network_is_spoken_of_by_its_own_workers(anchored: Paper) -> None:
+    body = {"network": "polygon", "witness_hash": WITNESS, "attempt": 1, "failure_code": "reorged"}
+    assert anchored.refusal("anchor.failed", body, source="process-bitcoin-anchors") == "wrong_source"
+    again = {**body, "confirmed_at": later(0)}
+    assert (
+        anchored.refusal("anchor.confirmed", again, source="process-polygon-anchors") == "already_confirmed"
+    )
+
+
+def test_a_chain_may_take_its_confirmation_back_once(anchored: Paper) -> None:
+    body = {"network": "polygon", "witness_hash": WITNESS, "attempt": 1, "failure_code": "reorged"}
+    anchored.say("anchor.failed", body, source="process-polygon-anchors")
+    assert anchored.refusal("anchor.failed", body, source="process-polygon-anchors") == "attempt_not_open"
+    asking = {"witness_hash": WITNESS, "attempt": 1, "deadline": later(60)}
+    assert anchored.refusal("job.build-artifact.required", asking) == "precondition_failed:missing_evidence"
+    anchored.ask("submit-anchor-polygon", attempt=2)
+    anchored.anchored(attempt=2)
+    anchored.ask("build-artifact")
+
+
+def test_the_artifact_is_final_once_and_only_when_everything_is_there(anchored: Paper) -> None:
+    assert anchored.refusal("artifact.finalized", DONE) == "attempt_not_open"
+    anchored.ask("build-artifact")
+    gone = {"network": "polygon", "witness_hash": WITNESS, "attempt": 1, "failure_code": "reorged"}
+    anchored.say("anchor.failed", gone, source="process-polygon-anchors")
+    assert anchored.refusal("artifact.finalized", DONE) == "precondition_failed:missing_evidence"
+    anchored.ask("submit-anchor-polygon", attempt=2)
+    anchored.anchored(attempt=2)
+    renewal = {"sha256": OTHER, "size": 2}
+    assert anchored.refusal("artifact.renewed", renewal) == "precondition_failed:not_final"
+    anchored.say("artifact.finalized", DONE)
+    assert anchored.refusal("artifact.finalized", DONE) == "document_final"
+    more = {"witness_hash": OTHER, "required_evidence": ["tsa", "polygon"]}
+    assert anchored.refusal("document.protected.requested", more) == "document_final"
+    anchored.say("artifact.renewed", renewal)
+    anchored.say("anchor.failed", {**gone, "attempt": 2}, source="process-polygon-anchors")  # still shown
+
+
+def test_what_is_closed_asks_for_nothing_and_hears_out_what_runs(paper: Paper) -> None:
+    paper.request()
+    paper.ask()
+    paper.say("document.revoked", {"reason": "wrong file"})
+    assert paper.refusal("document.signed", {}) == "document_closed"
+    more = {"witness_hash": OTHER, "required_evidence": ["tsa"]}
+    assert paper.refusal("document.protected.requested", more) == "document_closed"
+    paper.confirm()
+    paper.say("document.archived", {"reason": "old"})
+    assert paper.refusal("document.archived", {"reason": "again"}) == "document_closed"
+
+
+def test_a_retry_is_for_what_was_asked_for_and_is_not_there(paper: Paper) -> None:
+    body = {"evidence": "tsa", "witness_hash": WITNESS}
+    assert paper.refusal("protection.retry.requested", body) == "precondition_failed:missing_request"
+    paper.request()
+    assert paper.refusal("protection.retry.requested", body) == "precondition_failed:not_asked"
+    polygon = {**body, "evidence": "polygon"}
+    assert paper.refusal("protection.retry.requested", polygon) == "precondition_failed:missing_request"
+    paper.ask()
+    paper.say("tsa.failed", FAILED)
+    paper.say("protection.retry.requested", body)
+    paper.ask(attempt=2)
+    paper.confirm(attempt=2)
+    assert paper.refusal("protection.retry.requested", body) == "already_confirmed"
+
+
+def test_a_document_has_no_reserved_numbers(paper: Paper) -> None:
+    paper.request()
+    row = paper.admin.execute(
+        "select first_seq, token from foja.reserve(%s, 'document', 'default', 'api', 1, '1 minute', null)",
+        [paper.id],
+    ).fetchone()
+    assert row is not None
+    with pytest.raises(psycopg.Error, match="bad_reservation"):
+        paper.admin.execute(
+            "select foja.fill_event(%s, 'document', %s, %s, 'document.signed', '{}')", [paper.id, *row]
+        )
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "insert into document_entities (id, events) values (gen_random_uuid(), '[{}]')",
+        "update document_entities set events = '[]'",
+        "update document_entities set lifecycle_status = 'anchored'",
+        "delete from document_entities",
+    ],
+)
+def test_the_table_of_the_seed_cannot_be_written_past_the_ledger(paper: Paper, statement: str) -> None:
+    paper.request()
+    with pytest.raises(psycopg.Error) as refused:
+        paper.admin.execute(statement.encode())
+    assert refused.value.sqlstate == "FJ002"
+    assert paper.kinds() == ["document.protected.requested"]
+
+
+def test_the_seeds_own_audit_queries_find_nothing(anchored: Paper) -> None:
+    assert anchored.admin.execute(AUDIT_A).fetchall() == []
+    assert anchored.admin.execute(AUDIT_B).fetchall() == []
+
+
+def test_attempts_past_their_deadline_are_closed_and_their_jobs_cancelled(paper: Paper) -> None:
+    paper.allow("polygon")
+    paper.request("tsa", "polygon")
+    seq = paper.ask(deadline=later(-1))["seq"]
+    key = f"run_tsa:{paper.id}:{seq}"
+    paper.admin.execute("select foja.enqueue_job_v1('run_tsa', %s, %s)", [paper.id, key])
+    with acting(paper.admin, "foja_sweeper"):
+        paper.admin.execute("select foja.expire_attempts(10)")
+        paper.admin.execute("select foja.expire_attempts(10)")
+    assert paper.kinds()[-2:] == ["job.run-tsa.required", "tsa.failed"]
+    [state] = paper.admin.execute("select state from foja.job where dedupe_key = %s", [key]).fetchall()
+    assert state == ("cancelled",)
+    paper.ask(attempt=2)
+    paper.confirm(attempt=2)
+    paper.ask("submit-anchor-polygon", deadline=later(-1))
+    with acting(paper.admin, "foja_sweeper"):
+        paper.admin.execute("select foja.expire_attempts(10)")
+    assert paper.kinds()[-1] == "anchor.timeout"
+
+
+def test_what_stands_beside_the_events_can_be_made_again_from_them(anchored: Paper) -> None:
+    anchored.ask("build-artifact")
+    anchored.say("artifact.failed", {"attempt": 1, "failure_code": "refused"})
+    other = Paper(anchored.admin)
+    other.say("document.added", {"sha256": WITNESS, "custody": "hash_only"})
+    other.request(witness=OTHER)
+    other.ask(witness=OTHER)
+    tables = ["select * from foja.document order by 1", "select * from foja.attempt order by 1, 2, 3, 4"]
+    before = [anchored.admin.execute(table.encode()).fetchall() for table in tables]
+    anchored.admin.execute("delete from foja.ability where evidence <> 'tsa'")
+    anchored.admin.execute("select foja.retrack_documents()")
+    assert [anchored.admin.execute(table.encode()).fetchall() for table in tables] == before
+
+
+def test_a_tenant_reads_its_own_documents(paper: Paper) -> None:
+    paper.request()
+    with acting(paper.admin, "authenticated"):
+        assert paper.admin.execute("select * from document_entities").fetchall() == []
+        paper.admin.execute("set foja.tenant = 'default'")
+        assert len(paper.admin.execute("select * from document_entities").fetchall()) == 1
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            paper.admin.execute("select append_document_entity_event(%s, '{}', 'api')", [paper.id])
+    with acting(paper.admin, "anon"), pytest.raises(psycopg.errors.InsufficientPrivilege):
+        paper.admin.execute("select * from document_entities")
