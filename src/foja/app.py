@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 from uuid import UUID
 
 from foja import sql
@@ -17,9 +18,10 @@ from foja.conversations.approvals import expire_approvals
 from foja.conversations.events import CONVERSATION
 from foja.conversations.work import Conversations
 from foja.core.note import Signer
-from foja.embedded import postgres, redis
+from foja.documents.stamping import Authority, Stamper
+from foja.embedded import postgres, redis, tsa
 from foja.embedded.keys import signing_seed
-from foja.errors import MigrationFailed, SetupFailed
+from foja.errors import MigrationFailed, Refused, SetupFailed
 from foja.jobs.queue import Queue
 from foja.jobs.sweep import run_ticks, sweep_jobs
 from foja.jobs.worker import Worker as JobWorker
@@ -37,6 +39,9 @@ from foja.ledger.ledger import Ledger
 from foja.ledger.log import Log
 from foja.ledger.receipts import STATEMENTS
 from foja.ledger.sequencer import Sequencer
+from foja.proofs.tsa import Terms, revocation_lists, trusted
+from foja.remote.tsa import Authority as Remote
+from foja.remote.tsa import Connections
 from foja.settings import Settings, load
 from foja.sql.database import Database
 from foja.sql.database import connect as connect_as
@@ -47,6 +52,7 @@ from foja.threads.work import Threads
 from foja.worker import Chore, Worker
 
 API, SWEEPER = "api", "sweeper"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,7 @@ class App:
     conversations: Conversations
     threads: Threads
     sequencer: Sequencer
+    stamper: Stamper
     store: Store
     signer: Signer
     database: Database
@@ -104,8 +111,8 @@ class App:
 
     @property
     def trust(self) -> list[str]:
-        """This installation's own trust roots: the key its log is signed with."""
-        return [self.signer.verifier().vkey()]
+        """This installation's own trust roots: its log's key, and the roots of its timestamps, as PEM."""
+        return [self.signer.verifier().vkey(), *(root.decode() for root in self._roots)]
 
     async def _start(self) -> None:
         url = await self._open.enter_async_context(database(self.settings))
@@ -120,6 +127,7 @@ class App:
         self.signer = self._signer(installation)
         self.sequencer = Sequencer(self._sweeper, self.store, self.signer, hints)
         await self._start_ledger(installation, hints)
+        await self._start_stamping()
         self.conversations = Conversations(self.ledger)
         self.threads = Threads(self.ledger, self.database, self.settings.tenant)
 
@@ -176,6 +184,30 @@ class App:
         lanes = Lanes(self.database, lines, writer, batch or writer, await self._redis_lane(lines, writer))
         self.ledger = Ledger(self.database, hints, self._deltas(installation, hints), log, writer, lanes)
 
+    async def _start_stamping(self) -> None:
+        settings = self.settings
+        if settings.tsa_urls and not settings.tsa_roots:
+            raise SetupFailed("FOJA_TSA_URLS is set and no root is trusted; name roots in FOJA_TSA_ROOTS")
+        authorities = self._remote_authorities() or [await asyncio.to_thread(tsa.Authority, settings.home)]
+        given = read(trusted, settings.tsa_roots, "FOJA_TSA_ROOTS")
+        local = tsa.kept_root(settings.home)  # old tokens stay verifiable when others are asked
+        self._roots = [each.pem for each in given if each.vouches_for_itself] + ([local] if local else [])
+        terms = Terms(
+            trusted(*self._roots),
+            [each for each in given if not each.vouches_for_itself],
+            policies=settings.tsa_policies.split() or None,
+            crls=read(revocation_lists, settings.tsa_crls, "FOJA_TSA_CRLS"),
+        )
+        self.stamper = Stamper(authorities, terms)
+
+    def _remote_authorities(self) -> list[Authority]:
+        urls = self.settings.tsa_urls.split()
+        if not urls:
+            return []
+        connections = Connections(timeout_seconds=self.settings.tsa_timeout_seconds)
+        self._open.push_async_callback(connections.close)
+        return [Remote(url, connections) for url in urls]
+
     def _deltas(self, installation: Installation, hints: Hints) -> Deltas:
         deltas = Deltas(self._carrier(installation), hints, self.settings.tenant)
         self._open.push_async_callback(deltas.close)
@@ -220,6 +252,18 @@ async def _side_by_side(*works: Coroutine[Any, Any, None]) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def read(reader: Callable[..., T], place: str, setting: str) -> T:
+    """Return what a reader finds in a file, or in every file of a folder, that a setting names."""
+    path = Path(place).expanduser()
+    try:
+        paths = sorted(path.iterdir()) if place and path.is_dir() else [path] if place else []
+        return reader(*(each.read_bytes() for each in paths))
+    except OSError as error:
+        raise SetupFailed(f"{setting} cannot be read: {error.strerror}: {path}; correct it") from None
+    except Refused as error:
+        raise SetupFailed(f"{setting} cannot be used: {error}") from None
 
 
 @asynccontextmanager

@@ -58,6 +58,24 @@ class Settings(BaseSettings):
         default=60.0, gt=0, description="Sequencer lag that `foja audit` reports as a finding."
     )
 
+    tsa_urls: str = Field(
+        default="",
+        description="Timestamp authorities, in the order they are asked, with spaces between; "
+        "empty: the local one.",
+    )
+    tsa_roots: str = Field(
+        default="", description="File or folder of the root certificates to trust in tokens, PEM or DER."
+    )
+    tsa_crls: str = Field(
+        default="", description="File or folder of lists of revoked certificates, PEM or DER; empty: none."
+    )
+    tsa_policies: str = Field(
+        default="", description="Policies (OIDs) that tokens may be under, with spaces between; empty: any."
+    )
+    tsa_timeout_seconds: float = Field(
+        default=10.0, gt=0, description="How long one authority is waited for before the next is asked."
+    )
+
     web_host: str = Field(default="127.0.0.1", description="Where the HTTP door listens.")
     web_port: int = Field(default=8000, ge=0, le=65535, description="Its port; 0: any that is free.")
     web_expose: bool = Field(

@@ -45,7 +45,7 @@ def grammar() -> ArgumentParser:
     parser.set_defaults(json=False)  # here only: a verb's own default would undo what its parent was given
     parser.add_argument("--version", action="version", version=f"foja {__version__}")
     add = _adder(parser.add_subparsers(title="verbs", metavar="VERB", required=True), shared)
-    for group in (_serving, _running, _reading, _chat, _checking, _log, add_verify):
+    for group in (_serving, _running, _reading, _chat, _checking, _log, _tsa, add_verify):
         group(add)
     return parser
 
@@ -212,6 +212,33 @@ def _proofs(add: Verbs) -> None:
     what = verify.add_mutually_exclusive_group()
     what.add_argument("--event", type=Path, metavar="FILE", help="the event, as `prove` wrote it")
     what.add_argument("--entry", type=bytes.fromhex, metavar="HEX", help="the log entry itself")
+
+
+def _tsa(add: Verbs) -> None:
+    parent = add("tsa", "tsa:status", "show who stamps; serve the local timestamp authority to others")
+    inner = _adder(parent.add_subparsers(title="verbs", metavar="VERB"), _shared())
+    inner("status", "tsa:status", "show who is asked for timestamps, and the local authority")
+    root = inner(
+        "root",
+        "tsa:root",
+        "print the root certificate of the local authority, made on first use",
+        "  foja tsa root -o root.pem\n"
+        "  openssl ts -verify -in token.tsr -queryfile request.tsq -CAfile root.pem",
+    )
+    root.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it to a file")
+    serve = inner(
+        "serve",
+        "tsa:serve",
+        "answer RFC 3161 requests over HTTP until stopped",
+        "  foja tsa serve --port 3161\n"
+        "  FOJA_TSA_URLS=http://127.0.0.1:3161 FOJA_TSA_ROOTS=root.pem foja up      elsewhere",
+        as_json=False,
+    )
+    serve.add_argument("--host", default="127.0.0.1", help="where to listen (127.0.0.1)")
+    serve.add_argument("--port", type=_port, default=3161, help="its port (3161); 0: any free one")
+    serve.add_argument(
+        "--expose", action="store_true", help="let other machines reach it: it asks nobody who they are"
+    )
 
 
 def _path(word: str) -> Path:

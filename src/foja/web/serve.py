@@ -9,6 +9,7 @@ import socket
 from collections.abc import AsyncIterator, Iterator
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from foja.app import App
 from foja.errors import SetupFailed
@@ -50,9 +51,19 @@ async def serving(
 ) -> AsyncIterator[asyncio.Task[None]]:
     """Serve an app until the block ends; then end every stream at once."""
     door = Door(app)
+    async with running(site(door, exposed=expose), listener) as task:
+        try:
+            yield task
+        finally:
+            door.closing.set()
+
+
+@contextlib.asynccontextmanager
+async def running(served: ASGIApp, listener: socket.socket) -> AsyncIterator[asyncio.Task[None]]:
+    """Serve something until the block ends."""
     server = Server(
         uvicorn.Config(
-            site(door, exposed=expose),
+            served,
             http="httptools",
             ws="none",
             lifespan="off",
@@ -66,7 +77,6 @@ async def serving(
     try:
         yield task
     finally:
-        door.closing.set()
         server.should_exit = True
         await task
 

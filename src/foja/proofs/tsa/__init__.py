@@ -6,7 +6,7 @@
 Nothing embedded in a token is trusted because it is embedded, and no bytes make `check` raise.
 """
 
-from foja.proofs.tsa.certificate import Certificate, trusted
+from foja.proofs.tsa.certificate import Certificate, revocation_lists, trusted
 from foja.proofs.tsa.check import Checked, Stamp, Terms, check, judge
 from foja.proofs.tsa.request import Question, read_request, request
 from foja.proofs.tsa.words import ALGORITHMS, LOCAL_NOTICE, LOCAL_POLICY
@@ -24,5 +24,6 @@ __all__ = [
     "judge",
     "read_request",
     "request",
+    "revocation_lists",
     "trusted",
 ]

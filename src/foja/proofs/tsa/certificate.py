@@ -62,6 +62,16 @@ class Certificate:
         return hash(self.der)
 
     @property
+    def vouches_for_itself(self) -> bool:
+        """Whether it names itself as its issuer, as roots do."""
+        return self.issuer == self.subject
+
+    @property
+    def pem(self) -> bytes:
+        """The certificate, as people hand it around."""
+        return self.x509.public_bytes(Encoding.PEM)
+
+    @property
     def sha256(self) -> str:
         """The digest that names it."""
         return sha256(self.der).hexdigest()
@@ -70,6 +80,14 @@ class Certificate:
 def trusted(*given: bytes) -> tuple[Certificate, ...]:
     """Return the certificates in some PEM or DER files, or raise `Refused`: naming one is trusting it."""
     return tuple(dict.fromkeys(each for data in given for each in _file(data)))
+
+
+def revocation_lists(*given: bytes) -> tuple[bytes, ...]:
+    """Return the lists of revoked certificates in some PEM or DER files, or raise `Refused`."""
+    try:
+        return tuple(_crl(data).public_bytes(Encoding.DER) for data in given)
+    except ValueError as error:
+        raise Refused(f"this is no list of revoked certificates ({error}); give PEM or DER") from None
 
 
 def readable(given: Iterable[bytes]) -> tuple[Certificate, ...]:
@@ -106,6 +124,10 @@ def _file(data: bytes) -> list[Certificate]:
         return [certificate(each.public_bytes(Encoding.DER)) for each in found]
     except (ValueError, Malformed) as error:
         raise Refused(f"these are no certificates ({error}); give PEM or DER") from None
+
+
+def _crl(data: bytes) -> x509.CertificateRevocationList:
+    return x509.load_pem_x509_crl(data) if b"-----BEGIN" in data else x509.load_der_x509_crl(data)
 
 
 def _certificate(der: bytes, found: x509.Certificate) -> Certificate:

@@ -69,7 +69,7 @@ class _Search:
                 yield from self._paths((*begun, issuer))
         if last in self._roots:
             yield begun
-        elif last.issuer == last.subject and len(begun) > 1:
+        elif last.vouches_for_itself and len(begun) > 1:
             self._note(Flaw(Reason.ROOT_NOT_TRUSTED, _not_trusted(last), Status.INDETERMINATE))
 
     def _may_issue(self, issuer: Certificate, begun: tuple[Certificate, ...]) -> bool:
@@ -97,7 +97,7 @@ def check_issuer(issuer: Certificate, begun: tuple[Certificate, ...], at: dateti
     check_valid(issuer, at)
     if not issuer.authority or issuer.strange:
         raise Flaw(Reason.CHAIN_INVALID, f"{issuer.name} may not issue certificates")
-    below = sum(each.issuer != each.subject for each in begun[1:])
+    below = sum(not each.vouches_for_itself for each in begun[1:])
     if issuer.path_length is not None and below > issuer.path_length:
         raise Flaw(Reason.CHAIN_INVALID, f"{issuer.name} may not have so many others below it")
     if issuer.purposes is not None and not issuer.purposes & {TIME_STAMPING, ANY_PURPOSE}:

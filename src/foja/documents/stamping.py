@@ -1,0 +1,106 @@
+"""From a digest to a token that was checked in full: authorities in turn, until one proves it."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Protocol
+
+from foja.proofs.tsa import Checked, Stamp, Terms, judge, request
+from foja.remote.tsa import NoReply
+
+NONCE_BITS = 64
+REST_SECONDS = 30.0
+
+
+class Authority(Protocol):
+    """Somebody who can be asked: over HTTP, or in this process."""
+
+    @property
+    def name(self) -> str:
+        """What to call it when something went wrong."""
+
+    async def ask(self, query: bytes) -> bytes | NoReply:
+        """Return its reply, or why none came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setback:
+    """What one authority did instead of proving it; `code` is a `Trouble` or a `Reason`."""
+
+    authority: str
+    code: str
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.authority}: {self.detail} ({self.code})"
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """A reply that proves it, and what others did before."""
+
+    reply: bytes
+    stamp: Stamp
+    authority: str
+    setbacks: tuple[Setback, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unconfirmed:
+    """Nobody proved it; asking again later may help."""
+
+    setbacks: tuple[Setback, ...]
+
+    @property
+    def code(self) -> str:
+        """The reason of the authority that was asked first."""
+        return self.setbacks[0].code
+
+    @property
+    def detail(self) -> str:
+        """What every authority did, in a sentence."""
+        return "; ".join(map(str, self.setbacks))
+
+
+class Stamper:
+    """Asks its authorities in order, each with a new nonce, and believes only what it checked."""
+
+    def __init__(self, authorities: Sequence[Authority], terms: Terms) -> None:
+        self._authorities, self._terms = list(authorities), terms
+        self._resting = dict[str, float]()
+
+    async def stamp(self, digest: bytes, *, algorithm: str = "sha256") -> Confirmed | Unconfirmed:
+        """Return a token over a digest, or what kept every authority from giving one."""
+        setbacks = list[Setback]()
+        for authority in self._in_turn():
+            found = await self._try(authority, digest, algorithm)
+            if isinstance(found, Setback):
+                setbacks.append(found)
+            else:
+                return replace(found, setbacks=tuple(setbacks))
+        return Unconfirmed(tuple(setbacks))
+
+    def _in_turn(self) -> list[Authority]:
+        """Return everybody as configured, but last those who did not answer a moment ago."""
+        now = time.monotonic()
+        return sorted(self._authorities, key=lambda each: self._resting.get(each.name, 0.0) > now)
+
+    async def _try(self, authority: Authority, digest: bytes, algorithm: str) -> Confirmed | Setback:
+        nonce = secrets.randbits(NONCE_BITS)
+        reply = await authority.ask(request(digest, nonce=nonce, algorithm=algorithm))
+        if isinstance(reply, NoReply):
+            self._resting[authority.name] = time.monotonic() + REST_SECONDS
+            return Setback(authority.name, reply.trouble, reply.detail)
+        terms = replace(self._terms, nonce=nonce, algorithm=algorithm, at=datetime.now(UTC))
+        return _outcome(authority.name, reply, judge(reply, digest, terms))
+
+
+def _outcome(name: str, reply: bytes, checked: Checked) -> Confirmed | Setback:
+    if checked.verified and checked.stamp is not None:
+        return Confirmed(reply, checked.stamp, name)
+    finding = checked.finding
+    return Setback(name, finding.reason or finding.status, finding.detail)

@@ -1,0 +1,74 @@
+"""A real timestamp authority for those who have configured none.
+
+It proves order to whoever runs it, not time to others: its clock and its root are
+those of this machine. Every token says so by its policy.
+"""
+
+from __future__ import annotations
+
+import secrets
+from datetime import UTC, datetime
+from pathlib import Path
+
+from foja.embedded.tsa.answering import Failure, Pen, granted, pen, rejected
+from foja.embedded.tsa.issuing import Identity, is_due
+from foja.embedded.tsa.keeping import FOLDER, PUBLIC, Keeper
+from foja.errors import Malformed
+from foja.proofs.tsa import ALGORITHMS, LOCAL_POLICY, read_request
+from foja.proofs.tsa.words import SIZES
+
+MOST_BYTES = 4096  # of a request
+
+
+class Authority:
+    """Answers requests under the keys of one installation; they are made if there are none."""
+
+    name = "local"
+
+    def __init__(self, home: Path) -> None:
+        self._keeper = Keeper(home)
+        self.root = self._keeper.root().pem
+        self._signer, self._pen = self._take_pen(datetime.now(UTC))
+
+    def reply(self, query: bytes) -> bytes:
+        """Return the TimeStampResp to a TimeStampReq: a token, or a refusal with its reason."""
+        if len(query) > MOST_BYTES:
+            return rejected(Failure.BAD_DATA_FORMAT, f"a request has at most {MOST_BYTES} bytes")
+        try:
+            question = read_request(query)
+        except Malformed as error:
+            return rejected(Failure.BAD_DATA_FORMAT, str(error))
+        if question.algorithm is None:
+            return rejected(Failure.BAD_ALGORITHM, f"hash with one of {', '.join(ALGORITHMS)}")
+        if len(question.imprint) != SIZES[question.algorithm]:
+            return rejected(Failure.BAD_DATA_FORMAT, f"this is no digest by {question.algorithm}")
+        if question.policy not in (None, LOCAL_POLICY):
+            return rejected(Failure.UNACCEPTED_POLICY, f"the only policy here is {LOCAL_POLICY}")
+        if question.extensions:
+            return rejected(Failure.UNACCEPTED_EXTENSION, "no extension is known here")
+        now = datetime.now(UTC)
+        return granted(self._current(now), question, now, _serial())
+
+    async def ask(self, query: bytes) -> bytes:
+        """Return the reply, as a client of another authority would get it."""
+        return self.reply(query)
+
+    def _current(self, now: datetime) -> Pen:
+        if is_due(self._signer, now):
+            self._signer, self._pen = self._take_pen(now)
+        return self._pen
+
+    def _take_pen(self, now: datetime) -> tuple[Identity, Pen]:
+        signer = self._keeper.signer(now)
+        return signer, pen(signer, LOCAL_POLICY)
+
+
+def kept_root(home: Path) -> bytes | None:
+    """Return the root of an authority that was ever used here: its tokens stay verifiable."""
+    path = home / FOLDER / PUBLIC
+    return path.read_bytes() if path.exists() else None
+
+
+def _serial() -> int:
+    """Return a number that no other token has: 127 random bits, the same length for all."""
+    return 1 << 126 | secrets.randbits(126)

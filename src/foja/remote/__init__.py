@@ -1,0 +1,1 @@
+"""The sockets: bytes out, bytes in, timeouts and limits. Nothing here judges what came back."""

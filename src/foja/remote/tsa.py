@@ -1,0 +1,88 @@
+"""Timestamp authorities over HTTP (RFC 3161, 3.4): a request out, a reply in."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from enum import StrEnum
+from types import TracebackType
+from typing import Self
+
+import httpx
+
+ASKED, ANSWERED = "application/timestamp-query", "application/timestamp-reply"
+MOST_BYTES = 262_144
+# A proxy of the environment is used, but never to reach this machine.
+NEARBY = {f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")}
+
+
+class Trouble(StrEnum):
+    """Why no reply came."""
+
+    UNREACHABLE = "unreachable"  # refused, unknown name, broken off, bad TLS
+    HUNG = "hung"
+    HTTP_STATUS = "http_status"
+    TOO_LARGE = "too_large"
+
+
+@dataclass(frozen=True, slots=True)
+class NoReply:
+    """What went wrong on the way to an authority and back."""
+
+    trouble: Trouble
+    detail: str
+
+
+class Connections:
+    """Pooled connections to authorities. Use it as an async context manager, or close it."""
+
+    def __init__(self, *, timeout_seconds: float, most: int = 64) -> None:
+        limits = httpx.Limits(max_connections=most, max_keepalive_connections=most)
+        self._seconds = timeout_seconds
+        self._client = httpx.AsyncClient(timeout=timeout_seconds, limits=limits, mounts=NEARBY)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Leave no connection open."""
+        await self._client.aclose()
+
+    async def post(self, url: str, query: bytes) -> bytes | NoReply:
+        """Return what an authority answers, or why nothing came; whole within the time given."""
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await self._exchange(url, query)
+        except (TimeoutError, httpx.TimeoutException):
+            return NoReply(Trouble.HUNG, f"no whole answer within {self._seconds:g} seconds")
+        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+            return NoReply(Trouble.UNREACHABLE, str(error) or type(error).__name__)
+
+    async def _exchange(self, url: str, query: bytes) -> bytes | NoReply:
+        headers = {"content-type": ASKED, "accept": ANSWERED}
+        async with self._client.stream("POST", url, content=query, headers=headers) as response:
+            if response.status_code != httpx.codes.OK:
+                return NoReply(Trouble.HTTP_STATUS, f"HTTP status {response.status_code}")
+            body = bytearray()
+            async for part in response.aiter_bytes():
+                body += part
+                if len(body) > MOST_BYTES:
+                    return NoReply(Trouble.TOO_LARGE, f"more than {MOST_BYTES:,} bytes came")
+            return bytes(body)
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """One authority, by its address."""
+
+    name: str
+    connections: Connections
+
+    async def ask(self, query: bytes) -> bytes | NoReply:
+        """Return its reply, or why none came."""
+        return await self.connections.post(self.name, query)
