@@ -1,0 +1,312 @@
+"""Every way a token can lie has its own reason; the honest ways pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from hashlib import sha256, sha384, sha512
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+
+from foja.proofs.der import integer, oid_content, plain, sequence
+from foja.proofs.finding import Reason, Status
+from foja.proofs.tsa import LOCAL_NOTICE, LOCAL_POLICY, Checked, check, trusted
+from tests.rules.authorities import (
+    CODE_SIGNING,
+    DAY,
+    NOW,
+    POLICY,
+    TIME_STAMPING,
+    Certified,
+    Recipe,
+    certify,
+    refusal,
+    reply,
+    root,
+    rsa_key,
+    signer,
+)
+
+DIGEST = sha256(b"a sheet").digest()
+ROOT = root()
+TSA = signer(ROOT)
+HONEST = Recipe(TSA, DIGEST)
+OTHER = root("Rogue Root")
+
+
+def checked(made: bytes, *roots: Certified, **terms: Any) -> Checked:
+    """Check under the terms of most tests: our root, the nonce that was sent, shortly after the token."""
+    terms = {"nonce": 7, "at": NOW + DAY, **terms}
+    return check(made, DIGEST, roots=trusted(*(each.der for each in roots or (ROOT,))), **terms)
+
+
+def test_an_honest_reply_and_the_bare_token_in_it_are_verified() -> None:
+    whole = checked(reply(HONEST))
+    assert whole.finding.status is Status.VERIFIED
+    assert whole.stamp is not None
+    bare = checked(whole.stamp.token)
+    assert bare == whole
+
+
+def test_a_stamp_tells_what_the_token_says() -> None:
+    found = checked(reply(HONEST))
+    stamp = found.stamp
+    assert stamp is not None
+    assert (stamp.gen_time, stamp.accuracy) == (NOW, timedelta(seconds=1))
+    assert (stamp.serial, stamp.policy, stamp.nonce) == (4711, POLICY, 7)
+    assert stamp.certificate_sha256 == sha256(TSA.der).hexdigest()
+    assert stamp.chain == (sha256(TSA.der).hexdigest(), sha256(ROOT.der).hexdigest())
+    assert stamp.chain_ends == TSA.certificate.not_valid_after_utc
+    assert (stamp.authority, stamp.local) == ("CN=Test TSA", False)
+    assert found.finding.no_later_than == NOW + timedelta(seconds=1)
+    assert found.finding.according_to == "CN=Test TSA"
+
+
+def rogue(recipe: Recipe) -> Recipe:
+    """A CA of one's own, with everything the true one has, its root brought along."""
+    forged = root("Test Root", key_ids=False)
+    return replace(recipe, signer=(liar := signer(forged, key_ids=False)), embedded=[liar, forged])
+
+
+LIES: dict[str, tuple[Callable[[Recipe], Recipe], Reason]] = {
+    "another digest": (lambda r: replace(r, digest=sha256(b"no").digest()), Reason.IMPRINT_MISMATCH),
+    "right bytes, another algorithm": (lambda r: replace(r, algorithm="sha3-256"), Reason.IMPRINT_ALGORITHM),
+    "a known algorithm of another size": (lambda r: replace(r, algorithm="sha512"), Reason.IMPRINT_ALGORITHM),
+    "another nonce": (lambda r: replace(r, nonce=8), Reason.NONCE_MISMATCH),
+    "no nonce": (lambda r: replace(r, nonce=None), Reason.NONCE_MISMATCH),
+    "two signers": (lambda r: replace(r, signers=2), Reason.SIGNER_COUNT),
+    "no signer": (lambda r: replace(r, signers=0), Reason.SIGNER_COUNT),
+    "other content": (lambda r: replace(r, content_type=oid_content("1.2.3")), Reason.CONTENT_TYPE),
+    "signed for other content": (
+        lambda r: replace(r, signed_content_type=oid_content("1.2.3")),
+        Reason.CONTENT_TYPE,
+    ),
+    "another version": (lambda r: replace(r, version=2), Reason.CONTENT_TYPE),
+    "another content than was signed": (
+        lambda r: replace(r, message_digest=b"x" * 32),
+        Reason.SIGNATURE_INVALID,
+    ),
+    "the ESSCertID of another": (lambda r: replace(r, identified=ROOT), Reason.ESS_CERT_ID_MISMATCH),
+    "no ESSCertID": (lambda r: replace(r, identified_by=None), Reason.ESS_CERT_ID_MISMATCH),
+    "the issuer of another": (
+        lambda r: replace(r, issuer_serial=(OTHER.issuer, TSA.certificate.serial_number)),
+        Reason.ESS_CERT_ID_MISMATCH,
+    ),
+    "the serial of another": (
+        lambda r: replace(r, issuer_serial=(TSA.issuer, 5)),
+        Reason.ESS_CERT_ID_MISMATCH,
+    ),
+    "a purpose that is not critical": (
+        lambda r: replace(r, signer=signer(ROOT, critical=False)),
+        Reason.EKU_INVALID,
+    ),
+    "one purpose more": (
+        lambda r: replace(r, signer=signer(ROOT, purposes=[TIME_STAMPING, CODE_SIGNING])),
+        Reason.EKU_INVALID,
+    ),
+    "another purpose": (
+        lambda r: replace(r, signer=signer(ROOT, purposes=[CODE_SIGNING])),
+        Reason.EKU_INVALID,
+    ),
+    "no purpose": (lambda r: replace(r, signer=certify("Test TSA", ROOT)), Reason.EKU_INVALID),
+    "a key that may not sign": (
+        lambda r: replace(r, signer=signer(ROOT, usage="key_agreement")),
+        Reason.KEY_USAGE_INVALID,
+    ),
+    "an expired signer": (
+        lambda r: replace(r, signer=signer(ROOT, ends=NOW - DAY)),
+        Reason.CERT_EXPIRED_AT_GENTIME,
+    ),
+    "a signer of the future": (
+        lambda r: replace(r, signer=signer(ROOT, begins=NOW + DAY)),
+        Reason.CERT_NOT_YET_VALID_AT_GENTIME,
+    ),
+    "an untrusted CA": (lambda r: replace(r, signer=signer(OTHER)), Reason.NO_TRUST_ANCHOR),
+    "an embedded rogue root": (
+        lambda r: replace(r, signer=(liar := signer(OTHER)), embedded=[liar, OTHER]),
+        Reason.ROOT_NOT_TRUSTED,
+    ),
+    "a rogue root under the name of ours": (rogue, Reason.CHAIN_INVALID),
+    "somebody else's certificate put in": (
+        lambda r: replace(r, embedded=[TSA, signer(OTHER, "Spoofed TSA")]),
+        Reason.UNRELATED_CERTIFICATE,
+    ),
+    "no certificate": (lambda r: replace(r, embedded=[]), Reason.SIGNER_CERTIFICATE_MISSING),
+    "signed by another key": (
+        lambda r: replace(r, signer=Certified(TSA.certificate, ec.generate_private_key(ec.SECP256R1()))),
+        Reason.SIGNATURE_INVALID,
+    ),
+    "a hash that it does not announce": (lambda r: replace(r, announced="sha512"), Reason.MALFORMED),
+    "a short key": (
+        lambda r: replace(r, signer=signer(ROOT, key=rsa_key(1024))),
+        Reason.ALGORITHM_UNSUPPORTED,
+    ),
+    "an issuer that is none": (
+        lambda r: replace(r, signer=(low := signer(mid := signer(ROOT, "No CA"))), embedded=[low, mid]),
+        Reason.CHAIN_INVALID,
+    ),
+    "a broken hash on the way": (
+        lambda r: replace(
+            r,
+            signer=(low := signer(mid := certify("Mid", ROOT, ca=True), by=hashes.SHA224())),
+            embedded=[low, mid],
+        ),
+        Reason.CHAIN_INVALID,
+    ),
+    "an issuer for other purposes": (
+        lambda r: replace(
+            r,
+            signer=(low := signer(mid := certify("Mid", ROOT, ca=True, purposes=[CODE_SIGNING]))),
+            embedded=[low, mid],
+        ),
+        Reason.CHAIN_INVALID,
+    ),
+    "an issuer that had expired": (
+        lambda r: replace(
+            r,
+            signer=(low := signer(mid := certify("Mid", ROOT, ca=True, ends=NOW - DAY))),
+            embedded=[low, mid],
+        ),
+        Reason.CERT_EXPIRED_AT_GENTIME,
+    ),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_each_lie_has_its_reason(lie: str) -> None:
+    tell, reason = LIES[lie]
+    found = checked(reply(tell(HONEST)))
+    assert found.finding.status is not Status.VERIFIED
+    assert found.finding.reason is reason, found.finding
+    assert found.finding.detail
+    assert found.finding.no_later_than is None
+
+
+@pytest.mark.parametrize(
+    "lie",
+    ["an untrusted CA", "an embedded rogue root", "no certificate", "a rogue root under the name of ours"],
+)
+def test_a_chain_that_leads_elsewhere_is_unknown_and_one_that_claims_ours_is_wrong(lie: str) -> None:
+    finding = checked(reply(LIES[lie][0](HONEST))).finding
+    wrong = lie == "a rogue root under the name of ours"
+    assert finding.status is (Status.INVALID if wrong else Status.INDETERMINATE)
+
+
+@pytest.mark.parametrize("status", [1, 2, 3, 4, 5, 9])
+def test_only_granted_is_granted(status: int) -> None:
+    finding = checked(refusal(status, "come back tomorrow")).finding
+    assert (finding.status, finding.reason) == (Status.INVALID, Reason.STATUS_NOT_GRANTED)
+    assert "come back tomorrow" in finding.detail
+    assert "badRequest" in finding.detail
+
+
+def test_a_granted_reply_without_a_token_proves_nothing() -> None:
+    assert checked(sequence(sequence(integer(0)))).finding.reason is Reason.STATUS_NOT_GRANTED
+
+
+HONEST_WAYS: dict[str, Callable[[Recipe], Recipe]] = {
+    "P-384 with SHA-384": lambda r: replace(
+        r, signer=signer(ROOT, key=ec.generate_private_key(ec.SECP384R1())), hashed_by="sha384"
+    ),
+    "P-256 with SHA-512": lambda r: replace(r, hashed_by="sha512"),
+    "RSA": lambda r: replace(r, signer=signer(ROOT, key=rsa_key())),
+    "RSA, named plainly": lambda r: replace(r, signer=signer(ROOT, key=rsa_key()), padding="plain"),
+    "RSA-PSS": lambda r: replace(r, signer=signer(ROOT, key=rsa_key()), padding="pss", hashed_by="sha512"),
+    "Ed25519": lambda r: replace(
+        r, signer=signer(ROOT, key=ed25519.Ed25519PrivateKey.generate()), hashed_by="sha512"
+    ),
+    "ESSCertID version 1": lambda r: replace(r, identified_by="sha1"),
+    "ESSCertID by SHA-512": lambda r: replace(r, identified_by="sha512"),
+    "issuer and serial": lambda r: replace(r, issuer_serial=(TSA.issuer, TSA.certificate.serial_number)),
+    "its root comes along": lambda r: replace(r, embedded=[TSA, ROOT]),
+    "unsorted certificates": lambda r: replace(r, embedded=[ROOT, TSA]),
+    "an issuer in between": lambda r: replace(
+        r, signer=(low := signer(mid := certify("Mid", ROOT, ca=True, path_length=0))), embedded=[mid, low]
+    ),
+    "a key for digital signatures": lambda r: replace(r, signer=signer(ROOT, usage="digital_signature")),
+    "a signer that ended later": lambda r: replace(r, signer=signer(ROOT, ends=NOW + timedelta(hours=1))),
+    "the last second of a signer": lambda r: replace(r, signer=signer(ROOT, ends=NOW.replace(microsecond=0))),
+}
+
+
+@pytest.mark.parametrize("way", HONEST_WAYS)
+def test_every_honest_way_is_verified(way: str) -> None:
+    finding = checked(reply(HONEST_WAYS[way](HONEST))).finding
+    assert finding.status is Status.VERIFIED, finding
+
+
+@pytest.mark.parametrize("by", [sha256, sha384, sha512], ids=lambda by: by.__name__)
+def test_digests_of_every_size_are_stamped(by: Any) -> None:
+    digest, name = by(b"a sheet").digest(), by.__name__.removeprefix("openssl_")
+    made = reply(replace(HONEST, digest=digest, algorithm=name))
+    assert check(made, digest, roots=trusted(ROOT.der), algorithm=name).verified
+
+
+def test_a_pinned_signer_needs_no_root() -> None:
+    assert checked(reply(HONEST), TSA).verified
+
+
+def test_a_chain_longer_than_its_root_allows_is_refused() -> None:
+    narrow = root(path_length=0)
+    low = signer(mid := certify("Mid", narrow, ca=True))
+    found = checked(reply(replace(HONEST, signer=low, embedded=[low, mid])), narrow)
+    assert found.finding.reason is Reason.CHAIN_INVALID
+
+
+def test_another_issuer_of_the_same_name_does_not_hide_the_true_one() -> None:
+    false, true = certify("Mid", OTHER, ca=True), certify("Mid", ROOT, ca=True)
+    low = signer(true)
+    found = checked(reply(replace(HONEST, signer=low, embedded=[false, low, true])))
+    assert found.verified, found.finding
+
+
+def test_a_nonce_that_nobody_knows_is_not_checked_and_that_is_said() -> None:
+    finding = checked(reply(HONEST), nonce=None).finding
+    assert finding.status is Status.VERIFIED
+    assert any("nonce" in each for each in finding.not_checked)
+
+
+def test_only_allowed_policies_and_accuracies_pass() -> None:
+    assert checked(reply(HONEST), policies=[POLICY]).verified
+    assert checked(reply(HONEST), policies=["1.2.3"]).finding.reason is Reason.POLICY_NOT_ALLOWED
+    assert checked(reply(HONEST), worst_accuracy=timedelta(seconds=1)).verified
+    strict = checked(reply(HONEST), worst_accuracy=timedelta(milliseconds=999))
+    assert strict.finding.reason is Reason.ACCURACY_NOT_ALLOWED
+    vague = checked(reply(replace(HONEST, accuracy=b"")), worst_accuracy=DAY)
+    assert vague.finding.reason is Reason.ACCURACY_NOT_ALLOWED
+
+
+def test_accuracy_is_read_to_the_microsecond() -> None:
+    fine = sequence(integer(2), integer(30, plain(0)), integer(4, plain(1)))
+    found = checked(reply(replace(HONEST, accuracy=fine)))
+    assert found.stamp is not None
+    assert found.stamp.accuracy == timedelta(seconds=2, milliseconds=30, microseconds=4)
+
+
+def test_a_token_is_judged_at_a_time() -> None:
+    early = checked(reply(HONEST), at=NOW - DAY).finding
+    assert (early.status, early.reason) == (Status.INDETERMINATE, Reason.AFTER_VALIDATION_TIME)
+    assert checked(reply(HONEST), at=NOW - timedelta(minutes=1)).verified  # clocks differ a little
+    late = checked(reply(HONEST), at=NOW + 400 * DAY).finding
+    assert (late.status, late.reason) == (Status.INDETERMINATE, Reason.TRUST_ANCHOR_EXPIRED)
+    assert checked(reply(HONEST), at=None).verified
+
+
+def test_the_local_authority_is_marked_in_every_finding() -> None:
+    found = checked(reply(replace(HONEST, policy=LOCAL_POLICY)))
+    assert LOCAL_NOTICE in found.finding.not_checked
+    assert found.stamp is not None
+    assert found.stamp.local
+
+
+def test_names_that_lead_in_circles_end() -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    one = certify("One", Certified(certify("Two", ca=True, key=key).certificate, key), ca=True, key=key)
+    two = certify("Two", one, ca=True, key=key)
+    low = signer(two)
+    found = checked(reply(replace(HONEST, signer=low, embedded=[low, one, two])))
+    assert found.finding.reason is Reason.NO_TRUST_ANCHOR
