@@ -26,10 +26,10 @@ async def disconnect(connections: list[Connection]) -> None:
     connections.clear()
 
 
-async def ask(url: str, name: str) -> list[tuple[Any, ...]]:
+async def ask(url: str, name: str, **values: object) -> list[tuple[Any, ...]]:
     """Return the rows of one named query, on a connection of its own."""
     async with await AsyncConnection.connect(url, autocommit=True) as connection:
-        return await (await connection.execute(query(name))).fetchall()
+        return await (await connection.execute(query(name), values or None)).fetchall()
 
 
 async def tell(url: str, name: str, **values: object) -> None:

@@ -109,7 +109,8 @@ async def test_two_waking_events_in_one_transaction_are_seen(decider: Queue, adm
         admin.execute(ASK, [entity])
     assert await decide(decider) == ["done"]
     assert last_read(admin, entity) == 2
-    [job] = ask(admin, entity) and await decider.claim(DECIDE, 1, "w")
+    ask(admin, entity)
+    [job] = await decider.claim(DECIDE, 1, "w")
     read = await sealed(decider, job)
     with admin.transaction():
         admin.execute(ASK, [entity])
