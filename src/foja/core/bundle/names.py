@@ -25,7 +25,7 @@ ENDINGS = {"tsa": "tsr", "bitcoin": "ots", "polygon": "json", "rekor": "sigstore
 
 LONGEST_NAME = 255
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\\:]")
-_RENEWAL = re.compile(r"META-INF/ASiCArchiveManifest([0-9]{3})\.xml")
+_HEADER = re.compile(r"evidence/bitcoin/block-(0|[1-9][0-9]{0,9})\.header")
 
 
 def proof_name(evidence: str, number: int) -> str:
@@ -38,15 +38,15 @@ def header_name(height: int) -> str:
     return f"evidence/bitcoin/block-{height}.header"
 
 
+def header_height(name: str) -> int | None:
+    """Return the height of the Bitcoin header that lies there, if one does."""
+    found = _HEADER.fullmatch(name)
+    return int(found[1]) if found else None
+
+
 def renewal_names(number: int) -> tuple[str, str]:
     """Return the archive manifest and the token of a renewal, the first of which is 1."""
     return f"META-INF/ASiCArchiveManifest{number:03d}.xml", f"META-INF/timestamp{number:03d}.tst"
-
-
-def renewal_number(name: str) -> int | None:
-    """Return which renewal an archive manifest belongs to."""
-    found = _RENEWAL.fullmatch(name)
-    return int(found[1]) if found else None
 
 
 def document_name(name: str) -> str:

@@ -1,0 +1,156 @@
+"""One bundle in, one report out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import BinaryIO
+
+from foja.core.bundle import names
+from foja.core.bundle.manifest import Evidence, Manifest
+from foja.errors import BadBundle
+from foja.judge.container.files import Files, open_files
+from foja.judge.container.ledger import (
+    Standing,
+    check_agreement,
+    check_source,
+    find_standing,
+    read_history,
+)
+from foja.judge.container.seals import check_seals
+from foja.judge.proof import check_proof
+from foja.judge.report import Report, Subject
+from foja.judge.trust import Trust
+from foja.proofs.finding import Finding, Reason, Status
+
+CONTAINER, LEDGER, SEAL = "container", "ledger", "seal"
+LATER = "ledger: what was recorded after the last event in this bundle"
+FILE_ABSENT = "document: it is not in the bundle; give the file, or its digest"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked about a bundle: whom to believe, as of when, and which file is meant, if one is."""
+
+    trust: Trust
+    at: datetime
+    digest: bytes | None = None
+    name: str | None = None
+
+
+def judge_bundle(file: BinaryIO, question: Question) -> Report:
+    """Return what a bundle proves. No bytes make it raise; the file is read in pieces."""
+    subject = Subject(question.digest, question.name)
+    try:
+        files = open_files(file)
+    except BadBundle as error:
+        return _report(question, subject, (_refusal(CONTAINER, error),), ())
+    sealed = check_seals(files.seals, question.trust, question.at)
+    try:
+        manifest = files.manifest()
+    except BadBundle as error:
+        return _report(question, subject, (_refusal(CONTAINER, error), *sealed.findings), ())
+    moment = min(sealed.since or question.at, question.at)
+    findings = (
+        _container(files, manifest, question.digest),
+        *sealed.findings,
+        _ledger(files, manifest, question.trust),
+        *_proofs(files, manifest, replace(question, at=moment)),
+    )
+    subject = Subject(manifest.witness_hash, question.name or _name(manifest))
+    return _report(question, subject, findings, manifest.required)
+
+
+def _report(
+    question: Question, subject: Subject, findings: tuple[Finding, ...], required: tuple[str, ...]
+) -> Report:
+    """Demand what the caller demands, else what the request did; a timestamp at the very least."""
+    policy = question.trust
+    if policy.required is None:
+        demanded = (CONTAINER, SEAL, LEDGER, *(required or ("tsa",)))
+    else:
+        demanded = (CONTAINER, *policy.required)
+    return Report(subject, findings, question.at, demanded, policy.document())
+
+
+def _container(files: Files, manifest: Manifest, digest: bytes | None) -> Finding:
+    """C5: the document in the bundle, and the one in the asker's hands, are the one meant."""
+    witness = manifest.witness_hash
+    inside = files.digests[manifest.document] if manifest.document else None
+    for found, where in ((inside, "in the bundle"), (digest, "you gave")):
+        if found is not None and found != witness:
+            detail = f"the document {where} is {found.hex()}, the evidence is about {witness.hex()}"
+            return Finding(CONTAINER, Status.INVALID, Reason.DIGEST_MISMATCH, detail)
+    missed = () if inside or digest else (FILE_ABSENT,)
+    detail = f"{len(files.container.entries)} files, each listed and as listed"
+    return Finding(CONTAINER, Status.VERIFIED, detail=detail, not_checked=missed)
+
+
+def _ledger(files: Files, manifest: Manifest, trust: Trust) -> Finding:
+    """L1."""
+    container = files.container
+    try:
+        told = read_history(container, manifest)
+        check_agreement(manifest, told)
+        check_source(container, manifest, told)
+        standing = find_standing(container, manifest.stream, names.LOG_PROOF, trust.logs)
+        _check_named(manifest, standing)
+        source = standing
+        if manifest.source:
+            source = find_standing(container, manifest.source, names.SOURCE_PROOF, trust.logs)
+    except BadBundle as error:
+        return _refusal(LEDGER, error)
+    return _standing(manifest, standing, source)
+
+
+def _check_named(manifest: Manifest, standing: Standing | None) -> None:
+    named, found = manifest.checkpoint, standing.checkpoint if standing else None
+    if (named is None) != (found is None):
+        raise BadBundle("MISSING_ENTRY", "the manifest and the proof do not agree that there is a checkpoint")
+    if named and found and (named.origin, named.size, named.root) != (found.origin, found.size, found.root):
+        raise BadBundle("CHECKPOINT_MISMATCH", "the manifest names another checkpoint than the proof")
+
+
+def _standing(manifest: Manifest, standing: Standing | None, source: Standing | None) -> Finding:
+    if standing is None or source is None:
+        detail = "no signed checkpoint covers the history yet"
+        return Finding(LEDGER, Status.PENDING, Reason.NO_CHECKPOINT, detail)
+    if standing.signer is None or source.signer is None:
+        detail = f"the log {standing.checkpoint.origin} is signed by no key you trust"
+        return Finding(LEDGER, Status.INDETERMINATE, Reason.NO_TRUST_ANCHOR, detail)
+    detail = f"{manifest.stream.events} events without a gap, in the log {standing.checkpoint.origin}"
+    return Finding(LEDGER, Status.VERIFIED, detail=detail, not_checked=(LATER,))
+
+
+def _proofs(files: Files, manifest: Manifest, question: Question) -> Iterator[Finding]:
+    for each in manifest.evidence:
+        yield _proof(files, each, manifest.witness_hash, question)
+    there = {each.kind for each in manifest.evidence}
+    for kind in manifest.required:
+        if kind not in there:
+            yield Finding(kind, Status.ABSENT, Reason.NOT_INCLUDED, "it is required and not in the bundle")
+
+
+def _proof(files: Files, evidence: Evidence, witness: bytes, question: Question) -> Finding:
+    try:
+        data = files.container.read(evidence.path)
+    except BadBundle as error:
+        return replace(_refusal(evidence.kind, error), name=evidence.path)
+    return check_proof(
+        data,
+        witness,
+        question.trust,
+        question.at,
+        name=evidence.path,
+        kind=evidence.kind,
+        headers=files.headers(),
+    )
+
+
+def _refusal(evidence: str, error: BadBundle) -> Finding:
+    return Finding(evidence, Status.INVALID, Reason(error.code), str(error))
+
+
+def _name(manifest: Manifest) -> str | None:
+    return manifest.document.removeprefix(names.DOCUMENT) if manifest.document else None

@@ -1,0 +1,128 @@
+"""C1 to C3 and C5: the files of a bundle are all listed, all as listed, and about one document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import BinaryIO
+
+from foja.core.bundle import asic, manifest, names
+from foja.core.bundle.asic import AsicManifest
+from foja.core.bundle.manifest import Manifest
+from foja.core.bundle.reading import Container, open_container
+from foja.errors import BadBundle
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """One list of files with its token, and where both lie."""
+
+    path: str
+    listed: bytes
+    files: AsicManifest
+    token: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """A container whose every file is the one its newest list names."""
+
+    container: Container
+    seals: tuple[Seal, ...]
+    digests: dict[str, bytes]
+
+    def manifest(self) -> Manifest:
+        """C5: return what the bundle says of itself, if it names exactly what is there."""
+        found = manifest.decode(self._read(names.MANIFEST))
+        self._check_named(found)
+        return found
+
+    def headers(self) -> list[tuple[int, bytes]]:
+        """Return the Bitcoin headers that came along, by height; they help and are not believed."""
+        heights = {name: names.header_height(name) for name in self.digests}
+        return [(height, self._read(name)) for name, height in heights.items() if height is not None]
+
+    def _check_named(self, found: Manifest) -> None:
+        proofs = [each.path for each in found.evidence]
+        inside = [found.document] if found.document else []
+        source = [names.SOURCE_EVENTS, names.SOURCE_PROOF] if found.source else []
+        known = {names.MANIFEST, names.EVENTS, names.LOG_PROOF, *inside, *source, *proofs}
+        for name in self.digests:
+            carried = names.header_height(name) is not None or name.startswith(names.TRUST)
+            if name not in known and not carried:
+                raise BadBundle("UNREFERENCED_ENTRY", f"{name} is in no manifest; nobody vouches for it")
+        for name in {names.EVENTS, *inside, *source[:1], *proofs} - set(self.digests):
+            raise BadBundle("MISSING_ENTRY", f"the manifest names {name}, and it is not there")
+        for each in found.evidence:
+            if self.digests[each.path] != each.sha256:
+                raise BadBundle("MANIFEST_DIGEST", f"{each.path} is not the file that the manifest names")
+
+    def _read(self, name: str) -> bytes:
+        if name not in self.container:
+            raise BadBundle("MISSING_ENTRY", f"{name} is not there")
+        return self.container.read(name)
+
+
+def open_files(file: BinaryIO) -> Files:
+    """C1 to C3: return the files of a container, each as listed, or raise `BadBundle`."""
+    container = open_container(file)
+    seals = tuple(_seals(container))
+    digests = _digests(container)
+    for seal, listed in zip(seals, _lists(container.names), strict=True):
+        _check_listed(seal, listed, digests)
+    return Files(container, seals, {name: digests[name] for name in _lists(container.names)[0]})
+
+
+def _seals(container: Container) -> Iterator[Seal]:
+    for name, stamp in _pairs(container):
+        data = container.read(name)
+        files = asic.decode(data)
+        if files.token != stamp:
+            raise BadBundle("MALFORMED", f"{name} names the token {files.token!a}, not {stamp}")
+        yield Seal(stamp, data, files, container.read(stamp))
+
+
+def _pairs(container: Container) -> Iterator[tuple[str, str]]:
+    """Yield every list and its token, oldest first: by number, not by where they happen to lie."""
+    pairs = [(names.ASIC_MANIFEST, names.STAMP)]
+    while names.renewal_names(len(pairs))[0] in container:
+        pairs.append(names.renewal_names(len(pairs)))
+    meta = [name for name in container.names if name.startswith(names.META)]
+    for pair in pairs:
+        for name in pair:
+            if name not in container:
+                raise BadBundle("MISSING_ENTRY", f"{name} is not there")
+    if meta != [name for pair in pairs for name in pair]:
+        raise BadBundle("UNREFERENCED_ENTRY", f"{names.META} holds more than lists and their tokens")
+    yield from pairs
+
+
+def _lists(found: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return which files each list must name: all that lie before it, but the type."""
+    ends = [at for at, name in enumerate(found) if name.startswith(names.META) and name.endswith(".xml")]
+    return [tuple(found[1:end]) for end in ends]
+
+
+def _check_listed(seal: Seal, listed: tuple[str, ...], digests: dict[str, bytes]) -> None:
+    files = seal.files.digests
+    for name in listed:
+        if name not in files:
+            raise BadBundle("UNREFERENCED_ENTRY", f"{name} is not in the list under {seal.path}")
+    for name, digest in files.items():
+        if name not in listed:
+            raise BadBundle("MISSING_ENTRY", f"the list under {seal.path} names {name}, and it is not there")
+        if digests[name] != digest:
+            raise BadBundle("MANIFEST_DIGEST", f"{name} is not the file that was listed under {seal.path}")
+    if tuple(files) != listed:
+        raise BadBundle("NON_CANONICAL", f"the list under {seal.path} has another order than the files")
+
+
+def _digests(container: Container) -> dict[str, bytes]:
+    found = {}
+    for name in container.names:
+        digest = sha256()
+        for chunk in container.chunks(name):
+            digest.update(chunk)
+        found[name] = digest.digest()
+    return found

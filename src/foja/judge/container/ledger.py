@@ -1,0 +1,156 @@
+"""L1: the history in a bundle is whole, signed by a log you trust, and names every proof."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+
+from foja.core.bundle import history, names
+from foja.core.bundle.manifest import Evidence, Manifest, Stream
+from foja.core.bundle.reading import Container
+from foja.core.bundle.record import Record, recorded
+from foja.core.bundle.transcript import transcript
+from foja.core.canonical import Json
+from foja.core.chain import leaf_entry
+from foja.core.excerpt import Excerpt
+from foja.core.merkle import check_inclusion, leaf_hash
+from foja.core.note import Checkpoint, Verifier, parse_checkpoint, split_note
+from foja.core.proof import parse_proof
+from foja.errors import BadBundle, Refused, Tampered
+
+REQUESTED, ADDED = "document.protected.requested", "document.added"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a history says that the rest of a bundle must agree with."""
+
+    head: bytes
+    events: int
+    added: Mapping[str, Json] | None
+    requested: Mapping[str, Json] | None
+    records: Mapping[int, Record]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a history stands in a log, and which trusted key says so, if any does."""
+
+    checkpoint: Checkpoint
+    signer: str | None
+
+
+def read_history(container: Container, manifest: Manifest) -> Told:
+    """Return what the document's stream says, every body, number and link of it checked."""
+    stream, head, count = manifest.stream, b"", 0
+    payloads: dict[str, Mapping[str, Json]] = {}
+    records = {}
+    for event in history.decode(stream.domain, stream.entity_id, container.chunks(names.EVENTS)):
+        head, count = event.chain_hash, count + 1
+        if event.kind in (ADDED, REQUESTED) and isinstance(event.payload, dict):
+            payloads[event.kind] = event.payload
+        elif record := recorded(event):
+            records[event.seq] = record
+    _check_end(stream, count, head)
+    return Told(head, count, payloads.get(ADDED), payloads.get(REQUESTED), records)
+
+
+def check_agreement(manifest: Manifest, told: Told) -> None:
+    """The manifest says of witness, demands and proofs what the history says, or `BadBundle`."""
+    witness = manifest.witness_hash.hex()
+    said = told.requested.get("witness_hash") if told.requested else (told.added or {}).get("sha256", witness)
+    if said != witness:
+        raise BadBundle("WITNESS_MISMATCH", "the history is about another digest than the manifest")
+    required = told.requested.get("required_evidence") if told.requested else []
+    if required != list(manifest.required):
+        raise BadBundle("REQUIRED_MISMATCH", "the last request of the history demands other evidence")
+    for each in manifest.evidence:
+        _check_record(each, told.records.get(each.seq), witness)
+
+
+def check_source(container: Container, manifest: Manifest, told: Told) -> None:
+    """A transcript is exactly what its conversation's events say, or `BadBundle`."""
+    named = (told.added or {}).get("transcript_of")
+    source = manifest.source
+    if source is None:
+        if named is not None:
+            raise BadBundle("TRANSCRIPT_MISMATCH", "the history names a conversation that is not there")
+        return
+    if named != _source_document(source):
+        raise BadBundle("TRANSCRIPT_MISMATCH", "the history names another conversation, or none")
+    events = list(_source_events(container, source))
+    digest = sha256()
+    for line in transcript(source.domain, source.entity_id, events):
+        digest.update(line)
+    if digest.digest() != manifest.witness_hash:
+        raise BadBundle("TRANSCRIPT_MISMATCH", "the conversation's events make another transcript")
+
+
+def find_standing(
+    container: Container, stream: Stream, path: str, verifiers: Iterable[Verifier]
+) -> Standing | None:
+    """Return where the last event stands; None without a proof. A wrong proof is `BadBundle`."""
+    if path not in container or not stream.events:
+        return None
+    try:
+        proof = parse_proof(container.read(path).decode())
+        if proof.text().encode() != container.read(path):
+            raise BadBundle("NON_CANONICAL", f"{path} is not in its one spelling")
+        signer = _signer(proof.note, verifiers)
+        checkpoint = parse_checkpoint(split_note(proof.note)[0])
+        entry = leaf_entry(stream.entity_id, stream.events - 1, stream.head)
+        check_inclusion(leaf_hash(entry), proof.index, checkpoint.size, proof.path, checkpoint.root)
+    except BadBundle:
+        raise
+    except UnicodeDecodeError:
+        raise BadBundle("MALFORMED", f"{path} is not a text") from None
+    except (Tampered, Refused) as error:
+        raise BadBundle("INCLUSION_INVALID", f"{path}: {error}") from None
+    return Standing(checkpoint, signer)
+
+
+def _signer(note: str, verifiers: Iterable[Verifier]) -> str | None:
+    """Return the trusted key that signed, None if no trusted one claims to; a wrong signature raises."""
+    text, signatures = split_note(note)
+    known = {(each.name, each.key_id): each for each in verifiers}
+    found = [(known.get((each.name, each.key_id)), each) for each in signatures]
+    for verifier, signature in found:
+        if verifier and not verifier.accepts(text, signature.data):
+            raise BadBundle(
+                "CHECKPOINT_UNSIGNED", f"the signature of {verifier.name} does not fit its checkpoint"
+            )
+    return next((verifier.vkey() for verifier, _ in found if verifier), None)
+
+
+def _source_events(container: Container, source: Stream) -> Iterable[Excerpt]:
+    head, count = b"", 0
+    for event in history.decode(source.domain, source.entity_id, container.chunks(names.SOURCE_EVENTS)):
+        head, count = event.chain_hash, count + 1
+        yield event
+    _check_end(source, count, head)
+
+
+def _check_end(stream: Stream, count: int, head: bytes) -> None:
+    if count != stream.events:
+        raise BadBundle("LEDGER_GAP", f"the history has {count} events, the manifest says {stream.events}")
+    if count and head != stream.head:
+        raise BadBundle("LEDGER_HEAD", "the events lead to another head than the manifest says")
+
+
+def _check_record(evidence: Evidence, record: Record | None, witness: str) -> None:
+    if record is None or record.evidence != evidence.kind:
+        raise BadBundle("EVIDENCE_NOT_RECORDED", f"no event {evidence.seq} recorded {evidence.path}")
+    if record.witness_hash != witness:
+        raise BadBundle("WITNESS_MISMATCH", f"{evidence.path} was recorded for another digest")
+    if record.sha256 != evidence.sha256:
+        raise BadBundle("EVIDENCE_MISMATCH", f"{evidence.path} is not what event {evidence.seq} recorded")
+
+
+def _source_document(source: Stream) -> dict[str, Json]:
+    return {
+        "domain": source.domain,
+        "entity_id": str(source.entity_id),
+        "events": source.events,
+        "head": source.head.hex(),
+    }

@@ -1,0 +1,178 @@
+"""Bundles made by hand: a ledger, a log and an authority that need no database, disk or clock."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from hashlib import sha256
+from uuid import UUID
+
+from foja.core.bundle import assembly, history, names
+from foja.core.bundle.archive import Part, part, write
+from foja.core.bundle.assembly import Contents
+from foja.core.bundle.manifest import Evidence, Manifest, Signed, Stream
+from foja.core.bundle.record import recorded
+from foja.core.bundle.transcript import transcript
+from foja.core.canonical import Json
+from foja.core.chain import leaf_entry
+from foja.core.excerpt import Excerpt
+from foja.core.merkle import Frontier, inclusion_proof, leaf_hash, node_hash
+from foja.core.note import Checkpoint, Signer
+from foja.core.proof import Proof
+from foja.embedded.tsa.answering import granted, pen
+from foja.embedded.tsa.issuing import Identity, new_root, new_signer
+from foja.judge.anchors import read
+from foja.judge.trust import Trust
+from foja.proofs.tsa import LOCAL_POLICY, read_request, request
+from foja.proofs.tsa.token import read_token
+from tests.rules.streams import stream
+
+NOW = datetime(2026, 11, 16, 8, tzinfo=UTC)
+ENTITY, TALK = UUID(int=7), UUID(int=70)
+TEXT = b"the document\n"
+Said = list[tuple[str, Json]]
+
+
+@dataclass
+class Stamper:
+    """A timestamp authority with a root of its own."""
+
+    root: Identity = field(default_factory=lambda: new_root(NOW))
+    serial: int = 1 << 100
+
+    @cached_property
+    def signer(self) -> Identity:
+        return new_signer(self.root, NOW)
+
+    def reply(self, digest: bytes, at: datetime = NOW, algorithm: str = "sha256") -> bytes:
+        self.serial += 1
+        question = read_request(request(digest, nonce=self.serial, algorithm=algorithm))
+        return granted(pen(self.signer, LOCAL_POLICY), question, at, self.serial)
+
+    def token(self, digest: bytes, at: datetime = NOW) -> bytes:
+        return read_token(self.reply(digest, at)).der
+
+
+@dataclass
+class Scene:
+    """An installation in a test: its authority, its log's key, and what it would put in a bundle."""
+
+    stamper: Stamper = field(default_factory=Stamper)
+    key: Signer = field(default_factory=lambda: Signer("log.example", bytes(range(32))))
+
+    @property
+    def trust(self) -> Trust:
+        return read([self.stamper.root.pem, self.key.verifier().vkey()])
+
+    def said(self, digest: bytes, more: Said | None = None, required: Sequence[str] = ("tsa",)) -> Said:
+        """Return what the stream of a document says until its artifact is asked for."""
+        witness = digest.hex()
+        token = b64encode(self.stamper.reply(digest)).decode()
+        return [
+            ("document.added", {"sha256": witness, "custody": "stored", "name": "a.txt"}),
+            ("document.protected.requested", {"witness_hash": witness, "required_evidence": [*required]}),
+            ("job.run-tsa.required", {"witness_hash": witness, "attempt": 1, "deadline": "later"}),
+            ("tsa.confirmed", {"witness_hash": witness, "token_b64": token, "gen_time": "now"}),
+            *(more or []),
+            ("job.build-artifact.required", {"witness_hash": witness, "attempt": 1, "deadline": "later"}),
+        ]
+
+    def contents(self, text: bytes = TEXT, said: Said | None = None) -> Contents:
+        """Return everything but the seal."""
+        digest = sha256(text).digest()
+        events = stream("document", ENTITY, said or self.said(digest))
+        proof = self.prove(events[-1])
+        manifest, proofs = self.manifest(digest, events, proof)
+        return Contents(
+            manifest=manifest,
+            events=part(names.EVENTS, b"".join(history.encode(events))),
+            document=part("document/a.txt", text),
+            log_proof=proof.text(),
+            proofs=proofs,
+            trust={"tsa.pem": self.stamper.root.pem, "log.vkey": self.key.verifier().vkey().encode()},
+        )
+
+    def manifest(self, digest: bytes, events: list[Excerpt], proof: Proof) -> tuple[Manifest, list[Part]]:
+        required: Sequence[str] = ()
+        for event in events:
+            if event.kind == "document.protected.requested" and isinstance(event.payload, dict):
+                required = event.payload["required_evidence"]  # type: ignore[assignment]
+        found = [record for event in events if (record := recorded(event)) and record.data]
+        proofs = [
+            part(names.proof_name(each.evidence, number), each.data or b"")
+            for number, each in enumerate(found, 1)
+        ]
+        evidence = tuple(
+            Evidence(record.evidence, each.entry.name, record.seq, each.sha256)
+            for record, each in zip(found, proofs, strict=True)
+        )
+        last = events[-1]
+        head = Stream(last.domain, last.entity_id, len(events), last.chain_hash)
+        note = proof.note.split("\n")
+        signed = Signed(note[0], int(note[1]), self.root_of(last))
+        return Manifest(digest, "document/a.txt", head, signed, None, tuple(required), evidence), proofs
+
+    def leaves(self, event: Excerpt) -> list[bytes]:
+        """Return a small log in which the event stands fourth."""
+        entry = leaf_entry(event.entity_id, event.seq, event.chain_hash)
+        return [leaf_hash(each) for each in (b"a", b"b", b"c", entry, b"d")]
+
+    def root_of(self, event: Excerpt) -> bytes:
+        return Frontier().extend(self.leaves(event)).root()
+
+    def prove(self, event: Excerpt) -> Proof:
+        leaves = self.leaves(event)
+        levels = [leaves]
+        while len(levels[-1]) > 1:
+            row = levels[-1]
+            levels.append([node_hash(*row[at : at + 2]) for at in range(0, len(row) - 1, 2)])
+        path = inclusion_proof(3, len(leaves), lambda level, index: levels[level][index])
+        checkpoint = Checkpoint("log.example/1", len(leaves), Frontier().extend(leaves).root())
+        return Proof(3, tuple(path), self.key.sign(checkpoint.text()))
+
+    def seal(self, parts: list[Part], stamper: Stamper | None = None) -> bytes:
+        """Return the container of these files, listed and stamped."""
+        token = (stamper or self.stamper).token(sha256(assembly.listing(parts)).digest())
+        return b"".join(write(assembly.seal(parts, token)))
+
+    def bundle(self, text: bytes = TEXT, said: Said | None = None) -> bytes:
+        """Return a whole, honest bundle."""
+        return self.seal(self.contents(text, said).parts())
+
+    def changed(self, change: Callable[[Contents], Contents]) -> bytes:
+        """Return a bundle whose contents were changed, and everything around them made to fit."""
+        return self.seal(change(self.contents()).parts())
+
+    def renewed(self, days: int, stamper: Stamper | None = None) -> bytes:
+        """Return a bundle that was stamped once more some days later."""
+        parts = self.contents().parts()
+        first = self.stamper.token(sha256(assembly.listing(parts)).digest())
+        sealed = assembly.seal(parts, first)
+        listed = sha256(assembly.renewal_listing(sealed, 1)).digest()
+        token = (stamper or self.stamper).token(listed, NOW + timedelta(days=days))
+        return b"".join(write(assembly.renew(sealed, 1, token)))
+
+    def talk(self, said: Said | None = None) -> Contents:
+        """Return what protects a conversation: its transcript, and the events it is made of."""
+        spoken = stream("conversation", TALK, said or [("user_message_sent", {"content": "hi"})])
+        text = b"".join(transcript("conversation", TALK, spoken))
+        source = Stream("conversation", TALK, len(spoken), spoken[-1].chain_hash)
+        named: Json = {
+            "domain": "conversation",
+            "entity_id": str(TALK),
+            "events": len(spoken),
+            "head": source.head.hex(),
+        }
+        digest = sha256(text).digest()
+        first, *rest = self.said(digest)
+        added: Json = {"sha256": digest.hex(), "custody": "stored", "transcript_of": named}
+        contents = self.contents(text, [(first[0], added), *rest])
+        return replace(
+            contents,
+            manifest=replace(contents.manifest, source=source),
+            source_events=part(names.SOURCE_EVENTS, b"".join(history.encode(spoken))),
+            source_proof=self.prove(spoken[-1]).text(),
+        )

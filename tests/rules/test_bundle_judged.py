@@ -1,0 +1,396 @@
+"""What the judge says of bundles: honest ones, unfinished ones, and every forgery we could think of."""
+
+from __future__ import annotations
+
+import io
+import random
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from hashlib import sha256
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from lxml import etree
+
+from foja.core.bundle import asic, assembly, names
+from foja.core.bundle.archive import Part, part, write
+from foja.core.bundle.assembly import Contents
+from foja.core.bundle.reading import open_container
+from foja.core.note import Signer
+from foja.embedded.tsa.issuing import new_root
+from foja.judge.container.bundle import Question, judge_bundle
+from foja.judge.report import Report, Verdict
+from foja.judge.trust import Trust
+from foja.proofs.finding import Reason, Status
+from tests.rules.bundles import ENTITY, NOW, TEXT, Scene, Stamper
+from tests.rules.streams import stream
+
+LATER = NOW + timedelta(hours=1)
+PASSED, UNDECIDED, FAILED = Verdict.TOTAL_PASSED, Verdict.INDETERMINATE, Verdict.TOTAL_FAILED
+
+
+@pytest.fixture(scope="module")
+def scene() -> Scene:
+    return Scene()
+
+
+def judged(scene: Scene, data: bytes, trust: Trust | None = None, **asked: object) -> Report:
+    question = Question(scene.trust if trust is None else trust, LATER)
+    return judge_bundle(io.BytesIO(data), replace(question, **asked))  # type: ignore[arg-type]
+
+
+def reasons(report: Report) -> set[tuple[str, str]]:
+    bad = [each for each in report.evidence if each.status is Status.INVALID]
+    return {(each.evidence, str(each.reason)) for each in bad}
+
+
+def parts_of(data: bytes) -> list[Part]:
+    """Return the files of a container again, without its seal."""
+    container = open_container(io.BytesIO(data))
+    return [part(name, container.read(name)) for name in container.names if not name.startswith("META-INF")]
+
+
+def test_an_honest_bundle_passes(scene: Scene) -> None:
+    report = judged(scene, scene.bundle())
+    assert report.verdict is PASSED
+    assert [each.evidence for each in report.evidence] == ["container", "seal", "ledger", "tsa"]
+    assert report.subject.sha256 == sha256(TEXT).digest()
+    assert report.subject.name == "a.txt"
+    assert report.earliest is not None
+    assert judged(scene, scene.bundle(), digest=sha256(TEXT).digest()).verdict is PASSED
+
+
+def test_the_same_bundle_gives_the_same_report(scene: Scene) -> None:
+    data = scene.bundle()
+    assert judged(scene, data).json() == judged(scene, data).json()
+
+
+def test_the_same_contents_give_the_same_inner_bytes(scene: Scene) -> None:
+    contents = scene.contents()
+    first, second = (scene.seal(contents.parts()) for _ in range(2))
+    assert first != second
+    stamped = open_container(io.BytesIO(first)).starts[names.STAMP]
+    assert first[: stamped - 60] == second[: stamped - 60]
+
+
+def test_a_bundle_without_the_document_asks_for_it(scene: Scene) -> None:
+    def without(contents: Contents) -> Contents:
+        return replace(contents, document=None, manifest=replace(contents.manifest, document=None))
+
+    data = scene.changed(without)
+    report = judged(scene, data)
+    assert report.verdict is PASSED
+    assert "document" in report.evidence[0].not_checked[0]
+    assert judged(scene, data, digest=sha256(TEXT).digest()).evidence[0].not_checked == ()
+    other = judged(scene, data, digest=sha256(b"another").digest())
+    assert reasons(other) == {("container", "DIGEST_MISMATCH")}
+
+
+def test_without_trust_nothing_passes(scene: Scene) -> None:
+    report = judged(scene, scene.bundle(), Trust())
+    assert report.verdict is UNDECIDED
+    assert {each.evidence: each.status for each in report.evidence} == {
+        "container": Status.VERIFIED,
+        "seal": Status.INDETERMINATE,
+        "ledger": Status.INDETERMINATE,
+        "tsa": Status.INDETERMINATE,
+    }
+
+
+def test_the_copies_of_roots_inside_are_never_believed(scene: Scene) -> None:
+    """Trust material taken from inside the bundle: a stranger's own root, key and tokens, all in order."""
+    stranger = Scene(Stamper(), Signer("log.example", b"s" * 32))
+    report = judged(scene, stranger.bundle())
+    assert report.verdict is not PASSED
+    assert not [each for each in report.evidence if each.status is Status.VERIFIED and each.no_later_than]
+
+
+def test_what_the_asker_demands_counts(scene: Scene) -> None:
+    only = replace(scene.trust, logs=(), required=("tsa",))
+    assert judged(scene, scene.bundle(), only).verdict is PASSED
+    more = replace(scene.trust, required=("tsa", "bitcoin"))
+    assert judged(scene, scene.bundle(), more).verdict is UNDECIDED
+
+
+def test_a_bundle_without_proofs_is_undecided(scene: Scene) -> None:
+    digest = sha256(TEXT).digest()
+    said = [("document.added", {"sha256": digest.hex(), "custody": "stored"})]
+    assert judged(scene, scene.bundle(said=said)).verdict is UNDECIDED  # type: ignore[arg-type]
+    asked = [each for each in scene.said(digest) if each[0] != "tsa.confirmed"]
+    report = judged(scene, scene.bundle(said=asked))
+    assert report.verdict is UNDECIDED
+    assert report.evidence[-1].status is Status.ABSENT
+
+
+def test_a_history_that_no_checkpoint_covers_yet_is_undecided(scene: Scene) -> None:
+    def early(contents: Contents) -> Contents:
+        return replace(contents, log_proof=None, manifest=replace(contents.manifest, checkpoint=None))
+
+    report = judged(scene, scene.changed(early))
+    assert report.verdict is UNDECIDED
+    assert {each.evidence: each.reason for each in report.evidence}["ledger"] is Reason.NO_CHECKPOINT
+
+
+def test_an_extra_file_is_refused(scene: Scene) -> None:
+    parts = parts_of(scene.bundle())
+    token = scene.stamper.token(sha256(assembly.listing(parts)).digest())
+    stowaway = part("evidence/extra.txt", b"believe me")
+    behind = [*parts, stowaway, *assembly.seal(parts, token)[-2:]]
+    assert reasons(judged(scene, b"".join(write(behind)))) == {("container", "UNREFERENCED_ENTRY")}
+    # listed and stamped anew, it still is in no manifest
+    assert ("container", "UNREFERENCED_ENTRY") in reasons(judged(scene, scene.seal([*parts, stowaway])))
+
+
+def test_a_file_beside_the_lists_is_refused(scene: Scene) -> None:
+    parts = parts_of(scene.bundle())
+    token = scene.stamper.token(sha256(assembly.listing(parts)).digest())
+    sealed = [*assembly.seal(parts, token), part("META-INF/signatures.xml", b"<x/>")]
+    assert reasons(judged(scene, b"".join(write(sealed)))) == {("container", "UNREFERENCED_ENTRY")}
+
+
+def test_a_missing_file_is_missed(scene: Scene) -> None:
+    parts = [each for each in parts_of(scene.bundle()) if each.entry.name != "evidence/tsa/01.tsr"]
+    assert ("container", "MISSING_ENTRY") in reasons(judged(scene, scene.seal(parts)))
+
+
+def swapped(name: str, data: bytes) -> Callable[[list[Part]], list[Part]]:
+    def change(parts: list[Part]) -> list[Part]:
+        return [part(name, data) if each.entry.name == name else each for each in parts]
+
+    return change
+
+
+def test_a_changed_file_is_not_the_listed_one(scene: Scene) -> None:
+    parts = parts_of(scene.bundle())
+    token = scene.stamper.token(sha256(assembly.listing(parts)).digest())
+    sealed = assembly.seal(parts, token)
+    changed = swapped("document/a.txt", b"another\n")(sealed)
+    assert reasons(judged(scene, b"".join(write(changed)))) == {("container", "MANIFEST_DIGEST")}
+
+
+def test_a_replaced_document_with_its_digests_computed_anew(scene: Scene) -> None:
+    original = scene.bundle()
+    container = open_container(io.BytesIO(original))
+    parts = swapped("document/a.txt", b"another\n")(parts_of(original))
+    old_token = assembly.seal(parts, container.read(names.STAMP))
+    assert reasons(judged(scene, b"".join(write(old_token)))) == {
+        ("container", "DIGEST_MISMATCH"),
+        ("seal", "IMPRINT_MISMATCH"),
+    }
+    # even stamped anew, it is not the document that the evidence is about
+    assert reasons(judged(scene, scene.seal(parts))) == {("container", "DIGEST_MISMATCH")}
+
+
+def test_a_replaced_document_with_the_manifest_rewritten(scene: Scene) -> None:
+    def rewritten(contents: Contents) -> Contents:
+        other = part("document/a.txt", b"another\n")
+        manifest = replace(contents.manifest, witness_hash=other.sha256)
+        return replace(contents, document=other, manifest=manifest)
+
+    assert reasons(judged(scene, scene.changed(rewritten))) == {
+        ("ledger", "WITNESS_MISMATCH"),
+        ("tsa", "IMPRINT_MISMATCH"),
+    }
+
+
+def test_proofs_swapped_between_two_documents(scene: Scene) -> None:
+    foreign = scene.contents(b"other")
+
+    def swap(contents: Contents) -> Contents:
+        taken = foreign.manifest.evidence
+        return replace(contents, proofs=foreign.proofs, manifest=replace(contents.manifest, evidence=taken))
+
+    assert reasons(judged(scene, scene.changed(swap))) == {
+        ("ledger", "EVIDENCE_MISMATCH"),
+        ("tsa", "IMPRINT_MISMATCH"),
+    }
+
+
+def test_a_proof_that_no_event_recorded(scene: Scene) -> None:
+    def pretend(contents: Contents) -> Contents:
+        evidence = tuple(replace(each, seq=0) for each in contents.manifest.evidence)
+        return replace(contents, manifest=replace(contents.manifest, evidence=evidence))
+
+    assert reasons(judged(scene, scene.changed(pretend))) == {("ledger", "EVIDENCE_NOT_RECORDED")}
+
+
+def test_a_cut_history(scene: Scene) -> None:
+    def cut(contents: Contents) -> Contents:
+        lines = b"".join(contents.events.chunks()).splitlines(keepends=True)[:-1]
+        return replace(contents, events=part(names.EVENTS, b"".join(lines)))
+
+    assert reasons(judged(scene, scene.changed(cut))) == {("ledger", "LEDGER_GAP")}
+
+    def cut_well(contents: Contents) -> Contents:
+        """Even if the manifest agrees, the log does not."""
+        contents = cut(contents)
+        events = stream("document", ENTITY, scene.said(sha256(TEXT).digest()))[:-1]
+        head = replace(contents.manifest.stream, events=len(events), head=b"?" * 32)
+        return replace(contents, manifest=replace(contents.manifest, stream=head))
+
+    assert reasons(judged(scene, scene.changed(cut_well))) == {("ledger", "LEDGER_HEAD")}
+
+
+def test_a_history_that_is_not_in_the_log(scene: Scene) -> None:
+    other = scene.contents(said=scene.said(sha256(TEXT).digest()))
+
+    def borrow(contents: Contents) -> Contents:
+        checkpoint = other.manifest.checkpoint
+        manifest = replace(contents.manifest, checkpoint=checkpoint)
+        return replace(contents, log_proof=other.log_proof, manifest=manifest)
+
+    assert reasons(judged(scene, scene.changed(borrow))) == {("ledger", "INCLUSION_INVALID")}
+
+
+def test_a_checkpoint_with_a_broken_signature(scene: Scene) -> None:
+    def forge(contents: Contents) -> Contents:
+        text = contents.log_proof or ""
+        return replace(contents, log_proof=text[:-12] + ("A" if text[-12] != "A" else "B") + text[-11:])
+
+    assert reasons(judged(scene, scene.changed(forge))) == {("ledger", "CHECKPOINT_UNSIGNED")}
+
+
+def test_a_demand_that_nobody_made(scene: Scene) -> None:
+    def lower(contents: Contents) -> Contents:
+        return replace(contents, manifest=replace(contents.manifest, required=()))
+
+    assert reasons(judged(scene, scene.changed(lower))) == {("ledger", "REQUIRED_MISMATCH")}
+
+
+def test_a_token_by_another_hash(scene: Scene) -> None:
+    """The right bytes under another algorithm's name."""
+    digest = sha256(TEXT).digest()
+    said = scene.said(digest)
+    reply = scene.stamper.reply(digest + bytes(16), algorithm="sha384")
+    said[3] = (said[3][0], {**said[3][1], "token_b64": b64encode(reply).decode()})  # type: ignore[dict-item]
+    assert reasons(judged(scene, scene.bundle(said=said))) == {("tsa", "IMPRINT_ALGORITHM")}
+
+
+def test_a_seal_that_was_made_before_its_authority_existed(scene: Scene) -> None:
+    parts = scene.contents().parts()
+    listed = sha256(assembly.listing(parts)).digest()
+    token = scene.stamper.token(listed, NOW + timedelta(days=10_000))
+    data = b"".join(write(assembly.seal(parts, token)))
+    assert judged(scene, data, at=NOW + timedelta(days=10_001)).verdict is FAILED
+
+
+def test_a_seal_is_the_bare_token(scene: Scene) -> None:
+    parts = scene.contents().parts()
+    reply = scene.stamper.reply(sha256(assembly.listing(parts)).digest())
+    data = b"".join(write(assembly.seal(parts, reply)))
+    assert reasons(judged(scene, data)) == {("seal", "NON_CANONICAL")}
+
+
+def test_a_renewal_carries_the_bundle_past_the_end_of_its_root(scene: Scene) -> None:
+    younger = Stamper(new_root(NOW + timedelta(days=300)))
+    trust = replace(scene.trust, roots=(*scene.trust.roots, younger.root.der))
+    end = scene.stamper.root.certificate.not_valid_after_utc
+    after = end + timedelta(days=1)
+    assert judged(scene, scene.bundle(), at=after).verdict is UNDECIDED
+    renewed = scene.renewed(300, younger)
+    report = judged(scene, renewed, trust, at=after)
+    assert [each.name for each in report.evidence if each.evidence == "seal"] == [
+        "META-INF/timestamp.tst",
+        "META-INF/timestamp001.tst",
+    ]
+    assert report.verdict is PASSED
+
+
+def test_a_conversation_is_derived_from_its_events_again(scene: Scene) -> None:
+    report = judged(scene, scene.seal(scene.talk().parts()))
+    assert report.verdict is PASSED
+
+
+def test_a_transcript_that_says_something_else(scene: Scene) -> None:
+    other = scene.talk([("user_message_sent", {"content": "bye"})])
+    talk = scene.talk()
+    events = replace(talk, source_events=other.source_events, source_proof=other.source_proof)
+    assert reasons(judged(scene, scene.seal(events.parts()))) == {("ledger", "LEDGER_HEAD")}
+    both = replace(events, manifest=replace(events.manifest, source=other.manifest.source))
+    assert reasons(judged(scene, scene.seal(both.parts()))) == {("ledger", "TRANSCRIPT_MISMATCH")}
+    bare = replace(talk, source_events=None, source_proof=None, manifest=replace(talk.manifest, source=None))
+    assert reasons(judged(scene, scene.seal(bare.parts()))) == {("ledger", "TRANSCRIPT_MISMATCH")}
+
+
+SWEEPS = [pytest.param(197, id="sample"), pytest.param(1, id="all", marks=pytest.mark.long)]
+
+
+@pytest.mark.parametrize("step", SWEEPS)
+def test_no_flipped_bit_passes_unseen(scene: Scene, step: int) -> None:
+    data = scene.bundle()
+    container = open_container(io.BytesIO(data))
+    start = container.starts[names.STAMP]
+    survivors = []
+    for bit in range(random.randrange(step), 8 * len(data), step):
+        broken = bytearray(data)
+        broken[bit // 8] ^= 1 << bit % 8
+        if judged(scene, bytes(broken)).verdict is PASSED:
+            survivors.append(bit // 8 - start)
+    assert survivors == []
+
+
+def test_a_large_document_is_never_held(scene: Scene) -> None:
+    chunk = bytes(1 << 16)
+    contents = scene.contents(chunk * 200)
+
+    class Watched(io.BytesIO):
+        most = 0
+
+        def read(self, size: int | None = -1, /) -> bytes:
+            data = super().read(size)
+            self.most = max(self.most, len(data))
+            return data
+
+    file = Watched(scene.seal(contents.parts()))
+    assert judge_bundle(file, Question(scene.trust, LATER)).verdict is PASSED
+    assert file.most <= 1 << 20
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_whatever_is_done_to_a_bundle_the_judge_answers(scene: Scene, data: st.DataObject) -> None:
+    """Files changed at will under lists and checksums that fit: a finding, never an exception."""
+    parts = parts_of(scene.bundle())
+    at = data.draw(st.integers(1, 7))
+    content = bytearray(b"".join(parts[at].chunks()))
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, 1 << 16)) % (len(content) + 1)
+        content[place : place + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
+    original, parts[at] = parts[at], part(parts[at].entry.name, bytes(content))
+    report = judged(scene, scene.seal(parts))
+    if original.sha256 != parts[at].sha256 and not original.entry.name.startswith("trust/"):
+        assert report.verdict is not PASSED
+
+
+STRUCTURE = f"""<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" targetNamespace="{asic.ASIC}"
+    xmlns:ds="{asic.DSIG}" xmlns="{asic.ASIC}" elementFormDefault="qualified">
+  <xs:import namespace="{asic.DSIG}"/>
+  <xs:element name="ASiCManifest"><xs:complexType><xs:sequence>
+    <xs:element name="SigReference"><xs:complexType>
+      <xs:attribute name="URI" type="xs:anyURI" use="required"/>
+      <xs:attribute name="MimeType" type="xs:string"/>
+    </xs:complexType></xs:element>
+    <xs:element name="DataObjectReference" maxOccurs="unbounded"><xs:complexType><xs:sequence>
+      <xs:any namespace="{asic.DSIG}" processContents="skip"/>
+      <xs:any namespace="{asic.DSIG}" processContents="skip"/>
+    </xs:sequence>
+      <xs:attribute name="URI" type="xs:anyURI" use="required"/>
+      <xs:attribute name="MimeType" type="xs:string"/>
+      <xs:attribute name="Rootfile" type="xs:boolean"/>
+    </xs:complexType></xs:element>
+  </xs:sequence></xs:complexType></xs:element>
+</xs:schema>"""
+
+
+def test_the_list_has_the_structure_of_the_standard(scene: Scene) -> None:
+    """Our own words for what EN 319 162-1 says of an ASiCManifest; its schema file is not ours to copy."""
+    data = open_container(io.BytesIO(scene.renewed(1)))
+    schema = etree.XMLSchema(etree.fromstring(STRUCTURE))
+    for name in (names.ASIC_MANIFEST, names.renewal_names(1)[0]):
+        tree = etree.fromstring(data.read(name))
+        schema.assertValid(tree)
+        digests = {each.tag for each in tree.iter() if each.tag.startswith(f"{{{asic.DSIG}}}")}
+        assert digests == {f"{{{asic.DSIG}}}DigestMethod", f"{{{asic.DSIG}}}DigestValue"}

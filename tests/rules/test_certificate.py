@@ -1,0 +1,94 @@
+"""The certificate: readable, in two languages, the same bytes every time, and honest about what it is."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import zlib
+from datetime import UTC, datetime
+from hashlib import sha256
+
+import pytest
+
+from foja.certificate.font import letters, writable
+from foja.certificate.page import Bundle, certificate
+from foja.certificate.words import KINDS, LANGUAGES, STATUSES, VERDICTS, WORDS
+from foja.errors import Refused
+from foja.judge.report import Report, Subject, Verdict
+from foja.proofs.finding import Finding, Reason, Status
+
+AT = datetime(2026, 11, 16, 7, 50, tzinfo=UTC)
+EVIDENCE = (
+    Finding("container", Status.VERIFIED),
+    Finding("tsa", Status.VERIFIED, None, "", AT, "An authority", ("revocation of An authority",)),
+    Finding("bitcoin", Status.PENDING, Reason.NOT_ATTESTED_YET),
+)
+REPORT = Report(Subject(b"\x12" * 32, "contrato año 中.pdf"), EVIDENCE, AT, ("tsa",))
+BUNDLE = Bundle("ab" * 32, 12345)
+
+SCRIPT = """
+from hashlib import sha256
+from tests.rules.test_certificate import BUNDLE, REPORT, certificate
+print(sha256(certificate(REPORT, BUNDLE, language="es")).hexdigest())
+"""
+
+
+def test_every_letter_of_every_word_can_be_written() -> None:
+    every = [*WORDS.values(), *KINDS.values(), *STATUSES.values(), *VERDICTS.values()]
+    said = {letter for pair in every for text in pair for letter in text}
+    assert said <= letters() | {"\n"}
+    assert all(len(pair) == len(LANGUAGES) for pair in every)
+    assert set(VERDICTS) == set(Verdict)
+    assert set(STATUSES) == set(Status)
+
+
+def test_a_letter_the_font_lacks_is_spelled() -> None:
+    assert writable("ñandú 中") == "ñandú [U+4E2D]"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_it_says_what_it_is(language: str) -> None:
+    data = certificate(REPORT, BUNDLE, language=language)
+    assert data.startswith(b"%PDF-1.7")
+    assert b"<pdfaid:part>3</pdfaid:part>" in data
+    assert b"<pdfaid:conformance>B</pdfaid:conformance>" in data
+    assert b"/OutputIntents" in data
+    assert b"/AFRelationship /Data" in data
+    assert WORDS["title"][LANGUAGES.index(language)].encode() in data
+
+
+def test_the_report_is_attached_for_programs() -> None:
+    data = certificate(REPORT, BUNDLE)
+    streams = re.findall(rb"stream\n(.*?)\nendstream", data, re.DOTALL)
+    assert any(REPORT.json() in (each, _unpacked(each)) for each in streams)
+
+
+def _unpacked(data: bytes) -> bytes:
+    try:
+        return zlib.decompress(data)
+    except zlib.error:
+        return b""
+
+
+def test_the_same_report_gives_the_same_bytes_in_every_process() -> None:
+    here = sha256(certificate(REPORT, BUNDLE, language="es")).hexdigest()
+    for seed in ("1", "2"):
+        ran = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", SCRIPT],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PYTHONPATH": ":".join(sys.path), "PYTHONHASHSEED": seed, "TZ": "Asia/Tokyo"},
+        )
+        assert ran.stdout.strip() == here
+
+
+def test_a_language_it_does_not_speak() -> None:
+    with pytest.raises(Refused, match="en or es"):
+        certificate(REPORT, language="la")
+
+
+def test_a_failed_judgement_can_be_told_too() -> None:
+    broken = Finding("container", Status.INVALID, Reason.ZIP_LAYOUT, "x" * 3000)
+    assert certificate(Report(Subject(), (broken,) * 80, AT)).startswith(b"%PDF")
