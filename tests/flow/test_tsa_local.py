@@ -1,0 +1,242 @@
+"""The local authority: what it signs, others accept; what it keeps, nobody else can read."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from hashlib import new as digest_by
+from pathlib import Path
+
+import httpx
+import pytest
+from cryptography import x509
+from rfc3161_client import VerifierBuilder, decode_timestamp_response
+
+from foja.embedded.tsa import Authority, kept_root
+from foja.embedded.tsa.issuing import RENEWED_BEFORE, SIGNER_LASTS
+from foja.embedded.tsa.keeping import Keeper
+from foja.errors import SetupFailed
+from foja.proofs.finding import Reason
+from foja.proofs.tsa import ALGORITHMS, LOCAL_NOTICE, LOCAL_POLICY, Stamp, check, request, trusted
+from tests.flow.command import Process, Run
+
+DATA = b"a sheet"
+DIGEST = digest_by("sha256", DATA).digest()
+REASONS = {
+    "badAlg": request(DIGEST, nonce=1).replace(b"\x03\x04\x02\x01", b"\x03\x04\x02\x08"),
+    "badDataFormat": b"not a request",
+    "unacceptedPolicy": request(DIGEST, nonce=1, policy="1.2.3"),
+}
+START = """
+import sys
+from pathlib import Path
+from foja.embedded.tsa import Authority
+print(Authority(Path(sys.argv[1])).root.decode())
+"""
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("home"))
+
+
+def stamped(authority: Authority, algorithm: str = "sha256", nonce: int = 5) -> tuple[bytes, bytes]:
+    query = request(digest_by(algorithm, DATA).digest(), nonce=nonce, algorithm=algorithm)
+    return query, authority.reply(query)
+
+
+def openssl(*words: str | Path) -> str:
+    ran = subprocess.run(["openssl", "ts", *words], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_openssl_verifies_and_reads_its_tokens(authority: Authority, tmp_path: Path, algorithm: str) -> None:
+    query, reply = stamped(authority, algorithm)
+    for name, data in (("q", query), ("r", reply), ("root", authority.root), ("data", DATA)):
+        (tmp_path / name).write_bytes(data)
+    where = ("-in", tmp_path / "r", "-CAfile", tmp_path / "root")
+    assert "Verification: OK" in openssl("-verify", "-queryfile", tmp_path / "q", *where)
+    assert "Verification: OK" in openssl("-verify", "-data", tmp_path / "data", *where)
+    text = openssl("-reply", "-in", tmp_path / "r", "-text")
+    said = ("Status: Granted.", f"Policy OID: {LOCAL_POLICY}", f"Hash Algorithm: {algorithm}", "Nonce: 0x05")
+    assert all(words in text for words in said)
+
+
+def test_it_answers_what_openssl_asks(authority: Authority, tmp_path: Path) -> None:
+    (tmp_path / "data").write_bytes(DATA)
+    (tmp_path / "root").write_bytes(authority.root)
+    openssl("-query", "-data", tmp_path / "data", "-sha512", "-cert", "-out", tmp_path / "q")
+    (tmp_path / "r").write_bytes(authority.reply((tmp_path / "q").read_bytes()))
+    where = ("-in", tmp_path / "r", "-CAfile", tmp_path / "root")
+    assert "Verification: OK" in openssl("-verify", "-queryfile", tmp_path / "q", *where)
+
+
+def test_another_library_verifies_its_tokens(authority: Authority) -> None:
+    found = decode_timestamp_response(stamped(authority)[1])
+    root = x509.load_pem_x509_certificate(authority.root)
+    assert VerifierBuilder().add_root_certificate(root).nonce(5).build().verify_message(found, DATA)
+
+
+def test_the_certificate_is_sent_only_if_asked_for(authority: Authority) -> None:
+    query, reply = stamped(authority)
+    shorter = authority.reply(bytes((query[0], query[1] - 3)) + query[2:-3])
+    assert len(shorter) < len(reply) - 300
+    found = check(shorter, DIGEST, roots=trusted(authority.root))
+    assert found.finding.reason is Reason.SIGNER_CERTIFICATE_MISSING
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_a_refusal_is_a_reply_with_its_reason(authority: Authority, tmp_path: Path, reason: str) -> None:
+    reply = authority.reply(REASONS[reason])
+    (tmp_path / "r").write_bytes(reply)
+    assert "Status: Rejected." in openssl("-reply", "-in", tmp_path / "r", "-text")
+    finding = check(reply, b"", roots=()).finding
+    assert finding.reason is Reason.STATUS_NOT_GRANTED
+    assert reason in finding.detail
+
+
+def test_no_two_tokens_have_one_serial(authority: Authority) -> None:
+    roots = trusted(authority.root)
+    stamps = [check(stamped(authority)[1], DIGEST, roots=roots).stamp for _ in range(50)]
+    assert len({each.serial for each in stamps if each}) == 50
+
+
+def test_keys_are_for_their_owner_only(tmp_path: Path) -> None:
+    Authority(tmp_path / "home")
+    kept = tmp_path / "home" / "tsa"
+    assert kept.stat().st_mode & 0o777 == 0o700
+    assert {each.stat().st_mode & 0o777 for each in kept.iterdir()} == {0o600}
+    (kept / "root.key").chmod(0o644)
+    with pytest.raises(SetupFailed, match="readable by others"):
+        Authority(tmp_path / "home")
+
+
+def test_a_second_start_finds_the_first_ones_keys(tmp_path: Path) -> None:
+    assert Authority(tmp_path).root == Authority(tmp_path).root == kept_root(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "spoil", [Path.unlink, lambda path: path.write_bytes(b"nothing")], ids=["missing", "spoilt"]
+)
+def test_a_lost_key_is_told_and_not_replaced(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
+    root = Authority(tmp_path).root
+    spoil(tmp_path / "tsa" / "signer.key")
+    with pytest.raises(SetupFailed):
+        Authority(tmp_path)
+    assert kept_root(tmp_path) == root
+
+
+def test_processes_that_start_at_once_have_one_root(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", START, str(tmp_path)]
+    starts = [subprocess.Popen(words, stdout=subprocess.PIPE) for _ in range(4)]
+    roots = {start.communicate()[0] for start in starts}
+    assert len(roots) == 1
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["tsa", "tsa.lock"]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from foja.embedded.tsa import keeping
+left = int(sys.argv[2])
+for name in ("_write", "_sync"):
+    def step(*words, real=getattr(keeping, name)):
+        global left
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        left -= 1
+        real(*words)
+    setattr(keeping, name, step)
+keeping.Keeper(Path(sys.argv[1])).root()
+"""
+
+
+@pytest.mark.parametrize("steps", range(5))
+def test_a_killed_first_start_leaves_nothing_broken(tmp_path: Path, steps: int) -> None:
+    ran = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path), str(steps)], check=False)
+    assert ran.returncode == -signal.SIGKILL
+    local = Authority(tmp_path)
+    assert verified(local, stamped(local)[1])
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["tsa", "tsa.lock"]
+
+
+def verified(authority: Authority, reply: bytes, at: datetime | None = None) -> Stamp | None:
+    found = check(reply, DIGEST, roots=trusted(authority.root), nonce=5, at=at)
+    return found.stamp if found.verified else None
+
+
+def test_the_signer_is_renewed_in_time_and_old_tokens_stay_good(tmp_path: Path) -> None:
+    old = Authority(tmp_path)
+    token = stamped(old)[1]
+    keeper, now = Keeper(tmp_path), datetime.now(UTC)
+    before = keeper.signer(now)
+    assert keeper.signer(now + SIGNER_LASTS - RENEWED_BEFORE - timedelta(days=1)).der == before.der
+    later = now + SIGNER_LASTS - timedelta(days=1)
+    renewed = keeper.signer(later)
+    assert renewed.der != before.der
+    assert keeper.signer(later).der == renewed.der
+    assert renewed.certificate.not_valid_before_utc <= later < renewed.certificate.not_valid_after_utc
+    assert verified(old, token, at=later + SIGNER_LASTS)
+
+
+def test_one_of_many_renews_the_signer(tmp_path: Path) -> None:
+    Authority(tmp_path)
+    later, found = datetime.now(UTC) + SIGNER_LASTS, list[bytes]()
+    threads = [
+        threading.Thread(target=lambda: found.append(Keeper(tmp_path).signer(later).der)) for _ in range(4)
+    ]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert len(found) == 4
+    assert len(set(found)) == 1
+
+
+def test_it_serves_others_over_http(tmp_path: Path) -> None:
+    process = Process("tsa", "serve", "--port", "0", "--home", tmp_path)
+    try:
+        said = process.line()
+        assert LOCAL_NOTICE in said
+        with httpx.Client(base_url=said.split()[2].rstrip(";")) as client:
+            ask_over_http(client)
+        ended = process.end(signal.SIGTERM)
+    finally:
+        process.kill()
+    assert (ended.code, ended.out) == (0, "stopped\n")
+
+
+def ask_over_http(client: httpx.Client) -> None:
+    root = client.get("/root.pem").content
+    for path in ("/", "/tsr"):
+        answer = client.post(path, content=request(DIGEST, nonce=5))
+        assert answer.headers["content-type"] == "application/timestamp-reply"
+        assert check(answer.content, DIGEST, roots=trusted(root), nonce=5).verified
+    assert client.post("/", content=b"x" * 5000).status_code == 413
+    assert client.get("/").status_code == 405
+    assert client.get("/nothing").status_code == 404
+
+
+def test_the_command_tells_who_stamps_and_hands_out_the_root(run: Run, tmp_path: Path) -> None:
+    home = ("--home", str(tmp_path))
+    assert run("tsa", "--json", *home).document == {"asked": ["local"], "local_root_sha256": None}
+    pem = run("tsa", "root", *home).out
+    assert pem.encode() == kept_root(tmp_path)
+    wrote = run("tsa", "root", "-o", tmp_path / "root.pem", *home)
+    assert LOCAL_NOTICE in wrote.out
+    assert (tmp_path / "root.pem").read_text() == pem
+    status = run("tsa", "status", *home).out
+    assert trusted(pem.encode())[0].sha256 in status
+    assert LOCAL_NOTICE in status
+
+
+def test_nobody_else_is_served_without_a_clear_word(run: Run, tmp_path: Path) -> None:
+    refused = run("tsa", "serve", "--host", "0.0.0.0", "--home", tmp_path)
+    assert refused.code == 2
+    assert "--expose" in refused.err
