@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Any
+from typing import Any, LiteralString
 from uuid import UUID
 
 import psycopg
@@ -21,6 +21,33 @@ SAID = {"content": "hi"}
 KEPT = ("event", "pending", "unsealed", "slot", "job")
 
 
+GUARDED = ("event", "leaves", "leaf_place", "checkpoint", "entity", "domain", "log")
+
+# An intruder takes the bundles apart and can then change one leaf as easily as any other row.
+APART: LiteralString = """
+    create table foja.apart as select * from foja.leaf;
+    delete from foja.leaves;
+    delete from foja.leaf_place;
+    create or replace function foja.change_leaf() returns trigger language plpgsql as $$
+    begin
+        if tg_op <> 'INSERT' then
+            delete from foja.leaves where origin = old.origin and idx = old.idx;
+            delete from foja.leaf_place where origin = old.origin and idx = old.idx;
+        end if;
+        if tg_op <> 'DELETE' then
+            insert into foja.leaves
+            values (new.origin, new.idx, array[new.entity_id], array[new.seq], array[new.chain_hash]);
+            insert into foja.leaf_place values (new.entity_id, new.origin, new.seq, new.idx);
+        end if;
+        return coalesce(new, old);
+    end $$;
+    create or replace trigger change_leaf instead of insert or update or delete on foja.leaf
+        for each row execute function foja.change_leaf();
+    insert into foja.leaf select * from foja.apart;
+    drop table foja.apart;
+"""
+
+
 def rows(admin: Admin) -> dict[str, int]:
     """Count everything an append may leave behind."""
     counts = ", ".join(f"(select count(*) from foja.{table})" for table in KEPT)
@@ -31,22 +58,22 @@ def rows(admin: Admin) -> dict[str, int]:
 
 def disarm(admin: Admin) -> Admin:
     """Do what an intruder with every right does first: no guard fires for this connection any more."""
-    for table in ("event", "leaf", "checkpoint"):
-        admin.execute(f"alter table foja.{table} disable trigger user".encode())
-    admin.execute("set session_replication_role = replica")
+    for table in GUARDED:
+        admin.execute(f"alter table foja.{table} disable trigger all".encode())
+    admin.execute(APART)
     return admin
 
 
 def rearm(admin: Admin) -> None:
     """Undo `disarm`, as an intruder does who does not want to be noticed."""
-    for table in ("event", "leaf", "checkpoint"):
+    for table in GUARDED:
+        admin.execute(f"alter table foja.{table} enable trigger all".encode())
         names = admin.execute(
             "select tgname from pg_trigger where tgrelid = %s::regclass and not tgisinternal",
             [f"foja.{table}"],
         )
         for (name,) in names.fetchall():
             admin.execute(f"alter table foja.{table} enable always trigger {name}".encode())
-    admin.execute("reset session_replication_role")
 
 
 def check_stream(admin: Admin, talk: Conversation, length: int) -> None:

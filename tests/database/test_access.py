@@ -20,7 +20,7 @@ from tests.database.rows import SAID, Admin
 
 ENTITY = UUID(int=7)
 ROLES = ("anon", "authenticated", "service_role", "foja_api", "foja_sweeper")
-TABLES = ("event", "leaf", "checkpoint")
+TABLES = ("event", "leaves", "leaf_place", "checkpoint")
 # What anybody in the schema may call, and the pure functions these two are made of.
 OPEN_TO_ALL = {"canonical", "erasure_id", "event_id_for"}
 PURE = {"canonical_number", "canonical_float", "shortest", "utf16_order", "refuse", "sha1", "rotate"}
@@ -37,10 +37,13 @@ CHANGES: list[LiteralString] = [
     "delete from foja.event",
     "truncate foja.event",
     "truncate foja.event cascade",
-    "update foja.leaf set chain_hash = chain_hash",
-    "update foja.leaf set idx = idx + 100",
-    "delete from foja.leaf where idx = 0",
-    "truncate foja.leaf",
+    "update foja.leaves set chain_hash = chain_hash",
+    "update foja.leaves set idx = idx + 100",
+    "delete from foja.leaves where idx = 0",
+    "truncate foja.leaves",
+    "update foja.leaf_place set idx = idx",
+    "delete from foja.leaf_place",
+    "truncate foja.leaf_place",
     "update foja.checkpoint set note = 'forged'",
     "update foja.checkpoint set published_at = null",
     "update foja.checkpoint set published_at = now()",
@@ -51,10 +54,10 @@ CHANGES: list[LiteralString] = [
 INSERTS: list[LiteralString] = [
     """insert into foja.event select entity_id, seq + 100, gen_random_uuid(), kind, v, at, actor, source,
         payload, salt, body_hash, idempotency_key, tenant from foja.event""",
-    "insert into foja.leaf select origin, idx + 100, entity_id, seq, chain_hash from foja.leaf",
+    "insert into foja.leaves select origin, idx + 100, entity_id, seq, chain_hash from foja.leaves",
     "insert into foja.checkpoint select origin, size + 100, root, frontier, note from foja.checkpoint",
     "insert into foja.kind select domain, 'shrugged', v, sources, required from foja.kind",
-    "insert into foja.pending (entity_id, seq, chain_hash) select entity_id, seq, chain_hash from foja.leaf",
+    "insert into foja.pending (entity_id, seq, chain_hash) select entity_id, seq, chain_hash from foja.leaves",
     "update foja.entity set next_seq = 0, sealed = 0",
     "delete from foja.slot",
     "update foja.kind set erasable = true",

@@ -42,7 +42,7 @@ async def check(url: str) -> Report:
 async def test_a_guard_that_is_off_is_found(intruder: psycopg.Connection[Any], database_url: str) -> None:
     rearm(intruder)
     intruder.execute("alter table foja.event disable trigger event_update")
-    intruder.execute("alter table foja.leaf enable trigger leaf_change")
+    intruder.execute("alter table foja.leaves enable trigger leaf_change")
     intruder.execute("drop trigger checkpoint_delete on foja.checkpoint")
     report = await audit(database_url, max_lag_seconds=LIMIT)
     assert [(f.check, f.found) for f in report.findings] == [
@@ -65,7 +65,7 @@ UNSEALED = f"""delete from foja.pending;
     update foja.entity set sealed = 6;
     update foja.event set {OLD} where seq = 6"""
 NUMBERED = """with sealed as (delete from foja.pending returning entity_id, seq, chain_hash)
-    insert into foja.leaf select 1, 6, entity_id, seq, chain_hash from sealed;
+    insert into foja.leaf select 1, 6, entity_id[1], seq[1], chain_hash[1] from sealed;
     update foja.log set next_idx = 7"""
 
 
@@ -78,7 +78,7 @@ NUMBERED = """with sealed as (delete from foja.pending returning entity_id, seq,
         ("end", 7, "delete from foja.event where seq > 6; delete from foja.slot"),
         ("end", 0, "delete from foja.event; delete from foja.slot"),
         ("head", 6, "update foja.entity set head = sha256('x')"),
-        ("head", 6, "update foja.pending set chain_hash = sha256('x')"),
+        ("head", 6, "update foja.pending set chain_hash = array[sha256('x')]"),
         ("head", 6, "delete from foja.pending"),
         ("correlation", 3, "update foja.event set tenant = 'other' where seq = 3"),
         ("correlation", 3, "update foja.event set kind = 'nonsense' where seq = 3"),

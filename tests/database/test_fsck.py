@@ -81,7 +81,7 @@ INSERTED = """insert into foja.event
     select entity_id, NEW, gen_random_uuid(), kind, v, at, actor, source, payload, salt, body_hash, null,
         tenant from foja.event where seq = 9"""
 QUEUED = """insert into foja.pending (entity_id, seq, chain_hash)
-    select entity_id, seq, chain_hash from foja.leaf where seq = 4"""
+    select array[entity_id], array[seq], array[chain_hash] from foja.leaf where seq = 4"""
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ QUEUED = """insert into foja.pending (entity_id, seq, chain_hash)
         ("unknown", 12, "delete from foja.unsealed"),
         ("unknown", 12, "update foja.entity set next_seq = 12 where entity_id = '{talk}'"),
         ("chain", 4, "update foja.leaf set chain_hash = sha256('x') where seq = 4"),
-        ("chain", 10, "update foja.pending set chain_hash = sha256('x') where seq = 10"),
+        ("chain", 10, "update foja.pending set chain_hash = array[sha256('x')] where seq = '{10}'"),
         ("place", 4, "delete from foja.leaf where seq = 4"),
         ("place", 10, "delete from foja.pending"),
         ("place", 4, QUEUED),
@@ -250,7 +250,7 @@ REWRITTEN = (
     ), leaves as (
         update foja.leaf l set chain_hash = c.hash from chain c where l.entity_id = '{TALK}' and l.seq = c.seq
     ), outbox as (
-        update foja.pending p set chain_hash = c.hash from chain c where p.seq = c.seq
+        update foja.pending p set chain_hash = array[c.hash] from chain c where p.seq = array[c.seq]
     )
     update foja.entity set head = (select hash from chain where seq = 10) where entity_id = '{TALK}'""",
 )

@@ -75,7 +75,12 @@ def leaves(url: str) -> list[tuple[Any, ...]]:
 
 
 def waiting(url: str) -> list[tuple[Any, ...]]:
-    return ask(url, "select entity_id, seq, chain_hash from foja.pending order by id")
+    return ask(
+        url,
+        """select u.entity_id, u.seq, u.chain_hash from foja.pending p
+        cross join lateral unnest(p.entity_id, p.seq, p.chain_hash) with ordinality
+            u(entity_id, seq, chain_hash, place) order by p.id, u.place""",
+    )
 
 
 async def published(app: App) -> Checkpoint:

@@ -18,7 +18,7 @@ from foja.ledger.event import Draft, draft, new_id
 from foja.sql import query
 from tests.database.seed import FALLBACK
 
-LARGE = ("event", "leaf", "entity")
+LARGE = ("event", "leaves", "leaf_place", "entity")
 ROUNDS = 12  # a plan made for one call may become a plan for all calls after the fifth
 
 # Rows as the ledger would leave them: stream 0 is long, the last ten wait for a number, all others are
@@ -35,10 +35,15 @@ FILL: LiteralString = """
         select entity_id, n, md5(s || 'event' || n)::uuid, 'thinking', 1, now(), 'ana', 'api',
             '{"content":"x"}', substring(sha256('salt') for 16), sha256('body'), null, 'default'
         from shape where s <= 2990 or n <> 3;
-    insert into foja.leaf select 1, idx, entity_id, n, sha256('link') from shape;
+    insert into foja.leaves
+        select 1, min(idx), array_agg(entity_id order by idx), array_agg(n order by idx),
+            array_agg(sha256('link') order by idx)
+        from shape group by idx / 4;
+    insert into foja.leaf_place
+        select entity_id, 1, min(n), idx / 4 * 4 from shape group by entity_id, idx / 4;
     insert into foja.unsealed select entity_id, n from shape where s > 2990 and n > 3;
     insert into foja.pending (entity_id, seq, chain_hash)
-        select entity_id, n, sha256('link') from shape where n = 4 and s <= 300;
+        select array[entity_id], array[n + 9000], array[sha256('link')] from shape where n = 4 and s <= 300;
     insert into foja.slot (entity_id, seq, token, deadline, tenant)
         select entity_id, next_seq - i, md5('token')::uuid, now() + interval '1 hour', 'default'
         from foja.entity, generate_series(1, 10) i;
@@ -110,10 +115,13 @@ def test_reading_goes_by_index(full: Admin, mode: str) -> None:
         assert check(full, query("stream_state"), 1, {"entity"}, **here)[0][1:] == (5_010, 5_000)
         assert len(check(full, query("missing_numbers"), 30, {"event"}, **here, low=4_990, high=5_009)) == 10
         span: dict[str, object] = {"origin": 1, "after": 1_500 * n, "size": 20_000}
-        assert len(check(full, query("read_log"), 120, {"event", "leaf"}, **span, limit=100)) == 100
-        assert len(check(full, query("find_leaf"), 2, {"leaf"}, entity=stream(n), seq=4)) == 1
         assert (
-            len(check(full, query("leaves"), 500, {"leaf"}, origin=1, low=500 * n, high=500 * n + 500)) == 500
+            len(check(full, query("read_log"), 120, {"event", "leaves"}, **span, limit=100)) >= 97
+        )  # some leaves have no event here
+        assert len(check(full, query("find_leaf"), 2, {"leaves", "leaf_place"}, entity=stream(n), seq=4)) == 1
+        assert (
+            len(check(full, query("leaves"), 130, {"leaves"}, origin=1, low=500 * n, high=500 * n + 500))
+            == 500
         )
         check(full, query("published_checkpoint"), 0, set(), origin=1, idx=5_000)
         check(full, query("last_checkpoint"), 0, set(), origin=1, size=5_000)

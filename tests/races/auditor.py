@@ -23,6 +23,10 @@ STREAM: LiteralString = """
         (select max(seq) + 1 from foja.event v where v.entity_id = e.entity_id),
         (select max(seq) + 1 from foja.slot s where s.entity_id = e.entity_id)) end, sealed, head
     from foja.entity e"""
+WAITING: LiteralString = """
+    select u.entity_id, u.seq, u.chain_hash from foja.pending p
+    cross join lateral unnest(p.entity_id, p.seq, p.chain_hash) with ordinality
+        u(entity_id, seq, chain_hash, place) order by p.id, u.place"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +144,7 @@ def _read(conn: psycopg.Connection[Any]) -> Books:
     ]
     for log in logs:
         _read_leaves(conn, log)
-    pending: Any = conn.execute("select entity_id, seq, chain_hash from foja.pending order by id").fetchall()
+    pending: Any = conn.execute(WAITING).fetchall()
     return Books(epoch, streams, logs, pending)
 
 

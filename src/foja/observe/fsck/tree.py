@@ -48,6 +48,16 @@ class TreeCheck:
             await self._grow(leaves, None)
         if not self._broken and self._frontier.size != self._log.size:
             self._add(f"{self._log.size} leaves, says foja.log", f"{self._frontier.size} leaves")
+        await self._check_places()
+
+    async def _check_places(self) -> None:
+        """A leaf that is looked for in another bundle than its own cannot be proven."""
+        async for entity_id, seq, told, held in self._case.moment.rows(
+            "fsck_leaf_places", origin=self._log.origin
+        ):
+            expected = "no bundle" if held is None else f"the bundle at leaf {held} in foja.leaf_place"
+            found = "none" if told is None else f"the bundle at leaf {told}"
+            self._case.findings.add("place", expected=expected, found=found, entity_id=entity_id, seq=seq)
 
     async def _all_claims(self, others: Iterable[Claim]) -> AsyncIterator[Claim]:
         """Yield the other claims and those of the database, by size."""

@@ -1,6 +1,6 @@
 -- name: audit_counts
 -- How much there is, and how much waits for the sequencer.
-select (select count(*) from foja.entity), (select count(*) from foja.pending),
+select (select count(*) from foja.entity), (select coalesce(sum(cardinality(seq)), 0)::bigint from foja.pending),
     (select count(*) from foja.slot where state = 'open');
 
 -- name: audit_steps
@@ -39,12 +39,14 @@ where last.seq < e.sealed - 1 or e.lane = 'postgres' and last.seq <> e.next_seq 
 select e.entity_id, e.sealed - 1, encode(coalesce(leaf.chain_hash, p.chain_hash), 'hex'), encode(e.head, 'hex')
 from foja.entity e
 left join lateral (
-    select l.chain_hash from foja.leaf l join foja.log o using (origin)
-    where l.entity_id = e.entity_id and l.seq = e.sealed - 1
-      and (o.closed_size is null or l.idx < o.closed_size)
-    order by l.origin desc limit 1
+    select l.chain_hash from foja.log o cross join lateral foja.find_leaf(o.origin, e.entity_id, e.sealed - 1) l
+    where o.closed_size is null or l.idx < o.closed_size
+    order by o.origin desc limit 1
 ) leaf on true
-left join foja.pending p on p.entity_id = e.entity_id and p.seq = e.sealed - 1
+left join (
+    select u.entity_id, u.seq, u.chain_hash from foja.pending w
+    cross join lateral unnest(w.entity_id, w.seq, w.chain_hash) u(entity_id, seq, chain_hash)
+) p on p.entity_id = e.entity_id and p.seq = e.sealed - 1
 where e.sealed > 0 and coalesce(leaf.chain_hash, p.chain_hash) is distinct from e.head;
 
 -- name: audit_strays
@@ -70,7 +72,7 @@ where v.at < clock_timestamp() - make_interval(secs => %(limit)s);
 -- The oldest sealed event without a place in the log, if it waits too long.
 -- Since when: an event above a hole is older than its sealing, so the youngest of those before it counts.
 select p.entity_id, p.seq, round(extract(epoch from clock_timestamp() - since.at))::bigint
-from (select entity_id, seq from foja.pending order by id limit 1) p cross join lateral (
+from (select entity_id[1] as entity_id, seq[1] as seq from foja.pending order by id limit 1) p cross join lateral (
     select max(v.at) as at from (
         select at from foja.event where entity_id = p.entity_id and seq <= p.seq order by seq desc limit 20000
     ) v
@@ -85,7 +87,7 @@ left join lateral (
     select c.size, c.published_at from foja.checkpoint c
     where c.origin = l.origin and c.published_at is not null order by c.size desc limit 1
 ) seen on true
-join foja.leaf leaf on leaf.origin = l.origin and leaf.idx = coalesce(seen.size, 0)
+cross join lateral foja.leaves_between(l.origin, coalesce(seen.size, 0), coalesce(seen.size, 0) + 1) leaf
 cross join lateral (
     select greatest(max(v.at), seen.published_at) as at from (
         select at from foja.event where entity_id = leaf.entity_id and seq <= leaf.seq order by seq desc limit 20000
@@ -109,7 +111,7 @@ select name, halted from foja.log where halted is not null and closed_size is nu
 -- Logs that end before or after the index their own row says.
 select l.name, l.next_idx, coalesce(last.idx + 1, 0)
 from foja.log l left join lateral (
-    select idx from foja.leaf where origin = l.origin order by idx desc limit 1
+    select b.idx + cardinality(b.seq) - 1 as idx from foja.leaves b where b.origin = l.origin order by b.idx desc limit 1
 ) last on true
 where coalesce(last.idx + 1, 0) <> l.next_idx;
 
@@ -119,8 +121,9 @@ select g.relation, g.trigger,
     case when t.oid is null then 'gone' when t.tgenabled = 'D' then 'switched off' else 'on for some only' end
 from (values
     ('event', 'event_update'), ('event', 'event_delete'), ('event', 'event_truncate'),
-    ('leaf', 'leaf_change'), ('leaf', 'leaf_truncate'),
+    ('leaves', 'leaf_change'), ('leaves', 'leaf_truncate'),
+    ('leaf_place', 'leaf_place_change'), ('leaf_place', 'leaf_place_truncate'),
     ('checkpoint', 'checkpoint_update'), ('checkpoint', 'checkpoint_delete'), ('checkpoint', 'checkpoint_truncate')
 ) g (relation, trigger)
 left join pg_trigger t on t.tgrelid = to_regclass('foja.' || g.relation) and t.tgname = g.trigger
-where t.tgenabled is distinct from 'A' order by g.relation <> 'event', g.relation <> 'leaf', g.trigger;
+where t.tgenabled is distinct from 'A' order by g.relation <> 'event', g.relation <> 'leaves', g.trigger;

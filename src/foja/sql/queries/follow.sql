@@ -58,5 +58,5 @@ from foja.installation i left join foja.log l on l.origin = %(origin)s;
 -- name: read_log
 -- Events in the log's order, whatever their stream.
 select l.idx, l.entity_id, v.seq, v.event_id, v.kind, v.v, v.at, v.actor, v.source, v.payload, v.body_hash
-from foja.leaf l join foja.event v on v.entity_id = l.entity_id and v.seq = l.seq
-where l.origin = %(origin)s and l.idx > %(after)s and l.idx < %(size)s order by l.idx limit %(limit)s;
+from foja.leaves_between(%(origin)s, %(after)s + 1, least(%(size)s, %(after)s + 1 + %(limit)s)) l
+join foja.event v on v.entity_id = l.entity_id and v.seq = l.seq order by l.idx;

@@ -1,6 +1,6 @@
 -- name: has_ledger
 -- Whether the tables of the ledger and its log are here.
-select to_regclass('foja.event') is not null and to_regclass('foja.leaf') is not null;
+select to_regclass('foja.event') is not null and to_regclass('foja.leaves') is not null;
 
 -- name: fsck_total
 -- About how many rows there are to check, without reading them.
@@ -29,11 +29,20 @@ from foja.event v where %(only)s::uuid is null or v.entity_id = %(only)s order b
 
 -- name: fsck_places
 -- Whatever else is recorded about a number of a stream: its leaf, the outbox, the waiting list, its slot.
-select entity_id, seq, 'leaf', origin, idx, chain_hash from foja.leaf
-where %(only)s::uuid is null or entity_id = %(only)s
+select u.entity_id, u.seq, 'leaf', l.origin, l.idx + u.place - 1, u.chain_hash
+from foja.leaves l
+cross join lateral unnest(l.entity_id, l.seq, l.chain_hash) with ordinality u(entity_id, seq, chain_hash, place)
+where %(only)s::uuid is null
 union all
-select entity_id, seq, 'pending', null, id, chain_hash from foja.pending
-where %(only)s::uuid is null or entity_id = %(only)s
+select u.entity_id, u.seq, 'leaf', l.origin, l.idx + u.place - 1, u.chain_hash
+from foja.leaf_place p join foja.leaves l on l.origin = p.origin and l.idx = p.idx
+cross join lateral unnest(l.entity_id, l.seq, l.chain_hash) with ordinality u(entity_id, seq, chain_hash, place)
+where p.entity_id = %(only)s and u.entity_id = p.entity_id
+union all
+select u.entity_id, u.seq, 'pending', null, row_number() over (order by p.id, u.place), u.chain_hash
+from foja.pending p
+cross join lateral unnest(p.entity_id, p.seq, p.chain_hash) with ordinality u(entity_id, seq, chain_hash, place)
+where %(only)s::uuid is null or u.entity_id = %(only)s
 union all
 select entity_id, seq, 'unsealed', null, null, null from foja.unsealed
 where %(only)s::uuid is null or entity_id = %(only)s
@@ -44,7 +53,20 @@ order by 1, 2;
 
 -- name: fsck_leaves
 -- The leaves of one log, in order.
-select idx, entity_id, seq, chain_hash from foja.leaf where origin = %(origin)s order by idx;
+select l.idx + u.place - 1, u.entity_id, u.seq, u.chain_hash
+from foja.leaves l
+cross join lateral unnest(l.entity_id, l.seq, l.chain_hash) with ordinality u(entity_id, seq, chain_hash, place)
+where l.origin = %(origin)s order by l.idx, u.place;
+
+-- name: fsck_leaf_places
+-- Streams that are not looked for in the bundle that holds them, or looked for in one that does not.
+select coalesce(p.entity_id, held.entity_id), coalesce(p.seq, held.seq), p.idx, held.idx
+from (select u.entity_id, l.origin, l.idx, min(u.seq) as seq
+    from foja.leaves l cross join lateral unnest(l.entity_id, l.seq) u(entity_id, seq)
+    where l.origin = %(origin)s group by u.entity_id, l.origin, l.idx) held
+full join (select * from foja.leaf_place where origin = %(origin)s) p
+    on p.entity_id = held.entity_id and p.idx = held.idx and p.seq = held.seq
+where p.idx is null or held.idx is null order by 1, 2 limit 1;
 
 -- name: fsck_checkpoints
 -- What was signed for one log, in order.
@@ -52,5 +74,9 @@ select size, root, frontier, note from foja.checkpoint where origin = %(origin)s
 
 -- name: fsck_last_leaf
 -- The last event of a stream among the first leaves of a log.
-select seq, idx, chain_hash from foja.leaf
-where origin = %(origin)s and entity_id = %(entity)s and idx < %(size)s order by seq desc limit 1;
+select u.seq, l.idx + u.place - 1, u.chain_hash
+from (select idx from foja.leaf_place where entity_id = %(entity)s and origin = %(origin)s and idx < %(size)s
+    order by seq desc limit 2) bundle  -- of the last one, this stream's part may lie beyond
+join foja.leaves l on l.origin = %(origin)s and l.idx = bundle.idx
+cross join lateral unnest(l.entity_id, l.seq, l.chain_hash) with ordinality u(entity_id, seq, chain_hash, place)
+where u.entity_id = %(entity)s and l.idx + u.place - 1 < %(size)s order by u.seq desc limit 1;

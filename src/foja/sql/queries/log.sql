@@ -12,7 +12,7 @@ select origin, name, next_idx, halted from foja.open_log(%(name)s);
 
 -- name: number_pending
 -- Give the oldest sealed events their places in the log.
-select count(*) from foja.number_pending(%(origin)s, %(most)s);
+select foja.number_pending(%(origin)s, %(most)s);
 
 -- name: last_checkpoint
 -- The newest checkpoint of at most a size.
@@ -31,8 +31,7 @@ where origin = %(origin)s and size > %(idx)s and published_at is not null order 
 
 -- name: leaves
 -- A run of leaves, in order.
-select entity_id, seq, chain_hash from foja.leaf
-where origin = %(origin)s and idx >= %(low)s and idx < %(high)s order by idx;
+select entity_id, seq, chain_hash from foja.leaves_between(%(origin)s, %(low)s, %(high)s) order by idx;
 
 -- name: record_checkpoint
 -- Keep what was signed, before anybody sees it.
@@ -52,9 +51,10 @@ select origin, name, next_idx, halted from foja.restart_log(%(origin)s, %(name)s
 
 -- name: find_leaf
 -- Where an event stands in the logs, newest first.
-select l.origin, o.name, l.idx, l.chain_hash from foja.leaf l join foja.log o using (origin)
-where l.entity_id = %(entity)s and l.seq = %(seq)s and (o.closed_size is null or l.idx < o.closed_size)
-order by l.origin desc limit 1;
+select o.origin, o.name, l.idx, l.chain_hash
+from foja.log o cross join lateral foja.find_leaf(o.origin, %(entity)s, %(seq)s) l
+where o.closed_size is null or l.idx < o.closed_size
+order by o.origin desc limit 1;
 
 -- name: installation
 -- What identifies this installation.
@@ -64,5 +64,5 @@ select installation_id, epoch from foja.installation;
 -- Every log of this installation, oldest first.
 select origin, name, next_idx, closed_size, halted,
     (select max(size) from foja.checkpoint c where c.origin = l.origin and published_at is not null),
-    (select count(*) from foja.pending) as waiting
+    (select coalesce(sum(cardinality(seq)), 0)::bigint from foja.pending) as waiting
 from foja.log l order by origin;

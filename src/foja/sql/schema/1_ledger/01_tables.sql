@@ -98,11 +98,11 @@ create table foja.unsealed (
     primary key (entity_id, seq)
 );
 
--- The outbox: sealed events that have no place in the log yet. `id` is drawn
--- under the entity's lock, so its order agrees with every stream's own.
+-- The outbox: sealed events that have no place in the log yet, a row for all of one append.
+-- `id` is drawn under the locks of its streams, so its order agrees with every stream's own.
 create table foja.pending (
     id bigint generated always as identity primary key,
-    entity_id uuid not null,
-    seq bigint not null,
-    chain_hash bytea not null
+    entity_id uuid[] not null,
+    seq bigint[] not null,
+    chain_hash bytea[] not null
 ) with (autovacuum_vacuum_scale_factor = 0.05);

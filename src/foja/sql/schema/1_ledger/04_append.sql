@@ -128,7 +128,7 @@ begin
         perform foja.track(p_entity, e.seq);
     end if;
     if e.sealed then
-        insert into foja.pending (entity_id, seq, chain_hash) values (p_entity, e.seq, e.head);
+        insert into foja.pending (entity_id, seq, chain_hash) values (array[p_entity], array[e.seq], array[e.head]);
         if e.awake = e.seq then
             perform foja.wake(array[p_entity]);
         end if;

@@ -139,6 +139,18 @@ begin
     return row(seqs, ats, links, problems, streams, nexts, heads, lasts, woken, tracked)::foja.batch;
 end $$;
 
+-- Put in the outbox what is sealed, and on the waiting list what is not; what was not recorded is neither.
+create function foja.queue_some(p_entity uuid[], p_seq bigint[], p_link bytea[]) returns void
+language sql as $$
+    insert into foja.unsealed
+    select u.entity_id, u.seq from unnest(p_entity, p_seq, p_link) u(entity_id, seq, link)
+    where u.seq is not null and u.link is null;
+    insert into foja.pending (entity_id, seq, chain_hash)
+    select array_agg(u.entity_id order by u.place), array_agg(u.seq order by u.place), array_agg(u.link order by u.place)
+    from unnest(p_entity, p_seq, p_link) with ordinality u(entity_id, seq, link, place)
+    where u.link is not null having count(*) > 0;
+$$;
+
 -- What became of every item: recorded now, recorded before, or refused.
 create function foja.batch_receipts(
     p_entity uuid[], p_kind text[], p_v integer[], p_event uuid[], p_actor text[], p_payload text[], p_hash bytea[],
@@ -201,13 +213,10 @@ begin
     if b.tracked is not null then
         perform foja.track(p_entity[item], b.seq[item]) from unnest(b.tracked) item;
     end if;
-    insert into foja.pending (entity_id, seq, chain_hash)
-    select u.entity_id, u.seq, u.link from unnest(p_entity, b.seq, b.link) u(entity_id, seq, link)
-    where u.link is not null;
-    if array_position(b.link, null) is not null then
-        insert into foja.unsealed
-        select u.entity_id, u.seq from unnest(p_entity, b.seq, b.link) u(entity_id, seq, link)
-        where u.seq is not null and u.link is null;
+    if array_position(b.link, null) is null then
+        insert into foja.pending (entity_id, seq, chain_hash) values (p_entity, b.seq, b.link);
+    else
+        perform foja.queue_some(p_entity, b.seq, b.link);
     end if;
     if b.woken is not null then
         perform foja.wake(array(select entity_id from foja.entity where entity_id = any (b.woken) and awake is null));

@@ -19,7 +19,8 @@ begin
         from next where seq = e.sealed + place - 1
     ), outbox as (
         insert into foja.pending (entity_id, seq, chain_hash)
-        select p_entity, seq, chain_hash from chained order by seq
+        select array_agg(p_entity), array_agg(seq order by seq), array_agg(chain_hash order by seq)
+        from chained having count(*) > 0
     )
     select count(*), (array_agg(c.chain_hash order by c.seq desc))[1], bool_or(k.wakes) into run, link, wakes
     from chained c left join foja.kind k on k.domain = e.domain and k.kind = c.kind and k.v = c.v;

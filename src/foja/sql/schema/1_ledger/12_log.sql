@@ -11,16 +11,63 @@ create table foja.log (
 
 create unique index log_open on foja.log ((true)) where closed_size is null;
 
-create table foja.leaf (
+-- The leaves, in bundles of at most 256: a row each would cost as much as the events they stand for.
+create table foja.leaves (
     origin integer not null,
-    idx bigint not null,
-    entity_id uuid not null,
-    seq bigint not null,
-    chain_hash bytea not null,
+    idx bigint not null,                 -- of the first one; the others follow
+    entity_id uuid[] not null,
+    seq bigint[] not null,
+    chain_hash bytea[] not null,
     primary key (origin, idx)
 );
 
-create index leaf_event on foja.leaf (entity_id, seq);
+-- Which bundle to open for an event: the one where its stream goes on at the last number up to its own.
+create table foja.leaf_place (
+    entity_id uuid not null,
+    origin integer not null,
+    seq bigint not null,
+    idx bigint not null,                 -- of the bundle
+    primary key (entity_id, origin, seq)
+);
+
+-- Every leaf by itself.
+create view foja.leaf with (security_invoker = true) as
+select l.origin, l.idx + u.place - 1 as idx, u.entity_id, u.seq, u.chain_hash
+from foja.leaves l
+cross join lateral unnest(l.entity_id, l.seq, l.chain_hash) with ordinality u(entity_id, seq, chain_hash, place);
+
+-- A run of leaves: the bundle that holds the first of them, and those after it.
+create function foja.leaves_between(p_origin integer, p_low bigint, p_high bigint) returns setof foja.leaf
+language sql stable parallel safe as $$
+    select l.origin, l.idx + u.place - 1, u.entity_id, u.seq, u.chain_hash
+    from foja.leaves l
+    cross join lateral unnest(l.entity_id, l.seq, l.chain_hash) with ordinality u(entity_id, seq, chain_hash, place)
+    where l.origin = p_origin and l.idx < p_high and l.idx + u.place - 1 between p_low and p_high - 1
+      and l.idx >= coalesce((select max(b.idx) from foja.leaves b where b.origin = p_origin and b.idx <= p_low), 0)
+    order by l.idx, u.place
+$$;
+
+-- Where an event stands in a log: its leaf, or nothing.
+create function foja.find_leaf(p_origin integer, p_entity uuid, p_seq bigint) returns setof foja.leaf
+language sql stable parallel safe as $$
+    select l.origin, l.idx + u.place - 1, u.entity_id, u.seq, u.chain_hash
+    from (select p.idx from foja.leaf_place p
+        where p.entity_id = p_entity and p.origin = p_origin and p.seq <= p_seq order by p.seq desc limit 1) bundle
+    join foja.leaves l on l.origin = p_origin and l.idx = bundle.idx
+    cross join lateral unnest(l.entity_id, l.seq, l.chain_hash) with ordinality u(entity_id, seq, chain_hash, place)
+    where u.entity_id = p_entity and u.seq = p_seq
+$$;
+
+-- The chain hash of a sealed event: in the newest log that has it, else in the outbox.
+create function foja.chain_hash_of(p_entity uuid, p_seq bigint) returns bytea
+language sql stable parallel safe as $$
+    select coalesce(
+        (select l.chain_hash from foja.log o cross join lateral foja.find_leaf(o.origin, p_entity, p_seq) l
+         where o.closed_size is null or l.idx < o.closed_size order by o.origin desc limit 1),
+        (select u.chain_hash from foja.pending p
+         cross join lateral unnest(p.entity_id, p.seq, p.chain_hash) u(entity_id, seq, chain_hash)
+         where u.entity_id = p_entity and u.seq = p_seq limit 1))
+$$;
 
 create table foja.checkpoint (
     origin integer not null references foja.log,
@@ -33,8 +80,12 @@ create table foja.checkpoint (
     primary key (origin, size)
 );
 
-create trigger leaf_change before update or delete on foja.leaf for each row execute function foja.forbid_change();
-create trigger leaf_truncate before truncate on foja.leaf for each statement execute function foja.forbid_change();
+create trigger leaf_change before update or delete on foja.leaves for each row execute function foja.forbid_change();
+create trigger leaf_truncate before truncate on foja.leaves for each statement execute function foja.forbid_change();
+create trigger leaf_place_change before update or delete on foja.leaf_place
+    for each row execute function foja.forbid_change();
+create trigger leaf_place_truncate before truncate on foja.leaf_place
+    for each statement execute function foja.forbid_change();
 create trigger checkpoint_delete before delete on foja.checkpoint
     for each row execute function foja.forbid_change();
 create trigger checkpoint_truncate before truncate on foja.checkpoint
@@ -56,6 +107,8 @@ end $$;
 create trigger checkpoint_update before update on foja.checkpoint
     for each row execute function foja.allow_publication();
 
-alter table foja.leaf enable always trigger leaf_change, enable always trigger leaf_truncate;
+alter table foja.leaves enable always trigger leaf_change, enable always trigger leaf_truncate;
+alter table foja.leaf_place
+    enable always trigger leaf_place_change, enable always trigger leaf_place_truncate;
 alter table foja.checkpoint enable always trigger checkpoint_delete, enable always trigger checkpoint_truncate,
     enable always trigger checkpoint_update;

@@ -15,9 +15,8 @@ begin
     return current;
 end $$;
 
--- Give the oldest sealed events their places; returns the new leaves in order.
-create function foja.number_pending(p_origin integer, p_most integer)
-returns table (idx bigint, entity_id uuid, seq bigint, chain_hash bytea)
+-- Give the oldest sealed events their places, about as many as asked for; returns how many.
+create function foja.number_pending(p_origin integer, p_most integer) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     first bigint;
@@ -27,23 +26,32 @@ begin
     select l.next_idx into first from foja.log l
     where l.origin = p_origin and l.closed_size is null and l.halted is null for no key update;
     if not found then
-        return;
+        return 0;
     end if;
-    return query
-        with batch as (
-            delete from foja.pending p where p.id in (select o.id from foja.pending o order by o.id limit p_most)
-            returning p.id, p.entity_id, p.seq, p.chain_hash
-        ), placed as (
-            insert into foja.leaf as l
-            select p_origin, first + row_number() over (order by b.id) - 1, b.entity_id, b.seq, b.chain_hash
-            from batch b
-            returning l.idx, l.entity_id, l.seq, l.chain_hash
-        )
-        select p.idx, p.entity_id, p.seq, p.chain_hash from placed p order by p.idx;
-    get diagnostics taken = row_count;
+    with waiting as (
+        select p.id, sum(cardinality(p.seq)) over (order by p.id) - cardinality(p.seq) as before
+        from (select * from foja.pending order by id limit p_most) p
+    ), moved as (
+        delete from foja.pending p using waiting w where p.id = w.id and w.before < p_most
+        returning p.id, p.entity_id, p.seq, p.chain_hash
+    ), placed as (
+        select u.entity_id, u.seq, u.chain_hash, row_number() over (order by t.id, u.place) - 1 as place
+        from moved t
+        cross join lateral unnest(t.entity_id, t.seq, t.chain_hash) with ordinality u(entity_id, seq, chain_hash, place)
+    ), bundled as (
+        insert into foja.leaves
+        select p_origin, first + min(place), array_agg(entity_id order by place), array_agg(seq order by place),
+            array_agg(chain_hash order by place)
+        from placed group by place / 256
+    ), found as (
+        insert into foja.leaf_place
+        select entity_id, p_origin, min(seq), first + place / 256 * 256 from placed group by entity_id, place / 256
+    )
+    select count(*) into taken from placed;
     if taken > 0 then
         update foja.log l set next_idx = first + taken where l.origin = p_origin;
     end if;
+    return taken;
 end $$;
 
 -- Stop numbering and signing: the log would contradict what it published.
@@ -105,14 +113,15 @@ begin
     returning * into opened;
     with waiting as (
         delete from foja.pending returning id, entity_id, seq, chain_hash
-    )
-    insert into foja.pending (entity_id, seq, chain_hash)
-    select entity_id, seq, chain_hash from (
-        select 0 as turn, idx as place, entity_id, seq, chain_hash from foja.leaf
-        where origin = p_origin and idx >= proven_size
+    ), again as (
+        select 0 as turn, idx / 256 as place, array_agg(entity_id order by idx) as entity_id,
+            array_agg(seq order by idx) as seq, array_agg(chain_hash order by idx) as chain_hash
+        from foja.leaf where origin = p_origin and idx >= proven_size group by idx / 256
         union all
         select 1, id, entity_id, seq, chain_hash from waiting
-    ) again order by turn, place;
+    )
+    insert into foja.pending (entity_id, seq, chain_hash)
+    select entity_id, seq, chain_hash from again order by turn, place;
     update foja.installation set epoch = encode(substring(uuid_send(gen_random_uuid()) for 6), 'hex');
     return opened;
 end $$;

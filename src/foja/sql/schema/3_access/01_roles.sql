@@ -19,7 +19,8 @@ revoke execute on all functions in schema foja from public;
 grant usage on schema foja to authenticated, service_role, foja_api, foja_sweeper;
 grant select on all tables in schema foja to service_role, foja_api, foja_sweeper;
 grant select on foja.entity, foja.event, foja.slot to authenticated;
-grant select on foja.installation, foja.domain, foja.kind, foja.log, foja.leaf, foja.checkpoint to authenticated;
+grant select on foja.installation, foja.domain, foja.kind, foja.log, foja.leaf, foja.leaves, foja.leaf_place, foja.checkpoint
+    to authenticated;
 
 grant execute on function
     foja.append, foja.replay, foja.append_batch, foja.append_event, foja.reserve, foja.extend, foja.fill, foja.void, foja.erase
@@ -31,6 +32,8 @@ grant execute on function
     to foja_sweeper;
 grant execute on function foja.recognise to service_role, foja_api, foja_sweeper;
 grant execute on function foja.next_seq to authenticated, service_role, foja_api, foja_sweeper;
+grant execute on function foja.leaves_between, foja.find_leaf, foja.chain_hash_of
+    to authenticated, service_role, foja_api, foja_sweeper;
 -- Pure functions of their arguments, for anybody who wants to check our bytes.
 grant execute on function
     foja.canonical, foja.canonical_number, foja.canonical_float, foja.shortest, foja.utf16_order, foja.refuse,
