@@ -57,7 +57,8 @@ INSERTS: list[LiteralString] = [
     "insert into foja.leaves select origin, idx + 100, entity_id, seq, chain_hash from foja.leaves",
     "insert into foja.checkpoint select origin, size + 100, root, frontier, note from foja.checkpoint",
     "insert into foja.kind select domain, 'shrugged', v, sources, required from foja.kind",
-    "insert into foja.pending (entity_id, seq, chain_hash) select entity_id, seq, chain_hash from foja.leaves",
+    """insert into foja.pending (entity_id, seq, chain_hash)
+        select entity_id, seq, chain_hash from foja.leaves""",
     "update foja.entity set next_seq = 0, sealed = 0",
     "delete from foja.slot",
     "update foja.kind set erasable = true",

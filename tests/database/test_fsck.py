@@ -373,3 +373,33 @@ async def test_memory_does_not_grow_with_the_history(app: App, database_url: str
         assert report.clean, report
     assert report.counts["events"] == 20_000
     assert peaks[1] < peaks[0] * 1.3, peaks
+
+
+WHOLE = """with whole as (
+        select array_agg(entity_id order by idx) as entities, array_agg(seq order by idx) as numbers,
+            array_agg(case when seq = 4 then sha256('x') else chain_hash end order by idx) as hashes
+        from foja.leaf)
+    update foja.leaves set entity_id = entities, seq = numbers, chain_hash = hashes from whole where idx = 0"""
+
+
+async def test_a_leaf_changed_inside_its_bundle_is_named(case: Case) -> None:
+    """The bundle as it was written, not taken apart."""
+    case.tamper(WHOLE)
+    case.tamper("delete from foja.leaves where idx > 0", "delete from foja.leaf_place where seq > 0")
+    case.tamper("update foja.leaf_place set idx = 0")
+    report = await case.check()
+    assert found(report) == ("chain", TALK, 4)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "delete from foja.leaf_place where seq = 4",
+        "update foja.leaf_place set idx = 7 where seq = 4",
+        "update foja.leaf_place set seq = 77 where seq = 4",
+    ],
+)
+async def test_a_leaf_that_nobody_would_find_is_named(statement: str, case: Case) -> None:
+    case.tamper(statement)
+    report = await case.check()
+    assert ("place", TALK) in {(finding.check, finding.entity_id) for finding in report.findings}
