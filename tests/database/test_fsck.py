@@ -379,7 +379,8 @@ WHOLE = """with whole as (
         select array_agg(entity_id order by idx) as entities, array_agg(seq order by idx) as numbers,
             array_agg(case when seq = 4 then sha256('x') else chain_hash end order by idx) as hashes
         from foja.leaf)
-    update foja.leaves set entity_id = entities, seq = numbers, chain_hash = hashes from whole where idx = 0"""
+    update foja.leaves set entity_id = entities, seq = numbers, chain_hash = hashes
+    from whole where idx = 0"""
 
 
 async def test_a_leaf_changed_inside_its_bundle_is_named(case: Case) -> None:
