@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -18,11 +19,19 @@ from foja.conversations.approvals import expire_approvals
 from foja.conversations.events import CONVERSATION
 from foja.conversations.work import Conversations
 from foja.core.note import Signer
+from foja.documents import executor, timestamps
+from foja.documents.events import DOCUMENT, Evidence
+from foja.documents.executor import Executor
+from foja.documents.rules import WINDOWS, Policy
 from foja.documents.stamping import Authority, Stamper
+from foja.documents.sweeping import expire_attempts
+from foja.documents.timestamps import Timestamps
+from foja.documents.work import Documents
 from foja.embedded import postgres, redis, tsa
 from foja.embedded.keys import signing_seed
 from foja.errors import MigrationFailed, Refused, SetupFailed
-from foja.jobs.queue import Queue
+from foja.jobs.company import Company
+from foja.jobs.queue import Queue, hint
 from foja.jobs.sweep import run_ticks, sweep_jobs
 from foja.jobs.worker import Worker as JobWorker
 from foja.ledger.append import Writer
@@ -69,6 +78,7 @@ class App:
     settings: Settings
     ledger: Ledger
     conversations: Conversations
+    documents: Documents
     threads: Threads
     sequencer: Sequencer
     stamper: Stamper
@@ -96,8 +106,10 @@ class App:
 
     async def work(self, *, until_idle: bool = False) -> None:
         """Do what no caller waits for; with `until_idle`, return when nothing is runnable now."""
+        await self._hire()
         chores: list[Chore] = [
             partial(expire_approvals, self._sweeper, self._hints),
+            partial(expire_attempts, self._sweeper, self._hints),
             partial(sweep_jobs, self._sweeper),
             partial(run_ticks, self._sweeper),
         ]
@@ -108,6 +120,14 @@ class App:
             await sequencer.run(until_idle=True)
         else:
             await _side_by_side(sequencer.run(), *(worker.run() for worker in self._workers))
+
+    async def rebuild(self) -> int:
+        """Write what lists show of documents anew, by replay; return how many there are."""
+        await self._hire()
+        total, after = 0, None
+        while page := [row[0] for row in await self.ledger.ask("document_ids", after=after, limit=500)]:
+            total, after = total + await self._executor.rebuild(page), page[-1]
+        return total
 
     @property
     def trust(self) -> list[str]:
@@ -130,6 +150,7 @@ class App:
         await self._start_stamping()
         self.conversations = Conversations(self.ledger)
         self.threads = Threads(self.ledger, self.database, self.settings.tenant)
+        await self._start_documents(installation)
 
     async def _migrate(self) -> None:
         try:
@@ -207,6 +228,43 @@ class App:
         connections = Connections(timeout_seconds=self.settings.tsa_timeout_seconds)
         self._open.push_async_callback(connections.close)
         return [Remote(url, connections) for url in urls]
+
+    async def _start_documents(self, installation: Installation) -> None:
+        abilities = {row[0] for row in await self.database.rows(sql.query("abilities"))}
+        settings = self.settings
+        windows = {**WINDOWS, Evidence.TSA: timedelta(seconds=settings.tsa_window_seconds)}
+        pause = timedelta(seconds=settings.protect_pause_seconds)
+        policy = Policy(settings.protect_attempts, pause, windows=windows)
+        self.documents = Documents(
+            self.ledger,
+            self.store,
+            namespace=installation.id,
+            tenant=settings.tenant,
+            abilities=abilities,
+            policy=policy,
+            tell=partial(self._hints.touch, hint(DOCUMENT.name)),
+        )
+
+    async def _hire(self) -> None:
+        """Open a queue for every worker, as its own role. A process that only writes needs none of them."""
+        if self._workers:
+            return
+        deciding = await self._queue(executor.SOURCE)
+        self._executor = Executor(deciding.database, self.documents.abilities, self.documents.policy)
+        stamping = await self._queue(timestamps.SOURCE)
+        company = Company()
+        self._workers = [
+            JobWorker(
+                deciding, executor.TYPE, self._executor.work, most=256, hear=[DOCUMENT.name], company=company
+            ),
+            JobWorker(
+                stamping,
+                timestamps.TYPE,
+                Timestamps(self.stamper).work,
+                most=timestamps.MOST,
+                company=company,
+            ),
+        ]
 
     def _deltas(self, installation: Installation, hints: Hints) -> Deltas:
         deltas = Deltas(self._carrier(installation), hints, self.settings.tenant)

@@ -76,6 +76,16 @@ class Settings(BaseSettings):
         default=10.0, gt=0, description="How long one authority is waited for before the next is asked."
     )
 
+    protect_attempts: int = Field(
+        default=5, ge=1, description="Attempts at one evidence before it is given up."
+    )
+    protect_pause_seconds: float = Field(
+        default=30.0, ge=0, description="Pause before the second attempt; four times longer before each next."
+    )
+    tsa_window_seconds: float = Field(
+        default=3600.0, gt=0, description="How long one attempt at a timestamp may be open."
+    )
+
     web_host: str = Field(default="127.0.0.1", description="Where the HTTP door listens.")
     web_port: int = Field(default=8000, ge=0, le=65535, description="Its port; 0: any that is free.")
     web_expose: bool = Field(

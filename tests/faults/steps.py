@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from importlib.resources import files
-from typing import Any, Literal, LiteralString, TypeVar
+from typing import Any, BinaryIO, Literal, LiteralString, TypeVar
 
 from foja.blobs.store import Place
 from foja.errors import LedgerUnavailable
@@ -73,6 +73,9 @@ class SteppedPlace:
 
     async def replace(self, key: str, data: bytes, expected: str) -> str:
         return await self._take(f"replace {key}", lambda: self._inner.replace(key, data, expected))
+
+    async def keep(self, source: BinaryIO, key_of: Callable[[str], str]) -> tuple[str, int]:
+        return await self._take("keep", lambda: self._inner.keep(source, key_of))
 
     async def _take(self, name: str, step: Callable[[], Awaitable[Result]]) -> Result:
         return await self._steps.take(name, step, OSError("the store was cut off by the test"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import io
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -210,3 +212,16 @@ def test_a_killed_process_leaves_whole_objects_only(tmp_path: Path) -> None:
     kept = {path.parent.name: path.read_bytes() for path in tmp_path.glob("objects/*/*")}
     assert set(promised) <= set(kept)
     assert all(hashlib.sha256(data).hexdigest() == name for name, data in kept.items())
+
+
+async def test_a_stream_is_kept_under_its_digest(store: Store) -> None:
+    for data in (b"", os.urandom(6_000_001)):
+        kept = await store.keep(io.BytesIO(data))
+        assert kept == (hashlib.sha256(data).hexdigest(), len(data))
+        assert await store.keep(io.BytesIO(data)) == kept
+        assert await store.get(kept[0]) == data
+
+
+async def test_a_stream_leaves_nothing_unfinished(disk: Store, tmp_path: Path) -> None:
+    await disk.keep(io.BytesIO(b"whole"))
+    assert not list((tmp_path / "store" / ".partial").iterdir())

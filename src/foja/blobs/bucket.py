@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, PreconditionError
 
+from foja.blobs.copying import copy
 from foja.errors import ObjectChanged
 
 if TYPE_CHECKING:
@@ -38,6 +42,18 @@ class Bucket:
     async def replace(self, key: str, data: bytes, expected: str) -> str:
         """Put the object in place of the one read, else raise `ObjectChanged`."""
         return await self._put(key, data, json.loads(expected))
+
+    async def keep(self, source: BinaryIO, key_of: Callable[[str], str]) -> tuple[str, int]:
+        """Copy a stream to the key that its digest gives; return digest and size.
+
+        By way of a file, since the key is known at the end; over whatever is there, since a digest
+        has only one content.
+        """
+        with tempfile.TemporaryFile() as spool:
+            digest, size = await asyncio.to_thread(copy, source, cast(BinaryIO, spool))
+            spool.seek(0)
+            await obstore.put_async(self.store, key_of(digest), cast(BinaryIO, spool))
+        return digest, size
 
     async def _put(self, key: str, data: bytes, mode: PutMode) -> str:
         try:

@@ -11,11 +11,13 @@ import fcntl
 import hashlib
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
+from foja.blobs.copying import copy
 from foja.errors import ObjectChanged
 
 
@@ -48,6 +50,18 @@ class Disk:
             )
         return _version(data)
 
+    async def keep(self, source: BinaryIO, key_of: Callable[[str], str]) -> tuple[str, int]:
+        """Copy a stream to the key that its digest gives; return digest and size."""
+        return await asyncio.to_thread(self._keep, source, key_of)
+
+    def _keep(self, source: BinaryIO, key_of: Callable[[str], str]) -> tuple[str, int]:
+        with self._partial() as path:
+            with path.open("xb") as file:
+                digest, size = copy(source, file)
+                _sync_file(file)
+            self._link(path, self._place(key_of(digest)))
+        return digest, size
+
     def _write(self, key: str, data: bytes) -> None:
         place = self._place(key)
         with self._written(data) as whole:
@@ -56,9 +70,13 @@ class Disk:
 
     def _create(self, key: str, data: bytes) -> bool:
         place = self._place(key)
+        with self._written(data) as whole:
+            return self._link(whole, place)
+
+    def _link(self, whole: Path, place: Path) -> bool:
+        """Give a whole file its name, unless one is there."""
         try:
-            with self._written(data) as whole:
-                place.hardlink_to(whole)
+            place.hardlink_to(whole)
             return True
         except FileExistsError:
             return False
@@ -83,13 +101,18 @@ class Disk:
     @contextmanager
     def _written(self, data: bytes) -> Iterator[Path]:
         """Yield a synced file of these bytes, to be moved or linked into place."""
+        with self._partial() as path:
+            with path.open("xb") as file:
+                file.write(data)
+                _sync_file(file)
+            yield path
+
+    @contextmanager
+    def _partial(self) -> Iterator[Path]:
+        """Yield a path for something that is not whole yet; what is left there goes."""
         path = self.root / ".partial" / secrets.token_hex(16)
         path.parent.mkdir(exist_ok=True)
         try:
-            with path.open("xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
             yield path
         finally:
             path.unlink(missing_ok=True)
@@ -106,6 +129,11 @@ class Disk:
 
 def _version(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+def _sync_file(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def _sync(folder: Path) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 from urllib.parse import unquote, urlsplit
 
 from obstore.exceptions import BaseError
@@ -37,6 +37,7 @@ class Place(Protocol):
     async def write(self, key: str, data: bytes) -> None: ...
     async def create(self, key: str, data: bytes) -> str: ...
     async def replace(self, key: str, data: bytes, expected: str) -> str: ...
+    async def keep(self, source: BinaryIO, key_of: Callable[[str], str]) -> tuple[str, int]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,11 @@ class Store:
             except ObjectChanged:
                 await self.get(digest)
         return digest
+
+    async def keep(self, source: BinaryIO) -> tuple[str, int]:
+        """Keep a stream of any size under its digest; return digest and size. Repeating is safe."""
+        with _plainly("a stream"):
+            return await self._place.keep(source, _key)
 
     async def get(self, sha256: str) -> bytes:
         """Return the bytes with this digest, or raise `ObjectMissing` or `Tampered`."""

@@ -626,6 +626,7 @@ grant select on foja.ability, foja.document, foja.document_summary, public.docum
 grant execute on function foja.envelope to foja_worker, authenticated, service_role, foja_api, foja_sweeper;
 grant execute on function public.append_document_entity_event to foja_worker, service_role, foja_api, foja_sweeper;
 grant execute on function foja.expire_attempts to foja_sweeper;
+grant execute on function foja.attempt_key, foja.job_of to foja_worker, service_role, foja_api, foja_sweeper;
 grant execute on function foja.write_summaries to foja_protect_document_v2;
 
 alter table foja.document enable row level security;

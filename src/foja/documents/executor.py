@@ -1,0 +1,107 @@
+"""`protect_document_v2`: it reads histories, decides, and asks. It does nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from foja import sql
+from foja.documents.events import DOCUMENT, Evidence
+from foja.documents.picture import summary
+from foja.documents.rules import Need, Policy, decide
+from foja.jobs.outcome import Done, Job, NewJob, Outcome
+from foja.ledger.event import Draft, draft
+from foja.sql.database import Database
+
+TYPE, SOURCE = "protect_document_v2", "protect-document-v2"
+
+
+class Fact(NamedTuple):
+    """As much of an event as a decision needs."""
+
+    seq: int
+    kind: str
+    at: datetime
+    payload: Any
+
+
+class Executor:
+    """Decides for many documents at once: one read, one write of what lists show, one settlement."""
+
+    def __init__(self, database: Database, abilities: AbstractSet[str], policy: Policy) -> None:
+        self._database, self._abilities, self._policy = database, abilities, policy
+
+    async def work(self, jobs: Sequence[Job]) -> list[Outcome]:
+        """Return what each document still needs, as events and the jobs that follow from them."""
+        histories, now = await self._read([job.entity_id for job in jobs])
+        await write_summaries(self._database, histories, anyway=False)
+        return [self._decide(job.entity_id, histories.get(job.entity_id, []), now) for job in jobs]
+
+    async def rebuild(self, documents: Sequence[UUID]) -> int:
+        """Write what lists show of these documents anew, whatever stood there; return how many there are."""
+        histories, _ = await self._read(documents)
+        await write_summaries(self._database, histories, anyway=True)
+        return len(histories)
+
+    async def _read(self, documents: Sequence[UUID]) -> tuple[dict[UUID, list[Fact]], datetime | None]:
+        rows = await self._database.many(sql.query("document_histories"), entities=list(documents))
+        histories: dict[UUID, list[Fact]] = {}
+        for entity_id, *fact, _ in rows:
+            histories.setdefault(entity_id, []).append(Fact(*fact))
+        return histories, rows[0][-1] if rows else None
+
+    def _decide(self, document: UUID, history: Sequence[Fact], now: datetime | None) -> Outcome:
+        read = len(history)
+        if now is None or not history:
+            return Done(read=read)
+        needs = decide(history, abilities=self._abilities, at=now, policy=self._policy)
+        asking = [_asking(document, need, read + place) for place, need in enumerate(needs)]
+        jobs = [_job(document, need, read + place, now) for place, need in enumerate(needs)]
+        return Done(asking, jobs, read)
+
+
+async def write_summaries(
+    database: Database, histories: Mapping[UUID, Sequence[Fact]], *, anyway: bool
+) -> None:
+    """Write what lists show, for the events that were read and no others."""
+    if not histories:
+        return
+    rows = [summary(history) for history in histories.values()]
+    await database.row(
+        sql.query("write_summaries"),
+        entities=list(histories),
+        states=[row["state"] for row in rows],
+        pipelines=[row["pipeline"] for row in rows],
+        lifecycles=[row["lifecycle_status"] for row in rows],
+        witnesses=[row["witness_hash"] for row in rows],
+        lengths=[row["length"] for row in rows],
+        began=[history[0].at for history in histories.values()],
+        anyway=anyway,
+    )
+
+
+def _asking(document: UUID, need: Need, seq: int) -> Draft:
+    return draft(DOCUMENT, document, need.kind, need.payload(), source=SOURCE, expected_seq=seq)
+
+
+def _job(document: UUID, need: Need, seq: int, now: datetime) -> NewJob:
+    """Return the job of an attempt; its key carries the number of the event that asks for it."""
+    about = {"witness_hash": need.witness, "attempt": need.attempt}
+    return NewJob(
+        need.job,
+        document,
+        f"{need.job}:{document}:{seq}",
+        about,
+        delay=max(0.0, (need.run_at - now).total_seconds()),
+        last_words=_last_words(need, about),
+    )
+
+
+def _last_words(need: Need, about: Mapping[str, Any]) -> dict[str, Any]:
+    said = {**about, "failure_code": "job_died", "reason": "its job could not be done; see `foja jobs list`"}
+    if need.evidence in (Evidence.TSA, Evidence.ARTIFACT):
+        return {"kind": f"{need.evidence}.failed", "v": 1, "payload": said}
+    return {"kind": "anchor.failed", "v": 1, "payload": {**said, "network": need.evidence.value}}

@@ -1,0 +1,286 @@
+"""Documents: add, protect, look, explain. What follows from a request is done by workers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+from uuid import UUID, uuid5
+
+from foja.blobs.store import Store
+from foja.documents.events import DOCUMENT, REQUIRABLE, Evidence, Stage, check_hash
+from foja.documents.history import read
+from foja.documents.rules import Policy, Standing, standing
+from foja.documents.view import View, view
+from foja.errors import BadPayload, CannotProduce, IdempotencyConflict, OutOfTurn, UnknownEntity
+from foja.ledger.event import Event
+from foja.ledger.ledger import Ledger
+
+Data = bytes | Path | str | BinaryIO
+ADDED = "added"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What was added, and the id it has from now on. The same file under the same name has the same."""
+
+    id: UUID
+    sha256: str
+    name: str | None
+    size: int | None
+    custody: str
+    new: bool  # False: it was here before
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One line of the list of documents."""
+
+    id: UUID
+    name: str | None
+    state: str
+    pipeline: str | None
+    lifecycle: str
+    witness_hash: str | None
+    began_at: datetime
+
+
+class Documents:
+    """Every document of this tenant."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        store: Store,
+        *,
+        namespace: UUID,
+        tenant: str,
+        abilities: AbstractSet[str],
+        policy: Policy,
+        tell: Callable[[], None],
+    ) -> None:
+        self._ledger, self._store, self._tell = ledger, store, tell
+        self._namespace, self._tenant = namespace, tenant
+        self.abilities, self.policy = frozenset(abilities), policy
+
+    async def add(
+        self,
+        data: Data,
+        *,
+        name: str | None = None,
+        media_type: str | None = None,
+        predecessor: UUID | None = None,
+        actor: str | None = None,
+    ) -> Document:
+        """Keep the bytes of a file, a path or a stream, and begin its history. Adding twice is adding once.
+
+        A new version is a document of its own that names its `predecessor`.
+        """
+        async with _opened(data) as source:
+            sha256, size = await self._store.keep(source)
+        said = {"sha256": sha256, "custody": "stored", "size": size}
+        return await self._begin(said, name, media_type, predecessor, actor)
+
+    async def add_digest(
+        self,
+        sha256: str,
+        *,
+        name: str | None = None,
+        size: int | None = None,
+        media_type: str | None = None,
+        predecessor: UUID | None = None,
+        actor: str | None = None,
+    ) -> Document:
+        """Begin the history of something whose bytes stay with whoever has them."""
+        said = {"sha256": check_hash(sha256), "custody": "hash_only", "size": size}
+        return await self._begin(said, name, media_type, predecessor, actor)
+
+    async def protect(
+        self,
+        document_id: UUID | str,
+        required_evidence: Iterable[str] = (Evidence.TSA,),
+        *,
+        stage: str | None = None,
+        witness_hash: str | None = None,
+        actor: str | None = None,
+    ) -> Event:
+        """Ask for evidence of the document as it is now; an equal request returns the first."""
+        document = _id(document_id)
+        wanted = self._wanted(required_evidence)
+        witness = check_hash(witness_hash or await self._witness(document))
+        said: dict[str, Any] = {"witness_hash": witness, "required_evidence": wanted}
+        if stage is not None:
+            said["stage"] = _stage(stage)
+        key = f"request:{stage or Stage.FINAL}:{witness}:{','.join(wanted)}"
+        try:
+            return await self._append(document, "document.protected.requested", said, actor, key)
+        except IdempotencyConflict:  # with and without the word `final`
+            return await self._first_request(document, witness, stage)
+
+    async def record(
+        self,
+        document_id: UUID | str,
+        kind: str,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        actor: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Event:
+        """Write something that happened to the document: signed, witness ready, …"""
+        return await self._append(_id(document_id), kind, dict(payload or {}), actor, idempotency_key)
+
+    async def revoke(self, document_id: UUID | str, *, reason: str, actor: str | None = None) -> Event:
+        """Say that the document no longer holds. What is proven stays proven; nothing more is asked for."""
+        return await self.record(document_id, "document.revoked", {"reason": reason}, actor=actor)
+
+    async def archive(self, document_id: UUID | str, *, reason: str, actor: str | None = None) -> Event:
+        """Put the document away. Nothing more is asked for, and nothing more may be said by people."""
+        return await self.record(document_id, "document.archived", {"reason": reason}, actor=actor)
+
+    async def retry(
+        self,
+        document_id: UUID | str,
+        evidence: str = Evidence.TSA,
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> Event:
+        """Grant new attempts for an evidence that was given up."""
+        document = _id(document_id)
+        events, _ = await self._history(document)
+        history = read(events)
+        tracks = [track for track in history.tracks.values() if track.evidence == evidence]
+        given_up = [each for each in tracks if standing(each, self.policy) is Standing.GIVEN_UP]
+        if not given_up:
+            raise OutOfTurn(
+                f"{evidence} of {document} was not given up; `foja explain {document}` says where it stands"
+            )
+        said = {"evidence": evidence, "witness_hash": given_up[-1].witness}
+        return await self.record(
+            document,
+            "protection.retry.requested",
+            {**said, **({"reason": reason} if reason else {})},
+            actor=actor,
+        )
+
+    async def view(self, document_id: UUID | str) -> View:
+        """Return where the document stands, computed from its events."""
+        document = _id(document_id)
+        events, now = await self._history(document)
+        return view(document, events, abilities=self.abilities, at=now, policy=self.policy)
+
+    async def explain(self, document_id: UUID | str) -> str:
+        """Return what the document waits for, since when, and what happens next and when."""
+        return (await self.view(document_id)).explain
+
+    async def events(self, document_id: UUID | str) -> Sequence[Event]:
+        """Return everything that was said about the document, in order."""
+        return (await self._history(_id(document_id)))[0]
+
+    async def at_work(self, documents: Sequence[UUID]) -> set[UUID]:
+        """Return those about which something is being done, or could be at once."""
+        rows = await self._ledger.ask("documents_at_work", documents=list(documents))
+        return {document for (document,) in rows}
+
+    async def _begin(
+        self,
+        said: Mapping[str, Any],
+        name: str | None,
+        media_type: str | None,
+        predecessor: UUID | None,
+        actor: str | None,
+    ) -> Document:
+        parts = ("document", self._tenant, said["sha256"], name or "", str(predecessor or ""))
+        document = uuid5(self._namespace, "\0".join(parts))
+        body = {
+            **said,
+            "name": name,
+            "media_type": media_type,
+            "predecessor": str(predecessor) if predecessor else None,
+        }
+        body = {field: value for field, value in body.items() if value is not None}
+        new = False
+        with contextlib.suppress(IdempotencyConflict):  # added before, in other words
+            new = not (await self._append(document, "document.added", body, actor, ADDED)).replayed
+        return Document(document, said["sha256"], name, said["size"], said["custody"], new)
+
+    def _wanted(self, evidence: Iterable[str]) -> list[str]:
+        asked = set(evidence)
+        if unknown := sorted(asked - set(REQUIRABLE)):
+            raise BadPayload(f"{unknown[0]!r} is no evidence; it is one of {', '.join(REQUIRABLE)}")
+        if Evidence.TSA not in asked:
+            raise BadPayload("a timestamp is always required: add `tsa` to the evidence")
+        if missing := sorted(asked - self.abilities):
+            raise CannotProduce(
+                f"this installation cannot produce {', '.join(missing)}; leave it out, or install what does"
+            )
+        return [each.value for each in REQUIRABLE if each in asked]
+
+    async def _witness(self, document: UUID) -> str:
+        rows = await self._ledger.ask("document_witness", document=document)
+        if not rows:
+            raise UnknownEntity(f"there is no document {document}; add() returns its id")
+        return str(rows[0][0])
+
+    async def _first_request(self, document: UUID, witness: str, stage: str | None) -> Event:
+        events, _ = await self._history(document)
+        asked = next(
+            each.seq
+            for each in read(events).requests
+            if each.witness == witness and each.stage == (stage or Stage.FINAL)
+        )
+        return events[asked]
+
+    async def _append(
+        self, document: UUID, kind: str, said: Mapping[str, Any], actor: str | None, key: str | None
+    ) -> Event:
+        written = await self._ledger.append(
+            self._ledger.draft(DOCUMENT, document, kind, said, actor=actor, idempotency_key=key)
+        )
+        self._tell()
+        return written
+
+    async def _history(self, document: UUID) -> tuple[list[Event], datetime]:
+        rows = await self._ledger.ask("document_history", document=document)
+        if not rows:
+            raise UnknownEntity(f"there is no document {document}; check the id and FOJA_TENANT")
+        return [Event(document, *row[:-1]) for row in rows], rows[0][-1].astimezone(UTC)
+
+    async def list(self, *, before: UUID | None = None, limit: int = 100) -> list[Listed]:
+        """Return documents, newest first, from below one of them."""
+        rows = await self._ledger.ask("documents", before=before, limit=limit)
+        return [Listed(*row) for row in rows]
+
+
+@asynccontextmanager
+async def _opened(data: Data) -> AsyncIterator[BinaryIO]:
+    if isinstance(data, bytes):
+        yield io.BytesIO(data)
+    elif isinstance(data, Path | str):
+        file = await asyncio.to_thread(Path(data).open, "rb")
+        try:
+            yield file
+        finally:
+            await asyncio.to_thread(file.close)
+    else:
+        yield data
+
+
+def _id(document_id: UUID | str) -> UUID:
+    try:
+        return UUID(str(document_id))
+    except ValueError:
+        raise UnknownEntity(f"{document_id!r} is no id of a document; they are UUIDs") from None
+
+
+def _stage(stage: str) -> str:
+    if stage not in set(Stage):
+        raise BadPayload(f"{stage!r} is no stage; it is one of {', '.join(Stage)}")
+    return str(stage)

@@ -1,0 +1,62 @@
+-- name: abilities
+-- What this installation can produce.
+select evidence from foja.ability;
+
+-- name: document_histories
+-- The sealed history of many documents and the moment it was read; tokens stay where they are.
+select v.entity_id, v.seq, v.kind, v.at,
+    case v.kind when 'tsa.confirmed' then v.payload::jsonb - 'token_b64' else v.payload::jsonb end, clock_timestamp()
+from unnest(%(entities)s::uuid[]) asked (entity_id)
+join foja.entity e on e.entity_id = asked.entity_id and e.domain = 'document'
+cross join lateral (select * from foja.event x where x.entity_id = e.entity_id and x.seq < e.sealed offset 0) v
+order by v.entity_id, v.seq;
+
+-- name: document_history
+-- Everything one document says, and the moment it was read.
+select v.seq, v.event_id, v.kind, v.v, v.at, v.actor, v.source, v.payload, v.body_hash, clock_timestamp()
+from foja.event v join foja.entity e using (entity_id)
+where v.entity_id = %(document)s and v.tenant = %(tenant)s and e.domain = 'document' order by v.seq;
+
+-- name: document_witness
+-- The digest a document stands for by now: of its newest rendition, or of what was added.
+select coalesce(v.payload ->> 'witness_hash', v.payload ->> 'sha256') from foja.event v
+where v.entity_id = %(document)s and v.tenant = %(tenant)s
+  and v.kind in ('document.added', 'document.witness.ready', 'document.signed', 'document.protected.requested')
+  and coalesce(v.payload ->> 'witness_hash', v.payload ->> 'sha256') is not null
+order by v.seq desc limit 1;
+
+-- name: write_summaries
+-- What lists show of documents, as of the events that were read.
+select foja.write_summaries(%(entities)s, %(states)s, %(pipelines)s, %(lifecycles)s, %(witnesses)s, %(lengths)s,
+    %(began)s, %(anyway)s);
+
+-- name: documents
+-- A page of the list, newest first; the name is read where it can be forgotten.
+select s.entity_id, added.payload ->> 'name', s.state, s.pipeline, s.lifecycle_status, s.witness_hash, s.began_at
+from foja.document_summary s
+left join foja.document d using (entity_id)
+left join foja.event added on added.entity_id = s.entity_id and added.seq = d.added_seq
+where s.tenant = %(tenant)s
+  and (%(before)s::uuid is null or (s.began_at, s.entity_id) <
+      (select b.began_at, b.entity_id from foja.document_summary b where b.entity_id = %(before)s))
+order by s.began_at desc, s.entity_id desc limit %(limit)s;
+
+-- name: document_ids
+-- A page of all documents of this tenant, in the order of their ids.
+select e.entity_id from foja.entity e
+where e.tenant = %(tenant)s and e.domain = 'document' and (%(after)s::uuid is null or e.entity_id > %(after)s)
+order by e.entity_id limit %(limit)s;
+
+-- name: expire_attempts
+-- Close attempts past their deadline.
+select foja.expire_attempts(%(most)s);
+
+-- name: documents_at_work
+-- Which of these documents something is being done about now: an attempt whose time has come, or the executor.
+select asked.entity_id from unnest(%(documents)s::uuid[]) asked (entity_id)
+where exists (select from foja.attempt a
+        join foja.job j on j.dedupe_key = foja.attempt_key(foja.job_of(a.evidence), a.entity_id, a.asked_seq)
+        where a.entity_id = asked.entity_id and a.state = 'open'
+            and (j.state = 'running' or j.state in ('queued', 'retry_scheduled') and j.run_at <= clock_timestamp()))
+   or exists (select from foja.job j where j.dedupe_key = 'protect_document_v2:' || asked.entity_id
+        and j.state in ('queued', 'running', 'retry_scheduled'));
