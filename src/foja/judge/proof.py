@@ -116,8 +116,18 @@ def _check_rekor(
     return check(data, sha256, anchors_of(trust, at))
 
 
+def _check_evm(
+    data: bytes, sha256: bytes, trust: Trust, at: datetime, headers: Iterable[tuple[int, bytes]]
+) -> Finding:
+    from foja.proofs.evm import check
+
+    return check(data, sha256, blocks=trust.blocks, chains=trust.chains, senders=trust.senders)
+
+
 _CHECKS: dict[str, Callable[[bytes, bytes, Trust, datetime, Iterable[tuple[int, bytes]]], Finding]] = {
     "tsa": _check_tsa,
     "bitcoin": _check_bitcoin,
     "rekor": _check_rekor,
+    "evm": _check_evm,
+    "polygon": _check_evm,
 }

@@ -1,0 +1,124 @@
+"""The file `x.evm.json` (docs/verify.md): a block's header, a transaction in it, a batch in that.
+
+Closed and canonical: the same proof has one spelling, and an unknown field is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from foja.core.canonical import Json, canonical, parse
+from foja.errors import NotCanonical, Tampered
+
+FORM = "foja/evm/v1"
+TAG = b"LDG1"
+LARGEST = 1024 * 1024
+_FIELDS = {"form", "chain_id", "header_rlp", "tx_index", "tx_proof", "calldata_tag", "batch"}
+_BATCH = {"size", "index", "salt", "path"}
+_HEX = re.compile("0x(?:[0-9a-f]{2})*")
+_LARGEST_INDEX = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Where a digest stands among those that one transaction anchors."""
+
+    size: int
+    index: int
+    salt: bytes
+    path: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A whole proof. Nothing in it is believed yet."""
+
+    chain_id: int
+    header: bytes
+    tx_index: int
+    tx_proof: tuple[bytes, ...]
+    batch: Batch
+
+    def encode(self) -> bytes:
+        """Return the proof as it is written to a file."""
+        return canonical(
+            {
+                "form": FORM,
+                "chain_id": self.chain_id,
+                "header_rlp": _text(self.header),
+                "tx_index": self.tx_index,
+                "tx_proof": [_text(each) for each in self.tx_proof],
+                "calldata_tag": _text(TAG),
+                "batch": {
+                    "size": self.batch.size,
+                    "index": self.batch.index,
+                    "salt": _text(self.batch.salt),
+                    "path": [_text(each) for each in self.batch.path],
+                },
+            }
+        )
+
+
+def parse_anchor(data: bytes) -> Anchor:
+    """Return what a file says, or raise `Tampered`."""
+    if len(data) > LARGEST:
+        raise Tampered(f"an EVM proof of {len(data)} bytes is over the limit of {LARGEST}")
+    try:
+        anchor = _anchor(_object(parse(data), _FIELDS))
+        spelled = anchor.encode()
+    except NotCanonical as error:
+        raise Tampered(f"not an EVM proof: {error}") from None
+    if spelled != data.removesuffix(b"\n"):
+        raise Tampered("an EVM proof has one spelling (RFC 8785), and this is another")
+    return anchor
+
+
+def _anchor(fields: Mapping[str, Json]) -> Anchor:
+    if fields["form"] != FORM or fields["calldata_tag"] != _text(TAG):
+        raise Tampered(f"not an EVM proof of the form {FORM}")
+    batch = _object(fields["batch"], _BATCH)
+    return Anchor(
+        chain_id=_count(fields["chain_id"]),
+        header=_bytes(fields["header_rlp"]),
+        tx_index=_count(fields["tx_index"], most=_LARGEST_INDEX),
+        tx_proof=_list(fields["tx_proof"]),
+        batch=Batch(
+            _count(batch["size"]), _count(batch["index"]), _bytes(batch["salt"], 16), _list(batch["path"], 32)
+        ),
+    )
+
+
+def _object(value: Json, names: set[str]) -> Mapping[str, Any]:
+    if not isinstance(value, dict) or set(value) != names:
+        raise Tampered(
+            f"an EVM proof has an object with the fields {', '.join(sorted(names))}, and no others"
+        )
+    return value
+
+
+def _count(value: Json, *, most: int = 2**53 - 1) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+        raise Tampered(f"an EVM proof has a number from 0 to {most} where {str(value)[:40]!a} stands")
+    return value
+
+
+def _bytes(value: Json, size: int | None = None) -> bytes:
+    if not isinstance(value, str) or not _HEX.fullmatch(value):
+        raise Tampered("an EVM proof spells bytes as 0x and lower-case hexadecimal")
+    data = bytes.fromhex(value[2:])
+    if size is not None and len(data) != size:
+        raise Tampered(f"an EVM proof has {len(data)} bytes where {size} are expected")
+    return data
+
+
+def _list(value: Json, size: int | None = None) -> tuple[bytes, ...]:
+    if not isinstance(value, list) or len(value) > 64:
+        raise Tampered("an EVM proof has a list of at most 64 where another value stands")
+    return tuple(_bytes(each, size) for each in value)
+
+
+def _text(data: bytes) -> str:
+    return f"0x{data.hex()}"
