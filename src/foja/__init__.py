@@ -17,9 +17,22 @@ def connect(**settings: Any) -> App:
 
     Settings come from `FOJA_*`; arguments such as `database_url=` win over them.
     """
-    from foja.app import connect as wire  # imported late: verifying needs none of it
-
+    try:
+        from foja.app import connect as wire  # imported late: verifying needs none of it
+    except ModuleNotFoundError as error:
+        raise missing(error) from error
     return wire(**settings)
+
+
+def missing(error: ModuleNotFoundError) -> Exception:
+    """Return what to say when a package is not there; a module of our own that is missing is a bug."""
+    from foja.errors import SetupFailed
+
+    if (error.name or "").partition(".")[0] == "foja":
+        return error
+    return SetupFailed(
+        f"{error.name} is not installed: only `foja verify` works without pip install 'foja[server]'"
+    )
 
 
 def __getattr__(name: str) -> Any:

@@ -13,6 +13,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
+from foja.core.bundle.reading import looks_like
 from foja.errors import Refused
 from foja.judge.anchors import read
 from foja.judge.loose import Loose, judge_loose
@@ -57,11 +58,21 @@ def verify(
 
 
 def _judge(file: BinaryIO, subject: Subject, proofs: list[Loose], trust: Trust, at: datetime) -> Report:
+    if not proofs and looks_like(file):
+        return _judge_bundle(file, subject, trust, at)
     file.seek(0)
     sha256 = _digest_of(file)
+    if len(proofs) == 1 and proofs[0].is_bundle and subject.sha256 in (None, sha256):
+        return _judge_bundle(io.BytesIO(proofs[0].data), Subject(sha256, subject.name), trust, at)
     file.seek(0)
     event = file.read(_LARGEST_EVENT) if any(each.is_of_log for each in proofs) else None
     return judge_loose(Subject(sha256, subject.name), proofs, trust, at, stated=subject.sha256, event=event)
+
+
+def _judge_bundle(file: BinaryIO, subject: Subject, trust: Trust, at: datetime) -> Report:
+    from foja.judge.container.bundle import Question, judge_bundle  # late: loose proofs need none of it
+
+    return judge_bundle(file, Question(trust, at, subject.sha256, subject.name))
 
 
 def _digest_of(file: BinaryIO) -> bytes:

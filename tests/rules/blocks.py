@@ -8,12 +8,12 @@ from hashlib import sha256
 
 import rlp
 from eth_hash.auto import keccak
-from eth_keys import keys
+from eth_keys.datatypes import PrivateKey
 
 from foja.core.merkle import Frontier, inclusion_proof, leaf_hash, node_hash
 from foja.proofs.evm.anchor import TAG, Anchor, Batch
 
-KEY = keys.PrivateKey(sha256(b"sender").digest())
+KEY = PrivateKey(sha256(b"sender").digest())
 SENDER = KEY.public_key.to_canonical_address()
 TIME = 1_700_000_000
 
@@ -85,23 +85,28 @@ def _shared(paths: list[str]) -> str:
     return first[:length]
 
 
-def transaction(data: bytes, *, kind: int = 2, chain_id: int = 137, key: keys.PrivateKey = KEY) -> bytes:
+def _encoded(fields: list) -> bytes:
+    data: bytes = rlp.encode(fields)
+    return data
+
+
+def transaction(data: bytes, *, kind: int = 2, chain_id: int = 137, key: PrivateKey = KEY) -> bytes:
     """Return a signed transaction to nobody in particular: type 0 (legacy), 1, 2 or 4."""
-    to, access = b"\x11" * 20, []
+    to = b"\x11" * 20
     if kind == 0:
         fields: list = [7, 10**9, 30_000, to, 0, data]
         signature = key.sign_msg_hash(keccak(rlp.encode([*fields, chain_id, 0, 0])))
-        return rlp.encode([*fields, 35 + 2 * chain_id + signature.v, signature.r, signature.s])
+        return _encoded([*fields, 35 + 2 * chain_id + signature.v, signature.r, signature.s])
     fees = [10**9] if kind == 1 else [10**9, 10**9]
-    fields = [chain_id, 7, *fees, 30_000, to, 0, data, access, *([[]] if kind == 4 else [])]
+    fields = [chain_id, 7, *fees, 30_000, to, 0, data, [], *([[]] if kind == 4 else [])]
     start = bytes([kind])
     signature = key.sign_msg_hash(keccak(start + rlp.encode(fields)))
-    return start + rlp.encode([*fields, signature.v, signature.r, signature.s])
+    return start + _encoded([*fields, signature.v, signature.r, signature.s])
 
 
 def header(transactions_root: bytes, number: int = 50_000_000) -> bytes:
     """Return a header with the fields of a block after London."""
-    return rlp.encode(
+    return _encoded(
         [
             b"\x01" * 32,
             b"\x02" * 32,

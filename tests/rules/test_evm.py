@@ -9,7 +9,7 @@ from hashlib import sha256
 
 import pytest
 import rlp as their_rlp
-from eth_keys import keys
+from eth_keys.datatypes import PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -149,7 +149,7 @@ def test_every_place_of_a_block_can_be_proven(count: int) -> None:
 
 @given(st.binary(min_size=32, max_size=32), st.integers(1, N - 1))
 def test_the_signer_is_found_as_others_find_it(digest: bytes, secret: int) -> None:
-    key = keys.PrivateKey(secret.to_bytes(32, "big"))
+    key = PrivateKey(secret.to_bytes(32, "big"))
     signature = key.sign_msg_hash(digest)
     found = recover(digest, signature.r, signature.s, odd=signature.v == 1)
     assert found == key.public_key.to_bytes()

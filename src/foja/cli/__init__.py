@@ -6,16 +6,15 @@ the installation is wrong, 130 after Ctrl-C and 143 after a request to end.
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import os
-import signal
 import sys
 from argparse import Namespace
 from collections.abc import Coroutine, Sequence
 from importlib import import_module
+from types import CoroutineType
 from typing import Any
 
+from foja import missing
 from foja.cli.grammar import grammar
 from foja.cli.output import complain, speak_anywhere
 from foja.errors import FojaError, SetupFailed, Unavailable
@@ -31,8 +30,6 @@ def main(words: Sequence[str] | None = None) -> int:
         return _run(arguments)
     except KeyboardInterrupt:
         return INTERRUPTED
-    except asyncio.CancelledError:
-        return TERMINATED
     except BrokenPipeError:
         return _end_quietly()
     except FojaError as error:
@@ -46,22 +43,34 @@ def main(words: Sequence[str] | None = None) -> int:
 def verb(arguments: Namespace) -> Any:
     """Return the function of a verb, imported only now."""
     module, _, name = arguments.run.partition(":")
-    return getattr(import_module(f"foja.cli.{module}"), name)
+    try:
+        return getattr(import_module(f"foja.cli.{module}"), name)
+    except ModuleNotFoundError as error:
+        raise missing(error) from error
 
 
 def _run(arguments: Namespace) -> int:
     result = verb(arguments)(arguments)
-    code: int = asyncio.run(_until_told(result)) if inspect.iscoroutine(result) else result
+    code: int = _wait(result) if isinstance(result, CoroutineType) else result
     sys.stdout.flush()
     return code
 
 
-async def _until_told(work: Coroutine[Any, Any, int]) -> int:
-    """Let a request to end cancel the work, so that everything it opened is closed."""
-    task = asyncio.current_task()
-    assert task is not None
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    return await work
+def _wait(work: Coroutine[Any, Any, int]) -> int:
+    """Run work that waits; a request to end cancels it, so that everything it opened is closed."""
+    import asyncio  # late: what does not wait starts faster without it
+    import signal
+
+    async def until_told() -> int:
+        task = asyncio.current_task()
+        assert task is not None
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        return await work
+
+    try:
+        return asyncio.run(until_told())
+    except asyncio.CancelledError:
+        return TERMINATED
 
 
 def _end_quietly() -> int:

@@ -13,9 +13,7 @@ from binascii import Error as NotBase64
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.serialization import load_der_public_key
 
 from foja.core.canonical import Json, parse
 from foja.core.note import Verifier
@@ -75,6 +73,8 @@ def _add_pem(found: Found, kind: str, body: str) -> None:
 
 
 def _add_certificate(found: Found, der: bytes) -> None:
+    from cryptography import x509  # late: slow to start, and often not needed
+
     try:
         certificate = x509.load_der_x509_certificate(der)
         names_itself = certificate.issuer == certificate.subject
@@ -84,6 +84,8 @@ def _add_certificate(found: Found, der: bytes) -> None:
 
 
 def _add_signer(found: Found, der: bytes) -> None:
+    from cryptography.hazmat.primitives.serialization import load_der_public_key
+
     try:
         load_der_public_key(der)
     except (ValueError, UnsupportedAlgorithm) as error:
@@ -110,11 +112,18 @@ def _add_json(found: Found, text: str) -> None:
     except NotCanonical as error:
         raise Refused(f"a trust item looks like JSON and is not ({error})") from None
     if isinstance(document, dict) and str(document.get("mediaType", "")).startswith(_SIGSTORE):
-        _add(found, "sigstore", text.encode())
+        _add_sigstore(found, text.encode())
     elif isinstance(document, dict) and document.get("form") == POLICY:
         _add_policy(found, document)
     else:
         raise Refused(f"a JSON object to trust is a trusted_root.json or has the form {POLICY}")
+
+
+def _add_sigstore(found: Found, data: bytes) -> None:
+    from foja.proofs.rekor.trusted_root import parse_trusted_root
+
+    parse_trusted_root(data)
+    _add(found, "sigstore", data)
 
 
 def _add_policy(found: Found, policy: Mapping[str, Json]) -> None:

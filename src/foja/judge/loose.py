@@ -26,6 +26,11 @@ class Loose:
         """Whether it is a place in a log, so that its subject must be an event."""
         return kind_of(self.data, self.name) == LEDGER
 
+    @property
+    def is_bundle(self) -> bool:
+        """Whether it is a whole bundle, which has the proofs inside."""
+        return kind_of(self.data) == "container"
+
 
 def judge_loose(
     subject: Subject,

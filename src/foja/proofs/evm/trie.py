@@ -21,12 +21,12 @@ def value_at(root: bytes, key: bytes, proof: Sequence[bytes]) -> bytes:
     for position, data in enumerate(proof):
         if keccak256(data) != expected:
             raise Tampered(f"node {position} of the trie's proof is not the one above it names")
-        found, path = _walk(rlp.decode_list(data), path)
-        if path is None:
+        expected, rest = _walk(rlp.decode_list(data), path)
+        if rest is None:
             if position != len(proof) - 1:
                 raise Tampered("the trie's proof goes on after its value")
-            return found
-        expected = found
+            return expected
+        path = rest
     raise Tampered("the trie's proof ends before its value")
 
 
