@@ -70,7 +70,7 @@ class Scene:
     def said(self, digest: bytes, more: Said | None = None, required: Sequence[str] = ("tsa",)) -> Said:
         """Return what the stream of a document says until its artifact is asked for."""
         witness = digest.hex()
-        token = b64encode(self.stamper.reply(digest)).decode()
+        token = b64encode(self.stamper.token(digest)).decode()
         return [
             ("document.added", {"sha256": witness, "custody": "stored", "name": "a.txt"}),
             ("document.protected.requested", {"witness_hash": witness, "required_evidence": [*required]}),

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import io
 import random
+import zipfile
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
+import foja
 from foja.core.bundle import asic, assembly, names
 from foja.core.bundle.archive import Part, part, write
 from foja.core.bundle.assembly import Contents
@@ -394,3 +397,20 @@ def test_the_list_has_the_structure_of_the_standard(scene: Scene) -> None:
         schema.assertValid(tree)
         digests = {each.tag for each in tree.iter() if each.tag.startswith(f"{{{asic.DSIG}}}")}
         assert digests == {f"{{{asic.DSIG}}}DigestMethod", f"{{{asic.DSIG}}}DigestValue"}
+
+
+def test_verify_knows_a_bundle_when_it_sees_one(scene: Scene, tmp_path: Path) -> None:
+    trust = [scene.stamper.root.pem, scene.key.verifier().vkey()]
+    path = tmp_path / "a.asice"
+    path.write_bytes(scene.bundle())
+    report = foja.verify(path, trust=trust, at=LATER)
+    assert report.verdict is PASSED
+    assert (
+        foja.verify(path.read_bytes(), trust=trust, at=LATER, digest=sha256(TEXT).hexdigest()).verdict
+        is PASSED
+    )
+    assert foja.verify(path.read_bytes(), trust=trust, at=LATER, digest="0" * 64).verdict is FAILED
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as other:
+        other.writestr("a.txt", TEXT)
+    assert foja.verify(packed.getvalue(), trust=trust, at=LATER).verdict is FAILED

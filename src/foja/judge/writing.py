@@ -21,6 +21,7 @@ _NAMES = {
     "rekor": "transparency log",
     "ledger": "ledger",
     "container": "bundle",
+    "seal": "timestamp over the bundle",
     "document": "document",
     "proof": "proof",
 }

@@ -1,7 +1,8 @@
 """Which proof an event recorded: the one place that knows where events keep them.
 
-`tsa.confirmed` holds the token in `token_b64`. The others hold theirs in `proof`: a text is the file in
-base64, `{"sha256": …}` names a file kept in the store, any other object is the file in canonical form.
+`tsa.confirmed` holds the token in `token_b64`; as a file it is the reply that grants it. The others hold
+theirs in `proof`: a text is the file in base64, `{"sha256": …}` names a file kept in the store, any other
+object is the file in canonical form.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ _WORDS = {
     "anchor.submitted": None,
     "anchor.confirmed": None,
 }
+_OBJECT_IDENTIFIER = b"\x06"
+_GRANTED = b"\x30\x03\x02\x01\x00"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +50,34 @@ def recorded(event: Excerpt) -> Record | None:
 
 
 def _proof(payload: Mapping[str, Json]) -> tuple[bytes | None, bytes | None]:
-    proof = payload.get("token_b64", payload.get("proof"))
+    token, proof = payload.get("token_b64"), payload.get("proof")
     try:
+        if isinstance(token, str):
+            return _whole(as_reply(b64decode(token, validate=True)))
+        if isinstance(proof, str):
+            return _whole(b64decode(proof, validate=True))
         if isinstance(proof, dict) and set(proof) == {"sha256"}:
             return bytes.fromhex(str(proof["sha256"])), None
-        if isinstance(proof, str):
-            data = b64decode(proof, validate=True)
-            return sha256(data).digest(), data
     except (binascii.Error, ValueError):
         return None, None
-    if isinstance(proof, dict):
-        return sha256(canonical(proof)).digest(), canonical(proof)
-    return None, None
+    return _whole(canonical(proof)) if isinstance(proof, dict) else (None, None)
+
+
+def as_reply(token: bytes) -> bytes:
+    """Return a token as the TimeStampResp that grants it, the form every tool reads; a reply as it is."""
+    start = 2 if token[1:2] < b"\x80" else 2 + (token[1] & 0x7F)
+    if token[:1] != b"\x30" or token[start : start + 1] != _OBJECT_IDENTIFIER:
+        return token
+    return b"\x30" + _length(len(_GRANTED) + len(token)) + _GRANTED + token
+
+
+def _length(size: int) -> bytes:
+    """Spell a length as DER does."""
+    if size < 0x80:
+        return bytes((size,))
+    octets = size.to_bytes((size.bit_length() + 7) // 8, "big")
+    return bytes((0x80 | len(octets),)) + octets
+
+
+def _whole(data: bytes) -> tuple[bytes, bytes]:
+    return sha256(data).digest(), data

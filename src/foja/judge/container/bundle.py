@@ -58,7 +58,7 @@ def judge_bundle(file: BinaryIO, question: Question) -> Report:
         _ledger(files, manifest, question.trust),
         *_proofs(files, manifest, replace(question, at=moment)),
     )
-    subject = Subject(manifest.witness_hash, question.name or _name(manifest))
+    subject = Subject(manifest.witness_hash, _name(manifest))
     return _report(question, subject, findings, manifest.required)
 
 
