@@ -101,8 +101,9 @@ def certificate(der: bytes) -> Certificate:
     if len(der) > MOST_BYTES:
         raise Malformed(f"a certificate of {len(der):,} bytes is not read; {MOST_BYTES:,} are")
     try:
-        return _certificate(der, x509.load_der_x509_certificate(der))
-    except (ValueError, TypeError, x509.DuplicateExtension) as error:
+        names = _names(der)
+        return _certificate(der, x509.load_der_x509_certificate(der), *names)
+    except Exception as error:  # a library has many words for bytes that it cannot read
         raise Malformed(f"a certificate cannot be read: {error}") from None
 
 
@@ -130,7 +131,7 @@ def _crl(data: bytes) -> x509.CertificateRevocationList:
     return x509.load_pem_x509_crl(data) if b"-----BEGIN" in data else x509.load_der_x509_crl(data)
 
 
-def _certificate(der: bytes, found: x509.Certificate) -> Certificate:
+def _certificate(der: bytes, found: x509.Certificate, issuer: bytes, subject: bytes) -> Certificate:
     key = _key(found)
     parts = {each.oid: each for each in found.extensions}
     constraints: Any = _value(parts, ExtensionOID.BASIC_CONSTRAINTS)
@@ -138,7 +139,6 @@ def _certificate(der: bytes, found: x509.Certificate) -> Certificate:
     purposes = parts.get(ExtensionOID.EXTENDED_KEY_USAGE)
     key_id: Any = _value(parts, ExtensionOID.SUBJECT_KEY_IDENTIFIER)
     issuer_key_id: Any = _value(parts, ExtensionOID.AUTHORITY_KEY_IDENTIFIER)
-    issuer, subject = _names(found.tbs_certificate_bytes)
     return Certificate(
         der,
         found,
@@ -169,11 +169,12 @@ def _purposes(value: Iterable[x509.ObjectIdentifier]) -> frozenset[str]:
     return frozenset(each.dotted_string for each in value)
 
 
-def _names(tbs: bytes) -> tuple[bytes, bytes]:
+def _names(der: bytes) -> tuple[bytes, bytes]:
     """Return issuer and subject byte by byte: names are compared as they were signed."""
-    parts = Reader(tbs).enter(SEQUENCE)
+    parts = Reader(der).enter(SEQUENCE).enter(SEQUENCE)
     parts.optional(tagged(0))
-    parts.integer()
+    if parts.integer() <= 0:
+        raise Malformed("its number is not positive")  # what cryptography would only warn about
     parts.enter(SEQUENCE)
     issuer = parts.whole(SEQUENCE)
     parts.enter(SEQUENCE)

@@ -1,0 +1,114 @@
+"""DER has one spelling per value; every other is refused, and nothing is read beyond its end."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from asn1crypto import core
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foja.errors import Malformed
+from foja.proofs.der import (
+    OCTETS,
+    OID,
+    SEQUENCE,
+    TIME,
+    Reader,
+    dotted,
+    element,
+    integer,
+    oid,
+    oid_content,
+    sequence,
+    set_of,
+)
+
+ARCS = st.tuples(st.integers(0, 2), st.integers(0, 39), st.lists(st.integers(0, 2**64), max_size=5))
+
+
+@given(st.integers(-(2**500), 2**500))
+def test_integers_are_written_as_others_write_them(value: int) -> None:
+    assert integer(value) == core.Integer(value).dump()
+    assert Reader(integer(value)).integer() == value
+
+
+@given(st.binary(max_size=70_000))
+def test_lengths_are_written_as_others_write_them(data: bytes) -> None:
+    assert element(OCTETS, data) == core.OctetString(data).dump()
+    assert Reader(element(OCTETS, data)).take(OCTETS) == data
+
+
+@given(ARCS)
+def test_object_identifiers_are_written_as_others_write_them(arcs: tuple[int, int, list[int]]) -> None:
+    text = ".".join(map(str, (arcs[0], arcs[1], *arcs[2])))
+    assert oid(text) == core.ObjectIdentifier(text).dump()
+    assert dotted(oid_content(text)) == text
+
+
+def test_a_set_is_sorted() -> None:
+    assert set_of(integer(2), integer(1)) == set_of(integer(1), integer(2))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\x30",
+        b"\x30\x01",
+        b"\x30\x80\x00\x00",  # of no length said
+        b"\x30\x81\x01\x00",  # a length longer than it need be
+        b"\x30\x82\x00\x81" + bytes(0x81),  # padded
+        b"\x30\x85\x00\x00\x00\x00\x01\x00",
+        b"\x30\x84\xff\xff\xff\xff",
+        b"\x31\x00",
+    ],
+)
+def test_what_is_no_sequence_is_refused(data: bytes) -> None:
+    with pytest.raises(Malformed):
+        Reader(data).enter(SEQUENCE)
+
+
+@pytest.mark.parametrize(
+    "data", [b"\x02\x00", b"\x02\x02\x00\x01", b"\x02\x02\xff\xff", b"\x02\x41" + b"\x01" * 65]
+)
+def test_an_integer_has_one_spelling(data: bytes) -> None:
+    with pytest.raises(Malformed):
+        Reader(data).integer()
+
+
+@pytest.mark.parametrize("content", [b"", b"\x80\x01", b"\x2a\x86", b"\x2a" * 65])
+def test_an_object_identifier_has_one_spelling(content: bytes) -> None:
+    with pytest.raises(Malformed):
+        Reader(element(OID, content)).oid()
+
+
+@pytest.mark.parametrize(
+    ("text", "microseconds"), [("", 0), (".1", 100_000), (".123456", 123_456), (".1234567891", 123_456)]
+)
+def test_a_time_keeps_its_fraction(text: str, microseconds: int) -> None:
+    found = Reader(element(TIME, f"20260301120000{text}Z".encode())).time()
+    assert found == datetime(2026, 3, 1, 12, 0, 0, microseconds, UTC)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "20260301120000", "202603011200Z", "20261301120000Z", "20260301120000+0100", "20260301120060Z"],
+)
+def test_other_times_are_refused(text: str) -> None:
+    with pytest.raises(Malformed):
+        Reader(element(TIME, text.encode())).time()
+
+
+def test_an_element_ends_where_its_parent_ends() -> None:
+    inner = Reader(b"\x30\x02\x04\x02" + b"ab").enter(SEQUENCE)
+    with pytest.raises(Malformed):
+        inner.take(OCTETS)
+
+
+def test_what_is_left_over_is_refused() -> None:
+    outer = Reader(sequence() + b"\x00")
+    outer.enter(SEQUENCE)
+    with pytest.raises(Malformed):
+        outer.finish()

@@ -1,0 +1,118 @@
+"""No bytes make the check raise, take long, or pass that were not signed."""
+
+from __future__ import annotations
+
+import random
+import time
+from hashlib import sha256
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from foja.errors import Malformed
+from foja.proofs.der import element, sequence, tagged
+from foja.proofs.finding import Reason, Status
+from foja.proofs.tsa import check, read_request, request, trusted
+from foja.proofs.tsa.token import MOST_BYTES
+from tests.rules.authorities import Recipe, reply, root, signer
+
+DIGEST = sha256(b"a sheet").digest()
+ROOT = root()
+HONEST = reply(Recipe(signer(ROOT), DIGEST))
+ROOTS = trusted(ROOT.der)
+
+
+@given(st.binary(max_size=400))
+def test_garbage_is_refused(data: bytes) -> None:
+    assert check(data, DIGEST, roots=ROOTS).finding.status is Status.INVALID
+
+
+@given(st.data())
+@settings(max_examples=300)
+def test_a_token_with_a_few_bytes_changed_is_never_verified(data: st.DataObject) -> None:
+    changed = bytearray(HONEST)
+    for at in data.draw(st.lists(st.integers(0, len(HONEST) - 1), min_size=1, max_size=4)):
+        changed[at] = data.draw(st.integers(0, 255))
+    found = check(bytes(changed), DIGEST, roots=ROOTS, nonce=7)
+    assert found.verified is (bytes(changed) == HONEST), found.finding
+
+
+@given(st.integers(0, len(HONEST)), st.binary(max_size=20))
+def test_a_token_cut_or_grown_is_never_verified(at: int, more: bytes) -> None:
+    changed = HONEST[:at] + more + HONEST[at + len(more) // 2 :]
+    assert check(changed, DIGEST, roots=ROOTS).verified is (changed == HONEST)
+
+
+def test_no_single_bit_may_differ() -> None:
+    survivors = []
+    for at, bit in product(range(len(HONEST)), range(8)):
+        changed = HONEST[:at] + bytes((HONEST[at] ^ 1 << bit,)) + HONEST[at + 1 :]
+        if check(changed, DIGEST, roots=ROOTS, nonce=7).verified:
+            survivors.append((at, bit))
+    assert survivors == []
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_a_million_tokens_with_parts_moved_around_are_never_verified() -> None:
+    chance, ends = random.Random(3161), time.monotonic() + 600
+    for _ in range(1_000_000):
+        changed = mixed(chance)
+        assert check(changed, DIGEST, roots=ROOTS).verified is (changed == HONEST), changed.hex()
+        if time.monotonic() > ends:
+            break
+
+
+def mixed(chance: random.Random) -> bytes:
+    """Return the token with a few of its bytes taken, repeated, swapped or replaced."""
+    made = bytearray(HONEST)
+    for _ in range(chance.randint(1, 3)):
+        at, length = chance.randrange(len(made)), chance.randint(0, 12)
+        source = chance.randrange(len(made))
+        other = chance.choice((b"", made[source : source + length], chance.randbytes(length)))
+        made[at : at + chance.choice((0, length))] = other
+    return bytes(made)
+
+
+@given(st.binary(max_size=200))
+def test_a_request_is_read_or_malformed(data: bytes) -> None:
+    try:
+        read_request(data)
+    except Malformed:
+        return
+
+
+@given(st.integers(0, 2**64 - 1), st.sampled_from([None, "1.2.3", "2.25.77"]))
+def test_a_request_reads_as_it_was_written(nonce: int, policy: str | None) -> None:
+    asked = read_request(request(DIGEST, nonce=nonce, policy=policy))
+    assert (asked.imprint, asked.algorithm, asked.nonce, asked.policy) == (DIGEST, "sha256", nonce, policy)
+    assert asked.certificate
+    assert not asked.extensions
+
+
+def test_what_is_too_large_is_not_even_looked_at() -> None:
+    finding = check(bytes(MOST_BYTES + 1), DIGEST, roots=ROOTS).finding
+    assert finding.reason is Reason.MALFORMED
+
+
+@pytest.mark.parametrize("depth", [10, 10_000])
+def test_depth_costs_nothing(depth: int) -> None:
+    nested = b""
+    for _ in range(depth):
+        nested = element(tagged(0), nested)
+        if len(nested) > MOST_BYTES - 1000:
+            break
+    began = time.perf_counter()
+    assert check(sequence(nested), DIGEST, roots=ROOTS).finding.reason is Reason.MALFORMED
+    assert time.perf_counter() - began < 0.1
+
+
+def test_many_certificates_of_one_name_end_soon() -> None:
+    crowd = [root("Mid") for _ in range(14)]
+    low = signer(crowd[0], key_ids=False)
+    made = reply(Recipe(low, DIGEST, embedded=[low, *crowd]))
+    began = time.perf_counter()
+    assert not check(made, DIGEST, roots=ROOTS).verified
+    assert time.perf_counter() - began < 0.5
