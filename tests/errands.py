@@ -59,12 +59,12 @@ def install(admin: Admin) -> None:
 
 
 @asynccontextmanager
-async def queue(url: str, source: str = RUNNER) -> AsyncIterator[Queue]:
+async def queue(url: str, source: str = RUNNER, make: type[Queue] = Queue) -> AsyncIterator[Queue]:
     """Lend the queue of one source."""
     role = f"foja_{source.replace('-', '_')}"
     database, hints = Database(url, role, 4), Hints(url, role)
     hints.open()
-    opened = Queue(database, hints, source=source, tenant="default")
+    opened = make(database, hints, source=source, tenant="default")
     try:
         yield opened
     finally:
