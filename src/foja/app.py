@@ -31,6 +31,7 @@ from foja.embedded import postgres, redis, tsa
 from foja.embedded.keys import signing_seed
 from foja.errors import MigrationFailed, Refused, SetupFailed
 from foja.jobs.company import Company
+from foja.jobs.desk import Desk
 from foja.jobs.queue import Queue, hint
 from foja.jobs.sweep import run_ticks, sweep_jobs
 from foja.jobs.worker import Worker as JobWorker
@@ -77,6 +78,7 @@ class App:
 
     settings: Settings
     ledger: Ledger
+    jobs: Desk
     conversations: Conversations
     documents: Documents
     threads: Threads
@@ -148,6 +150,7 @@ class App:
         self.sequencer = Sequencer(self._sweeper, self.store, self.signer, hints)
         await self._start_ledger(installation, hints)
         await self._start_stamping()
+        self.jobs = Desk(self.database, self.settings.tenant)
         self.conversations = Conversations(self.ledger)
         self.threads = Threads(self.ledger, self.database, self.settings.tenant)
         await self._start_documents(installation)

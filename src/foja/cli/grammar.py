@@ -15,6 +15,7 @@ from uuid import UUID
 
 from foja import __version__
 from foja.cli.chat.grammar import add_verbs
+from foja.cli.jobs.grammar import add_verbs as add_job_verbs
 from foja.cli.judge.grammar import add_verify
 
 Verbs = Callable[..., ArgumentParser]
@@ -45,7 +46,7 @@ def grammar() -> ArgumentParser:
     parser.set_defaults(json=False)  # here only: a verb's own default would undo what its parent was given
     parser.add_argument("--version", action="version", version=f"foja {__version__}")
     add = _adder(parser.add_subparsers(title="verbs", metavar="VERB", required=True), shared)
-    for group in (_serving, _running, _reading, _chat, _checking, _log, _tsa, add_verify):
+    for group in (_serving, _running, _reading, _chat, _checking, _jobs, _log, _tsa, add_verify):
         group(add)
     return parser
 
@@ -151,6 +152,12 @@ def _reading(add: Verbs) -> None:
 def _chat(add: Verbs) -> None:
     parent = add("chat", "chat.reading:recent", "list, begin, read, watch and check conversations")
     add_verbs(_adder(parent.add_subparsers(title="verbs", metavar="VERB"), _shared()), _cursor)
+
+
+def _jobs(add: Verbs) -> None:
+    parent = add("jobs", "jobs.verbs:listing", "list jobs, and retry, cancel, pause and resume them")
+    inner = _adder(parent.add_subparsers(title="verbs", metavar="VERB"), _shared())
+    add_job_verbs(parent, inner, _positive)
 
 
 def _checking(add: Verbs) -> None:

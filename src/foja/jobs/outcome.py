@@ -9,6 +9,8 @@ from uuid import UUID
 
 from foja.ledger.event import Draft
 
+State: TypeAlias = Literal["queued", "running", "succeeded", "retry_scheduled", "dead", "cancelled"]
+
 
 @dataclass(frozen=True, slots=True)
 class Job:

@@ -53,6 +53,18 @@ QUESTIONS = (
         "it unpublished after {1} s",
         about_event=False,
     ),
+    Question(
+        "dead", "audit_dead_jobs", "an end that the stream knows of", "the {3} {2} dead, and nothing said"
+    ),
+    Question("lease", "audit_leases", "a lease extended or taken over", "the {3} {2} running {4} s past it"),
+    Question(
+        "queue", "audit_waiting_jobs", "a {3} claimed within the limit", "{2} waiting for {4} s; who works?"
+    ),
+    Question(
+        "queue", "audit_stuck_lines", "one {2} that can be claimed", "{3} in line and none of them first"
+    ),
+    Question("executor", "audit_sleepers", "its executor queued since event {1}", "it {2}"),
+    Question("correlation", "audit_job_correlations", "jobs that name their stream", "{2} naming {3}"),
     Question("halted", "audit_halted", "the log {0} going on", "it halted: {1}", about_event=False),
     Question("log", "audit_leaves", "{1} leaves in the log {0}", "{2}", about_event=False),
     Question(

@@ -127,3 +127,40 @@ from (values
 ) g (relation, trigger)
 left join pg_trigger t on t.tgrelid = to_regclass('foja.' || g.relation) and t.tgname = g.trigger
 where t.tgenabled is distinct from 'A' order by g.relation <> 'event', g.relation <> 'leaves', g.trigger;
+
+-- name: audit_dead_jobs
+-- Jobs that died without a word in their stream. `foja jobs retry` or `cancel` takes them from here.
+select entity_id, null, job_id, type from foja.job where state = 'dead' and last_words is null order by job_id;
+
+-- name: audit_leases
+-- Jobs whose worker is gone, and that nobody took over in time.
+select entity_id, null, job_id, type, round(extract(epoch from clock_timestamp() - lease_until))::bigint from foja.job
+where state = 'running' and lease_until < clock_timestamp() - make_interval(secs => %(limit)s) order by lease_until;
+
+-- name: audit_waiting_jobs
+-- Of each type that is not paused, the job that could be claimed for the longest time, if that is too long.
+select j.entity_id, null, j.job_id, t.type, round(extract(epoch from clock_timestamp() - j.run_at))::bigint
+from foja.job_type t cross join lateral (
+    select job_id, entity_id, run_at from foja.job
+    where head and state in ('queued', 'retry_scheduled') and type = t.type order by run_at limit 1
+) j
+where not t.paused and j.run_at < clock_timestamp() - make_interval(secs => %(limit)s);
+
+-- name: audit_stuck_lines
+-- Streams with jobs in line of which none is the first, or more than one.
+select entity_id, null, type, count(*) from foja.job
+where serial and state in ('queued', 'running', 'retry_scheduled')
+group by entity_id, type having count(*) filter (where head) <> 1;
+
+-- name: audit_sleepers
+-- Streams that grew and whose executor is not going to look.
+select e.entity_id, e.awake, coalesce(j.state, 'missing')
+from foja.entity e join foja.domain d on d.domain = e.domain
+left join foja.job j on j.dedupe_key = d.executor || ':' || e.entity_id
+where e.awake is not null and d.executor is not null
+    and coalesce(j.state, 'missing') not in ('queued', 'running', 'retry_scheduled');
+
+-- name: audit_job_correlations
+-- Jobs that were done in the name of something else than their stream.
+select entity_id, null, job_id, correlation_id from foja.job
+where correlation_id <> entity_id and state not in ('queued', 'retry_scheduled', 'cancelled');

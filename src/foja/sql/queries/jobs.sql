@@ -25,3 +25,35 @@ select foja.sweep_jobs_v1(%(most)s);
 -- name: run_ticks
 -- Queue the jobs of ticks that are due.
 select foja.run_ticks_v1();
+
+-- name: list_jobs
+-- Jobs as an operator sees them, newest first.
+select job_id, type, state, entity_id, correlation_id, tenant, dedupe_key, priority, tries, max_tries, head, run_at,
+    created_at, finished_at, worker, lease_until, last_error, payload, last_words
+from foja.job
+where tenant = %(tenant)s
+    and (%(job)s::bigint is null or job_id = %(job)s)
+    and (%(state)s::text is null or state = %(state)s)
+    and (%(type)s::text is null or type = %(type)s)
+    and (%(entity)s::uuid is null or entity_id = %(entity)s)
+order by job_id desc limit %(limit)s;
+
+-- name: paused_types
+-- The types of which nothing is claimed now.
+select type from foja.job_type where paused order by type;
+
+-- name: retry_jobs
+-- Queue dead jobs anew, and scheduled ones at once.
+select foja.retry_jobs_v1(%(jobs)s::bigint[]);
+
+-- name: cancel_jobs
+-- End jobs that are not over.
+select foja.cancel_jobs_v1(%(jobs)s::bigint[]);
+
+-- name: pause_jobs
+-- Let nothing of a type be claimed.
+select foja.pause_jobs_v1(%(type)s);
+
+-- name: resume_jobs
+-- Let a type be claimed again.
+select foja.resume_jobs_v1(%(type)s);

@@ -557,11 +557,16 @@ begin
     return coalesce(foja.drop_jobs(ids, p_reason), 0);
 end $$;
 
+-- A dead one is only put away: nobody has to look at it any more.
 create function foja.cancel_jobs_v1(p_job bigint[], p_reason text default 'cancelled by an operator') returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    put_away bigint;
 begin
     perform foja.lock_jobs(p_job);
-    return foja.drop_jobs(p_job, p_reason);
+    update foja.job j set state = 'cancelled' where j.job_id = any (p_job) and j.state = 'dead';
+    get diagnostics put_away = row_count;
+    return put_away + foja.drop_jobs(p_job, p_reason);
 end $$;
 
 -- Dead jobs are queued anew with fresh tries, scheduled ones at once; returns how many.

@@ -1,0 +1,1 @@
+"""`foja jobs`: what is queued, and what an operator can do about it."""

@@ -1,0 +1,125 @@
+"""`foja jobs`: what an operator sees of the queue, and what she can do about it."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from tests.errands import ask, install
+from tests.flow.command import Run, check_refused
+
+Admin = psycopg.Connection[Any]
+
+
+@pytest.fixture
+def entity(admin: Admin, run: Run) -> UUID:
+    install(admin)
+    run("jobs")  # recognises the database
+    [entity] = ask(admin)
+    for key in "abc":
+        admin.execute("select foja.enqueue_job_v1('run_errand', %s, %s, '{\"n\": 1}')", [entity, key])
+    return entity
+
+
+def ids(run: Run, *words: object) -> list[int]:
+    return [job["id"] for job in run("jobs", "list", "--json", *words).document]
+
+
+def claim(admin: Admin, most: int) -> list[tuple[Any, ...]]:
+    admin.execute("set role foja_run_errand")
+    rows = admin.execute(
+        "select job_id, lease_token from foja.claim_jobs_v1('run_errand', 'default', %s, 'w')", [most]
+    ).fetchall()
+    admin.execute("reset role")
+    return rows
+
+
+def settle(admin: Admin, statement: str, *values: object) -> str:
+    admin.execute("set role foja_run_errand")
+    row = admin.execute(statement.encode(), values).fetchone()
+    admin.execute("reset role")
+    assert row is not None
+    return str(row[0])
+
+
+def test_jobs_are_listed_and_shown(run: Run, entity: UUID) -> None:
+    assert len(ids(run)) == 4
+    three = ids(run, "--type", "run_errand", "--entity", entity)
+    assert three == sorted(three, reverse=True)
+    assert len(three) == 3
+    assert ids(run, "--state", "dead") == []
+    assert run("jobs", "--state", "dead").lines == ["no such jobs"]
+    assert [line.split()[1] for line in run("jobs", "--type", "run_errand", "--limit", 2).lines] == [
+        "type",
+        "run_errand",
+        "run_errand",
+    ]
+    shown = run("jobs", "show", three[0], "--json").document
+    assert (shown["state"], shown["payload"], shown["key"]) == ("queued", {"n": 1}, "c")
+    assert "queued" in run("jobs", "show", three[0]).out
+
+
+def test_a_dead_job_is_found_and_retried(run: Run, entity: UUID, admin: Admin) -> None:
+    [(job, token)] = claim(admin, 1)
+    assert settle(admin, "select foja.fail_job_v1(%s, %s, 'no milk', true)", job, token) == "give_up"
+    assert ids(run, "--state", "dead") == [job]
+    assert "no milk" in run("jobs", "--state", "dead").out
+    found = run("audit", "--json")
+    assert found.code == 1
+    assert {finding["check"] for finding in found.document["findings"]} == {"dead"}
+    assert run("jobs", "retry", job, "--json").document == {"asked": 1, "done": 1}
+    assert run("audit").code == 0
+    assert run("jobs", "show", job, "--json").document["tries"] == 0
+    again = run("jobs", "retry", job)
+    assert (again.code, again.lines) == (1, ["0 of 1 queued again"])
+
+
+def test_a_dead_job_can_be_put_away(run: Run, entity: UUID, admin: Admin) -> None:
+    [(job, token)] = claim(admin, 1)
+    settle(admin, "select foja.fail_job_v1(%s, %s, 'no milk', true)", job, token)
+    assert run("jobs", "cancel", job).lines == ["1 of 1 cancelled"]
+    assert run("audit").code == 0
+    assert run("jobs", "show", job, "--json").document["last_error"] == "no milk"
+
+
+def test_a_cancelled_job_is_taken_from_its_worker(run: Run, entity: UUID, admin: Admin) -> None:
+    [(job, token)] = claim(admin, 1)
+    assert run("jobs", "cancel", job).code == 0
+    assert settle(admin, "select foja.complete_job_v1(%s, %s)", job, token) == "lost"
+    assert ids(run, "--state", "cancelled") == [job]
+
+
+def test_a_type_is_paused_and_resumed(run: Run, entity: UUID, admin: Admin) -> None:
+    assert run("jobs", "pause", "run_errand").lines == ["run_errand is paused"]
+    assert run("jobs").lines[-1] == "paused: run_errand"
+    assert claim(admin, 5) == []
+    assert run("jobs", "resume", "run_errand").code == 0
+    assert len(claim(admin, 5)) == 3
+
+
+def test_what_is_not_there_is_refused(run: Run, entity: UUID) -> None:
+    check_refused(run("jobs", "show", 999), 1, "there is no job 999")
+    check_refused(run("jobs", "retry", 999), 1, "there is no job 999")
+    check_refused(run("jobs", "pause", "nope"), 1, "no job type 'nope'")
+    check_refused(run("jobs", "--state", "asleep"), 1, "there is no state 'asleep'")
+
+
+def test_the_audit_sees_what_nobody_does(run: Run, entity: UUID, admin: Admin) -> None:
+    admin.execute("update foja.job set run_at = now() - interval '1 hour' where type = 'run_errand'")
+    [(job, _)] = claim(admin, 1)
+    admin.execute("update foja.job set lease_until = now() - interval '1 hour' where job_id = %s", [job])
+    admin.execute("update foja.job set correlation_id = gen_random_uuid() where job_id = %s", [job])
+    admin.execute("update foja.job set state = 'succeeded' where type = 'decide_errand'")
+    admin.execute("select foja.enqueue_job_v1('run_in_order', %s, 'd')", [entity])
+    admin.execute("update foja.job set head = false where type = 'run_in_order'")
+    found = run("audit", "--json").document["findings"]
+    assert sorted(finding["check"] for finding in found) == [
+        "correlation",
+        "executor",
+        "lease",
+        "queue",
+        "queue",
+    ]
