@@ -35,6 +35,7 @@ class Heartbeat:
         finally:
             beating.cancel()
             await asyncio.gather(beating, return_exceptions=True)
+            self.close()
 
     async def beat(self, jobs: Sequence[Job]) -> set[int]:
         """Extend once; return the ids of the jobs that are still ours."""
@@ -50,6 +51,13 @@ class Heartbeat:
             except BaseException:
                 self.close()
                 raise
+
+    async def recover(self) -> None:
+        """Return once a beat went out; until then nothing should be claimed."""
+        if not self.well:
+            await self.beat([])
+            self.close()
+            self.well = True
 
     def close(self) -> None:
         """Close the connection; the next beat opens another."""

@@ -55,19 +55,16 @@ class Worker:
 
         Cancelling it is a graceful end: what is being settled is settled, the rest is handed back.
         """
-        try:
-            with contextlib.ExitStack() as watching:
-                wakes = [watching.enter_context(self._queue.watch(name)) for name in (self.type, *self._hear)]
-                while True:
-                    for wake in wakes:
-                        wake.clear()
-                    done = await self.step() if until_idle else await self._patiently()
-                    if not done:
-                        if until_idle:
-                            return
-                        await _first(*(wake.wait() for wake in wakes))
-        finally:
-            self._heartbeat.close()
+        with contextlib.ExitStack() as watching:
+            wakes = [watching.enter_context(self._queue.watch(name)) for name in (self.type, *self._hear)]
+            while True:
+                for wake in wakes:
+                    wake.clear()
+                done = await self.step() if until_idle else await self._patiently()
+                if not done:
+                    if until_idle:
+                        return
+                    await _first(*(wake.wait() for wake in wakes))
 
     async def step(self) -> int:
         """Claim and settle one batch; return how many jobs it had."""
@@ -83,10 +80,7 @@ class Worker:
 
     async def _patiently(self) -> int:
         try:
-            if not self._heartbeat.well:
-                # Whoever cannot keep a lease should not take one.
-                await self._heartbeat.beat([])
-                self._heartbeat.well = True
+            await self._heartbeat.recover()
             return await self.step()
         except FojaError as error:
             log.warning("%s: %s", self.type, error)
