@@ -400,7 +400,7 @@ def test_the_list_has_the_structure_of_the_standard(scene: Scene) -> None:
 
 
 def test_verify_knows_a_bundle_when_it_sees_one(scene: Scene, tmp_path: Path) -> None:
-    trust = [scene.stamper.root.pem, scene.key.verifier().vkey()]
+    trust: list[str | bytes] = [scene.stamper.root.pem, scene.key.verifier().vkey()]
     path = tmp_path / "a.asice"
     path.write_bytes(scene.bundle())
     report = foja.verify(path, trust=trust, at=LATER)
