@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -19,9 +19,12 @@ from foja.conversations.approvals import expire_approvals
 from foja.conversations.events import CONVERSATION
 from foja.conversations.work import Conversations
 from foja.core.note import Signer
-from foja.documents import executor, timestamps
+from foja.documents import artifacts, executor, timestamps
+from foja.documents.artifacts import Artifacts
+from foja.documents.bundling import Bundles
 from foja.documents.events import DOCUMENT, Evidence
 from foja.documents.executor import Executor
+from foja.documents.gathering import Gathering
 from foja.documents.rules import WINDOWS, Policy
 from foja.documents.stamping import Authority, Stamper
 from foja.documents.sweeping import expire_attempts
@@ -35,6 +38,7 @@ from foja.jobs.desk import Desk
 from foja.jobs.queue import Queue, hint
 from foja.jobs.sweep import run_ticks, sweep_jobs
 from foja.jobs.worker import Worker as JobWorker
+from foja.judge.anchors import read as read_trust
 from foja.ledger.append import Writer
 from foja.ledger.batching import MicroBatch
 from foja.ledger.carriers import Channel, Notices
@@ -62,6 +66,7 @@ from foja.threads.work import Threads
 from foja.worker import Chore, Worker
 
 API, SWEEPER = "api", "sweeper"
+SHORTEST_WAIT = 0.5  # seconds, for a checkpoint
 T = TypeVar("T")
 
 
@@ -84,6 +89,7 @@ class App:
     threads: Threads
     sequencer: Sequencer
     stamper: Stamper
+    bundles: Bundles
     store: Store
     signer: Signer
     database: Database
@@ -115,9 +121,11 @@ class App:
             partial(sweep_jobs, self._sweeper),
             partial(run_ticks, self._sweeper),
         ]
+        waiting: list[Chore] = []
         if until_idle:
-            chores += [worker.step for worker in self._workers]
-        sequencer = Worker(self.sequencer, self.settings.checkpoint_seconds, chores)
+            chores += [worker.step for worker in self._workers if worker.type != artifacts.TYPE]
+            waiting += [worker.step for worker in self._workers if worker.type == artifacts.TYPE]
+        sequencer = Worker(self.sequencer, self.settings.checkpoint_seconds, chores, waiting)
         if until_idle:
             await sequencer.run(until_idle=True)
         else:
@@ -223,6 +231,15 @@ class App:
             crls=read(revocation_lists, settings.tsa_crls, "FOJA_TSA_CRLS"),
         )
         self.stamper = Stamper(authorities, terms)
+        self.bundles = self._bundles(terms)
+
+    def _bundles(self, terms: Terms) -> Bundles:
+        """Bundles are judged here by what this installation trusts, and carry copies of it."""
+        certificates = [*self._roots, *(each.pem for each in terms.intermediates)]
+        vkey = self.signer.verifier().vkey()
+        copies = {"log.vkey": f"{vkey}\n".encode(), "tsa.pem": b"".join(certificates)}
+        trust = replace(read_trust([vkey, *certificates]), crls=tuple(terms.crls))
+        return Bundles(Gathering(self.ledger, self.store, copies), self.stamper, trust)
 
     def _remote_authorities(self) -> list[Authority]:
         urls = self.settings.tsa_urls.split()
@@ -245,6 +262,7 @@ class App:
             tenant=settings.tenant,
             abilities=abilities,
             policy=policy,
+            bundles=self.bundles,
             tell=partial(self._hints.touch, hint(DOCUMENT.name)),
         )
 
@@ -254,7 +272,8 @@ class App:
             return
         deciding = await self._queue(executor.SOURCE)
         self._executor = Executor(deciding.database, self.documents.abilities, self.documents.policy)
-        stamping = await self._queue(timestamps.SOURCE)
+        stamping, building = await self._queue(timestamps.SOURCE), await self._queue(artifacts.SOURCE)
+        artifact = Artifacts(self.bundles, self.store, max(self.settings.checkpoint_seconds, SHORTEST_WAIT))
         company = Company()
         self._workers = [
             JobWorker(
@@ -267,6 +286,7 @@ class App:
                 most=timestamps.MOST,
                 company=company,
             ),
+            JobWorker(building, artifacts.TYPE, artifact.work, most=artifacts.MOST, company=company),
         ]
 
     def _deltas(self, installation: Installation, hints: Hints) -> Deltas:

@@ -15,7 +15,8 @@ FojaError
 │   ├── SlotVoided          the number is no longer yours
 │   ├── SlotFilled          the number already holds another event
 │   ├── UnknownEntity       nothing was ever written there
-│   │   └── UnknownApproval nobody asked for that
+│   │   ├── UnknownApproval nobody asked for that
+│   │   └── NotCovered      no published checkpoint covers it yet
 │   ├── UnknownJob          no such job, or job type
 │   ├── OutOfTurn           the document's history does not allow that, or not any more
 │   │   ├── PreconditionFailed  something has to come first; the code says what
@@ -25,6 +26,7 @@ FojaError
 │   └── CursorLost          the cursor belongs to another history
 ├── Unavailable             nothing was decided; sending it again is safe
 │   ├── LedgerUnavailable   nothing can number an event now
+│   ├── Unstamped           no timestamp authority gave a token; says why in a code
 │   └── Busy                a concurrent transaction was in the way
 ├── Tampered                bytes and proof disagree
 │   ├── BadBundle           a bundle of evidence is not as every honest one is; says why in a code
@@ -130,6 +132,10 @@ class CannotProduce(Refused):
     """This installation has no way to produce that evidence; nothing is ever simulated."""
 
 
+class NotCovered(UnknownEntity):
+    """No published checkpoint covers it yet; let a worker run."""
+
+
 class CursorLost(Refused):
     """The cursor belongs to another history; read again from the start."""
 
@@ -140,6 +146,14 @@ class Unavailable(FojaError):
 
 class LedgerUnavailable(Unavailable):
     """Nothing can number an event now."""
+
+
+class Unstamped(Unavailable):
+    """No timestamp authority gave a token that holds; `code` says why."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class Busy(Unavailable):

@@ -18,8 +18,16 @@ log = logging.getLogger("foja.worker")
 class Worker:
     """Runs the sequencer and the chores, once through or for ever."""
 
-    def __init__(self, sequencer: Sequencer, checkpoint_seconds: float, chores: Sequence[Chore] = ()) -> None:
+    def __init__(
+        self,
+        sequencer: Sequencer,
+        checkpoint_seconds: float,
+        chores: Sequence[Chore] = (),
+        afterwards: Sequence[Chore] = (),
+    ) -> None:
+        """`afterwards` is what waits for a checkpoint: done once one is out, where that ends."""
         self._sequencer, self._every, self._chores = sequencer, checkpoint_seconds, chores
+        self._afterwards = afterwards
         self._checked = False
 
     async def run(self, *, until_idle: bool = False) -> None:
@@ -30,10 +38,13 @@ class Worker:
             await self._for_ever()
 
     async def _until_idle(self) -> None:
-        while await self._step():
-            pass
-        while await self._behind():
-            pass
+        again = True
+        while again:
+            while await self._step():
+                pass
+            while await self._behind():
+                pass
+            again = sum([await chore() for chore in self._afterwards]) > 0
 
     async def _behind(self) -> bool:
         try:

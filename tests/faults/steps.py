@@ -77,5 +77,8 @@ class SteppedPlace:
     async def keep(self, source: BinaryIO, key_of: Callable[[str], str]) -> tuple[str, int]:
         return await self._take("keep", lambda: self._inner.keep(source, key_of))
 
+    async def fetch(self, key: str, target: BinaryIO) -> str:
+        return await self._take("fetch", lambda: self._inner.fetch(key, target))
+
     async def _take(self, name: str, step: Callable[[], Awaitable[Result]]) -> Result:
         return await self._steps.take(name, step, OSError("the store was cut off by the test"))

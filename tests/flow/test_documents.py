@@ -17,13 +17,20 @@ from foja import errors
 from foja.app import App
 from foja.documents.events import Evidence
 from foja.documents.lifecycle import Lifecycle
-from foja.documents.picture import Pipeline, State, Status
+from foja.documents.picture import State, Status
 from foja.documents.view import LOCAL
 from tests.database.papers import Paper
 from tests.database.rows import Admin
 
 CONTRACT = b"I owe you nothing."
-STORY = ["document.added", "document.protected.requested", "job.run-tsa.required", "tsa.confirmed"]
+STORY = [
+    "document.added",
+    "document.protected.requested",
+    "job.run-tsa.required",
+    "tsa.confirmed",
+    "job.build-artifact.required",
+    "artifact.finalized",
+]
 
 
 async def test_a_document_is_protected_end_to_end(app: App) -> None:
@@ -35,15 +42,15 @@ async def test_a_document_is_protected_end_to_end(app: App) -> None:
     assert "executor asks for it next" in await app.documents.explain(document.id)
     await app.work(until_idle=True)
     view = await app.documents.view(document.id)
-    assert [moment.kind for moment in view.timeline][:4] == STORY
-    assert view.state is State.PROTECTED
-    assert view.pipeline is Pipeline.AWAITING_ARTIFACT
+    assert [moment.kind for moment in view.timeline] == STORY
+    assert view.state is State.FINAL
+    assert view.pipeline is None
     assert view.lifecycle is Lifecycle.PROTECTED
     assert view.name == "contract.pdf"
     assert view.note == LOCAL
-    assert "artifact is not installed" in view.explain
+    assert "Nothing more will happen" in view.explain
     [listed] = await app.documents.list()
-    assert (listed.id, listed.name, listed.state) == (document.id, "contract.pdf", "protected")
+    assert (listed.id, listed.name, listed.state) == (document.id, "contract.pdf", "final")
     assert listed.lifecycle == "protected"
 
 
@@ -176,7 +183,7 @@ async def test_an_erased_name_is_gone_from_everywhere(app: App) -> None:
     await app.work(until_idle=True)
     view = await app.documents.view(document.id)
     assert view.name is None
-    assert view.state is State.PROTECTED
+    assert view.state is State.FINAL
     [listed] = await app.documents.list()
     assert listed.name is None
 
@@ -185,7 +192,7 @@ async def test_a_request_from_psql_moves_on_like_any_other(app: App, admin: Admi
     document = UUID(int=5)
     Paper(admin, document).request("tsa", witness="f" * 64)
     await app.work(until_idle=True)
-    assert (await app.documents.view(document)).state is State.PROTECTED
+    assert (await app.documents.view(document)).state is State.FINAL
 
 
 async def test_two_processes_share_the_work(open_app: Callable[..., App]) -> None:

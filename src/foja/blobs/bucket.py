@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import tempfile
 from collections.abc import Callable
@@ -54,6 +55,14 @@ class Bucket:
             spool.seek(0)
             await obstore.put_async(self.store, key_of(digest), cast(BinaryIO, spool))
         return digest, size
+
+    async def fetch(self, key: str, target: BinaryIO) -> str:
+        """Copy an object to a file and return its digest."""
+        digest = hashlib.sha256()
+        async for piece in (await obstore.get_async(self.store, key)).stream():
+            digest.update(piece)
+            await asyncio.to_thread(target.write, piece)
+        return digest.hexdigest()
 
     async def _put(self, key: str, data: bytes, mode: PutMode) -> str:
         try:

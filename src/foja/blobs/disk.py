@@ -54,6 +54,14 @@ class Disk:
         """Copy a stream to the key that its digest gives; return digest and size."""
         return await asyncio.to_thread(self._keep, source, key_of)
 
+    async def fetch(self, key: str, target: BinaryIO) -> str:
+        """Copy an object to a file and return its digest."""
+        return await asyncio.to_thread(self._fetch, key, target)
+
+    def _fetch(self, key: str, target: BinaryIO) -> str:
+        with (self.root / key).open("rb") as source:
+            return copy(source, target)[0]
+
     def _keep(self, source: BinaryIO, key_of: Callable[[str], str]) -> tuple[str, int]:
         with self._partial() as path:
             with path.open("xb") as file:

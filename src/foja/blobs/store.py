@@ -38,6 +38,7 @@ class Place(Protocol):
     async def create(self, key: str, data: bytes) -> str: ...
     async def replace(self, key: str, data: bytes, expected: str) -> str: ...
     async def keep(self, source: BinaryIO, key_of: Callable[[str], str]) -> tuple[str, int]: ...
+    async def fetch(self, key: str, target: BinaryIO) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +66,15 @@ class Store:
         """Return the bytes with this digest, or raise `ObjectMissing` or `Tampered`."""
         data = (await self.read(_key(sha256))).data
         if hashlib.sha256(data).hexdigest() != sha256:
-            raise Tampered(
-                f"the object {sha256} is in the store with other bytes: it was changed or damaged. "
-                "Nothing was returned; restore it from a backup."
-            )
+            raise _damaged(sha256)
         return data
+
+    async def fetch(self, sha256: str, target: BinaryIO) -> None:
+        """Write the bytes with this digest to a file, a piece at a time; raise at the end if they lie."""
+        with _plainly(sha256):
+            found = await self._place.fetch(_key(sha256), target)
+        if found != sha256:
+            raise _damaged(sha256)
 
     async def read(self, key: str) -> Versioned:
         """Return what is there now, or raise `ObjectMissing`."""
@@ -90,6 +95,13 @@ class Store:
             if expected is None:
                 return await self._place.create(_checked(key), data)
             return await self._place.replace(_checked(key), data, expected)
+
+
+def _damaged(sha256: str) -> Tampered:
+    return Tampered(
+        f"the object {sha256} is in the store with other bytes: it was changed or damaged. "
+        "Nothing was returned; restore it from a backup."
+    )
 
 
 def open_store(url: str) -> Store:

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 from uuid import UUID, uuid5
 
 from foja.blobs.store import Store
+from foja.documents.bundling import Bundles
 from foja.documents.events import DOCUMENT, REQUIRABLE, Evidence, Stage, check_hash
 from foja.documents.history import read
 from foja.documents.rules import Policy, Standing, standing
@@ -64,10 +65,12 @@ class Documents:
         tenant: str,
         abilities: AbstractSet[str],
         policy: Policy,
+        bundles: Bundles,
         tell: Callable[[], None],
     ) -> None:
         self._ledger, self._store, self._tell = ledger, store, tell
         self._namespace, self._tenant = namespace, tenant
+        self._bundles = bundles
         self.abilities, self.policy = frozenset(abilities), policy
 
     async def add(
@@ -175,6 +178,23 @@ class Documents:
         document = _id(document_id)
         events, now = await self._history(document)
         return view(document, events, abilities=self.abilities, at=now, policy=self.policy)
+
+    async def bundle(self, document_id: UUID | str, *, with_document: bool = True) -> bytes:
+        """Return the evidence as it is now, as one file that anybody can check."""
+        with io.BytesIO() as file:
+            await self.write_bundle(document_id, file, with_document=with_document)
+            return file.getvalue()
+
+    async def write_bundle(
+        self, document_id: UUID | str, target: BinaryIO, *, with_document: bool = True
+    ) -> None:
+        """Write the same to a file: the artifact once it is final, else what there is by now."""
+        document = _id(document_id)
+        artifact = await self._ledger.ask("document_artifact", document=document)
+        if artifact and with_document:
+            await self._store.fetch(artifact[0][0], target)
+        else:
+            await self._bundles.write(document, target, with_document=with_document)
 
     async def explain(self, document_id: UUID | str) -> str:
         """Return what the document waits for, since when, and what happens next and when."""

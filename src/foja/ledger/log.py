@@ -14,7 +14,7 @@ from foja.blobs.store import Store
 from foja.core import tiles
 from foja.core.chain import leaf_entry
 from foja.core.proof import Proof
-from foja.errors import CursorLost, Unavailable, UnknownEntity
+from foja.errors import CursorLost, NotCovered, Unavailable
 from foja.ledger.event import Event, Reset
 from foja.ledger.hints import Hints
 from foja.sql.database import Database
@@ -52,17 +52,19 @@ class Log:
     def __init__(self, database: Database, store: Store, hints: Hints) -> None:
         self._database, self._store, self._hints = database, store, hints
 
-    async def prove(self, entity_id: UUID, seq: int) -> ProvenEvent:
-        """Return the proof that an event is in the log, against a published checkpoint."""
+    async def prove(self, entity_id: UUID, seq: int, *, first: bool = False) -> ProvenEvent:
+        """Return the proof that an event is in the log, against a published checkpoint.
+
+        The newest one, or the `first` that covers it: then it is the same proof whenever it is asked for.
+        """
         leaf = await self._database.row(sql.query("find_leaf"), entity=entity_id, seq=seq)
         if leaf is None:
-            raise UnknownEntity(
-                f"event {seq} of {entity_id} has no place in the log yet; let `foja worker` run"
-            )
+            raise NotCovered(f"event {seq} of {entity_id} has no place in the log yet; let `foja worker` run")
         origin, _, idx, chain_hash = leaf
-        row = await self._database.row(sql.query("published_checkpoint"), origin=origin, idx=idx)
+        question = "first_checkpoint" if first else "published_checkpoint"
+        row = await self._database.row(sql.query(question), origin=origin, idx=idx)
         if row is None:
-            raise UnknownEntity(f"no published checkpoint covers leaf {idx} yet; let `foja worker` run")
+            raise NotCovered(f"no published checkpoint covers leaf {idx} yet; let `foja worker` run")
         size, note = row
         needed = {tile: await self._tile(origin, tile) for tile in tiles.inclusion_tiles(idx, size)}
         path = tiles.prove_inclusion(idx, size, needed)

@@ -33,7 +33,7 @@ def decode(domain: str, entity_id: UUID, chunks: Iterable[bytes]) -> Iterator[Ex
     for seq, line in enumerate(_lines(chunks)):
         event = _event(domain, entity_id, seq, line)
         try:
-            linked = _link(event, head)
+            linked = link(event, head)
             linked.check()
         except (NotCanonical, Tampered) as error:
             raise BadBundle("LEDGER_BODY", str(error)) from None
@@ -41,7 +41,8 @@ def decode(domain: str, entity_id: UUID, chunks: Iterable[bytes]) -> Iterator[Ex
         yield linked
 
 
-def _link(event: Excerpt, previous: bytes) -> Excerpt:
+def link(event: Excerpt, previous: bytes) -> Excerpt:
+    """Return the event as what comes after this head."""
     fields = (event.entity_id, event.seq, event.event_id, event.kind, event.at_us, event.body_hash)
     return replace(event, previous=previous, chain_hash=step(previous, *fields))
 

@@ -25,6 +25,12 @@ where v.entity_id = %(document)s and v.tenant = %(tenant)s
   and coalesce(v.payload ->> 'witness_hash', v.payload ->> 'sha256') is not null
 order by v.seq desc limit 1;
 
+-- name: document_artifact
+-- The newest artifact of a document, renewals included.
+select v.payload ->> 'sha256' from foja.event v
+where v.entity_id = %(document)s and v.tenant = %(tenant)s and v.kind in ('artifact.finalized', 'artifact.renewed')
+order by v.seq desc limit 1;
+
 -- name: write_summaries
 -- What lists show of documents, as of the events that were read.
 select foja.write_summaries(%(entities)s, %(states)s, %(pipelines)s, %(lifecycles)s, %(witnesses)s, %(lengths)s,

@@ -6,3 +6,27 @@ from foja.event v
 join foja.entity e on e.entity_id = v.entity_id
 cross join lateral foja.chain_hash_of(v.entity_id, v.seq) here (chain_hash)
 where here.chain_hash is not null and v.entity_id = %(entity)s and v.seq = %(seq)s and v.tenant = %(tenant)s;
+
+-- name: read_excerpts
+-- A run of sealed events of one stream, whole. Their chain is for the reader to derive.
+select v.seq, v.event_id, v.kind, v.v, v.at, v.actor, v.source, v.payload::text, v.salt, v.body_hash
+from foja.event v join foja.entity e using (entity_id)
+where v.entity_id = %(entity)s and v.tenant = %(tenant)s and v.seq >= %(low)s and v.seq < e.sealed
+    and (%(high)s::bigint is null or v.seq < %(high)s)
+order by v.seq limit %(limit)s;
+
+-- name: stream_domain
+-- What a stream of this tenant is.
+select domain, sealed from foja.entity where entity_id = %(entity)s and tenant = %(tenant)s;
+
+-- name: covered_events
+-- How many events of a stream, from its first on, a published checkpoint covers.
+select coalesce(max(u.seq) + 1, 0)
+from foja.leaf_place p
+join foja.log o on o.origin = p.origin
+join foja.leaves l on l.origin = p.origin and l.idx = p.idx
+cross join lateral unnest(l.entity_id, l.seq) with ordinality u(entity_id, seq, place)
+where p.entity_id = %(entity)s and u.entity_id = p.entity_id
+    and (o.closed_size is null or l.idx + u.place - 1 < o.closed_size)
+    and exists (select from foja.checkpoint c
+        where c.origin = p.origin and c.size > l.idx + u.place - 1 and c.published_at is not null);

@@ -29,6 +29,11 @@ where origin = %(origin)s and published_at is not null order by size desc limit 
 select size, note from foja.checkpoint
 where origin = %(origin)s and size > %(idx)s and published_at is not null order by size desc limit 1;
 
+-- name: first_checkpoint
+-- The first checkpoint the world has seen that covers a leaf.
+select size, note from foja.checkpoint
+where origin = %(origin)s and size > %(idx)s and published_at is not null order by size limit 1;
+
 -- name: leaves
 -- A run of leaves, in order.
 select entity_id, seq, chain_hash from foja.leaves_between(%(origin)s, %(low)s, %(high)s) order by idx;

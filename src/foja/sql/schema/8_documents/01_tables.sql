@@ -6,7 +6,7 @@ create table foja.ability (
     evidence text primary key check (evidence in ('tsa', 'polygon', 'bitcoin', 'rekor', 'artifact'))
 );
 
-insert into foja.ability values ('tsa');
+insert into foja.ability values ('tsa'), ('artifact');
 
 create table foja.document (
     entity_id uuid primary key,

@@ -1,0 +1,83 @@
+"""`build_artifact`: the bundle that stays, written once, and final only if the judge passes it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from typing import Any, BinaryIO, cast
+
+from foja.blobs.store import Store
+from foja.core.bundle.manifest import PROFILE
+from foja.documents.bundling import Bundles, Written
+from foja.documents.events import DOCUMENT
+from foja.errors import ObjectMissing, Tampered, Unstamped
+from foja.jobs.outcome import Done, Job, Outcome, Snooze
+from foja.judge.report import Report, Verdict
+from foja.ledger.event import draft
+
+TYPE, SOURCE = "build_artifact", "build-artifact"
+MOST = 8
+LONGEST_REASON = 2000
+
+
+class Artifacts:
+    """Builds artifacts. Waiting for a checkpoint is no try; everything else ends the attempt."""
+
+    def __init__(self, bundles: Bundles, store: Store, wait_seconds: float) -> None:
+        self._bundles, self._store, self._wait = bundles, store, wait_seconds
+
+    async def work(self, jobs: Sequence[Job]) -> list[Outcome]:
+        """Build one after the other: each may be as large as its document."""
+        return [await self._build(job) for job in jobs]
+
+    async def _build(self, job: Job) -> Outcome:
+        events = int(job.key.rpartition(":")[2]) + 1  # up to the one that asks for the artifact
+        if not await self._bundles.is_covered(job.entity_id, events):
+            return Snooze(self._wait)
+        with tempfile.TemporaryFile() as spool:
+            file = cast(BinaryIO, spool)
+            try:
+                written = await self._bundles.write(job.entity_id, file, events=events)
+                report = await self._bundles.judge(file)
+                if report.verdict is Verdict.TOTAL_PASSED:
+                    return await self._finish(job, file, written, report)
+            except Unstamped as error:
+                return _failed(job, error.code, str(error))
+            except (ObjectMissing, Tampered) as error:
+                return _failed(job, "document_lost", str(error))
+        return _failed(job, "not_passed", _complaint(report))
+
+    async def _finish(self, job: Job, file: BinaryIO, written: Written, report: Report) -> Outcome:
+        file.seek(0)
+        sha256, size = await self._store.keep(file)
+        said: dict[str, Any] = {
+            "sha256": sha256,
+            "size": size,
+            "profile": PROFILE,
+            "verdict": report.verdict.value,
+            "attempt": job.payload["attempt"],
+            "witness_hash": written.witness,
+        }
+        if written.stamp.chain_ends:
+            said["renew_before"] = written.stamp.chain_ends.isoformat()
+        return Done([draft(DOCUMENT, job.entity_id, "artifact.finalized", said, source=SOURCE)])
+
+
+def _failed(job: Job, code: str, reason: str) -> Outcome:
+    said = {
+        "attempt": job.payload["attempt"],
+        "failure_code": code.lower(),
+        "reason": reason[:LONGEST_REASON],
+        "witness_hash": job.payload["witness_hash"],
+    }
+    return Done([draft(DOCUMENT, job.entity_id, "artifact.failed", said, source=SOURCE)])
+
+
+def _complaint(report: Report) -> str:
+    """Say what kept the judge from passing it."""
+    missed = [
+        f"{each.evidence}: {each.status} {each.reason or ''} {each.detail}"
+        for each in report.evidence
+        if each.status != "VERIFIED"
+    ]
+    return f"the judge said {report.verdict}: " + "; ".join(missed)

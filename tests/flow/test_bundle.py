@@ -1,0 +1,118 @@
+"""The bundle of a real document: built, judged, handed out, and opened by tools of others."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import tracemalloc
+import zipfile
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+import foja
+from foja.app import App
+from foja.core.bundle import names
+from foja.core.bundle.reading import open_container
+from foja.judge.report import Verdict
+
+TEXT = b"I owe you a cake.\n"
+
+
+async def protected(app: App, data: bytes | Path = TEXT, name: str = "promise.txt") -> str:
+    document = await app.documents.add(data, name=name)
+    await app.documents.protect(document.id, required_evidence=["tsa"])
+    await app.work(until_idle=True)
+    return str(document.id)
+
+
+async def test_a_document_becomes_final_and_passes(app: App) -> None:
+    document = await protected(app)
+    view = await app.documents.view(document)
+    assert view.state == "final", view.explain
+    container = await app.documents.bundle(document)
+    report = foja.verify(container, trust=app.trust)
+    assert report.verdict is Verdict.TOTAL_PASSED
+    assert report.subject.name == "promise.txt"
+    kept = [each.payload for each in await app.ledger.events(view.id, None, 100)][-1]
+    assert kept["verdict"] == "TOTAL_PASSED"
+    assert kept["size"] == len(container)
+    assert await app.documents.bundle(document) == container
+
+
+async def test_the_same_document_built_twice_has_the_same_inner_bytes(app: App) -> None:
+    document = await protected(app)
+    first = await app.documents.bundle(document, with_document=False)
+    await protected(app, b"another", "another.txt")  # the log grows meanwhile
+    second = await app.documents.bundle(document, with_document=False)
+    one, two = (open_container(io.BytesIO(each)) for each in (first, second))
+    assert one.names == two.names
+    for name in one.names:
+        assert (one.read(name) == two.read(name)) == (name != names.STAMP)
+
+
+async def test_an_interim_bundle_is_undecided(app: App) -> None:
+    document = await app.documents.add(TEXT, name="promise.txt")
+    report = foja.verify(await app.documents.bundle(document.id), trust=app.trust)
+    assert report.verdict is Verdict.INDETERMINATE
+    await app.documents.protect(document.id, required_evidence=["tsa"])
+    report = foja.verify(await app.documents.bundle(document.id), trust=app.trust)
+    assert report.verdict is Verdict.INDETERMINATE
+
+
+async def test_a_document_that_stays_elsewhere(app: App) -> None:
+    document = await app.documents.add_digest(sha256(TEXT).hexdigest(), name="promise.txt")
+    await app.documents.protect(document.id, required_evidence=["tsa"])
+    await app.work(until_idle=True)
+    container = await app.documents.bundle(document.id)
+    assert not [name for name in open_container(io.BytesIO(container)).names if name.startswith("document/")]
+    given = foja.verify(container, trust=app.trust, digest=sha256(TEXT).hexdigest())
+    assert given.verdict is Verdict.TOTAL_PASSED
+
+
+async def test_openssl_and_unzip_need_none_of_us(app: App, tmp_path: Path) -> None:
+    document = await protected(app)
+    with zipfile.ZipFile(io.BytesIO(await app.documents.bundle(document))) as other:
+        assert other.testzip() is None
+        other.extractall(tmp_path)
+    (tmp_path / "roots.pem").write_text(app.trust[1])
+    outer = ["-data", names.ASIC_MANIFEST, "-in", names.STAMP, "-token_in"]
+    inner = ["-data", "document/promise.txt", "-in", "evidence/tsa/01.tsr"]
+    for asked in (outer, inner):
+        ran = subprocess.run(
+            ["openssl", "ts", "-verify", *asked, "-CAfile", "roots.pem"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert "Verification: OK" in ran.stdout, ran.stderr
+
+
+async def test_an_artifact_waits_for_a_checkpoint_without_using_up_a_try(
+    app: App, admin: psycopg.Connection[Any]
+) -> None:
+    document = await protected(app)
+    rows = admin.execute("select state, tries from foja.job where type = 'build_artifact'").fetchall()
+    assert rows == [("succeeded", 1)]
+    assert (await app.documents.view(document)).state == "final"
+
+
+@pytest.mark.long
+async def test_a_large_document_is_never_held(app: App, tmp_path: Path) -> None:
+    large = tmp_path / "large.bin"
+    with large.open("wb") as file:
+        file.truncate(1 << 30)
+    tracemalloc.start()
+    document = await protected(app, large, "large.bin")
+    target = tmp_path / "large.asice"
+    with target.open("wb") as file:
+        await app.documents.write_bundle(document, file)
+    report = foja.verify(target, trust=app.trust)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert report.verdict is Verdict.TOTAL_PASSED
+    assert most < 64 << 20
