@@ -29,6 +29,7 @@ What was written is counted afterwards and must be what each contender claims.
   stream in memory, and a thread and a connection each: the best it can hope for.
 - **message-db** numbers a stream under a lock on its category. With one category nothing is lost and writers
   take turns; with a category each they do not, and no reader of all of them can be sure.
+- **Timestamp authorities** are processes of their own, asked by one client over HTTP; every token is checked.
 - **pgqueuer** and **procrastinate** are queues only: their jobs leave no event. Where they enqueue with an
   event, it is a row in a plain table.
 """

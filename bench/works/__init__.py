@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from bench.harness import Bench
 from bench.outcome import Outcome
-from bench.works import appends, history, jobs, lanes, live, memory, tail, transcripts
+from bench.works import appends, history, jobs, lanes, live, memory, tail, timestamps, transcripts
 
 GROUPS: dict[str, Callable[[Bench], Awaitable[Outcome]]] = {
     "appends": appends.many_entities,
@@ -19,4 +19,5 @@ GROUPS: dict[str, Callable[[Bench], Awaitable[Outcome]]] = {
     "transcripts": transcripts.run,
     "live": live.run,
     "jobs": jobs.run,
+    "timestamps": timestamps.run,
 }

@@ -109,6 +109,7 @@ def test_every_target_is_judged(found: Found) -> None:
         "transcripts": 3,
         "live": 3,
         "jobs": 7,
+        "timestamps": 3,
     }
 
 

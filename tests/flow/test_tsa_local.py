@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -22,6 +23,7 @@ from foja.embedded.tsa.keeping import Keeper
 from foja.errors import SetupFailed
 from foja.proofs.finding import Reason
 from foja.proofs.tsa import ALGORITHMS, LOCAL_NOTICE, LOCAL_POLICY, Stamp, check, request, trusted
+from foja.web.serve import bind
 from tests.flow.command import Process, Run
 
 DATA = b"a sheet"
@@ -234,6 +236,13 @@ def test_the_command_tells_who_stamps_and_hands_out_the_root(run: Run, tmp_path:
     status = run("tsa", "status", *home).out
     assert trusted(pem.encode())[0].sha256 in status
     assert LOCAL_NOTICE in status
+
+
+def test_no_part_of_an_answer_waits_for_the_part_before() -> None:
+    with bind("127.0.0.1", 0, expose=False) as listener, socket.create_connection(listener.getsockname()):
+        accepted, _ = listener.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_nobody_else_is_served_without_a_clear_word(run: Run, tmp_path: Path) -> None:
