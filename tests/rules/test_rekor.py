@@ -294,7 +294,9 @@ def flipped(data: bytes, step: int = 1) -> Iterator[bytes]:
 
 
 BUNDLE = json.loads(HERE.bundle())
-values = st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=5) | st.just([]) | st.just({})
+values: st.SearchStrategy[Any] = (
+    st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=5) | st.just([]) | st.just({})
+)
 
 
 @given(st.data())

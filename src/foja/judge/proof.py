@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from foja.core.proof import HEADER as LOG_PROOF
 from foja.judge.trust import Trust
@@ -16,6 +16,8 @@ _OTS = b"\x00OpenTimestamps\x00"
 _DER = b"\x30"
 _HEAD = 4096
 _NAMES = {".tsr": "tsa", ".tst": "tsa", ".ots": "bitcoin", ".evm.json": "evm", ".tlog-proof": "ledger"}
+# How far the clocks of others may be ahead of the time to judge at; Bitcoin itself allows two hours.
+_SKEW, _SKEWS = timedelta(minutes=5), {"bitcoin": timedelta(hours=2)}
 _SIGSTORE = (".sigstore", ".sigstore.json")
 
 
@@ -65,8 +67,9 @@ def check_proof(
 
 def _not_after(finding: Finding, at: datetime) -> Finding:
     """A proof of a time after the one it is judged at is not believed yet."""
-    late = finding.no_later_than is not None and finding.no_later_than > at
-    if not late or finding.evidence == "tsa" or finding.status is not Status.VERIFIED:
+    skew = _SKEWS.get(finding.evidence, _SKEW)
+    late = finding.no_later_than is not None and finding.no_later_than > at + skew
+    if not late or finding.status is not Status.VERIFIED:
         return finding
     detail = f"{finding.detail}; that is after the time it is judged at"
     return replace(

@@ -1,0 +1,66 @@
+"""All four kinds of proof together: loose, in a bundle, one missing, one spoilt, one of another document."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+import foja
+from foja.judge.report import Verdict
+from foja.judge.writing import as_html, as_text
+from foja.proofs.finding import Status
+from tests.rules.all_proofs import REQUIRED, TEXT, all_proofs, only_tsa
+from tests.rules.bundles import NOW
+
+PROOFS = all_proofs()
+AT = NOW + timedelta(hours=1)
+
+
+def test_in_a_bundle_and_loose() -> None:
+    bundled = foja.verify(PROOFS.bundle, PROOFS.trust, AT)
+    loose = foja.verify(TEXT, PROOFS.trust, AT, proofs=list(PROOFS.files.values()))
+    for report in (bundled, loose):
+        assert report.verdict is Verdict.TOTAL_PASSED, as_text(report)
+        assert {each.evidence for each in report.evidence} >= set(REQUIRED)
+        assert report.earliest is not None
+        assert report.earliest.evidence == "polygon"
+
+
+@pytest.mark.parametrize("kind", REQUIRED)
+def test_every_one_of_them_counts(kind: str) -> None:
+    others = [data for name, data in PROOFS.files.items() if name != kind]
+    demanding, trust = replace(PROOFS.trust, required=REQUIRED), PROOFS.trust
+    assert foja.verify(TEXT, trust, AT, proofs=others).verdict is Verdict.TOTAL_PASSED
+    assert foja.verify(TEXT, demanding, AT, proofs=others).verdict is Verdict.INDETERMINATE
+    spoilt = bytearray(PROOFS.files[kind])
+    spoilt[len(spoilt) // 2] ^= 1
+    report = foja.verify(TEXT, trust, AT, proofs=[*others, bytes(spoilt)])
+    assert report.verdict is Verdict.TOTAL_FAILED
+    report = foja.verify(b"another document", trust, AT, proofs=[PROOFS.files[kind]])
+    assert report.verdict is Verdict.TOTAL_FAILED
+
+
+def test_without_trust_nothing_passes() -> None:
+    for report in (
+        foja.verify(PROOFS.bundle, at=AT),
+        foja.verify(TEXT, at=AT, proofs=list(PROOFS.files.values())),
+    ):
+        assert report.verdict is not Verdict.TOTAL_PASSED
+        proofs = [each for each in report.evidence if each.evidence in REQUIRED]
+        assert all(each.status is not Status.VERIFIED for each in proofs)
+
+
+def test_a_timestamp_is_not_what_was_required() -> None:
+    stamped = only_tsa()
+    assert foja.verify(stamped.bundle, stamped.trust, AT).verdict is Verdict.TOTAL_PASSED
+    report = foja.verify(TEXT, PROOFS.trust, AT, proofs=[stamped.files["tsa"]])
+    assert report.verdict is not Verdict.TOTAL_PASSED
+
+
+def test_the_report_is_the_same_every_time() -> None:
+    first, second = (foja.verify(PROOFS.bundle, PROOFS.trust, AT) for _ in range(2))
+    assert first.json() == second.json()
+    assert as_text(first) == as_text(second)
+    assert as_html(first) == as_html(second)
