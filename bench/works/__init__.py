@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from bench.harness import Bench
 from bench.outcome import Outcome
-from bench.works import appends, history, jobs, lanes, live, memory, tail, timestamps, transcripts
+from bench.works import appends, history, jobs, lanes, live, memory, tail, timestamps, transcripts, verify
 
 GROUPS: dict[str, Callable[[Bench], Awaitable[Outcome]]] = {
     "appends": appends.many_entities,
@@ -20,4 +20,5 @@ GROUPS: dict[str, Callable[[Bench], Awaitable[Outcome]]] = {
     "live": live.run,
     "jobs": jobs.run,
     "timestamps": timestamps.run,
+    "verify": verify.run,
 }

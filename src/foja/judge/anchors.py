@@ -13,8 +13,6 @@ from binascii import Error as NotBase64
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from cryptography.exceptions import UnsupportedAlgorithm
-
 from foja.core.canonical import Json, parse
 from foja.core.note import Verifier
 from foja.errors import NotCanonical, Refused
@@ -78,7 +76,7 @@ def _add_certificate(found: Found, der: bytes) -> None:
     try:
         certificate = x509.load_der_x509_certificate(der)
         names_itself = certificate.issuer == certificate.subject
-    except (ValueError, UnsupportedAlgorithm) as error:
+    except Exception as error:  # a library has many words for bytes that it cannot read
         raise Refused(f"a certificate to trust cannot be read ({error}); give it as PEM or DER") from None
     _add(found, "roots" if names_itself else "intermediates", der)
 
@@ -88,7 +86,7 @@ def _add_signer(found: Found, der: bytes) -> None:
 
     try:
         load_der_public_key(der)
-    except (ValueError, UnsupportedAlgorithm) as error:
+    except Exception as error:  # a library has many words for bytes that it cannot read
         raise Refused(f"a public key to trust cannot be read ({error}); give it as PEM") from None
     _add(found, "signers", der)
 

@@ -12,7 +12,7 @@ from foja.proofs.rekor.trusted_root import parse_trusted_root
 from foja.proofs.tsa import Terms, trusted
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def terms_of(trust: Trust, at: datetime) -> Terms:
     """Return what a timestamp has to fulfil."""
     return Terms(
@@ -25,7 +25,7 @@ def terms_of(trust: Trust, at: datetime) -> Terms:
     )
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def anchors_of(trust: Trust, at: datetime) -> Anchors:
     """Return which logs, signers and authorities count."""
     return Anchors(

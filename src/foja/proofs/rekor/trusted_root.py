@@ -96,7 +96,7 @@ def _authority(authority: Fields) -> Authority:
     try:
         for each in chain:
             x509.load_der_x509_certificate(each)
-    except ValueError as error:
+    except Exception as error:  # a library has many words for bytes that it cannot read
         raise Tampered(f"a certificate of the trusted root cannot be read ({error})") from None
     return Authority(chain, _period(authority))
 
