@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -32,7 +32,7 @@ from foja.documents.timestamps import Timestamps
 from foja.documents.work import Documents
 from foja.embedded import postgres, redis, tsa
 from foja.embedded.keys import signing_seed
-from foja.errors import MigrationFailed, Refused, SetupFailed
+from foja.errors import MigrationFailed, Refused, SetupFailed, UnknownJob
 from foja.jobs.company import Company
 from foja.jobs.desk import Desk
 from foja.jobs.queue import Queue, hint
@@ -112,9 +112,12 @@ class App:
     ) -> None:
         await self._open.aclose()
 
-    async def work(self, *, until_idle: bool = False) -> None:
-        """Do what no caller waits for; with `until_idle`, return when nothing is runnable now."""
-        await self._hire()
+    async def work(self, *, until_idle: bool = False, only: Collection[str] | None = None) -> None:
+        """Do what no caller waits for; with `until_idle`, return when nothing is runnable now.
+
+        `only` names the job types to do here, if others are done elsewhere.
+        """
+        workers = await self._chosen(only)
         chores: list[Chore] = [
             partial(expire_approvals, self._sweeper, self._hints),
             partial(expire_attempts, self._sweeper, self._hints),
@@ -123,13 +126,13 @@ class App:
         ]
         waiting: list[Chore] = []
         if until_idle:
-            chores += [worker.step for worker in self._workers if worker.type != artifacts.TYPE]
-            waiting += [worker.step for worker in self._workers if worker.type == artifacts.TYPE]
+            chores += [worker.step for worker in workers if worker.type != artifacts.TYPE]
+            waiting += [worker.step for worker in workers if worker.type == artifacts.TYPE]
         sequencer = Worker(self.sequencer, self.settings.checkpoint_seconds, chores, waiting)
         if until_idle:
             await sequencer.run(until_idle=True)
         else:
-            await _side_by_side(sequencer.run(), *(worker.run() for worker in self._workers))
+            await _side_by_side(sequencer.run(), *(worker.run() for worker in workers))
 
     async def rebuild(self) -> int:
         """Write what lists show of documents anew, by replay; return how many there are."""
@@ -265,6 +268,13 @@ class App:
             bundles=self.bundles,
             tell=partial(self._hints.touch, hint(DOCUMENT.name)),
         )
+
+    async def _chosen(self, only: Collection[str] | None) -> list[JobWorker]:
+        await self._hire()
+        types = {worker.type for worker in self._workers}
+        if unknown := sorted(set(only or ()) - types):
+            raise UnknownJob(f"nobody here does {unknown[0]!r}; choose from {', '.join(sorted(types))}")
+        return [worker for worker in self._workers if only is None or worker.type in only]
 
     async def _hire(self) -> None:
         """Open a queue for every worker, as its own role. A process that only writes needs none of them."""

@@ -27,6 +27,7 @@ TAUGHT = {
         "turn_paused",
     ],
     "langgraph_agent.py": ["may I send it?", "sent", "the thread holds", "after pruning"],
+    "sql_worker.py": ["run_tsa: done", "awaiting_tsa", "protected"],
     "openai_agents.py": ["Oslo → It looks like this.", "the session holds 8 items", "body.erased"],
 }
 # A proxy that nobody runs: whoever asks the network for anything fails at once.

@@ -115,7 +115,16 @@ def _serving(add: Verbs) -> None:
 
 
 def _running(add: Verbs) -> None:
-    add("worker", "running:worker", "seal, number, sign and publish until stopped", as_json=False)
+    worker = add(
+        "worker",
+        "running:worker",
+        "seal, number, sign, publish and do jobs until stopped",
+        "  foja worker\n  foja worker --only protect_document_v2       another service does the rest",
+        as_json=False,
+    )
+    worker.add_argument(
+        "--only", metavar="TYPE", action="append", help="do jobs of this type; may be repeated"
+    )
     add("demo", "demo:demo", "show the ledger at work in a temporary place", as_json=False)
     bench = add(
         "bench",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from argparse import Namespace
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 
 from foja.app import App
@@ -31,7 +31,7 @@ async def worker(arguments: Namespace) -> int:
     """Do what no caller waits for."""
     async with started(settings_of(arguments)) as app:
         say(f"working on {app.settings.database_url}; stop with Ctrl-C")
-        async with working(app) as work:
+        async with working(app, arguments.only) as work:
             return await until_told(work)
 
 
@@ -46,9 +46,9 @@ async def web(arguments: Namespace) -> int:
 
 
 @asynccontextmanager
-async def working(app: App) -> AsyncIterator[asyncio.Task[None]]:
+async def working(app: App, only: Collection[str] | None = None) -> AsyncIterator[asyncio.Task[None]]:
     """Do what no caller waits for, until the block ends."""
-    work = asyncio.create_task(app.work())
+    work = asyncio.create_task(app.work(only=only))
     try:
         yield work
     finally:
