@@ -105,6 +105,8 @@ def test_what_is_not_there_is_refused(run: Run, entity: UUID) -> None:
     check_refused(run("jobs", "retry", 999), 1, "there is no job 999")
     check_refused(run("jobs", "pause", "nope"), 1, "no job type 'nope'")
     check_refused(run("jobs", "--state", "asleep"), 1, "there is no state 'asleep'")
+    told = run("worker", "--only", "run_errand")
+    assert (told.code, told.err.startswith("foja: nobody here does 'run_errand'")) == (1, True)
 
 
 def test_the_audit_sees_what_nobody_does(run: Run, entity: UUID, admin: Admin) -> None:
