@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from hashlib import new as digest_by
+from hashlib import sha256
 from pathlib import Path
 
 import httpx
@@ -18,7 +19,7 @@ from cryptography import x509
 from rfc3161_client import VerifierBuilder, decode_timestamp_response
 
 from foja.embedded.tsa import Authority, kept_root
-from foja.embedded.tsa.issuing import RENEWED_BEFORE, SIGNER_LASTS
+from foja.embedded.tsa.issuing import RENEWED_BEFORE, SIGNER_LASTS, new_signer
 from foja.embedded.tsa.keeping import Keeper
 from foja.errors import SetupFailed
 from foja.proofs.finding import Reason
@@ -185,6 +186,16 @@ def test_the_signer_is_renewed_in_time_and_old_tokens_stay_good(tmp_path: Path) 
     assert keeper.signer(later).der == renewed.der
     assert renewed.certificate.not_valid_before_utc <= later < renewed.certificate.not_valid_after_utc
     assert verified(old, token, at=later + SIGNER_LASTS)
+
+
+def test_a_signer_that_was_forgotten_is_replaced_before_it_signs(tmp_path: Path) -> None:
+    root, now = Keeper(tmp_path).root(), datetime.now(UTC)
+    old = new_signer(root, now - SIGNER_LASTS + timedelta(days=1))
+    (tmp_path / "tsa" / "signer.key").write_bytes(old.kept())
+    local = Authority(tmp_path)
+    stamp = verified(local, stamped(local)[1])
+    assert stamp is not None
+    assert stamp.certificate_sha256 != sha256(old.der).hexdigest()
 
 
 def test_one_of_many_renews_the_signer(tmp_path: Path) -> None:

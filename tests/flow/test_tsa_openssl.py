@@ -41,7 +41,7 @@ ess_cert_id_alg = {ess}
 def lent(folder: Path, key: Any, **words: str) -> Certified:
     """Write what openssl needs to be an authority; return the root."""
     now = datetime.now(UTC)
-    valid = {"begins": now - timedelta(days=9), "ends": now + timedelta(days=9)}
+    valid: dict[str, Any] = {"begins": now - timedelta(days=9), "ends": now + timedelta(days=9)}
     top = root("Lab Root", **valid)
     middle = certify("Lab Issuer", top, ca=True, **valid)
     tsa = signer(middle, "Lab TSA", key=key, usage="content_commitment", **valid)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
+from foja.observe.metrics import TIMESTAMP_SECONDS, TIMESTAMPS
 from foja.proofs.tsa import Checked, Stamp, Terms, judge, request
 from foja.remote.tsa import NoReply
 
@@ -90,6 +91,14 @@ class Stamper:
         return sorted(self._authorities, key=lambda each: self._resting.get(each.name, 0.0) > now)
 
     async def _try(self, authority: Authority, digest: bytes, algorithm: str) -> Confirmed | Setback:
+        began = time.monotonic()
+        found = await self._asked(authority, digest, algorithm)
+        TIMESTAMP_SECONDS.labels(authority.name).observe(time.monotonic() - began)
+        outcome = "confirmed" if isinstance(found, Confirmed) else found.code
+        TIMESTAMPS.labels(authority.name, outcome).inc()
+        return found
+
+    async def _asked(self, authority: Authority, digest: bytes, algorithm: str) -> Confirmed | Setback:
         nonce = secrets.randbits(NONCE_BITS)
         reply = await authority.ask(request(digest, nonce=nonce, algorithm=algorithm))
         if isinstance(reply, NoReply):

@@ -21,6 +21,8 @@ __all__ = [
     "LEASES_LOST",
     "NAMES",
     "STREAMS",
+    "TIMESTAMPS",
+    "TIMESTAMP_SECONDS",
     "exposition",
 ]
 
@@ -44,6 +46,13 @@ JOB_CORRECTIONS = Counter(
     "foja_job_corrections_total", "Jobs that came with a correlation not their stream's."
 )
 LEASES_LOST = Counter("foja_job_leases_lost_total", "Jobs whose work was stopped because the lease was lost.")
+
+TIMESTAMPS = Counter(
+    "foja_timestamps_total", "What authorities answered: `confirmed`, or why not.", ["authority", "outcome"]
+)
+TIMESTAMP_SECONDS = Histogram(
+    "foja_timestamp_seconds", "Time from asking an authority to having checked its answer.", ["authority"]
+)
 
 STREAMS = Gauge("foja_streams_open", "Event streams over HTTP that are open now.")
 BUFFERS_LOST = Counter(

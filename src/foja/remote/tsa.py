@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from types import TracebackType
 from typing import Self
 
@@ -37,9 +38,7 @@ class Connections:
     """Pooled connections to authorities. Use it as an async context manager, or close it."""
 
     def __init__(self, *, timeout_seconds: float, most: int = 64) -> None:
-        limits = httpx.Limits(max_connections=most, max_keepalive_connections=most)
-        self._seconds = timeout_seconds
-        self._client = httpx.AsyncClient(timeout=timeout_seconds, limits=limits, mounts=NEARBY)
+        self._seconds, self._most = timeout_seconds, most
 
     async def __aenter__(self) -> Self:
         return self
@@ -51,7 +50,14 @@ class Connections:
 
     async def close(self) -> None:
         """Leave no connection open."""
-        await self._client.aclose()
+        if "_client" in vars(self):
+            await self._client.aclose()
+
+    @cached_property
+    def _client(self) -> httpx.AsyncClient:
+        """Made when first needed: reading the system's certificates takes a while."""
+        limits = httpx.Limits(max_connections=self._most, max_keepalive_connections=self._most)
+        return httpx.AsyncClient(timeout=self._seconds, limits=limits, mounts=NEARBY)
 
     async def post(self, url: str, query: bytes) -> bytes | NoReply:
         """Return what an authority answers, or why nothing came; whole within the time given."""

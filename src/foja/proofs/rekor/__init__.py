@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
 from foja.core.note import Checkpoint, Verifier
 from foja.errors import Tampered
 from foja.proofs.finding import Finding, Reason, Status
+from foja.proofs.flaw import Flaw
 from foja.proofs.rekor.body import Recorded, read_body
 from foja.proofs.rekor.bundle import Bundle, parse_bundle
 from foja.proofs.rekor.certificate import Signer, check_certificate, read_certificate, signer_of
@@ -25,7 +26,6 @@ from foja.proofs.rekor.log import check_entry, find_log, promised_time
 from foja.proofs.rekor.statement import is_about
 from foja.proofs.rekor.trusted_root import Log, TrustedRoot
 from foja.proofs.tsa import Terms, judge, trusted
-from foja.proofs.tsa.flaw import Flaw
 
 EVIDENCE = "rekor"
 _NO_TERMS = Terms(roots=())

@@ -14,9 +14,9 @@ from cryptography.x509.certificate_transparency import SignedCertificateTimestam
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from foja.proofs.finding import Reason, Status
+from foja.proofs.flaw import Flaw
 from foja.proofs.rekor.keys import signs
 from foja.proofs.rekor.trusted_root import Authority, TrustedRoot
-from foja.proofs.tsa.flaw import Flaw
 
 _ISSUER, _OLD_ISSUER = "1.3.6.1.4.1.57264.1.8", "1.3.6.1.4.1.57264.1.1"
 _UTF8, _OTHER_NAME = 0x0C, x509.ObjectIdentifier("1.3.6.1.4.1.57264.1.7")

@@ -11,10 +11,10 @@ from foja.core.merkle import check_inclusion, leaf_hash
 from foja.core.note import Checkpoint, parse_checkpoint, split_note
 from foja.errors import Tampered
 from foja.proofs.finding import Reason, Status
+from foja.proofs.flaw import Flaw
 from foja.proofs.rekor.bundle import Entry, Inclusion
 from foja.proofs.rekor.keys import signs
 from foja.proofs.rekor.trusted_root import Log
-from foja.proofs.tsa.flaw import Flaw
 
 _ID_BYTES = 4
 

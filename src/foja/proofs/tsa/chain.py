@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from foja.proofs.finding import Reason, Status
+from foja.proofs.flaw import Flaw
 from foja.proofs.tsa.certificate import Certificate, is_issued_by
-from foja.proofs.tsa.flaw import Flaw
 
 TIME_STAMPING, ANY_PURPOSE = "1.3.6.1.5.5.7.3.8", "2.5.29.37.0"
 LONGEST = 8

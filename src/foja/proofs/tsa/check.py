@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 
 from foja.errors import Malformed
 from foja.proofs.finding import Finding, Reason, Status
+from foja.proofs.flaw import Flaw
 from foja.proofs.tsa.certificate import Certificate, readable
 from foja.proofs.tsa.chain import check_related, check_signer, path
-from foja.proofs.tsa.flaw import Flaw
 from foja.proofs.tsa.revocation import Revocations, check_revocation
 from foja.proofs.tsa.signing import check_signature, signer_of
 from foja.proofs.tsa.token import Info, Token, read_token

@@ -11,8 +11,8 @@ from cryptography import x509
 from cryptography.x509 import ReasonFlags
 
 from foja.proofs.finding import Reason, Status
+from foja.proofs.flaw import Flaw
 from foja.proofs.tsa.certificate import Certificate
-from foja.proofs.tsa.flaw import Flaw
 
 MOST_BYTES = 1_048_576
 _COMPROMISED = {None, ReasonFlags.key_compromise, ReasonFlags.ca_compromise, ReasonFlags.aa_compromise}

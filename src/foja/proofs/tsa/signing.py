@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from foja.errors import Malformed
 from foja.proofs.der import INTEGER, NULL, OCTETS, OID, SEQUENCE, Reader, tagged
 from foja.proofs.finding import Reason, Status
+from foja.proofs.flaw import Flaw
 from foja.proofs.tsa.certificate import SMALLEST_RSA, Certificate
-from foja.proofs.tsa.flaw import Flaw
 from foja.proofs.tsa.token import Signature, Token
 from foja.proofs.tsa.words import (
     CONTENT_TYPE,

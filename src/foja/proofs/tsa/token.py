@@ -21,7 +21,7 @@ from foja.proofs.der import (
     tagged,
 )
 from foja.proofs.finding import Reason
-from foja.proofs.tsa.flaw import Flaw
+from foja.proofs.flaw import Flaw
 from foja.proofs.tsa.words import OCSP_RESPONSE, SIGNED_DATA, TST_INFO, algorithm_of
 
 MOST_BYTES = 262_144

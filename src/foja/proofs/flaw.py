@@ -6,7 +6,7 @@ from foja.proofs.finding import Reason, Status
 
 
 class Flaw(Exception):
-    """One thing that keeps a token from being verified. It never leaves the room."""
+    """One thing that keeps a proof from being verified. It never leaves the room."""
 
     def __init__(self, reason: Reason, detail: str, status: Status = Status.INVALID) -> None:
         super().__init__(detail)
