@@ -76,6 +76,7 @@ class Installation:
 
     id: UUID
     epoch: str
+    draft_type: int  # what this database calls a draft
 
 
 class App:
@@ -209,6 +210,7 @@ class App:
             tenant=self.settings.tenant,
             epoch=installation.epoch,
             source=API,
+            draft_type=installation.draft_type,
             retry_seconds=self.settings.retry_seconds,
         )
         batch = None

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
+from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]
 from typing import NoReturn, TypeAlias
 
 from foja.core.spelling import MAX_DEPTH, MAX_INTEGER, spell
@@ -48,7 +49,7 @@ def _spell_plain(value: object) -> bytes | None:
     """Return the C encoder's spelling where it is surely canonical."""
     if not _is_plain((value,), 0):
         return None
-    text = _encode(value)
+    text = "".join(_encode(value, 0))
     if "\\u0000" in text:
         return None
     try:
@@ -105,10 +106,9 @@ def _refuse_constant(name: str) -> NoReturn:
     raise NotCanonical(f"refused: {name} is not a JSON number; send null or a string")
 
 
-# No circularity check: `_is_plain` has bounded the depth by then.
-_encode = json.JSONEncoder(
-    ensure_ascii=False, sort_keys=True, separators=(",", ":"), check_circular=False
-).encode
+# What `JSONEncoder.encode` makes anew for every value. No circularity check: `_is_plain` has bounded
+# the depth by then.
+_encode = c_make_encoder(None, None, encode_basestring, None, ":", ",", True, False, True)
 _decode = json.JSONDecoder(
     object_pairs_hook=_refuse_duplicates, parse_float=_refuse_overflow, parse_constant=_refuse_constant
 ).decode

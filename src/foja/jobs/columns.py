@@ -8,7 +8,7 @@ from typing import Any
 
 from foja.jobs.outcome import Done, GiveUp, Job, NewJob, Outcome, Retry, Snooze
 from foja.ledger.event import Draft
-from foja.ledger.receipts import batch_values
+from foja.ledger.receipts import columns
 from foja.sql import wire
 from foja.sql.wire import Value
 
@@ -42,8 +42,7 @@ def _ends(settled: Settled) -> list[Value]:
 
 def _events(events: Sequence[tuple[int, Draft]], source: str) -> list[Value]:
     drafts = [draft for _, draft in events]
-    columns = batch_values(drafts, source=source, tenant="", atomic=True, careful=False)[:11]
-    return [wire.array(wire.INTEGER_OID, [wire.integer(at) for at, _ in events]), *columns]
+    return [wire.array(wire.INTEGER_OID, [wire.integer(at) for at, _ in events]), *columns(drafts)]
 
 
 def _jobs(jobs: Sequence[tuple[int, NewJob]]) -> list[Value]:

@@ -45,10 +45,12 @@ class Writer:
         tenant: str,
         epoch: str,
         source: str,
+        draft_type: int,
         retry_seconds: float,
     ) -> None:
         self.tenant, self.epoch, self.source = tenant, epoch, source
         self._database, self._lines, self._hints, self._retry = database, lines, hints, retry_seconds
+        self._draft_type = draft_type
 
     async def append(self, draft: Draft) -> Event:
         """Write one event and return it numbered."""
@@ -149,8 +151,10 @@ class Writer:
             return await self._send_batch(drafts, atomic=atomic, careful=True)
 
     async def _send_batch(self, drafts: Sequence[Draft], *, atomic: bool, careful: bool) -> list[Receipt]:
-        values = batch_values(drafts, source=self.source, tenant=self.tenant, atomic=atomic, careful=careful)
-        return read_receipts(await self._ask("append_batch", values), drafts)
+        values = batch_values(
+            drafts, self._draft_type, source=self.source, tenant=self.tenant, atomic=atomic, careful=careful
+        )
+        return read_receipts(await self._ask("append_drafts", values), drafts)
 
     async def _ask(self, statement: str, values: Sequence[Value]) -> bytes:
         began = perf_counter()

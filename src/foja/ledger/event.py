@@ -160,21 +160,11 @@ class Draft(NamedTuple):
 
     def recorded(self, seq: int, at: datetime, body_hash: bytes, cursor: str | None, *, status: str) -> Event:
         """Return this draft as the event it became: just now, before, or before and erased since."""
-        erased = status == "erased"
-        return Event(
-            self.entity_id,
-            seq,
-            self.event_id,
-            self.kind,
-            self.v,
-            at,
-            None if erased else self.actor,
-            self.source,
-            None if erased else self.value,
-            body_hash,
-            cursor,
-            status != "appended",
-        )
+        actor, payload = (None, None) if status == "erased" else (self.actor, self.value)
+        row = (seq, self.event_id, self.kind, self.v, at, actor, self.source, payload, body_hash)
+        event = event_of(self.entity_id, row, cursor)
+        _replayed(event, status != "appended")
+        return event
 
 
 def new_id() -> UUID:
@@ -241,9 +231,10 @@ def check_number(seq: int | None) -> None:
 def _check_types(kind: str, payload: object, actor: object, key: object) -> None:
     if not isinstance(payload, dict):
         raise BadPayload(f"the payload of {kind} must be an object, not {type(payload).__name__}")
-    for name, value in (("actor", actor), ("idempotency key", key)):
-        if value is not None and not isinstance(value, str):
-            raise BadPayload(f"the {name} must be a text, not {type(value).__name__}")
+    if not (actor is None or isinstance(actor, str)):
+        raise BadPayload(f"the actor must be a text, not {type(actor).__name__}")
+    if not (key is None or isinstance(key, str)):
+        raise BadPayload(f"the idempotency key must be a text, not {type(key).__name__}")
 
 
 def _id_for(entity_id: UUID, key: str | None, given: UUID | None) -> UUID:

@@ -111,7 +111,8 @@ class Hints:
                 del self._watchers[entity_id], self._names[_name(entity_id)]
 
     def _mark(self, entity_id: UUID | None) -> None:
-        self._wake(entity_id)
+        if self._watchers:
+            self._wake(entity_id)
         self._touched.add(entity_id)
         self._due.set()
 

@@ -12,7 +12,9 @@ from foja.ledger.event import Draft
 from foja.sql import wire
 from foja.sql.wire import Value
 
-STATEMENTS = ("append", "replay", "append_batch")
+STATEMENTS = ("append", "replay", "append_drafts")
+_ELEVEN, _ID = wire.record_head(11), wire.field(wire.UUID_OID, bytes(16))[:-16]
+_NO_NUMBER = wire.field(wire.BIGINT_OID, None)
 
 
 # status, detail, seq, at, body_hash, sealed. A refusal has words in `detail` and no number.
@@ -58,9 +60,43 @@ def replay_values(draft: Draft, tenant: str) -> list[Value]:
 
 
 def batch_values(
-    drafts: Sequence[Draft], *, source: str, tenant: str, atomic: bool, careful: bool
+    drafts: Sequence[Draft], type_: int, *, source: str, tenant: str, atomic: bool, careful: bool
 ) -> list[Value]:
-    """Return drafts as the values of `append_batch`, a column each."""
+    """Return drafts as the values of `append_drafts`; `type_` is what the database calls a draft."""
+    return [
+        wire.array(type_, [_record(draft) for draft in drafts]),
+        wire.text(source),
+        wire.text(tenant),
+        wire.boolean(atomic),
+        wire.boolean(careful),
+    ]
+
+
+def _record(draft: Draft) -> bytes:
+    return b"".join(
+        (
+            _ELEVEN,
+            _ID,
+            draft.entity_id.bytes,
+            wire.named(draft.domain),
+            wire.named(draft.kind),
+            wire.numbered(draft.v),
+            _ID,
+            draft.event_id.bytes,
+            wire.named(draft.actor),
+            wire.field(wire.TEXT_OID, wire.text(draft.payload)),
+            wire.field(wire.BYTEA_OID, draft.salt),
+            wire.field(wire.BYTEA_OID, draft.body_hash),
+            wire.field(wire.TEXT_OID, wire.text(draft.key)),
+            _NO_NUMBER
+            if draft.expected is None
+            else wire.field(wire.BIGINT_OID, wire.bigint(draft.expected)),
+        )
+    )
+
+
+def columns(drafts: Sequence[Draft]) -> list[Value]:
+    """Return drafts as an array for each of their fields."""
     return [
         wire.uuids([each.entity_id for each in drafts]),
         wire.array(wire.TEXT_OID, [wire.name(each.domain) for each in drafts]),
@@ -73,10 +109,6 @@ def batch_values(
         wire.array(wire.BYTEA_OID, [each.body_hash for each in drafts]),
         wire.array(wire.TEXT_OID, [wire.text(each.key) for each in drafts]),
         wire.array(wire.BIGINT_OID, [wire.bigint(each.expected) for each in drafts]),
-        wire.text(source),
-        wire.text(tenant),
-        wire.boolean(atomic),
-        wire.boolean(careful),
     ]
 
 

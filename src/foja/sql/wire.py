@@ -19,6 +19,7 @@ UUID_OID, TEXT_OID, BYTEA_OID, INTEGER_OID, BIGINT_OID, DOUBLE_OID = 2950, 25, 1
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 _length = struct.Struct("!i").pack
 _header = struct.Struct("!iiIii").pack
+_field = struct.Struct("!Ii").pack
 _count = struct.Struct("!i").unpack_from
 _bigint = struct.Struct("!q")
 _double = struct.Struct("!d").pack
@@ -73,6 +74,28 @@ def array(oid: int, items: Sequence[Value]) -> Value:
         return None
     parts = [b"\xff\xff\xff\xff" if item is None else _length(len(item)) + item for item in items]
     return _header(1, int(None in items), oid, len(items), 1) + b"".join(parts)
+
+
+@lru_cache(maxsize=1024)
+def named(value: str | None) -> bytes:
+    """Return one of the same few names as a field of a composite."""
+    return field(TEXT_OID, text(value))
+
+
+@lru_cache(maxsize=64)
+def numbered(value: int) -> bytes:
+    """Return one of the same few small numbers as a field of a composite."""
+    return field(INTEGER_OID, integer(value))
+
+
+def field(oid: int, value: Value) -> bytes:
+    """Return a value as a field of a composite."""
+    return _field(oid, -1) if value is None else _field(oid, len(value)) + value
+
+
+def record_head(count: int) -> bytes:
+    """Return what stands before the fields of a composite."""
+    return _length(count)
 
 
 def uuids(items: Sequence[UUID]) -> Value:

@@ -41,7 +41,10 @@ class Lanes:
         """Write one event."""
         redis = self._redis
         if redis is None or draft.domain != redis.domain or draft.expected is not None:
-            return await self._claiming([draft.entity_id], lambda: self._plain.append(draft))
+            try:
+                return await self._plain.append(draft)
+            except OnRedis:
+                return await self._claiming([draft.entity_id], lambda: self._plain.append(draft))
         self._writer.check(draft)
         return await _told(draft.entity_id, redis.append(draft, lambda: self._plain.append(draft)))
 

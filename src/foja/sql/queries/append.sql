@@ -8,10 +8,10 @@ select foja.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
 prepare replay as
 select foja.replay($1, $2, $3, $4, $5, $6, $7, $8);
 
--- name: prepare_append_batch
+-- name: prepare_append_drafts
 -- Many events in one call, with a verdict for each.
-prepare append_batch as
-select foja.append_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
+prepare append_drafts as
+select foja.append_drafts($1, $2, $3, $4, $5);
 
 -- name: erase
 -- Forget one body; its hash and every proof stay.

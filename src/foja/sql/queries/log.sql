@@ -62,8 +62,8 @@ where o.closed_size is null or l.idx < o.closed_size
 order by o.origin desc limit 1;
 
 -- name: installation
--- What identifies this installation.
-select installation_id, epoch from foja.installation;
+-- What identifies this installation, and what its database calls a draft.
+select installation_id, epoch, 'foja.draft'::regtype::oid::bigint from foja.installation;
 
 -- name: logs
 -- Every log of this installation, oldest first.

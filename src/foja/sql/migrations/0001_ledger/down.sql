@@ -7,7 +7,7 @@ begin
     end if;
 end $$;
 
-drop function foja.append, foja.append_first, foja.replay, foja.refuse_for, foja.append_batch, foja.append_event, foja.batch_receipts, foja.body_problem, foja.erase,
+drop function foja.append, foja.append_first, foja.replay, foja.refuse_for, foja.append_batch, foja.append_drafts, foja.append_event, foja.batch_receipts, foja.body_problem, foja.erase,
     foja.check_reservation, foja.claim_lanes, foja.shift_lane, foja.void_number, foja.next_seq, foja.need_read_committed, foja.lane_key, foja.refuse_lane,
     foja.expire_slots, foja.extend, foja.fill, foja.find_replay, foja.forced_key, foja.is_complete, foja.is_plain, foja.is_sound, foja.lock_streams, foja.make_streams,
     foja.lock_entity, foja.make_entity, foja.number_batch, foja.recognise, foja.record_at, foja.reserve, foja.seal,
@@ -20,5 +20,5 @@ drop table foja.checkpoint, foja.leaves, foja.leaf_place, foja.log, foja.pending
 drop function foja.acting_role, foja.allow_erasure, foja.allow_publication, foja.body_hash, foja.canonical, foja.canonical_float,
     foja.canonical_number, foja.chain_on, foja.chain_step, foja.check_source, foja.erasure_id, foja.event_id_for, foja.forbid_change,
     foja.genesis, foja.new_id, foja.new_salt, foja.refuse, foja.rotate, foja.sha1, foja.shortest, foja.utf16_order;
-drop type foja.receipt, foja.receipts, foja.streams, foja.batch;
+drop type foja.receipt, foja.receipts, foja.streams, foja.batch, foja.draft;
 drop domain foja.lane, foja.slot_state;

@@ -1,6 +1,12 @@
 -- Many events in one call. `atomic`: all of them or none; otherwise each has its own verdict.
 --
--- Arrays in, arrays out: a row per event, either way, costs more than the event.
+-- One array in, arrays out: a row per event, or an array per column, costs as much as the event.
+
+-- An event ready to be recorded.
+create type foja.draft as (
+    entity_id uuid, domain text, kind text, v integer, event_id uuid, actor text, payload text, salt bytea,
+    body_hash bytea, idempotency_key text, expected_seq bigint
+);
 
 -- What became of every item. The last three are null where all of them were recorded now.
 create type foja.receipts as (
@@ -27,14 +33,14 @@ begin
 end $$;
 
 -- The same, making the new ones first.
-create function foja.make_streams(p_entity uuid[], p_domain text[], p_tenant text) returns foja.streams
+create function foja.make_streams(p_entity uuid[], p_drafts foja.draft[], p_tenant text) returns foja.streams
 language plpgsql as $$
 begin
     insert into foja.entity (entity_id, domain, tenant, head)
-    select distinct on (id) id, domain, p_tenant, foja.genesis(domain, id)
-    from unnest(p_entity, p_domain) new(id, domain)
+    select distinct on (new.entity_id) new.entity_id, new.domain, p_tenant, foja.genesis(new.domain, new.entity_id)
+    from unnest(p_drafts) new
     where exists (select from foja.domain d where d.domain = new.domain)
-    order by id
+    order by new.entity_id
     on conflict do nothing;
     return foja.lock_streams(p_entity, p_tenant);
 end $$;
@@ -46,97 +52,102 @@ create type foja.batch as (
     entity_id uuid[], next_seq bigint[], head bytea[], last_at timestamptz[], woken uuid[], tracked integer[]
 );
 
--- Number, chain and judge every item, stream by stream, in the order given. Writes nothing.
+-- Number, chain and judge every draft, stream by stream, in the order given. Writes nothing.
 -- Whether an event was recorded before is looked up only if `p_careful`, or if it could be
 -- taken for one with a wrong number; otherwise the insert finds out.
-create function foja.number_batch(
-    s foja.streams, p_entity uuid[], p_domain text[], p_kind text[], p_v integer[], p_event uuid[], p_actor text[],
-    p_payload text[], p_salt bytea[], p_hash bytea[], p_expected bigint[], p_source text, p_careful boolean
-) returns foja.batch
+create function foja.number_batch(s foja.streams, p_drafts foja.draft[], p_source text, p_careful boolean)
+returns foja.batch
 language plpgsql as $$
 declare
     i record;
-    n integer := cardinality(p_entity);
-    -- By item. Plain variables, because an element of a composite's array is set by copying it.
+    n integer := cardinality(p_drafts);
+    -- By draft. Plain variables, because an element of a composite's array is set by copying it.
     seqs bigint[] := array_fill(null::bigint, array[n]);
     ats timestamptz[] := array_fill(null::timestamptz, array[n]);
     links bytea[] := array_fill(null::bytea, array[n]);
     problems text[];
     -- By stream.
-    streams uuid[] := s.entity_id;
-    domains text[] := s.domain;
-    elsewhere boolean[] := s.on_redis;
     nexts bigint[] := s.next_seq;
-    seals bigint[] := s.sealed;
     heads bytea[] := s.head;
     lasts timestamptz[] := s.last_at;
     woken uuid[];
     tracked integer[];
+    -- The stream at hand; `stream` is null where there is none, and cannot become one.
     place integer := 0;
-    stream integer;  -- null: it is no stream, and cannot become one
+    stream integer;
     current uuid;
+    domain text;
     next bigint;
     head bytea;
     sealing boolean;
     now timestamptz := clock_timestamp();
     moment timestamptz;
     taken uuid[];
+    -- The draft at hand.
+    rule foja.kind;
+    problem text;
 begin
     for i in
-        select u.ord, u.entity_id, u.domain, u.event_id, u.kind, u.body_hash, u.expected, k.wakes, k.tracked,
+        select u.*,
             -- Not `exists`: planned while the table is empty, that would hash the whole of it, for ever.
-            (p_careful or u.expected is not null) and (
-                select true from foja.event o where o.entity_id = u.entity_id and o.event_id = u.event_id) as known,
-            case when not coalesce(foja.is_sound(k, p_source, u.actor, u.payload, u.salt, u.body_hash), false)
-                then foja.body_problem(k, p_source, u.actor, u.payload, u.salt, u.body_hash) end as problem
-        from unnest(p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash, p_expected)
-            with ordinality u(entity_id, domain, kind, v, event_id, actor, payload, salt, body_hash, expected, ord)
-        left join foja.kind k on k.domain = u.domain and k.kind = u.kind and k.v = u.v
+            (p_careful or u.expected_seq is not null) and (
+                select true from foja.event o where o.entity_id = u.entity_id and o.event_id = u.event_id) as known
+        from unnest(p_drafts) with ordinality u(entity_id, domain, kind, v, event_id, actor, payload, salt, body_hash,
+            idempotency_key, expected_seq, ord)
         order by u.entity_id, u.ord
     loop
         if current is distinct from i.entity_id then
+            if stream is not null then
+                nexts[stream] := next; heads[stream] := head; lasts[stream] := moment;
+            end if;
             current := i.entity_id;
-            stream := case when streams[place + 1] = current then place + 1 end;
+            stream := case when s.entity_id[place + 1] = current then place + 1 end;
             place := coalesce(stream, place);
-            next := nexts[stream];
-            head := heads[stream];
-            sealing := seals[stream] = next;
-            moment := greatest(now, lasts[stream]);
+            domain := s.domain[stream];
+            next := s.next_seq[stream];
+            head := s.head[stream];
+            sealing := s.sealed[stream] = next;
+            moment := greatest(now, s.last_at[stream]);
             taken := '{}';
         end if;
-        if i.problem is not null then
-            problems[i.ord] := i.problem;
-        elsif i.domain is distinct from domains[stream] then
+        if rule.kind is distinct from i.kind or rule.v <> i.v or rule.domain <> i.domain then
+            select * into rule from foja.kind k where k.domain = i.domain and k.kind = i.kind and k.v = i.v;
+        end if;
+        problem := case when foja.is_sound(rule, p_source, i.actor, i.payload, i.salt, i.body_hash) then null
+            else foja.body_problem(rule, p_source, i.actor, i.payload, i.salt, i.body_hash) end;
+        if problem is not null then
+            problems[i.ord] := problem;
+        elsif i.domain is distinct from domain then
             problems[i.ord] := format('wrong_entity: %s is not a %s of this tenant', i.entity_id, i.domain);
-        elsif elsewhere[stream] then
+        elsif s.on_redis[stream] then
             problems[i.ord] := format('on_redis: %s is numbered by Redis', i.entity_id);
         elsif i.known or p_careful and i.event_id = any (taken) then
             null;  -- recorded before: `batch_receipts` finds it
-        elsif i.expected <> next then
-            problems[i.ord] := format('wrong_expected_seq: the next number is %s, not %s', next, i.expected);
+        elsif i.expected_seq <> next then
+            problems[i.ord] := format('wrong_expected_seq: the next number is %s, not %s', next, i.expected_seq);
         else
             if sealing then
                 head := foja.chain_step(head, i.entity_id, next, i.event_id, i.kind, moment, i.body_hash);
                 links[i.ord] := head;
-                if i.wakes then
+                if rule.wakes then
                     woken := woken || current;
                 end if;
             end if;
-            if i.tracked then
+            if rule.tracked then
                 tracked := tracked || i.ord::integer;
             end if;
             seqs[i.ord] := next;
             ats[i.ord] := moment;
             next := next + 1;
-            nexts[stream] := next;
-            heads[stream] := head;
-            lasts[stream] := moment;
             if p_careful then
                 taken := taken || i.event_id;
             end if;
         end if;
     end loop;
-    return row(seqs, ats, links, problems, streams, nexts, heads, lasts, woken, tracked)::foja.batch;
+    if stream is not null then
+        nexts[stream] := next; heads[stream] := head; lasts[stream] := moment;
+    end if;
+    return row(seqs, ats, links, problems, s.entity_id, nexts, heads, lasts, woken, tracked)::foja.batch;
 end $$;
 
 -- Put in the outbox what is sealed, and on the waiting list what is not; what was not recorded is neither.
@@ -151,23 +162,25 @@ language sql as $$
     where u.link is not null having count(*) > 0;
 $$;
 
--- What became of every item: recorded now, recorded before, or refused.
+-- What became of every draft: recorded now, recorded before, or refused.
 create function foja.batch_receipts(
-    p_entity uuid[], p_kind text[], p_v integer[], p_event uuid[], p_actor text[], p_payload text[], p_hash bytea[],
-    b foja.batch, p_source text, p_tenant text, p_atomic boolean
+    p_drafts foja.draft[], b foja.batch, p_source text, p_tenant text, p_atomic boolean
 ) returns foja.receipts
 language plpgsql as $$
 declare
     r foja.receipts;
+    d foja.draft;
     one foja.receipt;
+    n integer := 0;
 begin
-    for n in 1 .. cardinality(p_entity) loop
+    foreach d in array p_drafts loop
+        n := n + 1;
         if b.problem[n] is not null then
             one := row('refused', b.problem[n], null, null, null, null, null);
         elsif b.seq[n] is not null then
-            one := row('appended', null, b.seq[n], p_event[n], b.at[n], p_hash[n], b.link[n] is not null);
+            one := row('appended', null, b.seq[n], d.event_id, b.at[n], d.body_hash, b.link[n] is not null);
         else
-            one := foja.find_replay(p_entity[n], p_tenant, p_kind[n], p_v[n], p_event[n], p_actor[n], p_source, p_payload[n]);
+            one := foja.find_replay(d.entity_id, p_tenant, d.kind, d.v, d.event_id, d.actor, p_source, d.payload);
         end if;
         if one.detail is not null and p_atomic then
             perform foja.refuse_for(format('%s (item %s)', one.detail, n - 1));
@@ -180,10 +193,8 @@ end $$;
 
 -- An event recorded before is a unique violation, unless `p_careful`: the caller then asks
 -- again with it. A retry is rare, and looking for one costs every event of every batch.
-create function foja.append_batch(
-    p_entity uuid[], p_domain text[], p_kind text[], p_v integer[], p_event uuid[], p_actor text[],
-    p_payload text[], p_salt bytea[], p_hash bytea[], p_key text[], p_expected bigint[],
-    p_source text, p_tenant text, p_atomic boolean, p_careful boolean
+create function foja.append_drafts(
+    p_drafts foja.draft[], p_source text, p_tenant text, p_atomic boolean, p_careful boolean
 ) returns foja.receipts
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 -- One plan for every batch, made of index look-ups: planning these statements costs more
@@ -191,32 +202,32 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
-    n integer := cardinality(p_entity);
+    n integer := cardinality(p_drafts);
+    entities uuid[] := array(select d.entity_id from unnest(p_drafts) d);
     s foja.streams;
     locked integer;
     b foja.batch;
 begin
     perform foja.check_source(p_source);
-    s := foja.lock_streams(p_entity, p_tenant);
+    s := foja.lock_streams(entities, p_tenant);
     locked := coalesce(cardinality(s.entity_id), 0);
-    if locked < n and locked < (select count(distinct id) from unnest(p_entity) id) then
-        s := foja.make_streams(p_entity, p_domain, p_tenant);
+    if locked < n and locked < (select count(distinct id) from unnest(entities) id) then
+        s := foja.make_streams(entities, p_drafts, p_tenant);
     end if;
-    b := foja.number_batch(s, p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash, p_expected,
-        p_source, p_careful);
+    b := foja.number_batch(s, p_drafts, p_source, p_careful);
     insert into foja.event
     select u.entity_id, u.seq, u.event_id, u.kind, u.v, u.at, u.actor, p_source, u.payload::json, u.salt, u.body_hash,
-        u.key, p_tenant
-    from unnest(p_entity, b.seq, p_event, p_kind, p_v, b.at, p_actor, p_payload, p_salt, p_hash, p_key)
-        u(entity_id, seq, event_id, kind, v, at, actor, payload, salt, body_hash, key)
+        u.idempotency_key, p_tenant
+    from unnest(p_drafts, b.seq, b.at) u(entity_id, domain, kind, v, event_id, actor, payload, salt, body_hash,
+        idempotency_key, expected_seq, seq, at)
     where u.seq is not null;
     if b.tracked is not null then
-        perform foja.track(p_entity[item], b.seq[item]) from unnest(b.tracked) item;
+        perform foja.track(entities[item], b.seq[item]) from unnest(b.tracked) item;
     end if;
     if array_position(b.link, null) is null then
-        insert into foja.pending (entity_id, seq, chain_hash) values (p_entity, b.seq, b.link);
+        insert into foja.pending (entity_id, seq, chain_hash) values (entities, b.seq, b.link);
     else
-        perform foja.queue_some(p_entity, b.seq, b.link);
+        perform foja.queue_some(entities, b.seq, b.link);
     end if;
     if b.woken is not null then
         perform foja.wake(array(select entity_id from foja.entity where entity_id = any (b.woken) and awake is null));
@@ -231,7 +242,21 @@ begin
     elsif array_position(b.seq, null) is null then
         return row(b.seq, b.at, array(select link is not null from unnest(b.link) link), null, null, null)::foja.receipts;
     end if;
-    delete from foja.entity where entity_id = any (p_entity) and next_seq = 0 and lane = 'postgres';  -- a stream begins with an event
-    return foja.batch_receipts(
-        p_entity, p_kind, p_v, p_event, p_actor, p_payload, p_hash, b, p_source, p_tenant, p_atomic);
+    delete from foja.entity where entity_id = any (entities) and next_seq = 0 and lane = 'postgres';  -- a stream begins with an event
+    return foja.batch_receipts(p_drafts, b, p_source, p_tenant, p_atomic);
 end $$;
+
+-- The same for whoever has a column each.
+create function foja.append_batch(
+    p_entity uuid[], p_domain text[], p_kind text[], p_v integer[], p_event uuid[], p_actor text[],
+    p_payload text[], p_salt bytea[], p_hash bytea[], p_key text[], p_expected bigint[],
+    p_source text, p_tenant text, p_atomic boolean, p_careful boolean
+) returns foja.receipts
+language sql security definer set search_path = pg_catalog, pg_temp as $$
+    select foja.append_drafts(array(
+        select row(u.entity_id, u.domain, u.kind, u.v, u.event_id, u.actor, u.payload, u.salt, u.body_hash, u.key,
+            u.expected)::foja.draft
+        from unnest(p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash, p_key, p_expected)
+            with ordinality u(entity_id, domain, kind, v, event_id, actor, payload, salt, body_hash, key, expected, place)
+        order by u.place), p_source, p_tenant, p_atomic, p_careful)
+$$;
