@@ -19,6 +19,8 @@ def test_the_demo_comes_true() -> None:
     assert ran.stdout.count("✓") >= 15
     assert "✗" not in ran.stdout
     assert "fsck names it: event 3 of stream" in ran.stdout
+    assert "timestamped" in ran.stdout
+    assert "local authority: proves order to you, not time to others" in ran.stdout
 
 
 def test_the_demo_fails_if_tampering_is_not_found(

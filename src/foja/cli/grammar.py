@@ -17,12 +17,14 @@ from foja import __version__
 from foja.cli.chat.grammar import add_verbs
 from foja.cli.jobs.grammar import add_verbs as add_job_verbs
 from foja.cli.judge.grammar import add_verify
+from foja.cli.papers.grammar import add_papers
 
 Verbs = Callable[..., ArgumentParser]
 
 EXAMPLES = """examples:
   foja demo                                   see everything work, in a temporary place
   foja up                                     database, worker and web, until Ctrl-C
+  foja protect contract.pdf --wait            a timestamp for a file
   foja events 0190…-… --follow                read a stream, and go on as it grows
   foja chat follow 0190…-…                    watch a conversation
   foja log checkpoint -o today.checkpoint     keep one outside …
@@ -46,7 +48,7 @@ def grammar() -> ArgumentParser:
     parser.set_defaults(json=False)  # here only: a verb's own default would undo what its parent was given
     parser.add_argument("--version", action="version", version=f"foja {__version__}")
     add = _adder(parser.add_subparsers(title="verbs", metavar="VERB", required=True), shared)
-    for group in (_serving, _running, _reading, _chat, _checking, _jobs, _log, _tsa, add_verify):
+    for group in (_serving, _running, add_papers, _reading, _chat, _checking, _jobs, _log, _tsa, add_verify):
         group(add)
     return parser
 

@@ -116,9 +116,9 @@ class Documents:
     ) -> Event:
         """Ask for evidence of the document as it is now; an equal request returns the first."""
         document = _id(document_id)
-        wanted = self._wanted(required_evidence)
+        wanted = self.wanted(required_evidence)
         witness = check_hash(witness_hash or await self._witness(document))
-        said: dict[str, Any] = {"witness_hash": witness, "required_evidence": wanted}
+        said: dict[str, Any] = {"witness_hash": witness, "required_evidence": list(wanted)}
         if stage is not None:
             said["stage"] = _stage(stage)
         key = f"request:{stage or Stage.FINAL}:{witness}:{','.join(wanted)}"
@@ -204,6 +204,21 @@ class Documents:
         """Return everything that was said about the document, in order."""
         return (await self._history(_id(document_id)))[0]
 
+    def identity(self, sha256: str, name: str | None, predecessor: UUID | None = None) -> UUID:
+        """Return the id that these bytes have, or would have, under this name."""
+        parts = ("document", self._tenant, sha256, name or "", str(predecessor or ""))
+        return uuid5(self._namespace, "\0".join(parts))
+
+    async def known(self, documents: Sequence[UUID]) -> Sequence[UUID]:
+        """Return those of these documents that exist, in the order given."""
+        rows = await self._ledger.ask("documents_known", documents=list(documents))
+        return [document for (document,) in rows]
+
+    async def states(self, documents: Sequence[UUID]) -> dict[UUID, tuple[str, str | None]]:
+        """Return state and pipeline of these documents, as lists show them."""
+        rows = await self._ledger.ask("document_states", documents=list(documents))
+        return {document: (state, pipeline) for document, state, pipeline in rows}
+
     async def at_work(self, documents: Sequence[UUID]) -> set[UUID]:
         """Return those about which something is being done, or could be at once."""
         rows = await self._ledger.ask("documents_at_work", documents=list(documents))
@@ -217,8 +232,7 @@ class Documents:
         predecessor: UUID | None,
         actor: str | None,
     ) -> Document:
-        parts = ("document", self._tenant, said["sha256"], name or "", str(predecessor or ""))
-        document = uuid5(self._namespace, "\0".join(parts))
+        document = self.identity(said["sha256"], name, predecessor)
         body = {
             **said,
             "name": name,
@@ -231,7 +245,8 @@ class Documents:
             new = not (await self._append(document, "document.added", body, actor, ADDED)).replayed
         return Document(document, said["sha256"], name, said["size"], said["custody"], new)
 
-    def _wanted(self, evidence: Iterable[str]) -> list[str]:
+    def wanted(self, evidence: Iterable[str]) -> Sequence[str]:
+        """Return what is asked for, in order, or say why it cannot be had here."""
         asked = set(evidence)
         if unknown := sorted(asked - set(REQUIRABLE)):
             raise BadPayload(f"{unknown[0]!r} is no evidence; it is one of {', '.join(REQUIRABLE)}")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from foja.app import App, database
 from foja.cli.demo.evidence import show_log, show_proof, show_tampering
+from foja.cli.demo.protecting import show_protecting
 from foja.cli.demo.story import Story, following
 from foja.cli.demo.writing import TALKS, show_slots, show_writing
 from foja.cli.output import say
@@ -41,6 +42,7 @@ async def tell(story: Story, settings: Settings) -> None:
             await show_writing(story, talks)
             await show_slots(story, app, talks[0], reader)
         await show_log(story, app, talks)
+        await show_protecting(story, app, settings.home)
         await show_proof(story, app, talks[0].id, TOUCHED)
         outside = Outside(app.store, [app.signer.verifier()])
     await show_tampering(story, settings, outside, talks[0].id, TOUCHED)

@@ -47,6 +47,16 @@ where s.tenant = %(tenant)s
       (select b.began_at, b.entity_id from foja.document_summary b where b.entity_id = %(before)s))
 order by s.began_at desc, s.entity_id desc limit %(limit)s;
 
+-- name: document_states
+-- Where these documents stand, as lists show it.
+select s.entity_id, s.state, s.pipeline from foja.document_summary s
+where s.entity_id = any (%(documents)s::uuid[]) and s.tenant = %(tenant)s;
+
+-- name: documents_known
+-- Which of these documents exist, in the order asked.
+select e.entity_id from unnest(%(documents)s::uuid[]) with ordinality asked (entity_id, place)
+join foja.entity e using (entity_id) where e.tenant = %(tenant)s and e.domain = 'document' order by asked.place;
+
 -- name: document_ids
 -- A page of all documents of this tenant, in the order of their ids.
 select e.entity_id from foja.entity e

@@ -1,0 +1,58 @@
+"""The words of `foja protect`, `status`, `explain` and `retry`."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Callable
+from pathlib import Path
+
+Verbs = Callable[..., ArgumentParser]
+DOCUMENT = "a document's id, or the file that was protected"
+
+
+def add_papers(add: Verbs) -> None:
+    """Add what can be done with documents."""
+    _protect(add)
+    status = add(
+        "status",
+        "papers.showing:status",
+        "list documents, or show where one stands and what happened to it",
+        "  foja status\n  foja status contract.pdf\n  foja status DOC --json",
+    )
+    status.add_argument("document", nargs="?", metavar="DOC", help=DOCUMENT)
+    status.add_argument("--limit", type=int, default=20, metavar="N", help="at most so many in the list (20)")
+    explain = add(
+        "explain",
+        "papers.showing:explain",
+        "say what a document waits for, since when, and what happens next",
+        "  foja explain contract.pdf\n  foja explain DOC --json",
+    )
+    explain.add_argument("document", metavar="DOC", help=DOCUMENT)
+    retry = add(
+        "retry",
+        "papers.showing:retry",
+        "grant new attempts for an evidence that was given up",
+        "  foja retry DOC tsa\n  foja retry DOC artifact --reason 'the disk is back'",
+    )
+    retry.add_argument("document", metavar="DOC", help=DOCUMENT)
+    retry.add_argument("evidence", metavar="EVIDENCE", help="tsa, polygon, bitcoin, rekor or artifact")
+    retry.add_argument("--reason", help="why, for the record")
+
+
+def _protect(add: Verbs) -> None:
+    protect = add(
+        "protect",
+        "papers.protecting:protect",
+        "add files and whole folders, and ask for evidence of each",
+        "  foja protect contract.pdf --wait\n"
+        "  foja protect invoices/ --wait              again after Ctrl-C: nothing is stamped twice\n"
+        "  foja protect secret.key --hash-only        the bytes stay where they are",
+    )
+    protect.add_argument("files", nargs="+", type=Path, metavar="FILE|FOLDER")
+    protect.add_argument(
+        "--evidence", default="tsa", metavar="LIST", help="tsa, and networks after commas (tsa)"
+    )
+    protect.add_argument("--hash-only", action="store_true", help="keep the digest, not the bytes")
+    protect.add_argument(
+        "--wait", action="store_true", help="do the work here, and end when nothing is runnable any more"
+    )

@@ -1,0 +1,164 @@
+"""`foja protect`: files and folders, many at a time; done again, it goes on where it stopped."""
+
+from __future__ import annotations
+
+import asyncio
+from argparse import Namespace
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+from foja.app import App
+from foja.blobs.copying import copy
+from foja.cli.installation import settings_of, started
+from foja.cli.output import Progress, complain, progress, record, say, table
+from foja.cli.papers.notes import note
+from foja.cli.running import working
+from foja.documents.work import Document
+from foja.errors import Refused
+
+AT_ONCE = 16
+SHOWN = 20
+POLL = 0.1
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of the files."""
+
+    total: int
+    done: list[Document]
+    failed: int = 0
+
+
+async def protect(arguments: Namespace) -> int:
+    """Add and request; 1 if a file could not be read or its evidence is not there after waiting."""
+    files = list(named(arguments.files))
+    async with started(settings_of(arguments)) as app:
+        async with _worked_on(app, wait=arguments.wait), _bar("protecting") as bar:
+            tally = await _add_all(app, files, arguments, bar)
+            if arguments.wait:
+                await _settled(app, tally, bar)
+        return await _report(app, tally, arguments)
+
+
+def named(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:
+    """Yield every file with the name it gets: in a folder, its way from there."""
+    for path in paths:
+        if path.is_dir():
+            root = path.resolve()
+            inside = sorted(each for each in root.rglob("*") if each.is_file() and not each.is_symlink())
+            yield from ((each, each.relative_to(root.parent).as_posix()) for each in inside)
+        else:
+            yield path, path.name
+
+
+async def _add_all(
+    app: App, files: Sequence[tuple[Path, str]], arguments: Namespace, bar: Progress | None
+) -> Tally:
+    tally, waiting = Tally(len(files), []), iter(files)
+    evidence = app.documents.wanted(word.strip() for word in arguments.evidence.split(","))
+
+    async def add() -> None:
+        for path, name in waiting:
+            try:
+                tally.done.append(await _add(app, path, name, evidence, hash_only=arguments.hash_only))
+            except (Refused, OSError) as error:
+                tally.failed += 1
+                complain(f"{path}: {error.strerror if isinstance(error, OSError) else error}")
+            if bar and not arguments.wait:
+                bar(len(tally.done), tally.total)
+
+    adding = [asyncio.create_task(add()) for _ in range(min(AT_ONCE, len(files)))]
+    try:
+        await asyncio.gather(*adding)
+    finally:
+        for task in adding:
+            task.cancel()
+        await asyncio.gather(*adding, return_exceptions=True)
+    return tally
+
+
+async def _add(app: App, path: Path, name: str, evidence: Sequence[str], *, hash_only: bool) -> Document:
+    if hash_only:
+        sha256, size = await asyncio.to_thread(digest, path)
+        document = await app.documents.add_digest(sha256, name=name, size=size)
+    else:
+        document = await app.documents.add(path, name=name)
+    await app.documents.protect(document.id, evidence, witness_hash=document.sha256)
+    return document
+
+
+def digest(path: Path) -> tuple[str, int]:
+    """Return digest and size of a file of any size."""
+    with path.open("rb") as file:
+        return copy(file)
+
+
+async def _settled(app: App, tally: Tally, bar: Progress | None) -> None:
+    """Return when nothing is being done about these documents any more."""
+    waiting = {document.id for document in tally.done}
+    while waiting := await app.documents.at_work(list(waiting)):
+        if bar:
+            bar(len(tally.done) - len(waiting), tally.total)
+        await asyncio.sleep(POLL)
+
+
+@asynccontextmanager
+async def _worked_on(app: App, *, wait: bool) -> AsyncIterator[None]:
+    if not wait:
+        yield
+        return
+    async with working(app):
+        yield
+
+
+async def _report(app: App, tally: Tally, arguments: Namespace) -> int:
+    states = await app.documents.states([document.id for document in tally.done])
+    for document in tally.done if arguments.json else ():
+        state, pipeline = states.get(document.id, ("none", None))
+        known = {
+            "id": str(document.id),
+            "name": document.name,
+            "sha256": document.sha256,
+            "new": document.new,
+        }
+        record({**known, "state": state, "pipeline": pipeline, "note": note(app)})
+    bare = [each for each in tally.done if states.get(each.id, ("none", None))[0] == "none"]
+    if not arguments.json:
+        await _tell(app, tally, states, bare, waited=arguments.wait)
+    return 1 if tally.failed or (arguments.wait and bare) else 0
+
+
+async def _tell(
+    app: App,
+    tally: Tally,
+    states: Mapping[UUID, tuple[str, str | None]],
+    bare: Sequence[Document],
+    *,
+    waited: bool,
+) -> None:
+    rows = [
+        (states.get(each.id, ("none", None))[0], "new" if each.new else "known", each.id, each.name)
+        for each in tally.done[:SHOWN]
+    ]
+    if rows:
+        table(("state", "", "document", "name"), rows)
+    if len(tally.done) > SHOWN:
+        say(f"… and {len(tally.done) - SHOWN:,} more")
+    new = sum(each.new for each in tally.done)
+    say(f"{new:,} added, {len(tally.done) - new:,} known, {tally.failed:,} could not be read")
+    if bare and not waited:
+        say(f"{len(bare):,} wait for a worker: run `foja worker`, or this again with --wait")
+    for each in bare[:3] if waited else ():
+        say(f"{each.name}: {await app.documents.explain(each.id)}")
+    if words := note(app):
+        say(words)
+
+
+@asynccontextmanager
+async def _bar(label: str) -> AsyncIterator[Progress | None]:
+    with progress(label) as bar:
+        yield bar

@@ -1,0 +1,123 @@
+"""`foja status`, `foja explain` and `foja retry`: where a document stands, and what helps."""
+
+from __future__ import annotations
+
+import asyncio
+from argparse import Namespace
+from datetime import datetime
+from pathlib import Path
+from uuid import UUID
+
+from foja.app import App
+from foja.cli.installation import opened
+from foja.cli.output import document, record, say, table
+from foja.cli.papers.notes import note
+from foja.cli.papers.protecting import digest
+from foja.documents.view import View
+from foja.errors import UnknownEntity
+
+
+async def status(arguments: Namespace) -> int:
+    """Show one document, or the newest."""
+    async with opened(arguments) as app:
+        if arguments.document is None:
+            await _list(app, arguments)
+            return 0
+        view = await app.documents.view(await identify(app, arguments.document))
+        if arguments.json:
+            document({**view.document(), "note": note(app) or view.note})
+        else:
+            show(view, note(app) or view.note)
+    return 0
+
+
+async def explain(arguments: Namespace) -> int:
+    """Say what happens next."""
+    async with opened(arguments) as app:
+        view = await app.documents.view(await identify(app, arguments.document))
+        words = note(app) or view.note
+    if arguments.json:
+        document({"id": str(view.id), "explain": view.explain, "note": words})
+        return 0
+    say(view.explain)
+    if words:
+        say(words)
+    return 0
+
+
+async def retry(arguments: Namespace) -> int:
+    """Grant new attempts."""
+    async with opened(arguments) as app:
+        known = await identify(app, arguments.document)
+        event = await app.documents.retry(known, arguments.evidence, reason=arguments.reason)
+    if arguments.json:
+        document(event.envelope())
+    else:
+        say(f"event {event.seq} of {known}: new attempts are granted for {arguments.evidence}")
+    return 0
+
+
+async def identify(app: App, word: str) -> UUID:
+    """Return the document a word is about: its id, or that of a file as it is now."""
+    try:
+        return UUID(word)
+    except ValueError:
+        sha256, names = await asyncio.to_thread(_read, Path(word))
+    known = await app.documents.known([app.documents.identity(sha256, name) for name in names])
+    if not known:
+        raise UnknownEntity(f"{word} is not protected as it is now; `foja protect {word}` does it")
+    return known[0]
+
+
+def _read(path: Path) -> tuple[str, list[str]]:
+    """Return the digest of a file, and every name it may have been protected under."""
+    if not path.is_file():
+        raise UnknownEntity(f"'{path}' is neither a document's id nor a file; `foja status` lists the ids")
+    parts = path.resolve().parts
+    return digest(path)[0], ["/".join(parts[-length:]) for length in range(1, len(parts))]
+
+
+def show(view: View, words: str | None) -> None:
+    """Print everything about a document."""
+    facts = [
+        ("document", view.id),
+        ("name", view.name),
+        ("witness", view.witness_hash),
+        ("state", view.state),
+        ("pipeline", view.pipeline),
+        ("lifecycle", view.lifecycle),
+    ]
+    for name, value in facts:
+        say(f"{name:<11}{value if value is not None else '-'}")
+    if view.evidence:
+        say()
+        rows = [
+            (each.evidence, each.status, each.attempt, _moment(each.since), each.failure_code)
+            for each in view.evidence
+        ]
+        table(("evidence", "status", "attempt", "since", "last failure"), rows)
+    say()
+    table(("#", "at", "what happened"), [(each.seq, _moment(each.at), each.words) for each in view.timeline])
+    say()
+    say(view.explain)
+    if words:
+        say(words)
+
+
+async def _list(app: App, arguments: Namespace) -> None:
+    listed = await app.documents.list(limit=arguments.limit)
+    if arguments.json:
+        for each in listed:
+            record({name: getattr(each, name) for name in each.__slots__})
+        return
+    if not listed:
+        say("no document is here yet; `foja protect FILE` adds one")
+        return
+    rows = [(each.state, each.pipeline, _moment(each.began_at), each.id, each.name) for each in listed]
+    table(("state", "pipeline", "since", "document", "name"), rows)
+    if words := note(app):
+        say(words)
+
+
+def _moment(at: datetime | None) -> str | None:
+    return at.isoformat(sep=" ", timespec="seconds") if at else None

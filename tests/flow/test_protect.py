@@ -1,0 +1,155 @@
+"""`foja protect`, `status`, `explain`, `retry`: for people, for programs, and after an interruption."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from foja.proofs.tsa import LOCAL_NOTICE
+from tests.database.rows import Admin
+from tests.flow.command import FOJA, Run, check_refused
+
+FILES = 60
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder of files of many sizes, in folders, some with the same bytes."""
+    return fill(tmp_path / "papers", FILES)
+
+
+def fill(root: Path, count: int) -> Path:
+    for n in range(count):
+        path = root / f"{n % 7}" / f"{n} ñ.bin"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"same" if n % 10 == 0 else os.urandom(n * n * 11))
+    return root
+
+
+def stamped(admin: Admin) -> dict[Any, int]:
+    rows = admin.execute(
+        "select entity_id, count(*) from foja.event where kind = 'tsa.confirmed' group by entity_id"
+    ).fetchall()
+    return dict(rows)
+
+
+def test_a_folder_is_protected_and_told_about(run: Run, folder: Path, admin: Admin) -> None:
+    ran = run("protect", folder, "--wait", "--json")
+    assert ran.code == 0, ran.err
+    told = [json.loads(line) for line in ran.lines]
+    assert {each["name"] for each in told} == {
+        path.relative_to(folder.parent).as_posix() for path in folder.rglob("*.bin")
+    }
+    assert {each["state"] for each in told} == {"protected"}
+    assert {each["note"] for each in told} == {LOCAL_NOTICE}
+    assert sorted(stamped(admin).values()) == [1] * FILES
+    again = run("protect", folder, "--wait")
+    assert again.code == 0
+    assert f"0 added, {FILES} known" in again.out
+    assert LOCAL_NOTICE in again.out
+    assert sorted(stamped(admin).values()) == [1] * FILES
+
+
+def test_interrupted_and_run_again_nothing_is_stamped_twice_and_nothing_lost(
+    run: Run, folder: Path, admin: Admin, database_url: str, tmp_path: Path
+) -> None:
+    for number in (signal.SIGINT, signal.SIGKILL):
+        interrupted(folder, admin, database_url, tmp_path, number)
+        give_back(admin)
+    ran = run("protect", folder, "--wait", "--json")
+    assert ran.code == 0, ran.err
+    assert len(ran.lines) == FILES
+    assert sorted(stamped(admin).values()) == [1] * FILES
+
+
+@pytest.mark.long
+def test_a_thousand_files_interrupted_again_and_again(
+    run: Run, admin: Admin, database_url: str, tmp_path: Path
+) -> None:
+    root = tmp_path / "many"
+    for n in range(1000):
+        path = root / f"{n % 37}" / f"{n}.bin"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(os.urandom(n % 500))
+    for number in (signal.SIGINT, signal.SIGKILL, signal.SIGTERM, signal.SIGKILL):
+        interrupted(root, admin, database_url, tmp_path, number)
+        give_back(admin)
+    ran = run("protect", root, "--wait", "--json")
+    assert ran.code == 0, ran.err
+    assert sorted(stamped(admin).values()) == [1] * 1000
+
+
+def interrupted(folder: Path, admin: Admin, url: str, home: Path, number: signal.Signals) -> None:
+    """Let the command run until it has stamped a few more, and end it."""
+    before = len(stamped(admin))
+    words = ["protect", str(folder), "--wait", "--database-url", url, "--home", str(home / "home")]
+    process = subprocess.Popen([*FOJA, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while len(stamped(admin)) == before and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.005)
+    process.send_signal(number)
+    process.wait(timeout=60)
+
+
+def give_back(admin: Admin) -> None:
+    """Let the leases of those who were killed run out now and not in a minute, once the server knows."""
+    others = "select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+    while admin.execute(others.encode()).fetchall():
+        time.sleep(0.01)
+    admin.execute("update foja.job set lease_until = clock_timestamp() where state = 'running'")
+
+
+def test_what_cannot_be_read_is_told_and_the_rest_goes_on(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "there.txt").write_text("there")
+    ran = run("protect", tmp_path / "there.txt", tmp_path / "gone.txt", "--wait")
+    assert ran.code == 1
+    assert "gone.txt" in ran.err
+    assert "1 added, 0 known, 1 could not be read" in ran.out
+
+
+def test_without_waiting_a_worker_is_needed(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("a")
+    ran = run("protect", path, "--hash-only")
+    assert ran.code == 0
+    assert "foja worker" in ran.out
+    told = run("explain", path)
+    assert "executor asks for it next" in told.out
+    assert run("protect", path, "--hash-only", "--wait").code == 0
+    assert "artifact is not installed" in run("explain", path).out
+
+
+def test_status_shows_the_list_and_one_document(run: Run, folder: Path) -> None:
+    run("protect", folder, "--wait")
+    listed = run("status", "--limit", "3")
+    assert len(listed.lines) == 5
+    path = next(folder.rglob("*.bin"))
+    one = run("status", path)
+    assert "tsa       confirmed" in one.out
+    assert "timestamped" in one.out
+    assert LOCAL_NOTICE in one.out
+    document = run("status", path, "--json").document
+    assert document["state"] == "protected"
+    assert [each["kind"] for each in document["timeline"]][-1] == "tsa.confirmed"
+    by_id = run("status", document["id"], "--json").document
+    assert by_id["id"] == document["id"]
+    told = run("explain", document["id"], "--json").document
+    assert told["explain"] == by_id["explain"]
+
+
+def test_mistakes_say_what_to_do(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("a")
+    check_refused(run("protect", path, "--evidence", "tsa,bitcoin"), 1, "cannot produce bitcoin")
+    check_refused(run("explain", "nonsense"), 1, "foja status")
+    run("protect", path)
+    check_refused(run("retry", path, "tsa"), 1, "foja explain")
+    path.write_text("b")
+    check_refused(run("status", path), 1, "foja protect")
