@@ -178,6 +178,8 @@ async def _to_the_end(work: Coroutine[Any, Any, Result]) -> Result:
 async def _first(*waits: Coroutine[Any, Any, None]) -> None:
     """Return when one of these does, or after a second."""
     tasks = [asyncio.ensure_future(wait) for wait in waits]
-    await asyncio.wait(tasks, timeout=POLL, return_when=asyncio.FIRST_COMPLETED)
-    for task in tasks:
-        task.cancel()
+    try:
+        await asyncio.wait(tasks, timeout=POLL, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
