@@ -47,7 +47,7 @@ def test_a_folder_is_protected_and_told_about(run: Run, folder: Path, admin: Adm
     assert {each["name"] for each in told} == {
         path.relative_to(folder.parent).as_posix() for path in folder.rglob("*.bin")
     }
-    assert {each["state"] for each in told} == {"protected"}
+    assert {each["state"] for each in told} == {"final"}
     assert {each["note"] for each in told} == {LOCAL_NOTICE}
     assert sorted(stamped(admin).values()) == [1] * FILES
     again = run("protect", folder, "--wait")
@@ -123,7 +123,7 @@ def test_without_waiting_a_worker_is_needed(run: Run, tmp_path: Path) -> None:
     told = run("explain", path)
     assert "executor asks for it next" in told.out
     assert run("protect", path, "--hash-only", "--wait").code == 0
-    assert "artifact is not installed" in run("explain", path).out
+    assert "It is final" in run("explain", path).out
 
 
 def test_status_shows_the_list_and_one_document(run: Run, folder: Path) -> None:
@@ -136,8 +136,8 @@ def test_status_shows_the_list_and_one_document(run: Run, folder: Path) -> None:
     assert "timestamped" in one.out
     assert LOCAL_NOTICE in one.out
     document = run("status", path, "--json").document
-    assert document["state"] == "protected"
-    assert [each["kind"] for each in document["timeline"]][-1] == "tsa.confirmed"
+    assert document["state"] == "final"
+    assert [each["kind"] for each in document["timeline"]][3] == "tsa.confirmed"
     by_id = run("status", document["id"], "--json").document
     assert by_id["id"] == document["id"]
     told = run("explain", document["id"], "--json").document

@@ -220,7 +220,7 @@ class Documents:
         return {document: (state, pipeline) for document, state, pipeline in rows}
 
     async def at_work(self, documents: Sequence[UUID]) -> set[UUID]:
-        """Return those about which something is being done, or could be at once."""
+        """Return those about which something is being done, or will be in a moment."""
         rows = await self._ledger.ask("documents_at_work", documents=list(documents))
         return {document for (document,) in rows}
 
