@@ -29,7 +29,7 @@ from foja.proofs.finding import Status
 from tests.rules import sigstores
 from tests.rules.all_proofs import Proofs, all_proofs, only_tsa
 from tests.rules.bundles import NOW, Stamper
-from tests.rules.test_ots import block, mined, written
+from tests.rules.stamps import block, mined, written
 
 MANY = 20
 AT = NOW + timedelta(hours=1)

@@ -19,7 +19,7 @@ from statistics import median
 from bench.contenders.verifiers import CONTAINERS, PAIRS, Pair, Verify, containers
 from bench.harness import Bench
 from bench.outcome import Outcome, Spread, Table, Target, spread
-from tests.rules.test_ots import PROOF
+from tests.rules.stamps import PROOF
 
 START = 1.3
 FLAT = 1.1

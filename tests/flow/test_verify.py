@@ -16,6 +16,7 @@ import pytest
 
 import foja
 from foja.cli import main
+from foja.core.note import Signer
 from foja.errors import Refused
 from foja.judge.loose import Loose
 from foja.judge.report import Verdict
@@ -23,7 +24,8 @@ from foja.proofs.finding import Reason, Status
 from tests.flow.command import FOJA
 from tests.rules import bundles
 from tests.rules.blocks import SENDER, scene
-from tests.rules.test_ots import DIGEST, HEADER, PROOF
+from tests.rules.stamps import DIGEST, HEADER, PROOF
+from tests.rules.streams import stream
 from tests.vectors.shared import shared
 
 SCENE = scene()
@@ -251,6 +253,24 @@ assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 120 * 1024
 sys.exit(code)
 """
     assert alone(code, folder).returncode == 1
+
+
+def test_an_event_and_its_place_in_the_log(tmp_path: Path) -> None:
+    made = bundles.Scene()
+    event = stream("document", bundles.ENTITY, made.said(DIGEST))[-1]
+    (tmp_path / "sheet.event.json").write_text(event.text())
+    (tmp_path / "sheet.tlog-proof").write_text(made.prove(event).text())
+    proofs = [tmp_path / "sheet.tlog-proof"]
+    report = foja.verify(tmp_path / "sheet.event.json", made.trust, AT, proofs=proofs)
+    assert report.verdict is Verdict.TOTAL_PASSED
+    assert foja.verify(tmp_path / "sheet.event.json", at=AT, proofs=proofs).verdict is Verdict.INDETERMINATE
+    stranger = bundles.Scene(key=Signer("log.example", bytes(32)))
+    report = foja.verify(tmp_path / "sheet.event.json", stranger.trust, AT, proofs=proofs)
+    assert [each.reason for each in report.evidence] == [Reason.NO_TRUST_ANCHOR]
+    changed = event.text().replace('"attempt": 1', '"attempt": 2')
+    assert changed != event.text()
+    assert foja.verify(changed.encode(), made.trust, AT, proofs=proofs).verdict is Verdict.TOTAL_FAILED
+    assert foja.verify(None, made.trust, AT, digest=DIGEST, proofs=proofs).verdict is Verdict.INDETERMINATE
 
 
 def test_a_whole_bundle_alone_and_beside_its_document(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from foja.judge.trust import Trust
 from tests.rules import blocks
 from tests.rules.bundles import Scene
 from tests.rules.sigstores import Instance, armour, spki
-from tests.rules.test_ots import HEADER, PROOF
+from tests.rules.stamps import HEADER, PROOF
 
 TEXT = b"document"
 REQUIRED = ("tsa", "bitcoin", "polygon", "rekor")

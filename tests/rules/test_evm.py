@@ -106,6 +106,14 @@ def test_no_changed_bit_verifies(at: int) -> None:
     assert judge(bytes(changed)).status is not Status.VERIFIED or at // 8 in uncovered(PROOF)
 
 
+@pytest.mark.long
+def test_no_changed_bit_at_all_verifies() -> None:
+    for at in range(len(PROOF) * 8):
+        changed = bytearray(PROOF)
+        changed[at // 8] ^= 1 << at % 8
+        assert judge(bytes(changed)).status is not Status.VERIFIED or at // 8 in uncovered(PROOF), at
+
+
 def uncovered(proof: bytes) -> range:
     """Return the bytes no signature covers: how large the batch is, which its root does not say."""
     start = proof.index(b'"size":') + len(b'"size":')

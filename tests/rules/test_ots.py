@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from opentimestamps.core.notary import (
-    BitcoinBlockHeaderAttestation,
     LitecoinBlockHeaderAttestation,
-    PendingAttestation,
     UnknownAttestation,
 )
 from opentimestamps.core.op import (
@@ -26,7 +24,7 @@ from opentimestamps.core.op import (
     OpSHA1,
     OpSHA256,
 )
-from opentimestamps.core.serialize import BytesDeserializationContext, BytesSerializationContext
+from opentimestamps.core.serialize import BytesDeserializationContext
 from opentimestamps.core.timestamp import DetachedTimestampFile, Timestamp
 
 from foja.errors import Refused, Tampered
@@ -35,43 +33,8 @@ from foja.proofs.finding import Finding, Reason, Status
 from foja.proofs.ots import check
 from foja.proofs.ots.header import Header
 from foja.proofs.ots.stamp import MAGIC, parse_stamp
+from tests.rules.stamps import CALENDAR, DIGEST, END, HEADER, PROOF, WAY, block, mined, written
 from tests.vectors.shared import shared
-
-SHA = OpSHA256()
-DIGEST = sha256(b"document").digest()
-EASY = bytes.fromhex("ffff7f20")  # the target of regtest: half of all hashes will do
-CALENDAR = PendingAttestation("https://calendar.example")
-
-
-def mined(merkle_root: bytes, height: int = 100, previous: bytes = bytes(32), bits: bytes = EASY) -> Header:
-    """Return a header whose work is real, as far as its bits ask for any."""
-    start = b"\x02\0\0\0" + previous + merkle_root + (1_700_000_000 + height).to_bytes(4, "little") + bits
-    candidates = (Header(height, start + nonce.to_bytes(4, "little")) for nonce in range(1000))
-    return next(each for each in candidates if each.is_worked(0))
-
-
-def written(*ways: tuple[Iterable[Op], object], digest: bytes = DIGEST, file_hash: Op = SHA) -> bytes:
-    """Return an `.ots` file as the library writes it: operations, then who attests."""
-    stamp = Timestamp(digest)
-    for operations, attestation in ways:
-        end = stamp
-        for operation in operations:
-            end = end.ops.add(operation)
-        end.attestations.add(attestation)
-    context = BytesSerializationContext()
-    DetachedTimestampFile(file_hash, stamp).serialize(context)
-    data: bytes = context.getbytes()
-    return data
-
-
-def block(height: int = 100) -> object:
-    return BitcoinBlockHeaderAttestation(height)
-
-
-WAY = [OpPrepend(b"salt"), OpSHA256(), OpAppend(b"right"), OpSHA256()]
-END = sha256(sha256(b"salt" + DIGEST).digest() + b"right").digest()
-PROOF = written((WAY, block()))
-HEADER = mined(END)
 
 
 def judge(proof: bytes, *named: Header, carried: Iterable[Header] = (), difficulty: int = 0) -> Finding:

@@ -1,0 +1,125 @@
+"""Whatever bytes come, the judge says what it makes of them, soon, and never by an unknown exception."""
+
+from __future__ import annotations
+
+import io
+import random
+import resource
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foja.core.proof import Proof
+from foja.errors import FojaError, Refused
+from foja.judge.anchors import read
+from foja.judge.container.bundle import Question, judge_bundle
+from foja.judge.ledger import check_event
+from foja.judge.proof import check_proof
+from foja.judge.report import Report
+from foja.proofs.finding import Finding
+from tests.rules import bundles, sigstores
+from tests.rules.all_proofs import all_proofs
+from tests.rules.stamps import DIGEST
+from tests.rules.streams import stream
+
+PROOFS = all_proofs()
+AT = bundles.NOW + timedelta(hours=1)
+SCENE = bundles.Scene()
+EVENT = stream("document", bundles.ENTITY, SCENE.said(DIGEST))[-1]
+PLACE: Proof = SCENE.prove(EVENT)
+INSTANCE = sigstores.Instance()
+LONGEST = 2.0  # seconds for one input, on a busy machine
+MOST_MEMORY = 512 * 1024  # kilobytes more than before
+MANY, SECONDS = 1_000_000, 600
+
+Judge = Callable[[bytes], object]
+
+
+def proof(kind: str) -> Judge:
+    return lambda data: check_proof(data, DIGEST, PROOFS.trust, AT, kind=kind)
+
+
+def whole(data: bytes) -> Report:
+    return judge_bundle(io.BytesIO(data), Question(PROOFS.trust, AT))
+
+
+def trust(data: bytes) -> object:
+    try:
+        return read([data])
+    except Refused as refusal:
+        return refusal
+
+
+ROOT = INSTANCE.trusted_root()
+CERTIFIED = INSTANCE.bundle(certificate=INSTANCE.certificate(), version=1)
+STATED = INSTANCE.bundle(certificate=INSTANCE.certificate(), statement=True)
+JUDGES: dict[str, tuple[Judge, list[bytes]]] = {
+    "timestamp": (proof("tsa"), [PROOFS.files["tsa"]]),
+    "ots": (proof("bitcoin"), [PROOFS.files["bitcoin"]]),
+    "evm": (proof("evm"), [PROOFS.files["polygon"]]),
+    "sigstore": (proof("rekor"), [PROOFS.files["rekor"], CERTIFIED, STATED]),
+    "bundle": (whole, [PROOFS.bundle]),
+    "event": (lambda data: check_event(data, PLACE.text().encode(), SCENE.trust), [EVENT.text().encode()]),
+    "place": (lambda data: check_event(EVENT.text().encode(), data, SCENE.trust), [PLACE.text().encode()]),
+    "trust": (trust, [ROOT, SCENE.stamper.root.pem, SCENE.key.verifier().vkey().encode()]),
+}
+
+
+def changed(data: bytes, chance: random.Random) -> bytes:
+    """Return the data with a few changes of the kinds that parsers fear."""
+    out = bytearray(data)
+    for _ in range(chance.choice((1, 1, 1, 2, 4, 16))):
+        at = chance.randrange(len(out) + 1)
+        step = chance.randrange(7)
+        if step == 0 and at < len(out):
+            out[at] ^= 1 << chance.randrange(8)
+        elif step == 1:
+            out[at:at] = chance.randbytes(chance.choice((1, 2, 8, 300)))
+        elif step == 2:
+            del out[at : at + chance.choice((1, 2, 8, 300))]
+        elif step == 3:
+            out[at : at + 4] = chance.choice((b"\xff\xff\xff\xff", b"\0\0\0\0", b"\x7f\xff\xff\xff", b"\x84"))
+        elif step == 4:
+            piece = bytes(out[at : at + chance.choice((4, 32, 400))])
+            place = chance.randrange(len(out) + 1)
+            out[place:place] = piece * chance.choice((1, 1, 50))
+        elif step == 5:
+            del out[at:]
+        else:
+            out[at : at + 1] = chance.choice(
+                (b'"', b"{", b"[" * 200, b"9" * 400, b"\\u0000", b"null", b"\xff")
+            )
+    return bytes(out)
+
+
+def judged(judge: Judge, data: bytes) -> None:
+    began = time.process_time()
+    found = judge(data)
+    assert isinstance(found, Finding | Report | FojaError) or found is not None
+    assert time.process_time() - began < LONGEST, f"{len(data)} bytes take too long"
+
+
+@pytest.mark.parametrize("name", JUDGES)
+@given(st.randoms(use_true_random=False))
+def test_a_short_run(name: str, chance: random.Random) -> None:
+    judge, seeds = JUDGES[name]
+    judged(judge, changed(chance.choice(seeds), chance))
+    judged(judge, chance.randbytes(chance.randrange(200)))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(SECONDS + 120)
+@pytest.mark.parametrize("name", JUDGES)
+def test_a_long_run(name: str) -> None:
+    judge, seeds = JUDGES[name]
+    chance = random.Random(name)
+    before, ends = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic() + SECONDS
+    for _ in range(MANY):
+        judged(judge, changed(chance.choice(seeds), chance))
+        if time.monotonic() > ends:
+            break
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MOST_MEMORY
