@@ -100,6 +100,7 @@ def certify(
     serial: int | None = None,
     by: Any = None,
     key_ids: bool = True,
+    more: x509.ExtensionType | None = None,
 ) -> Certified:
     """Return a certificate as asked for, issued by itself or by another."""
     key = key or ec.generate_private_key(ec.SECP256R1())
@@ -120,6 +121,8 @@ def certify(
         builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(own), critical=False)
         above_id = x509.AuthorityKeyIdentifier.from_issuer_public_key(theirs)
         builder = builder.add_extension(above_id, critical=False)
+    if more:
+        builder = builder.add_extension(more, critical=True)
     if usage:
         builder = builder.add_extension(_usage(usage), critical=True)
     if purposes:
@@ -168,6 +171,7 @@ class Recipe:
     signers: int = 1
     announced: str | None = None
     message_digest: bytes | None = None
+    extensions: bytes = b""
     crls: Sequence[bytes] = ()
     ocsps: Sequence[bytes] = ()
 
@@ -212,6 +216,7 @@ def tst_info(recipe: Recipe) -> bytes:
         element(TIME, moment.encode()),
         recipe.accuracy,
         b"" if recipe.nonce is None else integer(recipe.nonce),
+        recipe.extensions,
     )
 
 

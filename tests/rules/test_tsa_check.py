@@ -9,10 +9,11 @@ from hashlib import sha256, sha384, sha512
 from typing import Any
 
 import pytest
+from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
-from foja.proofs.der import integer, oid_content, plain, sequence
+from foja.proofs.der import BOOLEAN, OCTETS, element, integer, oid, oid_content, plain, sequence, tagged
 from foja.proofs.finding import Reason, Status
 from foja.proofs.tsa import LOCAL_NOTICE, LOCAL_POLICY, Checked, check, trusted
 from tests.rules.authorities import (
@@ -36,6 +37,7 @@ ROOT = root()
 TSA = signer(ROOT)
 HONEST = Recipe(TSA, DIGEST)
 OTHER = root("Rogue Root")
+STRANGE = x509.UnrecognizedExtension(x509.ObjectIdentifier("1.2.3.4"), b"\x05\x00")
 
 
 def checked(made: bytes, *roots: Certified, **terms: Any) -> Checked:
@@ -140,6 +142,22 @@ LIES: dict[str, tuple[Callable[[Recipe], Recipe], Reason]] = {
         lambda r: replace(r, signer=Certified(TSA.certificate, ec.generate_private_key(ec.SECP256R1()))),
         Reason.SIGNATURE_INVALID,
     ),
+    "a critical extension": (
+        lambda r: replace(
+            r, extensions=element(tagged(1), sequence(oid("1.2.3"), element(BOOLEAN, b"\xff")))
+        ),
+        Reason.EXTENSION_UNSUPPORTED,
+    ),
+    "a signer with something critical to say": (
+        lambda r: replace(r, signer=signer(ROOT, more=STRANGE)),
+        Reason.CHAIN_INVALID,
+    ),
+    "an issuer with something critical to say": (
+        lambda r: replace(
+            r, signer=(low := signer(mid := certify("Mid", ROOT, ca=True, more=STRANGE))), embedded=[low, mid]
+        ),
+        Reason.CHAIN_INVALID,
+    ),
     "a hash that it does not announce": (lambda r: replace(r, announced="sha512"), Reason.MALFORMED),
     "a short key": (
         lambda r: replace(r, signer=signer(ROOT, key=rsa_key(1024))),
@@ -218,6 +236,9 @@ HONEST_WAYS: dict[str, Callable[[Recipe], Recipe]] = {
     "RSA-PSS": lambda r: replace(r, signer=signer(ROOT, key=rsa_key()), padding="pss", hashed_by="sha512"),
     "Ed25519": lambda r: replace(
         r, signer=signer(ROOT, key=ed25519.Ed25519PrivateKey.generate()), hashed_by="sha512"
+    ),
+    "an extension that is not critical": lambda r: replace(
+        r, extensions=element(tagged(1), sequence(oid("1.2.3"), element(OCTETS, b"")))
     ),
     "ESSCertID version 1": lambda r: replace(r, identified_by="sha1"),
     "ESSCertID by SHA-512": lambda r: replace(r, identified_by="sha512"),

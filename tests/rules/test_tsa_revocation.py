@@ -171,6 +171,15 @@ def test_every_certificate_on_the_way_has_to_be_known() -> None:
     assert revoked.reason is Reason.REVOKED
 
 
+def test_an_issuer_that_may_not_sign_lists_says_nothing() -> None:
+    mid = certify("Mid", ROOT, ca=True, usage="key_cert_sign")
+    low = signer(mid)
+    made = reply(Recipe(low, DIGEST, embedded=[low, mid]))
+    found = check(made, DIGEST, roots=trusted(ROOT.der), crls=[crl((low, BEFORE, HARD), by=mid, name=mid)])
+    assert found.verified
+    assert "revocation of CN=Test TSA" in found.finding.not_checked
+
+
 def test_lists_are_given_as_files() -> None:
     der = crl()
     pem = x509.load_der_x509_crl(der).public_bytes(Encoding.PEM)

@@ -50,6 +50,7 @@ class Certificate:
     authority: bool  # may issue others
     path_length: int | None
     signs: bool  # its key may sign what is no certificate
+    lists: bool  # its key may sign lists of revoked certificates
     purposes: frozenset[str] | None
     purposes_critical: bool
     strange: bool  # says something critical that we do not understand
@@ -153,6 +154,7 @@ def _certificate(der: bytes, found: x509.Certificate, issuer: bytes, subject: by
         issuer_key_id.key_identifier if issuer_key_id else None,
         authority=bool(constraints and constraints.ca) and (usage is None or usage.key_cert_sign),
         path_length=constraints.path_length if constraints else None,
+        lists=usage is None or usage.crl_sign,
         signs=usage is None or usage.digital_signature or usage.content_commitment,
         purposes=_purposes(purposes.value) if purposes else None,
         purposes_critical=bool(purposes and purposes.critical),

@@ -18,6 +18,8 @@ def check_signer(signer: Certificate) -> None:
     """T6: its key is for timestamps and nothing else, and says so in a way nobody may overlook."""
     if signer.purposes != frozenset({TIME_STAMPING}) or not signer.purposes_critical:
         raise Flaw(Reason.EKU_INVALID, f"{signer.name} is not marked, critically, for timestamps alone")
+    if signer.strange:
+        raise Flaw(Reason.CHAIN_INVALID, f"{signer.name} says something critical that is not understood")
     if not signer.signs:
         raise Flaw(Reason.KEY_USAGE_INVALID, f"the key of {signer.name} may not sign timestamps")
 

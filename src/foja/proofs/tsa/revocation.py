@@ -83,6 +83,8 @@ def _listed(each: Certificate, issuer: Certificate, data: bytes) -> Word | None:
         found = x509.load_der_x509_crl(data) if len(data) <= MOST_BYTES else None
         if found is None or found.issuer != issuer.x509.subject or not _is_about(found, each):
             return None
+        if not issuer.lists:
+            return None
         if not found.is_signature_valid(issuer.key):  # type: ignore[arg-type]
             return None
         entry = found.get_revoked_certificate_by_serial_number(each.serial)

@@ -20,7 +20,7 @@ from foja.proofs.der import (
     plain,
     tagged,
 )
-from foja.proofs.finding import Reason
+from foja.proofs.finding import Reason, Status
 from foja.proofs.flaw import Flaw
 from foja.proofs.tsa.words import OCSP_RESPONSE, SIGNED_DATA, TST_INFO, algorithm_of
 
@@ -264,9 +264,18 @@ def _info(content: bytes) -> Info:
         parts.take(BOOLEAN)
     nonce = parts.integer() if parts.next == INTEGER else None
     parts.optional(tagged(0))
-    parts.optional(tagged(1))
+    _check_extensions(parts.optional(tagged(1)))
     parts.finish()
     return Info(policy, algorithm, digest, serial, gen_time, accuracy, nonce)
+
+
+def _check_extensions(each: Reader | None) -> None:
+    """Refuse what must not be ignored: none is understood."""
+    while each is not None and each.next != -1:
+        extension = each.enter(SEQUENCE)
+        extension.oid()
+        if extension.next == BOOLEAN and extension.take(BOOLEAN) != b"\0":
+            raise Flaw(Reason.EXTENSION_UNSUPPORTED, "it carries a critical extension", Status.UNSUPPORTED)
 
 
 def _accuracy(parts: Reader | None) -> timedelta | None:
