@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine
+from collections.abc import AsyncIterator, Collection, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 from uuid import UUID
 
 from foja import sql
+from foja.authorities import open_authorities
 from foja.blobs.store import Store, open_store
 from foja.conversations.approvals import expire_approvals
 from foja.conversations.events import CONVERSATION
@@ -26,13 +26,13 @@ from foja.documents.events import DOCUMENT, Evidence
 from foja.documents.executor import Executor
 from foja.documents.gathering import Gathering
 from foja.documents.rules import WINDOWS, Policy
-from foja.documents.stamping import Authority, Stamper
+from foja.documents.stamping import Stamper
 from foja.documents.sweeping import expire_attempts
 from foja.documents.timestamps import Timestamps
 from foja.documents.work import Documents
-from foja.embedded import postgres, redis, tsa
+from foja.embedded import postgres, redis
 from foja.embedded.keys import signing_seed
-from foja.errors import MigrationFailed, Refused, SetupFailed, UnknownJob
+from foja.errors import MigrationFailed, SetupFailed, UnknownJob
 from foja.jobs.company import Company
 from foja.jobs.desk import Desk
 from foja.jobs.queue import Queue, hint
@@ -53,9 +53,7 @@ from foja.ledger.ledger import Ledger
 from foja.ledger.log import Log
 from foja.ledger.receipts import STATEMENTS
 from foja.ledger.sequencer import Sequencer
-from foja.proofs.tsa import Terms, revocation_lists, trusted
-from foja.remote.tsa import Authority as Remote
-from foja.remote.tsa import Connections
+from foja.proofs.tsa import Terms
 from foja.settings import Settings, load
 from foja.sql.database import Database
 from foja.sql.database import connect as connect_as
@@ -67,7 +65,6 @@ from foja.worker import Chore, Worker
 
 API, SWEEPER = "api", "sweeper"
 SHORTEST_WAIT = 0.5  # seconds, for a checkpoint
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,20 +219,9 @@ class App:
         self.ledger = Ledger(self.database, hints, self._deltas(installation, hints), log, writer, lanes)
 
     async def _start_stamping(self) -> None:
-        settings = self.settings
-        if settings.tsa_urls and not settings.tsa_roots:
-            raise SetupFailed("FOJA_TSA_URLS is set and no root is trusted; name roots in FOJA_TSA_ROOTS")
-        authorities = self._remote_authorities() or [await asyncio.to_thread(tsa.Authority, settings.home)]
-        given = read(trusted, settings.tsa_roots, "FOJA_TSA_ROOTS")
-        local = tsa.kept_root(settings.home)  # old tokens stay verifiable when others are asked
-        self._roots = [each.pem for each in given if each.vouches_for_itself] + ([local] if local else [])
-        terms = Terms(
-            trusted(*self._roots),
-            [each for each in given if not each.vouches_for_itself],
-            policies=settings.tsa_policies.split() or None,
-            crls=read(revocation_lists, settings.tsa_crls, "FOJA_TSA_CRLS"),
-        )
-        self.stamper = Stamper(authorities, terms)
+        authorities = await open_authorities(self.settings, self._open)
+        self._roots, terms = authorities.roots, authorities.terms
+        self.stamper = Stamper(authorities.asked, terms)
         self.bundles = self._bundles(terms)
 
     def _bundles(self, terms: Terms) -> Bundles:
@@ -245,14 +231,6 @@ class App:
         copies = {"log.vkey": f"{vkey}\n".encode(), "tsa.pem": b"".join(certificates)}
         trust = replace(read_trust([vkey, *certificates]), crls=tuple(terms.crls))
         return Bundles(Gathering(self.ledger, self.store, copies), self.stamper, trust)
-
-    def _remote_authorities(self) -> list[Authority]:
-        urls = self.settings.tsa_urls.split()
-        if not urls:
-            return []
-        connections = Connections(timeout_seconds=self.settings.tsa_timeout_seconds)
-        self._open.push_async_callback(connections.close)
-        return [Remote(url, connections) for url in urls]
 
     async def _start_documents(self, installation: Installation) -> None:
         abilities = {row[0] for row in await self.database.rows(sql.query("abilities"))}
@@ -345,18 +323,6 @@ async def _side_by_side(*works: Coroutine[Any, Any, None]) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def read(reader: Callable[..., T], place: str, setting: str) -> T:
-    """Return what a reader finds in a file, or in every file of a folder, that a setting names."""
-    path = Path(place).expanduser()
-    try:
-        paths = sorted(path.iterdir()) if place and path.is_dir() else [path] if place else []
-        return reader(*(each.read_bytes() for each in paths))
-    except OSError as error:
-        raise SetupFailed(f"{setting} cannot be read: {error.strerror}: {path}; correct it") from None
-    except Refused as error:
-        raise SetupFailed(f"{setting} cannot be used: {error}") from None
 
 
 @asynccontextmanager

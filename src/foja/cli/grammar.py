@@ -236,6 +236,7 @@ def _tsa(add: Verbs) -> None:
     parent = add("tsa", "tsa:status", "show who stamps; serve the local timestamp authority to others")
     inner = _adder(parent.add_subparsers(title="verbs", metavar="VERB"), _shared())
     inner("status", "tsa:status", "show who is asked for timestamps, and the local authority")
+    inner("ask", "tsa:ask", "ask every authority once and say what it proves; 1 if any proves nothing")
     root = inner(
         "root",
         "tsa:root",

@@ -1,14 +1,20 @@
-"""`foja tsa`: who stamps, the local authority's root, and the local authority for others."""
+"""`foja tsa`: who stamps, whether they do, and the local authority for others."""
 
 from __future__ import annotations
 
+import secrets
 from argparse import Namespace
+from contextlib import AsyncExitStack
+from hashlib import sha256
 
+from foja.authorities import open_authorities
 from foja.cli.installation import settings_of
 from foja.cli.output import document, say, table
 from foja.cli.running import until_told
-from foja.embedded.tsa import Authority, kept_root
-from foja.proofs.tsa import LOCAL_NOTICE, trusted
+from foja.documents.stamping import Authority, Confirmed, Stamper
+from foja.embedded.tsa import Authority as Local
+from foja.embedded.tsa import kept_root
+from foja.proofs.tsa import LOCAL_NOTICE, Terms, trusted
 from foja.web.serve import address, bind, running
 from foja.web.timestamps import Timestamps
 
@@ -34,7 +40,7 @@ def status(arguments: Namespace) -> int:
 
 def root(arguments: Namespace) -> int:
     """Print the certificate that tokens of the local authority are checked against."""
-    pem = Authority(settings_of(arguments).home).root.decode()
+    pem = Local(settings_of(arguments).home).root.decode()
     if arguments.json:
         document({"root": pem})
     elif arguments.output:
@@ -45,9 +51,31 @@ def root(arguments: Namespace) -> int:
     return 0
 
 
+async def ask(arguments: Namespace) -> int:
+    """Ask every authority once, and say what its answer proves; 1 if any of them proves nothing."""
+    async with AsyncExitStack() as closing:
+        authorities = await open_authorities(settings_of(arguments), closing)
+        found = {each.name: await _ask(each, authorities.terms) for each in authorities.asked}
+    if arguments.json:
+        document({name: {"confirmed": good, "detail": detail} for name, (good, detail) in found.items()})
+    else:
+        rows = [(name, "good" if good else "bad", detail) for name, (good, detail) in found.items()]
+        table(("authority", "verdict", "detail"), rows)
+    return 0 if all(good for good, _ in found.values()) else 1
+
+
+async def _ask(authority: Authority, terms: Terms) -> tuple[bool, str]:
+    found = await Stamper([authority], terms).stamp(sha256(secrets.token_bytes(16)).digest())
+    if isinstance(found, Confirmed):
+        stamp = found.stamp
+        ends = f", chain ends {stamp.chain_ends:%Y-%m-%d}" if stamp.chain_ends else ""
+        return True, f"{stamp.gen_time.isoformat()} by {stamp.authority}, policy {stamp.policy}{ends}"
+    return False, f"{found.setbacks[0].detail} ({found.code})"
+
+
 async def serve(arguments: Namespace) -> int:
     """Answer timestamp requests over HTTP."""
-    authority = Authority(settings_of(arguments).home)
+    authority = Local(settings_of(arguments).home)
     with bind(arguments.host, arguments.port, expose=arguments.expose) as listener:
         async with running(Timestamps(authority.reply, authority.root), listener) as server:
             say(f"stamping at {address(listener)}; {LOCAL_NOTICE}; stop with Ctrl-C")
