@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Coroutine
+from collections.abc import AsyncIterator, Collection, Coroutine, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -29,7 +29,7 @@ from foja.documents.rules import WINDOWS, Policy
 from foja.documents.stamping import Stamper
 from foja.documents.sweeping import expire_attempts
 from foja.documents.timestamps import Timestamps
-from foja.documents.work import Documents
+from foja.documents.work import Document, Documents
 from foja.embedded import postgres, redis
 from foja.embedded.keys import signing_seed
 from foja.errors import MigrationFailed, SetupFailed, UnknownJob
@@ -160,7 +160,7 @@ class App:
         await self._start_ledger(installation, hints)
         await self._start_stamping()
         self.jobs = Desk(self.database, self.settings.tenant)
-        self.conversations = Conversations(self.ledger)
+        self.conversations = Conversations(self.ledger, self._protect_stream)
         self.threads = Threads(self.ledger, self.database, self.settings.tenant)
         await self._start_documents(installation)
 
@@ -255,6 +255,12 @@ class App:
         if unknown := sorted(set(only or ()) - types):
             raise UnknownJob(f"nobody here does {unknown[0]!r}; choose from {', '.join(sorted(types))}")
         return [worker for worker in self._workers if only is None or worker.type in only]
+
+    async def _protect_stream(self, entity_id: UUID, required_evidence: Iterable[str]) -> Document:
+        """Make a document of a stream of another domain, and ask for evidence of it."""
+        document = await self.documents.add_transcript(entity_id)
+        await self.documents.protect(document.id, required_evidence)
+        return document
 
     async def _hire(self) -> None:
         """Open a queue for every worker, as its own role. A process that only writes needs none of them."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import subprocess
 import tracemalloc
 import zipfile
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -17,7 +20,9 @@ import foja
 from foja.app import App
 from foja.core.bundle import names
 from foja.core.bundle.reading import open_container
+from foja.errors import UnknownEntity
 from foja.judge.report import Verdict
+from tests.flow.command import Run
 
 TEXT = b"I owe you a cake.\n"
 
@@ -116,3 +121,49 @@ async def test_a_large_document_is_never_held(app: App, tmp_path: Path) -> None:
     tracemalloc.stop()
     assert report.verdict is Verdict.TOTAL_PASSED
     assert most < 64 << 20
+
+
+async def test_a_conversation_is_protected_like_a_document(app: App) -> None:
+    talk = await app.conversations.open()
+    for content in ("hi", "¿qué tal?"):
+        await talk.append("user_message_sent", {"content": content})
+    document = await app.conversations.protect(talk.id, required_evidence=["tsa"])
+    await talk.append("user_message_sent", {"content": "said later"})
+    await app.work(until_idle=True)
+    assert (await app.documents.view(document.id)).state == "final"
+    container = await app.documents.bundle(document.id)
+    report = foja.verify(container, trust=app.trust)
+    assert report.verdict is Verdict.TOTAL_PASSED
+    opened = open_container(io.BytesIO(container))
+    [name] = [each for each in opened.names if each.startswith("document/")]
+    told = opened.read(name).decode()
+    assert "¿qué tal?" in told
+    assert "said later" not in told
+    assert sha256(opened.read(name)).hexdigest() == document.sha256
+
+
+async def test_nothing_was_said_that_could_be_protected(app: App) -> None:
+    talk = await app.conversations.open()
+    with pytest.raises(UnknownEntity, match="nothing of"):
+        await app.conversations.protect(talk.id)
+
+
+def test_the_command_writes_a_bundle_and_a_page(
+    open_app: Callable[..., App], tmp_path: Path, database_url: str, run: Run
+) -> None:
+    async def protect() -> tuple[str, list[str]]:
+        async with open_app() as app:
+            return await protected(app), app.trust
+
+    document, roots = asyncio.run(protect())
+    target, page = tmp_path / "promise.asice", tmp_path / "promise.pdf"
+    place = ["--database-url", database_url, "--home", tmp_path / "home"]
+    wanted = ["--certificate", page, "--language", "es"]
+    told = run("bundle", document, "-o", target, *wanted, "--json", *place)
+    assert told.code == 0, told.err
+    assert told.document["verdict"] == "TOTAL_PASSED"
+    assert told.document["sha256"] == sha256(target.read_bytes()).hexdigest()
+    assert page.read_bytes().startswith(b"%PDF")
+    assert foja.verify(target, trust=roots).verdict is Verdict.TOTAL_PASSED
+    assert "TOTAL_PASSED" in run("bundle", document, "-o", target, "--without-document", *place).out
+    assert run("bundle", UUID(int=1), "-o", target, *place).code == 1

@@ -14,6 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from foja import __version__
+from foja.cli.bundle.grammar import add_bundle
 from foja.cli.chat.grammar import add_verbs
 from foja.cli.jobs.grammar import add_verbs as add_job_verbs
 from foja.cli.judge.grammar import add_verify
@@ -48,7 +49,8 @@ def grammar() -> ArgumentParser:
     parser.set_defaults(json=False)  # here only: a verb's own default would undo what its parent was given
     parser.add_argument("--version", action="version", version=f"foja {__version__}")
     add = _adder(parser.add_subparsers(title="verbs", metavar="VERB", required=True), shared)
-    for group in (_serving, _running, add_papers, _reading, _chat, _checking, _jobs, _log, _tsa, add_verify):
+    running = (_serving, _running, add_papers, add_bundle, add_verify)
+    for group in (*running, _reading, _chat, _checking, _jobs, _log, _tsa):
         group(add)
     return parser
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 from uuid import UUID
 
 from foja.conversations.approvals import Approvals, Decision
@@ -166,11 +166,29 @@ class Conversation:
         await self._ledger.erase(self.id, seq, reason=reason, actor=actor)
 
 
+class Protected(Protocol):
+    """The document that a conversation became."""
+
+    @property
+    def id(self) -> UUID: ...
+    @property
+    def sha256(self) -> str: ...
+
+
+Protect: TypeAlias = Callable[[UUID, Iterable[str]], Awaitable[Protected]]
+
+
 class Conversations:
     """Every conversation of this tenant."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
+    def __init__(self, ledger: Ledger, protect: Protect) -> None:
+        self._ledger, self._protect = ledger, protect
+
+    async def protect(
+        self, conversation_id: UUID | str, required_evidence: Iterable[str] = ("tsa",)
+    ) -> Protected:
+        """Make a document of what was said and sealed so far, and ask for evidence of it."""
+        return await self._protect((await self.open(conversation_id)).id, required_evidence)
 
     async def open(self, conversation_id: UUID | str | None = None) -> Conversation:
         """Return a new conversation, or the one with this id."""

@@ -15,7 +15,7 @@ from uuid import UUID
 from foja.core.bundle import archive, assembly, names
 from foja.core.bundle.archive import Part, measured
 from foja.core.bundle.reading import Container, open_container
-from foja.documents.gathering import Gathering, Told
+from foja.documents.gathering import Gathering, Told, Transcript
 from foja.documents.stamping import Confirmed, Stamper
 from foja.errors import Unstamped
 from foja.judge.container.bundle import Question, judge_bundle
@@ -51,6 +51,10 @@ class Bundles:
             found = await self._stamp(assembly.listing(parts))
             await asyncio.to_thread(_write, assembly.seal(parts, found.token), target)
         return Written(told.witness, len(told.events), found)
+
+    async def transcribe(self, entity_id: UUID) -> Transcript:
+        """Return what a stream of any domain says so far, as a document."""
+        return await self._gathering.transcribe(entity_id)
 
     async def is_covered(self, document: UUID, events: int) -> bool:
         """Say whether a published checkpoint covers so many events of a document."""

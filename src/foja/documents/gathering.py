@@ -14,6 +14,7 @@ from foja.core.bundle.archive import Part, measured, part
 from foja.core.bundle.assembly import Contents
 from foja.core.bundle.manifest import Evidence, Manifest, Signed, Stream
 from foja.core.bundle.record import Record, recorded
+from foja.core.bundle.transcript import transcript
 from foja.core.canonical import Json, parse
 from foja.core.chain import genesis
 from foja.core.event import microseconds
@@ -72,6 +73,15 @@ class Told:
         return said[-1] if said and isinstance(said[-1], dict) else {}
 
 
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A stream as a document, and the events it is made of."""
+
+    stream: Stream
+    text: bytes
+    excerpt: bytes
+
+
 class Gathering:
     """Reads everything a bundle of one document needs."""
 
@@ -82,7 +92,7 @@ class Gathering:
         """Return the sealed events of a stream below a number, with their chain."""
         rows = await self._ledger.ask("stream_domain", entity=entity_id)
         if not rows or not rows[0][1]:
-            raise UnknownEntity(f"there is no stream {entity_id}; check the id and FOJA_TENANT")
+            raise UnknownEntity(f"nothing of {entity_id} is sealed; check the id and FOJA_TENANT")
         domain, events = rows[0][0], list[Excerpt]()
         head = genesis(domain, entity_id)
         while page := await self._page(entity_id, len(events), high):
@@ -90,6 +100,14 @@ class Gathering:
                 events.append(history.link(_excerpt(domain, entity_id, row), head))
                 head = events[-1].chain_hash
         return events
+
+    async def transcribe(self, entity_id: UUID) -> Transcript:
+        """Return everything a stream says that is sealed."""
+        events = await self.history(entity_id)
+        last = events[-1]
+        text = transcript(last.domain, entity_id, events)
+        stream = Stream(last.domain, entity_id, len(events), last.chain_hash)
+        return Transcript(stream, b"".join(text), b"".join(history.encode(events)))
 
     async def covered(self, entity_id: UUID) -> int:
         """Return how many events of a stream a published checkpoint covers."""

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 from uuid import UUID, uuid5
 
 from foja.blobs.store import Store
+from foja.core.bundle.manifest import stream_document
 from foja.documents.bundling import Bundles
 from foja.documents.events import DOCUMENT, REQUIRABLE, Evidence, Stage, check_hash
 from foja.documents.history import read
@@ -104,6 +105,22 @@ class Documents:
         """Begin the history of something whose bytes stay with whoever has them."""
         said = {"sha256": check_hash(sha256), "custody": "hash_only", "size": size}
         return await self._begin(said, name, media_type, predecessor, actor)
+
+    async def add_transcript(
+        self, entity_id: UUID, *, name: str | None = None, actor: str | None = None
+    ) -> Document:
+        """Begin the history of what another stream says so far. Its bundle shows that it says so."""
+        made = await self._bundles.transcribe(entity_id)
+        said = {
+            "sha256": await self._store.put(made.text),
+            "custody": "stored",
+            "size": len(made.text),
+            "transcript_of": stream_document(made.stream),
+            "excerpt_sha256": await self._store.put(made.excerpt),
+        }
+        return await self._begin(
+            said, name or f"{made.stream.domain}-{entity_id}.jsonl", "application/jsonl", None, actor
+        )
 
     async def protect(
         self,

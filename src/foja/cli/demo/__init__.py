@@ -8,6 +8,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from foja.app import App, database
+from foja.cli.demo.bundling import show_bundle
 from foja.cli.demo.evidence import show_log, show_proof, show_tampering
 from foja.cli.demo.protecting import show_protecting
 from foja.cli.demo.story import Story, following
@@ -42,7 +43,9 @@ async def tell(story: Story, settings: Settings) -> None:
             await show_writing(story, talks)
             await show_slots(story, app, talks[0], reader)
         await show_log(story, app, talks)
-        await show_protecting(story, app, settings.home)
+        document = await show_protecting(story, app, settings.home)
+        container, trust = await app.documents.bundle(document), app.trust
         await show_proof(story, app, talks[0].id, TOUCHED)
         outside = Outside(app.store, [app.signer.verifier()])
     await show_tampering(story, settings, outside, talks[0].id, TOUCHED)
+    await show_bundle(story, container, trust, settings.home)

@@ -69,9 +69,9 @@ class Manifest:
                 "profile": PROFILE,
                 "witness_hash": self.witness_hash.hex(),
                 "document": self.document,
-                "ledger": _stream_document(self.stream),
+                "ledger": stream_document(self.stream),
                 "checkpoint": None if self.checkpoint is None else _checkpoint_document(self.checkpoint),
-                "source": None if self.source is None else _stream_document(self.source),
+                "source": None if self.source is None else stream_document(self.source),
                 "required_evidence": list(self.required),
                 "evidence": [_evidence_document(each) for each in self.evidence],
             }
@@ -121,7 +121,8 @@ def _evidence(value: Json) -> Evidence:
     return Evidence(kind, path, _count(fields["seq"]), _digest(fields["sha256"]))
 
 
-def _stream_document(stream: Stream) -> dict[str, Json]:
+def stream_document(stream: Stream) -> dict[str, Json]:
+    """Return a history as manifests and events name it."""
     return {
         "domain": stream.domain,
         "entity_id": str(stream.entity_id),

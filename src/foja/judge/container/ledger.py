@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from foja.core.bundle import history, names
-from foja.core.bundle.manifest import Evidence, Manifest, Stream
+from foja.core.bundle.manifest import Evidence, Manifest, Stream, stream_document
 from foja.core.bundle.reading import Container
 from foja.core.bundle.record import Record, recorded
 from foja.core.bundle.transcript import transcript
@@ -77,7 +77,7 @@ def check_source(container: Container, manifest: Manifest, told: Told) -> None:
         if named is not None:
             raise BadBundle("TRANSCRIPT_MISMATCH", "the history names a conversation that is not there")
         return
-    if named != _source_document(source):
+    if named != stream_document(source):
         raise BadBundle("TRANSCRIPT_MISMATCH", "the history names another conversation, or none")
     events = list(_source_events(container, source))
     digest = sha256()
@@ -145,12 +145,3 @@ def _check_record(evidence: Evidence, record: Record | None, witness: str) -> No
         raise BadBundle("WITNESS_MISMATCH", f"{evidence.path} was recorded for another digest")
     if record.sha256 != evidence.sha256:
         raise BadBundle("EVIDENCE_MISMATCH", f"{evidence.path} is not what event {evidence.seq} recorded")
-
-
-def _source_document(source: Stream) -> dict[str, Json]:
-    return {
-        "domain": source.domain,
-        "entity_id": str(source.entity_id),
-        "events": source.events,
-        "head": source.head.hex(),
-    }
