@@ -65,7 +65,7 @@ async def _own_key(settings: Settings, url: str) -> Verifier:
     if not path.exists():
         raise SetupFailed(f"the log's key is not in {path}; give its public half with --key")
     async with snapshot(url) as moment:
-        installation_id, _ = await moment.row("installation")
+        installation_id, *_ = await moment.row("installation")
     name = settings.log_name or f"foja.local/{installation_id.hex[:12]}"
     return Signer(name, signing_seed(path)).verifier()
 
