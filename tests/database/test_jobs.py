@@ -84,6 +84,8 @@ async def test_a_job_of_an_unknown_type_is_refused(errands: Queue, admin: Admin)
         await errands.enqueue([NewJob("shrug", entity, "a")])
     with pytest.raises(errors.UnknownJob):
         await errands.enqueue([NewJob(DECIDE, entity, "a")])
+    with pytest.raises(errors.BadPayload, match="0, 1 or 2"):
+        await errands.enqueue([wanted(entity, "a", priority=3)])
     with pytest.raises(errors.UnknownEntity, match="need a stream"):
         await errands.enqueue([wanted(uuid4(), "a", IN_ORDER)])
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from foja.jobs.outcome import Done, GiveUp, Job, NewJob, Outcome, Retry, Snooze
 from foja.ledger.event import Draft
-from foja.ledger.receipts import columns
+from foja.ledger.receipts import batch_values
 from foja.sql import wire
 from foja.sql.wire import Value
 
@@ -16,11 +16,17 @@ Settled = Sequence[tuple[Job, Outcome]]
 NAMES = {Done: "done", Retry: "retry", GiveUp: "give_up", Snooze: "snooze"}
 
 
-def settle_values(settled: Settled, *, source: str, tenant: str, careful: bool) -> list[Value]:
+def settle_values(
+    settled: Settled, draft_type: int, *, source: str, tenant: str, careful: bool
+) -> list[Value]:
     """Return a batch of outcomes as the values of `settle_jobs_v1`."""
     return [
         *_ends(settled),
-        *_events([(at, draft) for at, (_, end) in enumerate(settled, 1) for draft in _said(end)], source),
+        *_events(
+            [(at, draft) for at, (_, end) in enumerate(settled, 1) for draft in _said(end)],
+            draft_type,
+            source,
+        ),
         *_jobs([(at, job) for at, (_, end) in enumerate(settled, 1) for job in _next(end)]),
         wire.text(source),
         wire.text(tenant),
@@ -40,9 +46,10 @@ def _ends(settled: Settled) -> list[Value]:
     ]
 
 
-def _events(events: Sequence[tuple[int, Draft]], source: str) -> list[Value]:
+def _events(events: Sequence[tuple[int, Draft]], draft_type: int, source: str) -> list[Value]:
     drafts = [draft for _, draft in events]
-    return [wire.array(wire.INTEGER_OID, [wire.integer(at) for at, _ in events]), *columns(drafts)]
+    packed = batch_values(drafts, draft_type, source=source, tenant="", atomic=True, careful=False)[0]
+    return [wire.array(wire.INTEGER_OID, [wire.integer(at) for at, _ in events]), packed]
 
 
 def _jobs(jobs: Sequence[tuple[int, NewJob]]) -> list[Value]:

@@ -31,6 +31,7 @@ class Queue:
     def __init__(self, database: Database, hints: Hints, *, source: str, tenant: str, lines: int = 1) -> None:
         self.database, self.source, self.tenant = database, source, tenant
         self._hints = hints
+        self._draft_type = 0
         self._lines = Lines(lambda: Line.open(database.url, database.role, *STATEMENTS), lines)
 
     def close(self) -> None:
@@ -81,9 +82,16 @@ class Queue:
         return self._hints.watch(hint(name))
 
     async def _settle(self, settled: Settled, *, careful: bool) -> list[Verdict]:
-        values = settle_values(settled, source=self.source, tenant=self.tenant, careful=careful)
+        draft_type = self._draft_type or await self._look_up()
+        values = settle_values(settled, draft_type, source=self.source, tenant=self.tenant, careful=careful)
         answer = await self._lines.ask("settle_jobs", values)
         return [_verdict(item) for item in wire.items(answer, len(settled))]
+
+    async def _look_up(self) -> int:
+        row = await self.database.row(sql.query("draft_type"))
+        assert row is not None
+        self._draft_type = int(row[0])
+        return self._draft_type
 
     def _report(self, settled: Settled, verdicts: Sequence[Verdict]) -> None:
         for (job, outcome), verdict in zip(settled, verdicts, strict=True):

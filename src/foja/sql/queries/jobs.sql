@@ -6,17 +6,22 @@ select foja.enqueue_jobs_v1($1, $2, $3, $4, $5, $6, $7, $8);
 -- name: prepare_settle_jobs
 -- Say how a batch of jobs ended, with the facts that were found and the jobs that follow.
 prepare settle_jobs as
-select foja.settle_jobs_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
-    $21, $22, $23, $24, $25, $26, $27, $28, $29);
+select foja.settle_jobs_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19);
 
 -- name: claim_jobs
--- Lease jobs to a worker.
+-- Lease jobs to a worker. It need not wait for the disk: a claim lost in a crash is a token nobody knows.
+with unhurried as materialized (select set_config('synchronous_commit', 'off', true))
 select job_id, type, entity_id, tenant, dedupe_key, payload, tries, max_tries, lease_token, lease_seconds, alone, corrected
-from foja.claim_jobs_v1(%(type)s, %(tenant)s, %(most)s, %(worker)s);
+from unhurried, foja.claim_jobs_v1(%(type)s, %(tenant)s, %(most)s, %(worker)s);
 
 -- name: heartbeat_jobs
--- Extend leases; the jobs that are still ours.
-select foja.heartbeat_jobs_v1(%(jobs)s::bigint[], %(tokens)s::uuid[]);
+-- Extend leases, without waiting for the disk; the jobs that are still ours.
+with unhurried as materialized (select set_config('synchronous_commit', 'off', true))
+select h from unhurried, foja.heartbeat_jobs_v1(%(jobs)s::bigint[], %(tokens)s::uuid[]) h;
+
+-- name: draft_type
+-- What this database calls a draft.
+select 'foja.draft'::regtype::oid::bigint;
 
 -- name: sweep_jobs
 -- Close what nobody came back from and has no tries left.

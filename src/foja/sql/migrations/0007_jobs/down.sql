@@ -10,10 +10,10 @@ drop policy worker_reads on foja.event;
 drop policy worker_reads on foja.slot;
 drop function foja.promote, foja.put_jobs, foja.enqueue_jobs_v1, foja.enqueue_job_v1, foja.wake, foja.check_worker, foja.claim_jobs_v1,
     foja.heartbeat_jobs_v1, foja.backoff, foja.say_last_words, foja.after_jobs, foja.judge_jobs, foja.close_jobs,
-    foja.look_again, foja.settle_jobs_v1, foja.facts_of, foja.followers_of, foja.settle_one, foja.complete_job_v1,
+    foja.look_again, foja.settle_jobs_v1, foja.drafts_of, foja.followers_of, foja.settle_one, foja.complete_job_v1,
     foja.fail_job_v1, foja.snooze_job_v1, foja.lock_jobs, foja.drop_jobs, foja.cancel_keys, foja.cancel_jobs_v1,
     foja.retry_jobs_v1, foja.pause_jobs_v1, foja.resume_jobs_v1, foja.bury_job, foja.sweep_jobs_v1, foja.run_ticks_v1;
-drop type foja.facts, foja.followers;
+drop type foja.followers;
 drop table foja.tick, foja.job, foja.job_type;
 revoke all on all tables in schema foja from foja_worker;
 revoke all on all functions in schema foja from foja_worker;

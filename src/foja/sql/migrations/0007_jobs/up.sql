@@ -94,6 +94,8 @@ declare
 begin
     if strange is not null then
         perform foja.refuse('unknown_job', format('%s is no job type that can be asked for', strange));
+    elsif exists (select from unnest(p_priority) n where n not between 0 and 2) then
+        perform foja.refuse('bad_payload', 'a priority is 0, 1 or 2');
     elsif serial and exists (select from unnest(p_type, p_entity) u(type, entity_id)
             join foja.job_type t on t.type = u.type and t.serial
             where not exists (select from foja.entity e where e.entity_id = u.entity_id)) then
@@ -340,22 +342,26 @@ end $$;
 
 -- An executor that appended on what it had read has seen everything, unless somebody else in this very
 -- batch wrote to its stream too.
-create function foja.look_again(p_job bigint[], p_verdict text[], p_read bigint[], p_of integer[], p_entity uuid[]) returns void
+create function foja.look_again(p_job bigint[], p_verdict text[], p_read bigint[], p_of integer[]) returns void
 language plpgsql as $$
+declare
+    place integer;
+    own bigint[] := array_fill(0::bigint, array[cardinality(p_job)]);
 begin
+    foreach place in array coalesce(p_of, '{}') loop
+        own[place] := own[place] + 1;
+    end loop;
     update foja.job j set state = 'queued', finished_at = null, run_at = clock_timestamp(), tries = 0
-    from unnest(p_job, p_verdict, p_read) with ordinality u(job_id, verdict, read, place), foja.entity e, foja.job_type t
+    from unnest(p_job, p_verdict, p_read, own) u(job_id, verdict, read, own), foja.entity e, foja.job_type t
     where j.job_id = u.job_id and u.verdict = 'done' and t.type = j.type and t.level and e.entity_id = j.entity_id
-        and e.sealed <> u.read + (select count(*) from unnest(p_of, p_entity) v(of, entity_id)
-            where v.of = u.place and v.entity_id = j.entity_id);
+        and e.sealed <> u.read + u.own;
 end $$;
 
--- Settle a batch; returns a verdict for each job. Events and following jobs say by `of` whose they are:
+-- Settle a batch; returns a verdict for each job. Drafts and following jobs say by `of` whose they are:
 -- the place of the job, from 1 on. Those of a job that is not ours any more are left out.
 create function foja.settle_jobs_v1(
     p_job bigint[], p_token uuid[], p_outcome text[], p_error text[], p_delay double precision[], p_read bigint[],
-    p_of integer[], p_entity uuid[], p_domain text[], p_kind text[], p_v integer[], p_event uuid[], p_actor text[],
-    p_payload text[], p_salt bytea[], p_hash bytea[], p_key text[], p_expected bigint[],
+    p_of integer[], p_drafts foja.draft[],
     p_next_of integer[], p_next_type text[], p_next_entity uuid[], p_next_key text[], p_next_payload text[],
     p_next_delay double precision[], p_next_priority integer[], p_next_words text[],
     p_source text, p_tenant text, p_careful boolean
@@ -365,24 +371,20 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
     verdicts text[];
+    special boolean;  -- does anything else follow than that these jobs are done?
     level boolean;
-    special boolean;
 begin
     perform from foja.entity where entity_id = any (
         array(select j.entity_id from unnest(p_job) u(job_id) join foja.job j on j.job_id = u.job_id)
-        || p_entity || p_next_entity)
+        || array(select d.entity_id from unnest(p_drafts) d) || p_next_entity)
     order by entity_id for no key update;
     perform from foja.job where job_id = any (p_job) order by job_id for no key update;
     verdicts := foja.judge_jobs(p_job, p_token, p_outcome, p_read);
     special := 'done' <> any (verdicts);
     if special then
-        select array_agg(u.of), array_agg(u.entity_id), array_agg(u.domain), array_agg(u.kind), array_agg(u.v),
-            array_agg(u.event_id), array_agg(u.actor), array_agg(u.payload), array_agg(u.salt), array_agg(u.hash),
-            array_agg(u.key), array_agg(u.expected)
-        into p_of, p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash, p_key, p_expected
-        from unnest(p_of, p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash, p_key, p_expected)
-            u(of, entity_id, domain, kind, v, event_id, actor, payload, salt, hash, key, expected)
-        where verdicts[u.of] in ('done', 'give_up') and verdicts[u.of] = p_outcome[u.of];
+        select array_agg(p_of[n] order by n), array_agg(p_drafts[n] order by n) into p_of, p_drafts
+        from generate_subscripts(p_of, 1) n
+        where verdicts[p_of[n]] in ('done', 'give_up') and verdicts[p_of[n]] = p_outcome[p_of[n]];
         select array_agg(u.type), array_agg(u.entity_id), array_agg(u.key), array_agg(u.payload),
             array_agg(u.delay), array_agg(u.priority), array_agg(u.words)
         into p_next_type, p_next_entity, p_next_key, p_next_payload, p_next_delay, p_next_priority, p_next_words
@@ -390,9 +392,8 @@ begin
             p_next_words) u(of, type, entity_id, key, payload, delay, priority, words)
         where verdicts[u.of] = 'done';
     end if;
-    if p_entity is not null then
-        perform foja.append_batch(p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash, p_key,
-            p_expected, p_source, p_tenant, true, p_careful);
+    if p_drafts is not null then
+        perform foja.append_drafts(p_drafts, p_source, p_tenant, true, p_careful);
     end if;
     if p_next_type is not null then
         perform foja.put_jobs(p_next_type, p_next_entity, null, p_tenant, p_next_key, p_next_payload, p_next_delay,
@@ -407,7 +408,7 @@ begin
     select bool_or(t.level), coalesce(special, false) or bool_or(t.level or t.serial) into level, special
     from foja.job j join foja.job_type t on t.type = j.type where j.job_id = any (p_job);
     if level then
-        perform foja.look_again(p_job, verdicts, p_read, p_of, p_entity);
+        perform foja.look_again(p_job, verdicts, p_read, p_of);
     end if;
     if special then
         perform foja.after_jobs(p_job);
@@ -417,24 +418,17 @@ end $$;
 
 -- For workers that speak only SQL: one job at a time, its bytes made here.
 
-create type foja.facts as (
-    of integer[], entity_id uuid[], domain text[], kind text[], v integer[], event_id uuid[], actor text[], payload text[],
-    salt bytea[], hash bytea[], key text[], expected bigint[]
-);
-
 create type foja.followers as (
     of integer[], type text[], entity_id uuid[], key text[], payload text[], delay double precision[], priority integer[],
     words text[]
 );
 
 -- Events as `settle_jobs_v1` takes them.
-create function foja.facts_of(p_events jsonb, j foja.job, p_source text) returns foja.facts
+create function foja.drafts_of(p_events jsonb, j foja.job, p_source text) returns foja.draft[]
 language sql volatile
 begin atomic
-    select array_agg(1), array_agg(b.entity_id), array_agg(b.domain), array_agg(b.kind), array_agg(b.v),
-        array_agg(coalesce(foja.event_id_for(b.entity_id, b.key), foja.new_id())), array_agg(b.actor), array_agg(b.payload),
-        array_agg(b.salt), array_agg(foja.body_hash(b.salt, b.actor, b.payload, p_source, b.v)), array_agg(b.key),
-        array_agg(b.expected)
+    select array_agg(row(b.entity_id, b.domain, b.kind, b.v, coalesce(foja.event_id_for(b.entity_id, b.key), foja.new_id()),
+        b.actor, b.payload, b.salt, foja.body_hash(b.salt, b.actor, b.payload, p_source, b.v), b.key, b.expected)::foja.draft)
     from (
         select e.entity_id, e.domain, g.kind, g.v, g.said ->> 'actor' as actor, foja.canonical(g.said -> 'payload') as payload,
             foja.new_salt() as salt, (g.said ->> 'expected_seq')::bigint as expected,
@@ -468,8 +462,7 @@ begin
     select * into rule from foja.job_type t where t.type = j.type;
     perform foja.check_worker(rule, coalesce(j.type, 'unknown'));
     return (foja.settle_jobs_v1(array[p_job], array[p_token], array[p_outcome], array[p_error], array[p_delay], null,
-        null, null, null, null, null, null, null, null, null, null, null, null,
-        null, null, null, null, null, null, null, null, rule.source, j.tenant, false))[1];
+        null, null, null, null, null, null, null, null, null, null, rule.source, j.tenant, false))[1];
 end $$;
 
 -- The work is done. `events` are facts for the job's stream, or for the `entity_id` they name:
@@ -483,19 +476,22 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     j foja.job;
     rule foja.job_type;
-    f foja.facts;
+    drafts foja.draft[];
     n foja.followers;
     careful boolean := false;
 begin
     select * into j from foja.job x where x.job_id = complete_job_v1.job_id;
     select * into rule from foja.job_type t where t.type = j.type;
     perform foja.check_worker(rule, coalesce(j.type, 'unknown'));
-    f := foja.facts_of(events, j, rule.source);
+    drafts := foja.drafts_of(events, j, rule.source);
+    if coalesce(cardinality(drafts), 0) < jsonb_array_length(events) then
+        perform foja.refuse('unknown_entity', 'an event is for a stream that is not there');
+    end if;
     n := foja.followers_of(jobs, j);
     loop
         begin
             return (foja.settle_jobs_v1(array[j.job_id], array[token], '{done}', null, null, array[read],
-                f.of, f.entity_id, f.domain, f.kind, f.v, f.event_id, f.actor, f.payload, f.salt, f.hash, f.key, f.expected,
+                array_fill(1, array[coalesce(cardinality(drafts), 0)]), drafts,
                 n.of, n.type, n.entity_id, n.key, n.payload, n.delay, n.priority, n.words,
                 rule.source, j.tenant, careful))[1];
         exception when unique_violation then
@@ -673,7 +669,7 @@ end $$;
 revoke execute on function
     foja.promote, foja.put_jobs, foja.enqueue_jobs_v1, foja.enqueue_job_v1, foja.wake, foja.check_worker, foja.claim_jobs_v1,
     foja.heartbeat_jobs_v1, foja.backoff, foja.say_last_words, foja.after_jobs, foja.judge_jobs, foja.close_jobs,
-    foja.look_again, foja.settle_jobs_v1, foja.facts_of, foja.followers_of, foja.settle_one, foja.complete_job_v1,
+    foja.look_again, foja.settle_jobs_v1, foja.drafts_of, foja.followers_of, foja.settle_one, foja.complete_job_v1,
     foja.fail_job_v1, foja.snooze_job_v1, foja.lock_jobs, foja.drop_jobs, foja.cancel_keys, foja.cancel_jobs_v1,
     foja.retry_jobs_v1, foja.pause_jobs_v1, foja.resume_jobs_v1, foja.bury_job, foja.sweep_jobs_v1, foja.run_ticks_v1
     from public;

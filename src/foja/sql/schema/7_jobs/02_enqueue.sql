@@ -31,6 +31,8 @@ declare
 begin
     if strange is not null then
         perform foja.refuse('unknown_job', format('%s is no job type that can be asked for', strange));
+    elsif exists (select from unnest(p_priority) n where n not between 0 and 2) then
+        perform foja.refuse('bad_payload', 'a priority is 0, 1 or 2');
     elsif serial and exists (select from unnest(p_type, p_entity) u(type, entity_id)
             join foja.job_type t on t.type = u.type and t.serial
             where not exists (select from foja.entity e where e.entity_id = u.entity_id)) then

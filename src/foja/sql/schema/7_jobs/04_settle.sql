@@ -91,22 +91,26 @@ end $$;
 
 -- An executor that appended on what it had read has seen everything, unless somebody else in this very
 -- batch wrote to its stream too.
-create function foja.look_again(p_job bigint[], p_verdict text[], p_read bigint[], p_of integer[], p_entity uuid[]) returns void
+create function foja.look_again(p_job bigint[], p_verdict text[], p_read bigint[], p_of integer[]) returns void
 language plpgsql as $$
+declare
+    place integer;
+    own bigint[] := array_fill(0::bigint, array[cardinality(p_job)]);
 begin
+    foreach place in array coalesce(p_of, '{}') loop
+        own[place] := own[place] + 1;
+    end loop;
     update foja.job j set state = 'queued', finished_at = null, run_at = clock_timestamp(), tries = 0
-    from unnest(p_job, p_verdict, p_read) with ordinality u(job_id, verdict, read, place), foja.entity e, foja.job_type t
+    from unnest(p_job, p_verdict, p_read, own) u(job_id, verdict, read, own), foja.entity e, foja.job_type t
     where j.job_id = u.job_id and u.verdict = 'done' and t.type = j.type and t.level and e.entity_id = j.entity_id
-        and e.sealed <> u.read + (select count(*) from unnest(p_of, p_entity) v(of, entity_id)
-            where v.of = u.place and v.entity_id = j.entity_id);
+        and e.sealed <> u.read + u.own;
 end $$;
 
--- Settle a batch; returns a verdict for each job. Events and following jobs say by `of` whose they are:
+-- Settle a batch; returns a verdict for each job. Drafts and following jobs say by `of` whose they are:
 -- the place of the job, from 1 on. Those of a job that is not ours any more are left out.
 create function foja.settle_jobs_v1(
     p_job bigint[], p_token uuid[], p_outcome text[], p_error text[], p_delay double precision[], p_read bigint[],
-    p_of integer[], p_entity uuid[], p_domain text[], p_kind text[], p_v integer[], p_event uuid[], p_actor text[],
-    p_payload text[], p_salt bytea[], p_hash bytea[], p_key text[], p_expected bigint[],
+    p_of integer[], p_drafts foja.draft[],
     p_next_of integer[], p_next_type text[], p_next_entity uuid[], p_next_key text[], p_next_payload text[],
     p_next_delay double precision[], p_next_priority integer[], p_next_words text[],
     p_source text, p_tenant text, p_careful boolean
@@ -116,24 +120,20 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
     verdicts text[];
+    special boolean;  -- does anything else follow than that these jobs are done?
     level boolean;
-    special boolean;
 begin
     perform from foja.entity where entity_id = any (
         array(select j.entity_id from unnest(p_job) u(job_id) join foja.job j on j.job_id = u.job_id)
-        || p_entity || p_next_entity)
+        || array(select d.entity_id from unnest(p_drafts) d) || p_next_entity)
     order by entity_id for no key update;
     perform from foja.job where job_id = any (p_job) order by job_id for no key update;
     verdicts := foja.judge_jobs(p_job, p_token, p_outcome, p_read);
     special := 'done' <> any (verdicts);
     if special then
-        select array_agg(u.of), array_agg(u.entity_id), array_agg(u.domain), array_agg(u.kind), array_agg(u.v),
-            array_agg(u.event_id), array_agg(u.actor), array_agg(u.payload), array_agg(u.salt), array_agg(u.hash),
-            array_agg(u.key), array_agg(u.expected)
-        into p_of, p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash, p_key, p_expected
-        from unnest(p_of, p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash, p_key, p_expected)
-            u(of, entity_id, domain, kind, v, event_id, actor, payload, salt, hash, key, expected)
-        where verdicts[u.of] in ('done', 'give_up') and verdicts[u.of] = p_outcome[u.of];
+        select array_agg(p_of[n] order by n), array_agg(p_drafts[n] order by n) into p_of, p_drafts
+        from generate_subscripts(p_of, 1) n
+        where verdicts[p_of[n]] in ('done', 'give_up') and verdicts[p_of[n]] = p_outcome[p_of[n]];
         select array_agg(u.type), array_agg(u.entity_id), array_agg(u.key), array_agg(u.payload),
             array_agg(u.delay), array_agg(u.priority), array_agg(u.words)
         into p_next_type, p_next_entity, p_next_key, p_next_payload, p_next_delay, p_next_priority, p_next_words
@@ -141,9 +141,8 @@ begin
             p_next_words) u(of, type, entity_id, key, payload, delay, priority, words)
         where verdicts[u.of] = 'done';
     end if;
-    if p_entity is not null then
-        perform foja.append_batch(p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash, p_key,
-            p_expected, p_source, p_tenant, true, p_careful);
+    if p_drafts is not null then
+        perform foja.append_drafts(p_drafts, p_source, p_tenant, true, p_careful);
     end if;
     if p_next_type is not null then
         perform foja.put_jobs(p_next_type, p_next_entity, null, p_tenant, p_next_key, p_next_payload, p_next_delay,
@@ -158,7 +157,7 @@ begin
     select bool_or(t.level), coalesce(special, false) or bool_or(t.level or t.serial) into level, special
     from foja.job j join foja.job_type t on t.type = j.type where j.job_id = any (p_job);
     if level then
-        perform foja.look_again(p_job, verdicts, p_read, p_of, p_entity);
+        perform foja.look_again(p_job, verdicts, p_read, p_of);
     end if;
     if special then
         perform foja.after_jobs(p_job);

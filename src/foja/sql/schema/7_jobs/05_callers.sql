@@ -1,23 +1,16 @@
 -- For workers that speak only SQL: one job at a time, its bytes made here.
 
-create type foja.facts as (
-    of integer[], entity_id uuid[], domain text[], kind text[], v integer[], event_id uuid[], actor text[], payload text[],
-    salt bytea[], hash bytea[], key text[], expected bigint[]
-);
-
 create type foja.followers as (
     of integer[], type text[], entity_id uuid[], key text[], payload text[], delay double precision[], priority integer[],
     words text[]
 );
 
 -- Events as `settle_jobs_v1` takes them.
-create function foja.facts_of(p_events jsonb, j foja.job, p_source text) returns foja.facts
+create function foja.drafts_of(p_events jsonb, j foja.job, p_source text) returns foja.draft[]
 language sql volatile
 begin atomic
-    select array_agg(1), array_agg(b.entity_id), array_agg(b.domain), array_agg(b.kind), array_agg(b.v),
-        array_agg(coalesce(foja.event_id_for(b.entity_id, b.key), foja.new_id())), array_agg(b.actor), array_agg(b.payload),
-        array_agg(b.salt), array_agg(foja.body_hash(b.salt, b.actor, b.payload, p_source, b.v)), array_agg(b.key),
-        array_agg(b.expected)
+    select array_agg(row(b.entity_id, b.domain, b.kind, b.v, coalesce(foja.event_id_for(b.entity_id, b.key), foja.new_id()),
+        b.actor, b.payload, b.salt, foja.body_hash(b.salt, b.actor, b.payload, p_source, b.v), b.key, b.expected)::foja.draft)
     from (
         select e.entity_id, e.domain, g.kind, g.v, g.said ->> 'actor' as actor, foja.canonical(g.said -> 'payload') as payload,
             foja.new_salt() as salt, (g.said ->> 'expected_seq')::bigint as expected,
@@ -51,8 +44,7 @@ begin
     select * into rule from foja.job_type t where t.type = j.type;
     perform foja.check_worker(rule, coalesce(j.type, 'unknown'));
     return (foja.settle_jobs_v1(array[p_job], array[p_token], array[p_outcome], array[p_error], array[p_delay], null,
-        null, null, null, null, null, null, null, null, null, null, null, null,
-        null, null, null, null, null, null, null, null, rule.source, j.tenant, false))[1];
+        null, null, null, null, null, null, null, null, null, null, rule.source, j.tenant, false))[1];
 end $$;
 
 -- The work is done. `events` are facts for the job's stream, or for the `entity_id` they name:
@@ -66,19 +58,22 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     j foja.job;
     rule foja.job_type;
-    f foja.facts;
+    drafts foja.draft[];
     n foja.followers;
     careful boolean := false;
 begin
     select * into j from foja.job x where x.job_id = complete_job_v1.job_id;
     select * into rule from foja.job_type t where t.type = j.type;
     perform foja.check_worker(rule, coalesce(j.type, 'unknown'));
-    f := foja.facts_of(events, j, rule.source);
+    drafts := foja.drafts_of(events, j, rule.source);
+    if coalesce(cardinality(drafts), 0) < jsonb_array_length(events) then
+        perform foja.refuse('unknown_entity', 'an event is for a stream that is not there');
+    end if;
     n := foja.followers_of(jobs, j);
     loop
         begin
             return (foja.settle_jobs_v1(array[j.job_id], array[token], '{done}', null, null, array[read],
-                f.of, f.entity_id, f.domain, f.kind, f.v, f.event_id, f.actor, f.payload, f.salt, f.hash, f.key, f.expected,
+                array_fill(1, array[coalesce(cardinality(drafts), 0)]), drafts,
                 n.of, n.type, n.entity_id, n.key, n.payload, n.delay, n.priority, n.words,
                 rule.source, j.tenant, careful))[1];
         exception when unique_violation then
