@@ -58,6 +58,10 @@ class Settings(BaseSettings):
         default=60.0, gt=0, description="Sequencer lag that `foja audit` reports as a finding."
     )
 
+    bitcoin_rpc_url: str = Field(
+        default="", description="A Bitcoin node of your own, user and password in it; empty: none."
+    )
+    polygon_rpc_url: str = Field(default="", description="A Polygon node of your own; empty: none.")
     tsa_urls: str = Field(
         default="",
         description="Timestamp authorities, in the order they are asked, with spaces between; "

@@ -36,6 +36,7 @@ class Node:
     """What can be asked of it."""
 
     def __init__(self, url: str) -> None:
+        self.url = url
         self._client = httpx.Client(base_url=url, timeout=20)
 
     def ask(self, method: str, *params: object) -> Any:

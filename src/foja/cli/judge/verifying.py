@@ -4,24 +4,56 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from collections.abc import Coroutine
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from foja.cli.output import complain, say
 from foja.errors import Refused
+from foja.judge.anchors import read
 from foja.judge.report import Report, Verdict
+from foja.judge.trust import Trust
 from foja.judge.writing import as_html, as_text
+from foja.verification import headers_in
 from foja.verification import verify as judge
 
 UNDECIDED = Verdict.INDETERMINATE.exit_code
+_LARGEST = 64 * 1024 * 1024
 
 
-def verify(arguments: Namespace) -> int:
+def verify(arguments: Namespace) -> int | Coroutine[Any, Any, int]:
     """Print the report and end with 0 (passed), 2 (undecided) or 1 (failed)."""
     try:
-        report = _report(arguments)
+        trust = _trust(arguments)
+        return _verify_online(arguments, trust) if arguments.online else _verify(arguments, trust)
     except Refused as error:
         complain(str(error))
         return UNDECIDED
+
+
+async def _verify_online(arguments: Namespace, trust: Trust) -> int:
+    """Do the same with headers and blocks that your own nodes know."""
+    from foja.cli.installation import settings_of
+    from foja.cli.judge.online import completed
+    from foja.judge.lacking import unpacked
+
+    files = [*arguments.proof, *([arguments.file] if arguments.file else [])]
+    proofs = [each for path in files for each in unpacked(_head(path))]
+    return _verify(arguments, await completed(trust, proofs, settings_of(arguments)))
+
+
+def _verify(arguments: Namespace, trust: Trust) -> int:
+    try:
+        report = judge(arguments.file, trust, arguments.at, proofs=arguments.proof, digest=arguments.digest)
+    except Refused as error:
+        complain(str(error))
+        return UNDECIDED
+    _tell(arguments, report)
+    return report.verdict.exit_code
+
+
+def _tell(arguments: Namespace, report: Report) -> None:
     if arguments.html:
         arguments.html.write_text(as_html(report), encoding="utf-8")
     if arguments.json:
@@ -29,28 +61,27 @@ def verify(arguments: Namespace) -> int:
         sys.stdout.buffer.flush()
     else:
         say(as_text(report).rstrip("\n"))
-    return report.verdict.exit_code
 
 
-def _report(arguments: Namespace) -> Report:
+def _trust(arguments: Namespace) -> Trust:
     if arguments.file is None and arguments.digest is None:
         raise Refused("nothing to verify: give a FILE, or --digest sha256:HEX")
-    trust = [_trust(word) for word in arguments.trust]
+    items = [_item(word) for word in arguments.trust]
     if arguments.policy:
-        trust.append(arguments.policy.read_bytes())
-    return judge(
-        arguments.file,
-        trust,
-        arguments.at,
-        proofs=arguments.proof,
-        headers=arguments.headers,
-        digest=arguments.digest,
-    )
+        items.append(arguments.policy.read_bytes())
+    headers = [each for path in arguments.headers for each in headers_in(path)]
+    trust = read(items)
+    return replace(trust, headers=(*trust.headers, *headers))
 
 
-def _trust(word: str) -> str | bytes:
+def _item(word: str) -> str | bytes:
     """Return the content of a file, or the word itself where it is a key and not a file."""
     path = Path(word)
     if "+" in word or word.startswith(("evm-", "bitcoin-")):
         return path.read_bytes() if path.is_file() else word
     return path.read_bytes()
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_LARGEST)

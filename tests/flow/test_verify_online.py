@@ -1,0 +1,120 @@
+"""`foja verify --online`: what is missing is asked of one's own nodes, and of nobody without the word."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any, ClassVar
+
+import pytest
+
+from foja.cli import main
+from foja.proofs.evm.anchor import Anchor
+from tests.flow.anvil import node
+from tests.flow.test_evm_node import data, header_of, mined
+from tests.rules.blocks import Trie, batch
+from tests.rules.stamps import HEADER, PROOF
+
+
+class Bitcoin(BaseHTTPRequestHandler):
+    """Answers as bitcoind does about one block."""
+
+    top = HEADER.height + 5
+    header = HEADER.data.hex()
+    asked: ClassVar[list[str]] = []
+
+    def do_POST(self) -> None:
+        question = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        type(self).asked.append(question["method"])
+        answers: dict[str, Any] = {
+            "getblockcount": self.top,
+            "getblockhash": HEADER.name,
+            "getblockheader": self.header,
+        }
+        body = json.dumps({"result": answers[question["method"]], "error": None, "id": 1}).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def bitcoin(**changes: object) -> Iterator[tuple[str, list[str]]]:
+    handler = type("Changed", (Bitcoin,), {"asked": [], **changes})
+    server = HTTPServer(("127.0.0.1", 0), handler)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://user:password@127.0.0.1:{server.server_port}", handler.asked  # type: ignore[attr-defined]
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "document.txt").write_bytes(b"document")
+    (tmp_path / "x.ots").write_bytes(PROOF)
+    (tmp_path / "policy.json").write_text('{"form": "foja/policy/v1", "minimum_difficulty": 0}')
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+WORDS = ["verify", "document.txt", "--proof", "x.ots", "--policy", "policy.json"]
+
+
+def test_a_header_is_asked_of_a_node(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with bitcoin() as (url, asked):
+        monkeypatch.setenv("FOJA_BITCOIN_RPC_URL", url)
+        assert main(WORDS) == 2
+        assert asked == []
+        assert main([*WORDS, "--online"]) == 0
+        assert asked == ["getblockcount", "getblockhash", "getblockheader"]
+        assert main([*WORDS[:-2], "--online"]) == 1, "the work of an easy header must not do"
+
+
+@pytest.mark.parametrize("changes", [{"top": HEADER.height + 4}, {"header": "00"}, {"header": "no"}], ids=str)
+def test_what_a_node_does_not_know_well_is_not_trusted(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, object]
+) -> None:
+    with bitcoin(**changes) as (url, _):
+        monkeypatch.setenv("FOJA_BITCOIN_RPC_URL", url)
+        assert main([*WORDS, "--online"]) == 2
+
+
+def test_a_node_that_does_not_answer_is_told_and_changes_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FOJA_BITCOIN_RPC_URL", "http://127.0.0.1:1")
+    assert main([*WORDS, "--online"]) == 2
+    assert "the node did not answer getblockcount" in capsys.readouterr().err
+    monkeypatch.delenv("FOJA_BITCOIN_RPC_URL")
+    assert main([*WORDS, "--online"]) == 2
+
+
+def test_a_block_is_trusted_once_it_is_final(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    digest = sha256(b"document").digest()
+    root, place = batch(digest, 3, 1)
+    words = ["verify", "document.txt", "--proof", "x.evm.json", "--online"]
+    with node(137) as chain:
+        monkeypatch.setenv("FOJA_POLYGON_RPC_URL", chain.url)
+        block, position = mined(chain, root)
+        raw = [data(chain.ask("eth_getRawTransactionByHash", each)) for each in block["transactions"]]
+        proof = Anchor(137, header_of(block), position, Trie(raw).proof(position), place)
+        (folder / "x.evm.json").write_bytes(proof.encode())
+        assert main(words) == 2
+        chain.ask("anvil_mine", "0x80")
+        assert main(words[:-1]) == 2
+        assert main(words) == 0
+        chain.ask("anvil_reorg", 129, [])
+        chain.ask("anvil_mine", "0x80")
+        assert main(words) == 2
