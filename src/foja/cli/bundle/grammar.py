@@ -16,7 +16,9 @@ EXAMPLES = (
 
 def add_bundle(add: Callable[..., ArgumentParser]) -> None:
     """Add the verb."""
-    parser = add("bundle", "bundle:bundle", "write the evidence about a document as one file", EXAMPLES)
+    parser = add(
+        "bundle", "bundle.writing:bundle", "write the evidence about a document as one file", EXAMPLES
+    )
     parser.add_argument("document", type=UUID, metavar="DOC", help="the document's id")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the file to write")
     parser.add_argument("--without-document", action="store_true", help="leave the document itself out")
