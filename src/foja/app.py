@@ -19,12 +19,13 @@ from foja.conversations.approvals import expire_approvals
 from foja.conversations.events import CONVERSATION
 from foja.conversations.work import Conversations
 from foja.core.note import Signer
-from foja.documents import artifacts, executor, timestamps
+from foja.documents import artifacts, executor, renewal, timestamps
 from foja.documents.artifacts import Artifacts
 from foja.documents.bundling import Bundles
 from foja.documents.events import DOCUMENT, Evidence
 from foja.documents.executor import Executor
 from foja.documents.gathering import Gathering
+from foja.documents.renewal import Renewals
 from foja.documents.rules import WINDOWS, Policy
 from foja.documents.stamping import Stamper
 from foja.documents.sweeping import expire_attempts
@@ -269,6 +270,7 @@ class App:
         deciding = await self._queue(executor.SOURCE)
         self._executor = Executor(deciding.database, self.documents.abilities, self.documents.policy)
         stamping, building = await self._queue(timestamps.SOURCE), await self._queue(artifacts.SOURCE)
+        renewals = Renewals(self.bundles, self.store, self.ledger)
         artifact = Artifacts(self.bundles, self.store, max(self.settings.checkpoint_seconds, SHORTEST_WAIT))
         company = Company()
         self._workers = [
@@ -283,6 +285,7 @@ class App:
                 company=company,
             ),
             JobWorker(building, artifacts.TYPE, artifact.work, most=artifacts.MOST, company=company),
+            JobWorker(building, renewal.TYPE, renewals.work, most=1, company=company),
         ]
 
     def _deltas(self, installation: Installation, hints: Hints) -> Deltas:

@@ -8,6 +8,7 @@ import subprocess
 import tracemalloc
 import zipfile
 from collections.abc import Callable
+from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,10 @@ import foja
 from foja.app import App
 from foja.core.bundle import names
 from foja.core.bundle.reading import open_container
+from foja.documents import renewal
+from foja.documents.renewal import Renewals
 from foja.errors import UnknownEntity
+from foja.jobs.outcome import Done, Job
 from foja.judge.report import Verdict
 from tests.flow.command import Run
 
@@ -167,3 +171,37 @@ def test_the_command_writes_a_bundle_and_a_page(
     assert foja.verify(target, trust=roots).verdict is Verdict.TOTAL_PASSED
     assert "TOTAL_PASSED" in run("bundle", document, "-o", target, "--without-document", *place).out
     assert run("bundle", UUID(int=1), "-o", target, *place).code == 1
+
+
+async def tick(app: App, admin: psycopg.Connection[Any]) -> None:
+    """Let a slot of time begin, and work."""
+    admin.execute("update foja.tick set due = clock_timestamp(), every = '1 second'")
+    await asyncio.sleep(1)
+    await app.work(until_idle=True)
+
+
+async def test_an_artifact_is_renewed_before_its_certificates_end(
+    app: App, admin: psycopg.Connection[Any]
+) -> None:
+    document = await protected(app)
+    before = await app.documents.bundle(document)
+    renewals = Renewals(app.bundles, app.store, app.ledger, ahead=timedelta(days=3650))
+    job = Job(1, renewal.TYPE, UUID(int=1), "default", "renew_artifacts:1", {}, 1, 5, UUID(int=2), 60)
+    assert await renewals.work([job]) == [Done([], [])], "no younger certificate: nothing is said"
+
+    admin.execute("update foja.document set renew_before = clock_timestamp() + interval '1 day'")
+    await tick(app, admin)
+    kinds = [each.kind for each in await app.documents.events(document)]
+    assert kinds[-2:] == ["artifact.finalized", "artifact.renewed"]
+    after = await app.documents.bundle(document)
+    report = foja.verify(after, trust=app.trust)
+    assert report.verdict is Verdict.TOTAL_PASSED
+    assert [each.name for each in report.evidence if each.evidence == "seal"] == [
+        "META-INF/timestamp.tst",
+        "META-INF/timestamp001.tst",
+    ]
+    old, new = (open_container(io.BytesIO(each)) for each in (before, after))
+    assert new.names[: len(old.names)] == old.names
+    assert all(old.read(name) == new.read(name) for name in old.names)
+    await tick(app, admin)
+    assert len(await app.documents.events(document)) == len(kinds), "renewed once is enough"

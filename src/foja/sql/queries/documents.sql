@@ -31,6 +31,19 @@ select v.payload ->> 'sha256' from foja.event v
 where v.entity_id = %(document)s and v.tenant = %(tenant)s and v.kind in ('artifact.finalized', 'artifact.renewed')
 order by v.seq desc limit 1;
 
+-- name: artifacts_due
+-- Final documents whose newest seal needs another one soon, and where their artifacts are.
+select d.entity_id, a.sha256, d.renew_before
+from foja.document d
+cross join lateral (
+    select v.payload ->> 'sha256' from foja.event v
+    where v.entity_id = d.entity_id and v.kind in ('artifact.finalized', 'artifact.renewed')
+    order by v.seq desc limit 1
+) a (sha256)
+where d.finalized and d.tenant = %(tenant)s and d.renew_before < %(before)s and d.closed is null
+    and (%(after)s::timestamptz is null or (d.renew_before, d.entity_id) > (%(after)s, %(document)s::uuid))
+order by d.renew_before, d.entity_id limit %(limit)s;
+
 -- name: write_summaries
 -- What lists show of documents, as of the events that were read.
 select foja.write_summaries(%(entities)s, %(states)s, %(pipelines)s, %(lifecycles)s, %(witnesses)s, %(lengths)s,

@@ -2,6 +2,7 @@
 
 update foja.kind set tracked = false, wakes = false where domain = 'document';
 update foja.domain set executor = null where domain = 'document';
+delete from foja.tick where type = 'renew_artifacts';
 delete from foja.job j using foja.job_type t where t.type = j.type and t.source in ('protect-document-v2', 'run-tsa',
     'submit-anchor-polygon', 'submit-anchor-bitcoin', 'submit-anchor-rekor', 'build-artifact');
 delete from foja.job_type where source in ('protect-document-v2', 'run-tsa',

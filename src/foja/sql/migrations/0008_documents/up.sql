@@ -17,8 +17,11 @@ create table foja.document (
     required_evidence text[],        -- of the last request
     requested_seq bigint,
     finalized boolean not null default false,
+    renew_before timestamptz,        -- when the certificates of its artifact's newest seal begin to end
     closed text                      -- revoked or archived
 );
+
+create index artifact_due on foja.document (renew_before) where finalized;
 
 -- Every attempt ever asked for: open until its ending. A document has one artifact, whatever the witness.
 create table foja.attempt (
@@ -365,7 +368,8 @@ begin
         perform foja.refuse('attempt_not_open', 'no attempt at the artifact is open');
     end if;
     perform foja.end_attempt(a, 'confirmed');
-    update foja.document set finalized = true where entity_id = new.entity_id;
+    update foja.document set finalized = true, renew_before = (said ->> 'renew_before')::timestamptz
+    where entity_id = new.entity_id;
 end $$;
 
 -- What people and programs say about the document itself.
@@ -411,6 +415,7 @@ begin
         if not d.finalized then
             perform foja.refuse('precondition_failed:not_final', 'only what is final is renewed');
         end if;
+        update foja.document set renew_before = (said ->> 'renew_before')::timestamptz where entity_id = new.entity_id;
     else
         perform foja.track_report(new, said, d);
     end if;
@@ -607,7 +612,11 @@ insert into foja.job_type (type, source, lease, max_tries, level) values
     ('submit_anchor_polygon', 'submit-anchor-polygon', '60 seconds', 5, false),
     ('submit_anchor_bitcoin', 'submit-anchor-bitcoin', '60 seconds', 5, false),
     ('submit_anchor_rekor', 'submit-anchor-rekor', '60 seconds', 5, false),
-    ('build_artifact', 'build-artifact', '60 seconds', 5, false);
+    ('build_artifact', 'build-artifact', '60 seconds', 5, false),
+    ('renew_artifacts', 'build-artifact', '5 minutes', 5, false);
+
+insert into foja.tick (name, type, every, due)
+values ('renew_artifacts', 'renew_artifacts', '1 day', '2000-01-01 00:00:00Z');
 
 update foja.domain set executor = 'protect_document_v2' where domain = 'document';
 

@@ -17,8 +17,11 @@ create table foja.document (
     required_evidence text[],        -- of the last request
     requested_seq bigint,
     finalized boolean not null default false,
+    renew_before timestamptz,        -- when the certificates of its artifact's newest seal begin to end
     closed text                      -- revoked or archived
 );
+
+create index artifact_due on foja.document (renew_before) where finalized;
 
 -- Every attempt ever asked for: open until its ending. A document has one artifact, whatever the witness.
 create table foja.attempt (

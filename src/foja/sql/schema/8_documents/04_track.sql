@@ -72,7 +72,8 @@ begin
         perform foja.refuse('attempt_not_open', 'no attempt at the artifact is open');
     end if;
     perform foja.end_attempt(a, 'confirmed');
-    update foja.document set finalized = true where entity_id = new.entity_id;
+    update foja.document set finalized = true, renew_before = (said ->> 'renew_before')::timestamptz
+    where entity_id = new.entity_id;
 end $$;
 
 -- What people and programs say about the document itself.
@@ -118,6 +119,7 @@ begin
         if not d.finalized then
             perform foja.refuse('precondition_failed:not_final', 'only what is final is renewed');
         end if;
+        update foja.document set renew_before = (said ->> 'renew_before')::timestamptz where entity_id = new.entity_id;
     else
         perform foja.track_report(new, said, d);
     end if;
