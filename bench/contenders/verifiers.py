@@ -115,7 +115,7 @@ def bundles() -> Pair:
 
 def containers(make: Callable[[], Proofs]) -> Verify:
     """Whole bundles of evidence, as `foja.verify` takes them."""
-    made = [make() for _ in range(5)]
+    made = [make() for _ in range(2)]
 
     def verify(call: int) -> None:
         proofs = made[call % len(made)]

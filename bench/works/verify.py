@@ -79,7 +79,7 @@ async def _start(bench: Bench) -> tuple[Spread, float]:
     programs = [Path(sys.executable).with_name(name) for name in ("foja", "ots")]
     words = [[programs[0], "verify", "--help"], [programs[1], "--help"]]
     ratios, ours = [], []
-    for turn in range(2 + bench.scale.rounds):
+    for turn in range(1 + bench.scale.rounds):
         bench.say(f"starting · round {turn + 1}")
         mine, theirs = [await _seconds(*each) for each in words]
         ratios.append(mine / theirs)

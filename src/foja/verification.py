@@ -17,6 +17,7 @@ from foja.core.bundle.reading import looks_like
 from foja.errors import Refused
 from foja.judge.anchors import read
 from foja.judge.loose import Loose, judge_loose
+from foja.judge.proof import other_algorithm
 from foja.judge.report import Report, Subject
 from foja.judge.trust import Trust
 from foja.proofs.ots.header import SIZE
@@ -60,13 +61,14 @@ def verify(
 def _judge(file: BinaryIO, subject: Subject, proofs: list[Loose], trust: Trust, at: datetime) -> Report:
     if not proofs and looks_like(file):
         return _judge_bundle(file, subject, trust, at)
-    file.seek(0)
-    sha256 = _digest_of(file)
+    digests = _digests_of(file, {other_algorithm(each.data) for each in proofs})
+    sha256 = digests["sha256"]
     if len(proofs) == 1 and proofs[0].is_bundle and subject.sha256 in (None, sha256):
         return _judge_bundle(io.BytesIO(proofs[0].data), Subject(sha256, subject.name), trust, at)
     file.seek(0)
     event = file.read(_LARGEST_EVENT) if any(each.is_of_log for each in proofs) else None
-    return judge_loose(Subject(sha256, subject.name), proofs, trust, at, stated=subject.sha256, event=event)
+    whole = Subject(sha256, subject.name)
+    return judge_loose(whole, proofs, trust, at, stated=subject.sha256, event=event, digests=digests)
 
 
 def _judge_bundle(file: BinaryIO, subject: Subject, trust: Trust, at: datetime) -> Report:
@@ -75,12 +77,14 @@ def _judge_bundle(file: BinaryIO, subject: Subject, trust: Trust, at: datetime) 
     return judge_bundle(file, Question(trust, at, subject.sha256, subject.name))
 
 
-def _digest_of(file: BinaryIO) -> bytes:
-    """Return the SHA-256 of a file of any size, a piece at a time."""
-    digest = hashlib.sha256()
+def _digests_of(file: BinaryIO, others: set[str | None]) -> dict[str, bytes]:
+    """Return the digests of a file of any size, read once, a piece at a time."""
+    hashes = {name: hashlib.new(name) for name in {"sha256", *others} if name}
+    file.seek(0)
     while piece := file.read(_PIECE):
-        digest.update(piece)
-    return digest.digest()
+        for each in hashes.values():
+            each.update(piece)
+    return {name: each.digest() for name, each in hashes.items()}
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from foja.errors import Refused
 from foja.judge.loose import Loose
 from foja.judge.report import Verdict
 from foja.proofs.finding import Reason, Status
+from foja.proofs.tsa import check as check_token
 from tests.flow.command import FOJA
 from tests.rules import bundles
 from tests.rules.blocks import SENDER, scene
@@ -198,13 +199,46 @@ def test_real_proofs_get_their_verdict(
     assert report.verdict.exit_code == code, report.json()
 
 
+STAMPS: list[tuple[bytes | None, str, str, int]] = [
+    (b"hello", "sigstage", "response-sha256.tsr", 0),
+    (b"hello", "sigstage", "response-sha384.tsr", 0),
+    (b"hello", "sigstage", "response-sha512.tsr", 0),
+    (b"Hello", "sigstage", "response-sha384.tsr", 1),
+    (b"hello", "sigstage", "response-invalid-signature.tsr", 1),
+    (b"hello", "test_tsa", "response-injected-certs.tsr", 1),
+    (None, "sigstage", "response-sha256.tsr", 0),
+    (None, "sigstage", "response-no-embedded-cert.tsr", 0),
+    (None, "sigstage", "response-sha512.tsr", 2),
+    (None, "sigstore.mock", "response-expired.tsr", 2),
+]
+
+
+@pytest.mark.parametrize(("content", "folder", "name", "code"), STAMPS)
+def test_real_timestamps_get_their_verdict(content: bytes | None, folder: str, name: str, code: int) -> None:
+    reply = shared("rfc3161", folder, name)
+    roots = [shared("rfc3161", folder, "ts_chain.pem")]
+    digest = None if content else _imprint(reply.read_bytes())
+    report = foja.verify(content, roots, AT, proofs=[reply], digest=digest)
+    assert report.verdict.exit_code == code, report.json()
+    assert foja.verify(content, [], AT, proofs=[reply], digest=digest).verdict is not Verdict.TOTAL_PASSED
+
+
+def _imprint(reply: bytes) -> bytes:
+    stamp = check_token(reply, b"", roots=()).stamp
+    assert stamp is not None
+    return stamp.imprint if len(stamp.imprint) == 32 else bytes(32)
+
+
 ALONE = """
 import sys
 
 class Nobody:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in BLOCKED:
+        top = name.partition(".")[0]
+        if top in BLOCKED or top not in sys.stdlib_module_names | ALLOWED:
             raise ModuleNotFoundError(f"no {name}", name=name)
+
+ALLOWED = {"foja", "cryptography", "Crypto", "cffi", "_cffi_backend", "pycparser"}
 
 BLOCKED = {"psycopg", "httpx", "pydantic_settings", "fastapi", "uvicorn", "redis", "obstore", "rich"}
 sys.meta_path.insert(0, Nobody())

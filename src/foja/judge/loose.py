@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -40,12 +40,14 @@ def judge_loose(
     *,
     stated: bytes | None = None,
     event: bytes | None = None,
+    digests: Mapping[str, bytes] | None = None,
 ) -> Report:
     """Return what these proofs show about the subject.
 
-    `stated` is the digest it must have, if that was said; `event` its content, if it may be one.
+    `stated` is the digest it must have, if that was said; `event` its content, if it may be one;
+    `digests` its digests by other algorithms.
     """
-    evidence = tuple(_judge(subject, each, trust, at, event) for each in proofs)
+    evidence = tuple(_judge(subject, each, trust, at, event, digests or {}) for each in proofs)
     return Report(subject, _unlike(subject, stated) + evidence, at, trust.required, trust.document())
 
 
@@ -56,7 +58,14 @@ def _unlike(subject: Subject, stated: bytes | None) -> tuple[Finding, ...]:
     return (Finding("document", Status.INVALID, Reason.DIGEST_MISMATCH, detail),)
 
 
-def _judge(subject: Subject, proof: Loose, trust: Trust, at: datetime, event: bytes | None) -> Finding:
+def _judge(
+    subject: Subject,
+    proof: Loose,
+    trust: Trust,
+    at: datetime,
+    event: bytes | None,
+    digests: Mapping[str, bytes],
+) -> Finding:
     if proof.is_of_log:
         if event is None:
             detail = "a proof of the log is about an event; give the event's file with it"
@@ -65,4 +74,4 @@ def _judge(subject: Subject, proof: Loose, trust: Trust, at: datetime, event: by
     if subject.sha256 is None:
         detail = "there is no digest that the proof could be about"
         return Finding("proof", Status.INDETERMINATE, Reason.DIGEST_MISMATCH, detail, name=proof.name)
-    return check_proof(proof.data, subject.sha256, trust, at, name=proof.name)
+    return check_proof(proof.data, subject.sha256, trust, at, name=proof.name, digests=digests)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from foja.core.proof import HEADER as LOG_PROOF
@@ -18,6 +18,7 @@ _HEAD = 4096
 _NAMES = {".tsr": "tsa", ".tst": "tsa", ".ots": "bitcoin", ".evm.json": "evm", ".tlog-proof": "ledger"}
 # How far the clocks of others may be ahead of the time to judge at; Bitcoin itself allows two hours.
 _SKEW, _SKEWS = timedelta(minutes=5), {"bitcoin": timedelta(hours=2)}
+_OTHERS = ("sha384", "sha512")
 _SIGSTORE = (".sigstore", ".sigstore.json")
 
 
@@ -39,6 +40,17 @@ def kind_of(data: bytes, name: str | None = None) -> str | None:
     return _kind_by_name((name or "").lower())
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a proof is asked about, and under which trust and at which time."""
+
+    sha256: bytes
+    trust: Trust
+    at: datetime
+    headers: tuple[tuple[int, bytes], ...] = ()
+    digests: Mapping[str, bytes] | None = None
+
+
 def check_proof(
     data: bytes,
     sha256: bytes,
@@ -48,10 +60,12 @@ def check_proof(
     name: str | None = None,
     kind: str | None = None,
     headers: Iterable[tuple[int, bytes]] = (),
+    digests: Mapping[str, bytes] | None = None,
 ) -> Finding:
     """Return what one proof shows about a digest at a time. Never raises for what the proof holds.
 
-    `headers` are Bitcoin headers that came along with the proof: used, not trusted.
+    `headers` are Bitcoin headers that came along with the proof: used, not trusted. `digests` are those
+    of the same content by other algorithms, as far as they are known; None: only SHA-256 will do.
     """
     if len(data) > LARGEST:
         detail = f"a proof of {len(data)} bytes is over the limit of {LARGEST}"
@@ -61,8 +75,19 @@ def check_proof(
     if check is None:
         detail = "this is no proof of a kind that is known here"
         return Finding("proof", Status.UNSUPPORTED, Reason.UNKNOWN_PROOF, detail, name=name)
-    finding = check(data, sha256, trust, at, headers)
+    finding = check(data, Asked(sha256, trust, at, tuple(headers), digests))
     return replace(_not_after(finding, at), name=name)
+
+
+def other_algorithm(data: bytes) -> str | None:
+    """Return by which other algorithm than SHA-256 a timestamp knows its subject, if it does."""
+    if kind_of(data) != "tsa":
+        return None
+    from foja.proofs.tsa import judge
+    from foja.proofs.tsa.check import Terms
+
+    stamp = judge(data, b"", Terms(roots=())).stamp
+    return stamp.algorithm if stamp and stamp.algorithm in _OTHERS else None
 
 
 def _not_after(finding: Finding, at: datetime) -> Finding:
@@ -91,43 +116,47 @@ def _kind_by_name(name: str) -> str | None:
 # Each kind imports what it needs when it is met: a judge of timestamps starts without the rest.
 
 
-def _check_tsa(
-    data: bytes, sha256: bytes, trust: Trust, at: datetime, headers: Iterable[tuple[int, bytes]]
-) -> Finding:
+def _check_tsa(data: bytes, asked: Asked) -> Finding:
     from foja.judge.terms import terms_of
     from foja.proofs.tsa import judge
 
-    return judge(data, sha256, terms_of(trust, at)).finding
+    terms = terms_of(asked.trust, asked.at)
+    checked = judge(data, asked.sha256, terms)
+    used = checked.stamp.algorithm if checked.stamp else None
+    if checked.finding.reason is not Reason.IMPRINT_ALGORITHM or asked.digests is None or used not in _OTHERS:
+        return checked.finding
+    if used in asked.digests:
+        return judge(data, asked.digests[used], replace(terms, algorithm=used)).finding
+    detail = f"it stamps a digest by {used}, and only the one by sha256 is known; give the file"
+    return Finding("tsa", Status.INDETERMINATE, Reason.IMPRINT_ALGORITHM, detail)
 
 
-def _check_bitcoin(
-    data: bytes, sha256: bytes, trust: Trust, at: datetime, headers: Iterable[tuple[int, bytes]]
-) -> Finding:
+def _check_bitcoin(data: bytes, asked: Asked) -> Finding:
     from foja.proofs.ots import check
     from foja.proofs.ots.header import Header
 
-    named, carried = [[Header(*each) for each in some] for some in (trust.headers, headers)]
-    return check(data, sha256, named=named, carried=carried, minimum_difficulty=trust.minimum_difficulty)
+    trust = asked.trust
+    named, carried = [[Header(*each) for each in some] for some in (trust.headers, asked.headers)]
+    return check(
+        data, asked.sha256, named=named, carried=carried, minimum_difficulty=trust.minimum_difficulty
+    )
 
 
-def _check_rekor(
-    data: bytes, sha256: bytes, trust: Trust, at: datetime, headers: Iterable[tuple[int, bytes]]
-) -> Finding:
+def _check_rekor(data: bytes, asked: Asked) -> Finding:
     from foja.judge.terms import anchors_of
     from foja.proofs.rekor import check
 
-    return check(data, sha256, anchors_of(trust, at))
+    return check(data, asked.sha256, anchors_of(asked.trust, asked.at))
 
 
-def _check_evm(
-    data: bytes, sha256: bytes, trust: Trust, at: datetime, headers: Iterable[tuple[int, bytes]]
-) -> Finding:
+def _check_evm(data: bytes, asked: Asked) -> Finding:
     from foja.proofs.evm import check
 
-    return check(data, sha256, blocks=trust.blocks, chains=trust.chains, senders=trust.senders)
+    trust = asked.trust
+    return check(data, asked.sha256, blocks=trust.blocks, chains=trust.chains, senders=trust.senders)
 
 
-_CHECKS: dict[str, Callable[[bytes, bytes, Trust, datetime, Iterable[tuple[int, bytes]]], Finding]] = {
+_CHECKS: dict[str, Callable[[bytes, Asked], Finding]] = {
     "tsa": _check_tsa,
     "bitcoin": _check_bitcoin,
     "rekor": _check_rekor,

@@ -66,6 +66,9 @@ def _check(bundle: Bundle, digest: bytes, anchors: Anchors) -> Finding:
     checkpoint = check_entry(bundle.entry, log)
     times = _times(bundle, log, anchors)
     moments = [moment for moment, _ in times]
+    if not all(log.period.covers(moment) for moment in moments):
+        detail = f"{log.name} was not trusted then"
+        raise Flaw(Reason.NO_TRUST_ANCHOR, detail, Status.INDETERMINATE)
     signer = _check_signer(bundle, recorded, moments, anchors)
     return _verified(log, checkpoint, min(times), signer, anchors)
 
