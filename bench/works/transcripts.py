@@ -23,8 +23,9 @@ from bench.outcome import Outcome, Spread, Table, Target, spread
 from bench.place import Room
 
 SIZES = """\
-What was said, without any envelope: {said:.1f} MB in {turns:,} turns. Ours counts every table of the schema,
-the log's leaves included; the log's tiles, 32 bytes an event, lie beside it in the store."""
+What was said, without any envelope: {said:.1f} MB in {turns:,} turns. Bytes are those of the transcript: what
+every table, index and large value grew by since the first turn (ours were {empty:.1f} MB before it). Ours
+count the log's leaves too; its tiles, about 90 bytes an event, lie beside them in the store."""
 PLAIN = """\
 A plain channel of LangGraph stores all messages again at each of a turn's four checkpoints, which grows with
 the square of the turns; it is given few of them, and no target is judged by it."""
@@ -42,7 +43,8 @@ class Entry:
     written: int = 0
     appends: list[float] = field(default_factory=list)  # seconds a turn, one number per slice
     reloads: list[float] = field(default_factory=list)  # seconds
-    size: int = 0
+    empty: int = 0  # bytes before the first turn
+    size: int = 0  # bytes since
 
     @property
     def whole(self) -> bool:
@@ -74,7 +76,7 @@ async def run(bench: Bench) -> Outcome:
             room = stack.enter_context(bench.place.room())
             await keeper.open(room)
             stack.push_async_callback(keeper.close)
-            entries.append(Entry(keeper, room, turns))
+            entries.append(Entry(keeper, room, turns, empty=await keeper.size()))
         await _write(bench, entries)
         await _weigh(bench, entries)
         await _reload(bench, entries)
@@ -108,7 +110,7 @@ async def _weigh(bench: Bench, entries: Sequence[Entry]) -> None:
     for entry in entries:
         bench.say(f"weighing {entry.keeper.name}")
         bench.place.settle(entry.room)
-        entry.size = await entry.keeper.size()
+        entry.size = await entry.keeper.size() - entry.empty
 
 
 async def _reload(bench: Bench, entries: Sequence[Entry]) -> None:
@@ -135,7 +137,7 @@ def _outcome(entries: Sequence[Entry], turns: int) -> Outcome:
         _at_most("Transcript, bytes stored", 1.2, spread([ours.size / smallest.size]), smallest),
     ]
     said = sum(turn(n).size for n in range(turns))
-    return Outcome([_table(entries, ours, turns)], targets, _figures(entries), _remarks(said, turns))
+    return Outcome([_table(entries, ours, turns)], targets, _figures(entries), _remarks(said, turns, ours))
 
 
 def _ratio(a: Sequence[float], b: Sequence[float]) -> Spread:
@@ -190,5 +192,5 @@ def _figures(entries: Sequence[Entry]) -> dict[str, object]:
     }
 
 
-def _remarks(said: int, turns: int) -> list[str]:
-    return [SIZES.format(said=said / 1e6, turns=turns), PLAIN]
+def _remarks(said: int, turns: int, ours: Entry) -> list[str]:
+    return [SIZES.format(said=said / 1e6, turns=turns, empty=ours.empty / 1e6), PLAIN]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from json import JSONDecoder
-from json.scanner import make_scanner
-from typing import Any, LiteralString, cast
+from typing import Any, LiteralString
 
+import orjson
 import psycopg
 from psycopg import AsyncConnection, sql
 from psycopg.abc import Buffer
@@ -19,7 +18,6 @@ from foja import errors
 from foja.sql.pool import Pool
 
 Connection = AsyncConnection[tuple[Any, ...]]
-_scan: Callable[[str, int], tuple[Any, int]] = make_scanner(cast(Any, JSONDecoder()))
 
 
 class OnRedis(errors.Refused):
@@ -59,6 +57,7 @@ ADVICE = {
     "slot_voided": "append at the head instead",
     "cannot_produce": "leave it out, or install what produces it",
 }
+CHUNK = 200  # rows, about as much as the server may send ahead
 RETRYABLE = {"40001", "40P01", "55P03"}
 RAISED = (psycopg.Error, OSError, UnicodeError)
 
@@ -157,7 +156,7 @@ class _Json(Loader):
     """Reads what we stored: it has one spelling, in UTF-8, with nothing around it."""
 
     def load(self, data: Buffer) -> Any:
-        return _scan(str(data, "utf-8"), 0)[0]
+        return orjson.loads(data)
 
 
 class _BinaryJson(_Json):
@@ -215,6 +214,11 @@ class Database:
         """Do the same in binary, which is quicker where there are thousands of rows."""
         async with self.connection() as connection:
             return await (await connection.execute(query, values, binary=True)).fetchall()
+
+    async def flood(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]:
+        """Do the same where there may be very many: rows are read while the server makes the next ones."""
+        async with self.connection() as connection, connection.cursor() as cursor:
+            return [row async for row in cursor.stream(query, values, binary=True, size=CHUNK)]
 
     async def row(self, query: LiteralString, **values: object) -> tuple[Any, ...] | None:
         """Run one statement and return its only row, if any."""
