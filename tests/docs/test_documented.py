@@ -17,6 +17,7 @@ from foja.core.registry import RESERVED, Kind
 from foja.documents.events import DOCUMENT
 from foja.observe import metrics
 from foja.observe.audit import QUESTIONS
+from foja.proofs.finding import Reason
 from foja.settings import Settings
 from foja.threads.events import THREAD
 from tests.docs.paper import ENGLISH, OPERATIONS, READMES, ROOT, SPANISH, blocks, inline, prose, verbs
@@ -92,6 +93,11 @@ def test_every_metric_is_explained() -> None:
     section = prose(OPERATIONS).partition("## What is measured")[2].partition("\n## ")[0]
     explained = {name.removesuffix("_total") for name in re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)}
     assert explained == metrics.NAMES
+
+
+def test_every_reason_of_the_judge_is_explained() -> None:
+    explained = {word for name in ("verify", "bundle") for word in inline(ROOT / "docs" / f"{name}.md")}
+    assert set(Reason) <= explained
 
 
 def test_every_exit_code_is_explained() -> None:

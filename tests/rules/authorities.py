@@ -101,11 +101,12 @@ def certify(
     by: Any = None,
     key_ids: bool = True,
     more: x509.ExtensionType | None = None,
+    issuer_key: Any = None,
 ) -> Certified:
     """Return a certificate as asked for, issued by itself or by another."""
     key = key or ec.generate_private_key(ec.SECP256R1())
     above = issuer.certificate.subject if issuer else _name(name)
-    signer = issuer.key if issuer else key
+    signer = issuer_key or (issuer.key if issuer else key)
     builder = (
         x509.CertificateBuilder()
         .subject_name(_name(name))

@@ -137,6 +137,12 @@ LIES: dict[str, tuple[Callable[[Recipe], Recipe], Reason]] = {
         lambda r: replace(r, embedded=[TSA, signer(OTHER, "Spoofed TSA")]),
         Reason.UNRELATED_CERTIFICATE,
     ),
+    "a changed copy of our root": (
+        lambda r: replace(
+            r, embedded=[TSA, Certified(root(key=ROOT.key, issuer_key=TSA.key).certificate, None)]
+        ),
+        Reason.CHAIN_INVALID,
+    ),
     "no certificate": (lambda r: replace(r, embedded=[]), Reason.SIGNER_CERTIFICATE_MISSING),
     "signed by another key": (
         lambda r: replace(r, signer=Certified(TSA.certificate, ec.generate_private_key(ec.SECP256R1()))),

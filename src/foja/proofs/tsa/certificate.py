@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtensionOID
 
 from foja.errors import Malformed, Refused
-from foja.proofs.der import SEQUENCE, Reader, tagged
+from foja.proofs.der import BITS, SEQUENCE, Reader, tagged
 from foja.proofs.tsa.words import SIZES
 
 MOST_BYTES = 16_384
@@ -173,7 +173,12 @@ def _purposes(value: Iterable[x509.ObjectIdentifier]) -> frozenset[str]:
 
 def _names(der: bytes) -> tuple[bytes, bytes]:
     """Return issuer and subject byte by byte: names are compared as they were signed."""
-    parts = Reader(der).enter(SEQUENCE).enter(SEQUENCE)
+    whole = Reader(der).enter(SEQUENCE)
+    parts = whole.enter(SEQUENCE)
+    whole.enter(SEQUENCE)
+    if whole.take(BITS)[:1] != b"\0":
+        raise Malformed("its signature is not whole bytes")
+    whole.finish()
     parts.optional(tagged(0))
     if parts.integer() <= 0:
         raise Malformed("its number is not positive")  # what cryptography would only warn about

@@ -25,7 +25,7 @@ def check_signer(signer: Certificate) -> None:
 
 
 def check_related(signer: Certificate, embedded: Sequence[Certificate]) -> None:
-    """Refuse a token that carries certificates which lead nowhere from its signer: somebody put them in."""
+    """Refuse certificates that lead nowhere from a token's signer, and copies of roots that were changed."""
     related = {signer}
     while more := {each for each in embedded if each not in related and _issues_one_of(each, related)}:
         related |= more
@@ -35,6 +35,8 @@ def check_related(signer: Certificate, embedded: Sequence[Certificate]) -> None:
                 Reason.UNRELATED_CERTIFICATE,
                 f"it carries the certificate of {each.name}, which is no part of its chain",
             )
+        if each.vouches_for_itself and not is_issued_by(each, each):
+            raise Flaw(Reason.CHAIN_INVALID, f"it carries a copy of {each.name} that was changed")
 
 
 def path(
