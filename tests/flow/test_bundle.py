@@ -101,15 +101,6 @@ async def test_openssl_and_unzip_need_none_of_us(app: App, tmp_path: Path) -> No
         assert "Verification: OK" in ran.stdout, ran.stderr
 
 
-async def test_an_artifact_waits_for_a_checkpoint_without_using_up_a_try(
-    app: App, admin: psycopg.Connection[Any]
-) -> None:
-    document = await protected(app)
-    rows = admin.execute("select state, tries from foja.job where type = 'build_artifact'").fetchall()
-    assert rows == [("succeeded", 1)]
-    assert (await app.documents.view(document)).state == "final"
-
-
 @pytest.mark.long
 async def test_a_large_document_is_never_held(app: App, tmp_path: Path) -> None:
     large = tmp_path / "large.bin"

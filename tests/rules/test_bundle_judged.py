@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -28,10 +29,12 @@ from foja.judge.container.bundle import Question, judge_bundle
 from foja.judge.report import Report, Verdict
 from foja.judge.trust import Trust
 from foja.proofs.finding import Reason, Status
-from tests.rules.bundles import ENTITY, NOW, TEXT, Scene, Stamper
+from tests.rules.authorities import Recipe, root, signer, token
+from tests.rules.bundles import ENTITY, NOW, TEXT, Said, Scene, Stamper
 from tests.rules.streams import stream
 
 LATER = NOW + timedelta(hours=1)
+YEAR = timedelta(days=365)
 PASSED, UNDECIDED, FAILED = Verdict.TOTAL_PASSED, Verdict.INDETERMINATE, Verdict.TOTAL_FAILED
 
 
@@ -278,6 +281,36 @@ def test_a_seal_that_was_made_before_its_authority_existed(scene: Scene) -> None
     token = scene.stamper.token(listed, NOW + timedelta(days=10_000))
     data = b"".join(write(assembly.seal(parts, token)))
     assert judged(scene, data, at=NOW + timedelta(days=10_001)).verdict is FAILED
+
+
+def lied(scene: Scene, digest: bytes, **how: Any) -> Said:
+    """Return the history of a document whose token was made by a recipe that has something wrong."""
+    said = scene.said(digest)
+    forged = token(Recipe(digest=digest, gen_time=NOW, **how))
+    said[3] = (said[3][0], {**said[3][1], "token_b64": b64encode(forged).decode()})  # type: ignore[dict-item]
+    return said
+
+
+def test_tokens_that_lie_have_their_own_reasons_inside_a_bundle_too(scene: Scene) -> None:
+    digest = sha256(TEXT).digest()
+    lasts: dict[str, Any] = {"begins": NOW - YEAR, "ends": NOW + YEAR}
+    honest, forged = root(**lasts), root("Forged", **lasts)
+    trust = replace(scene.trust, roots=(*scene.trust.roots, honest.der))
+    good = signer(honest, **lasts)
+    old = signer(honest, begins=NOW - YEAR, ends=NOW - timedelta(days=1))
+    rogue = signer(forged, **lasts)
+    cases: list[tuple[dict[str, Any], Status, str | None]] = [
+        ({"signer": good}, Status.VERIFIED, None),
+        ({"signer": rogue, "embedded": [rogue, forged]}, Status.INDETERMINATE, "ROOT_NOT_TRUSTED"),
+        ({"signer": good, "identified": old}, Status.INVALID, "ESS_CERT_ID_MISMATCH"),
+        ({"signer": old}, Status.INVALID, "CERT_EXPIRED_AT_GENTIME"),
+        ({"signer": good, "signers": 2}, Status.INVALID, "SIGNER_COUNT"),
+    ]
+    for how, status, reason in cases:
+        report = judged(scene, scene.bundle(said=lied(scene, digest, **how)), trust)
+        [found] = [each for each in report.evidence if each.evidence == "tsa"]
+        assert (found.status, found.reason) == (status, reason), found.detail
+        assert (report.verdict is PASSED) == (status is Status.VERIFIED)
 
 
 def test_a_seal_is_the_bare_token(scene: Scene) -> None:

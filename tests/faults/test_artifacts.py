@@ -1,0 +1,133 @@
+"""Every step outside fails while an artifact is built, each twice: before it was done, and after."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+from typing import Any, get_args
+from uuid import UUID
+
+import psycopg
+import pytest
+
+import foja
+from foja.app import App
+from foja.documents.stamping import Stamper
+from foja.judge.report import Verdict
+from foja.proofs.tsa import Terms
+from foja.remote.tsa import NoReply, Trouble
+from tests.faults.steps import Moment, SteppedPlace, Steps
+
+TEXT = b"Nobody promised that this would be easy.\n"
+
+
+async def asked(app: App) -> UUID:
+    document = await app.documents.add(TEXT, name="note.txt")
+    await app.documents.protect(document.id)
+    return document.id
+
+
+async def finished(app: App, document: UUID) -> list[str]:
+    """Work until the document is final, and return what happened to its artifact."""
+    for _ in range(30):
+        await app.work(until_idle=True)
+        kinds = [each.kind for each in await app.documents.events(document) if "artifact" in each.kind]
+        if "artifact.finalized" in kinds:
+            report = foja.verify(await app.documents.bundle(document), trust=app.trust)
+            assert report.verdict is Verdict.TOTAL_PASSED
+            return kinds
+        await asyncio.sleep(0.2)
+    raise AssertionError(await app.documents.explain(document))
+
+
+@pytest.mark.parametrize("moment", get_args(Moment))
+@pytest.mark.parametrize("step", ["fetch", "read log/1/tile", "keep"])
+async def test_the_store_fails_while_an_artifact_is_built(
+    open_app: Callable[..., App], admin: psycopg.Connection[Any], step: str, moment: Moment
+) -> None:
+    admin.execute("update foja.job_type set backoff = '10 milliseconds'")
+    async with open_app() as app:
+        document = await asked(app)
+        await app.work(until_idle=True, only=["protect_document_v2", "run_tsa"])
+        failing = FailsOnce(step, moment)
+        object.__setattr__(app.store, "_place", SteppedPlace(app.store._place, failing))
+        assert await finished(app, document) == ["job.build-artifact.required", "artifact.finalized"]
+        assert failing.failed
+
+
+class FailsOnce(Steps):
+    """Fails the first step of a name, and no other."""
+
+    def __init__(self, name: str, moment: Moment) -> None:
+        super().__init__()
+        self.name, self.moment, self.failed = name, moment, False
+
+    async def take(self, name: str, step: Any, error: Exception) -> Any:
+        if self.failed or not name.startswith(self.name):
+            return await step()
+        self.failed = True
+        if self.moment == "but saved":
+            await step()
+        raise error
+
+
+class Silent:
+    """An authority that never answers."""
+
+    name = "silent"
+
+    async def ask(self, query: bytes) -> NoReply:
+        return NoReply(Trouble.HUNG, "it did not answer")
+
+
+async def test_without_a_token_the_attempt_ends_with_a_reason_and_others_follow(
+    open_app: Callable[..., App],
+) -> None:
+    async with open_app(protect_attempts=2, protect_pause_seconds=0.1) as app:
+        document = await asked(app)
+        await app.work(until_idle=True, only=["protect_document_v2", "run_tsa"])
+        good = app.bundles._stamper
+        app.bundles._stamper = Stamper([Silent()], Terms([]))
+        for _ in range(20):
+            await app.work(until_idle=True)
+            await asyncio.sleep(0.1)
+        failures = [e.payload for e in await app.documents.events(document) if e.kind == "artifact.failed"]
+        assert [each["failure_code"] for each in failures] == ["hung", "hung"]
+        view = await app.documents.view(document)
+        assert view.state == "protected"
+        assert "it did not answer" in view.explain
+        app.bundles._stamper = good
+        await app.documents.retry(document, "artifact")
+        assert (await finished(app, document))[-1] == "artifact.finalized"
+
+
+async def test_a_document_that_was_lost_or_damaged_is_never_final(open_app: Callable[..., App]) -> None:
+    async with open_app(protect_attempts=1) as app:
+        document = await asked(app)
+        path = app.settings.home / "store" / "objects" / hashlib.sha256(TEXT).hexdigest() / "0"
+        path.chmod(0o600)
+        path.write_bytes(b"Somebody else promised that.\n")
+        await app.work(until_idle=True)
+        [failed] = [e.payload for e in await app.documents.events(document) if e.kind == "artifact.failed"]
+        assert failed["failure_code"] == "document_lost"
+        assert (await app.documents.view(document)).state == "protected"
+
+
+async def test_an_artifact_waits_for_a_checkpoint_and_that_is_no_try(
+    open_app: Callable[..., App], admin: psycopg.Connection[Any]
+) -> None:
+    """Nobody publishes: the job is put off again and again, and its tries stay."""
+    async with open_app(checkpoint_seconds=0.1) as app:
+        document = await asked(app)
+        *others, building = [worker for worker in await app._chosen(None) if worker.type != "renew_artifacts"]
+        assert building.type == "build_artifact"
+        while sum([await worker.step() for worker in others]):
+            pass
+        for _ in range(3):
+            assert await building.step() == 1
+            assert await building.step() == 0, "it rests meanwhile"
+            await asyncio.sleep(0.6)
+        rows = admin.execute("select state, tries from foja.job where type = 'build_artifact'").fetchall()
+        assert rows == [("queued", 0)]
+        assert await finished(app, document) == ["job.build-artifact.required", "artifact.finalized"]
