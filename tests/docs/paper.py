@@ -17,7 +17,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 READMES = [ENGLISH, SPANISH]
 
 # What the paper writes where a reader puts something of his own.
-STAND_INS = {"ENTITY": str(UUID(int=1))}
+STAND_INS = {"ENTITY": str(UUID(int=1)), "DOC": str(UUID(int=2))}
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -15,6 +15,7 @@ from foja.cli.grammar import grammar
 from foja.conversations.events import CONVERSATION, TRANSIENT
 from foja.core.registry import RESERVED, Kind
 from foja.documents.events import DOCUMENT
+from foja.judge.anchors import POLICY_FIELDS
 from foja.observe import metrics
 from foja.observe.audit import QUESTIONS
 from foja.proofs.finding import Reason
@@ -104,6 +105,13 @@ def test_every_exit_code_is_explained() -> None:
     section = prose(OPERATIONS).partition("## Exit codes")[2].partition("\n## ")[0]
     explained = set(map(int, re.findall(r"^\| (\d+) \|", section, re.MULTILINE)))
     assert explained == {0, FOUND, WRONG, INTERRUPTED, PIPE_CLOSED, TERMINATED}
+
+
+def test_every_field_of_a_policy_is_explained() -> None:
+    section = prose(ROOT / "docs" / "verify.md").partition("## The policy")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`[a-z][^|]*) \|", section, re.MULTILINE)
+    explained = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert explained == {"form", *POLICY_FIELDS}
 
 
 def test_every_dependency_has_its_line() -> None:

@@ -129,9 +129,9 @@ def _add_policy(found: Found, policy: Mapping[str, Json]) -> None:
     for name, value in policy.items():
         if name == "form":
             continue
-        if name not in _FIELDS:
+        if name not in POLICY_FIELDS:
             raise Refused(f"the policy's field {name!a} is not known; see docs/verify.md")
-        _FIELDS[name](found, name, value)
+        POLICY_FIELDS[name](found, name, value)
 
 
 def _texts(found: Found, name: str, value: Json) -> None:
@@ -219,7 +219,7 @@ _WORDS: dict[str, tuple[str, Callable[[str], object]]] = {
     "evm-sender": ("senders", _hex(20)),
     "bitcoin-header": ("headers", _header),
 }
-_FIELDS: dict[str, Callable[[Found, str, Json], None]] = {
+POLICY_FIELDS: dict[str, Callable[[Found, str, Json], None]] = {
     "required": _texts,
     "trust": _items,
     "timestamp_policies": _texts,
