@@ -62,9 +62,10 @@ from foja.sql.line import Line
 from foja.sql.lines import Lines
 from foja.sql.migrate import migrate
 from foja.threads.work import Threads
-from foja.worker import Chore, Worker
+from foja.worker import Chore, Worker, sparingly
 
 API, SWEEPER = "api", "sweeper"
+SWEEP = 1.0
 SHORTEST_WAIT = 0.5  # seconds, for a checkpoint
 
 
@@ -120,8 +121,8 @@ class App:
         chores: list[Chore] = [
             partial(expire_approvals, self._sweeper, self._hints),
             partial(expire_attempts, self._sweeper, self._hints),
-            partial(sweep_jobs, self._sweeper),
-            partial(run_ticks, self._sweeper),
+            sparingly(partial(sweep_jobs, self._sweeper), 0 if until_idle else SWEEP),
+            sparingly(partial(run_ticks, self._sweeper), 0 if until_idle else SWEEP),
         ]
         waiting: list[Chore] = []
         if until_idle:

@@ -83,3 +83,18 @@ class Worker:
             return await self._sequencer.number()
         except LogHalted:
             return 0
+
+
+def sparingly(chore: Chore, seconds: float) -> Chore:
+    """Return a chore that is done at most so often; asked in between, it does nothing."""
+    done = -seconds
+
+    async def seldom() -> int:
+        nonlocal done
+        now = asyncio.get_running_loop().time()
+        if now < done + seconds:
+            return 0
+        done = now
+        return await chore()
+
+    return seldom

@@ -159,6 +159,14 @@ begin
     where j.state <> 'running';
 end $$;
 
+-- Let the executor of a domain look at every stream there is: for a domain that has one from now on.
+create function foja.wake_domain(p_domain text) returns void
+language plpgsql as $$
+begin
+    update foja.entity set awake = sealed where domain = p_domain and sealed > 0;
+    perform foja.wake(array(select entity_id from foja.entity where domain = p_domain and sealed > 0));
+end $$;
+
 -- Taking work. A claim waits for nobody, and never ends a job.
 
 create function foja.check_worker(rule foja.job_type, p_type text) returns void
@@ -261,7 +269,7 @@ create function foja.say_last_words(p_job bigint, p_source text) returns void
 language plpgsql as $$
 declare
     j foja.job;
-    detail text;
+    words text;
 begin
     select * into j from foja.job where job_id = p_job;
     if j.last_words is null then
@@ -270,9 +278,13 @@ begin
     perform foja.append_event(e.entity_id, e.domain, j.last_words ->> 'kind', j.last_words -> 'payload', p_source,
         idempotency_key => j.last_words ->> 'key', v => coalesce((j.last_words ->> 'v')::integer, 1), tenant => j.tenant)
     from foja.entity e where e.entity_id = j.entity_id;
-exception when sqlstate 'FJ001' then
-    get stacked diagnostics detail = pg_exception_detail;
-    update foja.job set last_error = concat_ws('; ', last_error, 'its last words were refused: ' || detail)
+exception when others then
+    if sqlstate ~ '^(40|53|57)' then  -- nothing was decided: whoever asked will ask again
+        raise;
+    end if;
+    get stacked diagnostics words = pg_exception_detail;
+    update foja.job set last_error = concat_ws('; ', last_error,
+        'its last words were refused: ' || coalesce(nullif(words, ''), sqlerrm))
     where job_id = p_job;
 end $$;
 
@@ -667,7 +679,7 @@ exception when duplicate_object or unique_violation then
 end $$;
 
 revoke execute on function
-    foja.promote, foja.put_jobs, foja.enqueue_jobs_v1, foja.enqueue_job_v1, foja.wake, foja.check_worker, foja.claim_jobs_v1,
+    foja.promote, foja.put_jobs, foja.enqueue_jobs_v1, foja.enqueue_job_v1, foja.wake, foja.wake_domain, foja.check_worker, foja.claim_jobs_v1,
     foja.heartbeat_jobs_v1, foja.backoff, foja.say_last_words, foja.after_jobs, foja.judge_jobs, foja.close_jobs,
     foja.look_again, foja.settle_jobs_v1, foja.drafts_of, foja.followers_of, foja.settle_one, foja.complete_job_v1,
     foja.fail_job_v1, foja.snooze_job_v1, foja.lock_jobs, foja.drop_jobs, foja.cancel_keys, foja.cancel_jobs_v1,

@@ -655,3 +655,4 @@ create policy tenant_reads on foja.document_summary for select to authenticated
 
 -- Documents that were written before this was here.
 select foja.retrack_documents();
+select foja.wake_domain('document');

@@ -95,3 +95,11 @@ begin
         tries = case when j.state in ('queued', 'retry_scheduled') then j.tries else 0 end
     where j.state <> 'running';
 end $$;
+
+-- Let the executor of a domain look at every stream there is: for a domain that has one from now on.
+create function foja.wake_domain(p_domain text) returns void
+language plpgsql as $$
+begin
+    update foja.entity set awake = sealed where domain = p_domain and sealed > 0;
+    perform foja.wake(array(select entity_id from foja.entity where domain = p_domain and sealed > 0));
+end $$;

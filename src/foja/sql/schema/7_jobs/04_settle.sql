@@ -10,7 +10,7 @@ create function foja.say_last_words(p_job bigint, p_source text) returns void
 language plpgsql as $$
 declare
     j foja.job;
-    detail text;
+    words text;
 begin
     select * into j from foja.job where job_id = p_job;
     if j.last_words is null then
@@ -19,9 +19,13 @@ begin
     perform foja.append_event(e.entity_id, e.domain, j.last_words ->> 'kind', j.last_words -> 'payload', p_source,
         idempotency_key => j.last_words ->> 'key', v => coalesce((j.last_words ->> 'v')::integer, 1), tenant => j.tenant)
     from foja.entity e where e.entity_id = j.entity_id;
-exception when sqlstate 'FJ001' then
-    get stacked diagnostics detail = pg_exception_detail;
-    update foja.job set last_error = concat_ws('; ', last_error, 'its last words were refused: ' || detail)
+exception when others then
+    if sqlstate ~ '^(40|53|57)' then  -- nothing was decided: whoever asked will ask again
+        raise;
+    end if;
+    get stacked diagnostics words = pg_exception_detail;
+    update foja.job set last_error = concat_ws('; ', last_error,
+        'its last words were refused: ' || coalesce(nullif(words, ''), sqlerrm))
     where job_id = p_job;
 end $$;
 

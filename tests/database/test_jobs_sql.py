@@ -1,0 +1,147 @@
+"""A worker that speaks only SQL: one call ends a job, with its facts and what follows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+
+from foja.app import App
+from foja.sql.migrate import migrate
+from tests.errands import DECIDE, RUN, Admin, ask, install, kinds, states
+
+DONE = {"kind": "errand.done", "payload": {"n": 1}, "idempotency_key": "once"}
+
+
+@pytest.fixture
+def entity(admin: Admin) -> UUID:
+    install(admin)
+    [entity] = ask(admin)
+    admin.execute("select foja.enqueue_job_v1('run_errand', %s, 'a')", [entity])
+    admin.execute("set role foja_run_errand")
+    return entity
+
+
+def claim(admin: Admin, kind: str = RUN) -> tuple[int, UUID]:
+    row = admin.execute(
+        "select job_id, lease_token from foja.claim_jobs_v1(%s, 'default', 1, 'w')", [kind]
+    ).fetchone()
+    assert row is not None
+    return row[0], row[1]
+
+
+def complete(admin: Admin, job: tuple[int, UUID], **more: Any) -> str:
+    values = {"events": "[]", "jobs": "[]", "read": None} | {
+        name: json.dumps(value) if name != "read" else value for name, value in more.items()
+    }
+    row = admin.execute(
+        "select foja.complete_job_v1(%(job)s, %(token)s, %(events)s, %(jobs)s, %(read)s)",
+        {"job": job[0], "token": job[1], **values},
+    ).fetchone()
+    assert row is not None
+    return str(row[0])
+
+
+def test_facts_and_following_jobs_are_recorded_with_the_end(entity: UUID, admin: Admin) -> None:
+    job = claim(admin)
+    follow = {"type": RUN, "dedupe_key": "b", "payload": {"x": 1}, "priority": 0}
+    assert complete(admin, job, events=[DONE, {**DONE, "idempotency_key": None}], jobs=[follow]) == "done"
+    assert kinds(admin, entity) == ["errand.asked", "errand.done", "errand.done"]
+    assert states(admin) == {"succeeded": 1, "queued": 1}
+    assert complete(admin, job, events=[DONE]) == "already"
+    assert len(kinds(admin, entity)) == 3
+
+
+def test_a_fact_that_was_recorded_before_is_recorded_once(entity: UUID, admin: Admin) -> None:
+    admin.execute("select foja.enqueue_job_v1('run_errand', %s, 'b')", [entity])
+    assert complete(admin, claim(admin), events=[DONE]) == "done"
+    assert complete(admin, claim(admin), events=[DONE]) == "done"
+    assert kinds(admin, entity) == ["errand.asked", "errand.done"]
+
+
+def test_a_failure_is_tried_again_and_a_permanent_one_is_the_end(entity: UUID, admin: Admin) -> None:
+    job = claim(admin)
+    assert admin.execute("select foja.fail_job_v1(%s, %s, 'x')", job).fetchone() == ("retry",)
+    assert states(admin) == {"retry_scheduled": 1}
+    admin.execute("select pg_sleep(0.02)")
+    job = claim(admin)
+    assert admin.execute("select foja.snooze_job_v1(%s, %s, 0)", job).fetchone() == ("snooze",)
+    job = claim(admin)
+    assert admin.execute("select foja.fail_job_v1(%s, %s, 'y', true)", job).fetchone() == ("give_up",)
+    assert states(admin) == {"dead": 1}
+
+
+@pytest.mark.parametrize(
+    ("events", "says"),
+    [
+        ([{"kind": "errand.nope", "payload": {}}], "unknown_kind"),
+        ([{"kind": "errand.asked", "payload": {"what": "x"}}], "wrong_source"),
+        ([DONE, {**DONE, "entity_id": str(uuid4()), "idempotency_key": "x"}], "unknown_entity"),
+        ([{"kind": "errand.done", "payload": {"n": "many"}}], "bad_payload"),
+        ([{**DONE, "expected_seq": 7}], "wrong_expected_seq"),
+    ],
+)
+def test_what_may_not_be_said_leaves_the_job_as_it_was(
+    entity: UUID, admin: Admin, events: Any, says: str
+) -> None:
+    job = claim(admin)
+    with pytest.raises(psycopg.Error) as refused:
+        complete(admin, job, events=events)
+    assert refused.value.diag.message_primary == says
+    assert states(admin) == {"running": 1}
+    assert kinds(admin, entity) == ["errand.asked"]
+
+
+@pytest.mark.usefixtures("entity")
+def test_another_role_may_not_end_it(admin: Admin) -> None:
+    job = claim(admin)
+    admin.execute("set role foja_decide_errand")
+    with pytest.raises(psycopg.Error) as refused:
+        complete(admin, job)
+    assert refused.value.diag.message_primary == "wrong_source"
+    admin.execute("reset role")
+    with pytest.raises(psycopg.Error) as refused:
+        complete(admin, job)
+    assert refused.value.diag.message_primary == "wrong_source", "not even the superuser, who is no worker"
+
+
+@pytest.mark.usefixtures("entity")
+def test_an_executor_in_sql_says_what_it_read(admin: Admin) -> None:
+    admin.execute("set role foja_decide_errand")
+    job = claim(admin, DECIDE)
+    with pytest.raises(psycopg.Error) as refused:
+        complete(admin, job)
+    assert refused.value.diag.message_primary == "bad_payload"
+    assert complete(admin, job, read=0) == "again"
+    assert complete(admin, claim(admin, DECIDE), read=1) == "done"
+
+
+@pytest.mark.parametrize(
+    "words", ['{"kind": "errand.failed", "v": "one", "payload": {}}', '"nothing"', '{"payload": 7}']
+)
+def test_no_last_words_can_keep_a_job_from_dying(entity: UUID, admin: Admin, words: str) -> None:
+    admin.execute(
+        "select foja.enqueue_job_v1('run_errand', %s, 'z', priority => 0, last_words => %s)", [entity, words]
+    )
+    job = claim(admin)
+    assert admin.execute("select foja.fail_job_v1(%s, %s, 'x', true)", job).fetchone() == ("give_up",)
+    row = admin.execute("select state, last_error from foja.job where dedupe_key = 'z'").fetchone()
+    assert row is not None
+    assert row[0] == "dead"
+    assert "last words were refused" in row[1]
+
+
+async def test_an_executor_looks_again_after_its_migration_went_and_came_back(
+    open_app: Callable[..., App], database_url: str
+) -> None:
+    async with open_app() as app:
+        document = await app.documents.add(b"a contract", name="contract.txt")
+        await app.documents.protect(document.id, required_evidence=["tsa"])
+    await migrate(database_url, to=6)
+    async with open_app() as app:
+        await app.work(until_idle=True)
+        assert (await app.documents.view(document.id)).state in ("protected", "final")
