@@ -136,7 +136,7 @@ class App:
 
     async def rebuild(self) -> int:
         """Write what lists show of documents anew, by replay; return how many there are."""
-        await self._hire()
+        self._hire()
         total, after = 0, None
         while page := [row[0] for row in await self.ledger.ask("document_ids", after=after, limit=500)]:
             total, after = total + await self._executor.rebuild(page), page[-1]
@@ -180,9 +180,10 @@ class App:
         await database.open()
         return database
 
-    async def _queue(self, source: str, most: int = 4) -> Queue:
-        """Open the queue as one source: with its role, or not at all."""
-        database = await self._pool(source.replace("-", "_"), most)
+    def _queue(self, source: str, most: int = 4) -> Queue:
+        """Return the queue of one source. Whoever works there opens it: as its role, or not at all."""
+        database = Database(self.settings.database_url, f"foja_{source.replace('-', '_')}", most)
+        self._open.push_async_callback(database.close)
         queue = Queue(database, self._hints, source=source, tenant=self.settings.tenant)
         self._open.callback(queue.close)
         return queue
@@ -252,11 +253,14 @@ class App:
         )
 
     async def _chosen(self, only: Collection[str] | None) -> list[JobWorker]:
-        await self._hire()
+        self._hire()
         types = {worker.type for worker in self._workers}
         if unknown := sorted(set(only or ()) - types):
             raise UnknownJob(f"nobody here does {unknown[0]!r}; choose from {', '.join(sorted(types))}")
-        return [worker for worker in self._workers if only is None or worker.type in only]
+        chosen = [worker for worker in self._workers if only is None or worker.type in only]
+        for worker in chosen:
+            await worker.open()
+        return chosen
 
     async def _protect_stream(self, entity_id: UUID, required_evidence: Iterable[str]) -> Document:
         """Make a document of a stream of another domain, and ask for evidence of it."""
@@ -264,13 +268,13 @@ class App:
         await self.documents.protect(document.id, required_evidence)
         return document
 
-    async def _hire(self) -> None:
-        """Open a queue for every worker, as its own role. A process that only writes needs none of them."""
+    def _hire(self) -> None:
+        """Make a worker for every job type. A process that only writes needs none of them."""
         if self._workers:
             return
-        deciding = await self._queue(executor.SOURCE)
+        deciding = self._queue(executor.SOURCE)
         self._executor = Executor(deciding.database, self.documents.abilities, self.documents.policy)
-        stamping, building = await self._queue(timestamps.SOURCE), await self._queue(artifacts.SOURCE)
+        stamping, building = self._queue(timestamps.SOURCE), self._queue(artifacts.SOURCE)
         renewals = Renewals(self.bundles, self.store, self.ledger)
         artifact = Artifacts(self.bundles, self.store, max(self.settings.checkpoint_seconds, SHORTEST_WAIT))
         company = Company()

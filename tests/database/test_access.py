@@ -424,7 +424,9 @@ async def test_a_login_with_both_roles_needs_nothing_more(
         await slots.fill(0, "thinking", SAID)
         await slots.void(1, reason="denied")
         await talk.erase(0, reason="asked")
-        await app.work(until_idle=True)
+        await app.work(until_idle=True, only=[])
+        with pytest.raises(errors.RoleMissing, match="foja_protect_document_v2"):
+            await app.work(until_idle=True)
         assert [event.kind for event in await talk.events()] == [
             "user_message_sent",
             "thinking",

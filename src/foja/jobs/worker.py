@@ -50,6 +50,10 @@ class Worker:
         self._heartbeat = Heartbeat(queue.database)
         self._name = name or f"{socket.gethostname()}:{os.getpid()}"
 
+    async def open(self) -> None:
+        """Connect, so that a missing role is known before anything is claimed."""
+        await self._queue.database.open()
+
     async def run(self, *, until_idle: bool = False) -> None:
         """Work; with `until_idle`, return when nothing is runnable now.
 
