@@ -18,7 +18,7 @@ from foja.remote.tsa import Authority, Connections, Trouble
 from tests.tsa_server import TsaServer, running_tsa
 
 DIGEST = sha256(b"a sheet").digest()
-PATIENCE = 0.3
+PATIENCE = 1.0
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +100,15 @@ async def test_nobody_there_is_a_reason_too(tsa: TsaServer) -> None:
         found = await each.stamp(DIGEST)
     assert isinstance(found, Confirmed)
     assert [setback.code for setback in found.setbacks] == [Trouble.UNREACHABLE] * 2
+
+
+async def test_a_connection_that_broke_is_tried_once_more(tsa: TsaServer) -> None:
+    async with stamper(tsa) as each:
+        await each.stamp(DIGEST)
+        tsa.behave("hang up", "honest")
+        found = await each.stamp(DIGEST)
+    assert isinstance(found, Confirmed)
+    assert found.setbacks == ()
 
 
 async def test_every_try_has_a_nonce_of_its_own(tsa: TsaServer) -> None:

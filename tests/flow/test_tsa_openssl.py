@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from datetime import UTC, datetime, timedelta
 from hashlib import sha384
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -77,3 +78,19 @@ def test_a_reply_of_openssl_is_verified(tmp_path: Path, key: str, ess: str, chai
     assert found.stamp is not None
     assert found.stamp.accuracy == timedelta(seconds=1, milliseconds=500, microseconds=100)
     assert len(found.stamp.chain) == 3
+
+
+@pytest.mark.long
+def test_no_bit_of_its_reply_may_differ_but_those_that_nobody_signs(tmp_path: Path) -> None:
+    """The copy of the root says who issued it; only that is read by nobody (docs/verify.md)."""
+    top = lent(tmp_path, rsa_key(), ess="sha256", chain="no", signer_digest="sha256")
+    (tmp_path / "q").write_bytes(request(DIGEST, nonce=99, algorithm="sha384"))
+    words = ["openssl", "ts", "-reply", "-config", "tsa.cnf", "-queryfile", "q", "-out", "r"]
+    subprocess.run(words, cwd=tmp_path, capture_output=True, check=True)
+    made, roots = (tmp_path / "r").read_bytes(), trusted(top.pem)
+    start = made.index(top.issuer, made.index(top.der))
+    loose = range(start, start + len(top.issuer))
+    for at, bit in product(range(len(made)), range(8)):
+        changed = made[:at] + bytes((made[at] ^ 1 << bit,)) + made[at + 1 :]
+        if check(changed, DIGEST, roots=roots, algorithm="sha384", nonce=99).verified:
+            assert at in loose, (at, bit)

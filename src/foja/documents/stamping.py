@@ -11,7 +11,7 @@ from typing import Protocol
 
 from foja.observe.metrics import TIMESTAMP_SECONDS, TIMESTAMPS
 from foja.proofs.tsa import Checked, Stamp, Terms, judge, request
-from foja.remote.tsa import NoReply
+from foja.remote.tsa import NoReply, Trouble
 
 NONCE_BITS = 64
 REST_SECONDS = 30.0
@@ -93,6 +93,9 @@ class Stamper:
     async def _try(self, authority: Authority, digest: bytes, algorithm: str) -> Confirmed | Setback:
         began = time.monotonic()
         found = await self._asked(authority, digest, algorithm)
+        if isinstance(found, Setback) and found.code == Trouble.UNREACHABLE:
+            # A connection that was kept may have been closed at the other end: the next one is new.
+            found = await self._asked(authority, digest, algorithm)
         TIMESTAMP_SECONDS.labels(authority.name).observe(time.monotonic() - began)
         outcome = "confirmed" if isinstance(found, Confirmed) else found.code
         TIMESTAMPS.labels(authority.name, outcome).inc()

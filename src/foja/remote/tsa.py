@@ -13,6 +13,7 @@ import httpx
 
 ASKED, ANSWERED = "application/timestamp-query", "application/timestamp-reply"
 MOST_BYTES = 262_144
+KEPT_SECONDS = 2.0  # an idle connection; less than any server waits before it closes one
 # A proxy of the environment is used, but never to reach this machine.
 NEARBY = {f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")}
 
@@ -56,30 +57,33 @@ class Connections:
     @cached_property
     def _client(self) -> httpx.AsyncClient:
         """Made when first needed: reading the system's certificates takes a while."""
-        limits = httpx.Limits(max_connections=self._most, max_keepalive_connections=self._most)
+        most = {"max_connections": self._most, "max_keepalive_connections": self._most}
+        limits = httpx.Limits(**most, keepalive_expiry=KEPT_SECONDS)
         return httpx.AsyncClient(timeout=self._seconds, limits=limits, mounts=NEARBY)
 
     async def post(self, url: str, query: bytes) -> bytes | NoReply:
         """Return what an authority answers, or why nothing came; whole within the time given."""
+        client = self._client
         try:
             async with asyncio.timeout(self._seconds):
-                return await self._exchange(url, query)
+                return await _exchange(client, url, query)
         except (TimeoutError, httpx.TimeoutException):
             return NoReply(Trouble.HUNG, f"no whole answer within {self._seconds:g} seconds")
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             return NoReply(Trouble.UNREACHABLE, str(error) or type(error).__name__)
 
-    async def _exchange(self, url: str, query: bytes) -> bytes | NoReply:
-        headers = {"content-type": ASKED, "accept": ANSWERED}
-        async with self._client.stream("POST", url, content=query, headers=headers) as response:
-            if response.status_code != httpx.codes.OK:
-                return NoReply(Trouble.HTTP_STATUS, f"HTTP status {response.status_code}")
-            body = bytearray()
-            async for part in response.aiter_bytes():
-                body += part
-                if len(body) > MOST_BYTES:
-                    return NoReply(Trouble.TOO_LARGE, f"more than {MOST_BYTES:,} bytes came")
-            return bytes(body)
+
+async def _exchange(client: httpx.AsyncClient, url: str, query: bytes) -> bytes | NoReply:
+    headers = {"content-type": ASKED, "accept": ANSWERED}
+    async with client.stream("POST", url, content=query, headers=headers) as response:
+        if response.status_code != httpx.codes.OK:
+            return NoReply(Trouble.HTTP_STATUS, f"HTTP status {response.status_code}")
+        body = bytearray()
+        async for part in response.aiter_bytes():
+            body += part
+            if len(body) > MOST_BYTES:
+                return NoReply(Trouble.TOO_LARGE, f"more than {MOST_BYTES:,} bytes came")
+        return bytes(body)
 
 
 @dataclass(frozen=True, slots=True)
