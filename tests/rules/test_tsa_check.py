@@ -323,6 +323,13 @@ def test_a_token_is_judged_at_a_time() -> None:
     assert checked(reply(HONEST), at=None).verified
 
 
+def test_a_root_that_was_renewed_counts_as_long_as_its_newest_form() -> None:
+    old = root(key=ROOT.key, ends=NOW + 10 * DAY)
+    for roots in ((old, ROOT), (ROOT, old)):
+        assert checked(reply(HONEST), *roots, at=NOW + 100 * DAY).verified
+    assert checked(reply(HONEST), old, at=NOW + 100 * DAY).finding.reason is Reason.TRUST_ANCHOR_EXPIRED
+
+
 def test_the_local_authority_is_marked_in_every_finding() -> None:
     found = checked(reply(replace(HONEST, policy=LOCAL_POLICY)))
     assert LOCAL_NOTICE in found.finding.not_checked

@@ -21,6 +21,7 @@ from tests.rules.authorities import Recipe, reply, root, signer
 DIGEST = sha256(b"a sheet").digest()
 ROOT = root()
 HONEST = reply(Recipe(signer(ROOT), DIGEST))
+TOKEN = HONEST[9:]  # a reply without its head is a token again
 ROOTS = trusted(ROOT.der)
 
 
@@ -60,7 +61,7 @@ def test_a_million_tokens_with_parts_moved_around_are_never_verified() -> None:
     chance, ends = random.Random(3161), time.monotonic() + 600
     for _ in range(1_000_000):
         changed = mixed(chance)
-        assert check(changed, DIGEST, roots=ROOTS).verified is (changed == HONEST), changed.hex()
+        assert check(changed, DIGEST, roots=ROOTS).verified is (changed in (HONEST, TOKEN)), changed.hex()
         if time.monotonic() > ends:
             break
 

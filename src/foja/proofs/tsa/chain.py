@@ -51,7 +51,8 @@ class _Search:
 
     def __init__(self, others: Sequence[Certificate], roots: Sequence[Certificate], at: datetime) -> None:
         self._roots, self._at, self._steps = roots, at, MOST_STEPS
-        self._pool = [*roots, *(each for each in others if each not in roots)]
+        lasting = sorted(roots, key=lambda each: each.not_after, reverse=True)
+        self._pool = [*lasting, *(each for each in others if each not in roots)]
         self._flaw: Flaw | None = None
 
     def run(self, signer: Certificate) -> tuple[Certificate, ...]:
@@ -66,15 +67,16 @@ class _Search:
         return found
 
     def _paths(self, begun: tuple[Certificate, ...]) -> Iterator[tuple[Certificate, ...]]:
-        """Yield the chains that end in a root, the longest first: a root may itself be issued."""
+        """Yield the chains that end in a root, the longest first: one that you trust may itself be issued."""
         last = begun[-1]
-        for issuer in self._pool:
-            if _names(last, issuer) and issuer not in begun and self._may_issue(issuer, begun):
-                yield from self._paths((*begun, issuer))
+        if not last.vouches_for_itself or len(begun) == 1:
+            for issuer in self._pool:
+                if _names(last, issuer) and issuer not in begun and self._may_issue(issuer, begun):
+                    yield from self._paths((*begun, issuer))
+        elif last not in self._roots:
+            self._note(Flaw(Reason.ROOT_NOT_TRUSTED, _not_trusted(last), Status.INDETERMINATE))
         if last in self._roots:
             yield begun
-        elif last.vouches_for_itself and len(begun) > 1:
-            self._note(Flaw(Reason.ROOT_NOT_TRUSTED, _not_trusted(last), Status.INDETERMINATE))
 
     def _may_issue(self, issuer: Certificate, begun: tuple[Certificate, ...]) -> bool:
         self._steps -= 1
