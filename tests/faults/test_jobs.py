@@ -5,19 +5,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from uuid import UUID
 
+import psycopg
 import pytest
 
+from foja.embedded.postgres import start, stop
+from foja.errors import LedgerUnavailable
 from foja.jobs.company import Company
 from foja.jobs.outcome import Done, Job, Outcome
 from foja.jobs.queue import Queue
 from foja.jobs.sweep import sweep_jobs
 from foja.jobs.worker import Worker
+from foja.ledger.event import new_id
 from foja.sql.database import Database
+from foja.sql.migrate import migrate
 from tests.errands import (
     DECIDE,
     DECIDER,
@@ -304,3 +311,76 @@ async def test_a_killer_runs_while_nothing_else_does() -> None:
     await asyncio.gather(*(part(str(n), alone=n % 5 == 0) for n in range(40)))
     assert time.monotonic() - began < 5
     assert not running
+
+
+async def test_a_database_that_is_away_is_no_try_of_any_job(
+    entities: list[UUID], admin: Admin, database_url: str
+) -> None:
+    await enqueue(database_url, entities)
+
+    async def work(jobs: Sequence[Job]) -> Sequence[Outcome]:
+        raise LedgerUnavailable("the database does not answer")
+
+    async with queue(database_url) as opened:
+        assert await Worker(opened, RUN, work).step() == 3
+    assert states(admin) == {"queued": 3}
+    assert tries(admin, RUN) == {0}
+
+
+class Waiting(Queue):
+    """A queue whose claim is answered late."""
+
+    async def claim(self, job_type: str, most: int, worker: str) -> list[Job]:
+        jobs = await super().claim(job_type, most, worker)
+        await asyncio.sleep(0.3)
+        return jobs
+
+
+async def test_a_worker_told_to_stop_while_it_claims_hands_back_what_came(
+    entities: list[UUID], admin: Admin, database_url: str
+) -> None:
+    await enqueue(database_url, entities)
+    async with queue(database_url, make=Waiting) as opened:
+        working = asyncio.create_task(Worker(opened, RUN, do_well).run())
+        while states(admin) != {"running": 3}:
+            await asyncio.sleep(0.01)
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+    assert states(admin) == {"queued": 3}
+
+
+async def test_a_server_that_stops_like_a_power_cut_loses_no_job_and_repeats_no_fact() -> None:
+    """Claims need not wait for the disk: one that is lost is a token that nobody knows."""
+    with tempfile.TemporaryDirectory(prefix="foja-test-") as folder:
+        url = (server := start(Path(folder))).url
+        try:
+            await migrate(url)
+            with psycopg.connect(url, autocommit=True) as admin:
+                install(admin)
+                admin.execute("update foja.job_type set lease = '1 s'")
+                entities = ask(admin, *[new_id() for _ in range(10)])
+            async with queue(url) as opened:
+                await opened.enqueue([wanted(entities[n % 10], str(n)) for n in range(400)])
+                working = asyncio.create_task(Worker(opened, RUN, slowly_well, most=20).run())
+                with psycopg.connect(url, autocommit=True) as admin:
+                    while not states(admin).get("succeeded"):
+                        await asyncio.sleep(0.01)
+                stop(server, mode="immediate")
+                server = start(Path(folder))
+                with psycopg.connect(url, autocommit=True) as admin:
+                    assert 0 < states(admin)["succeeded"] < 400
+                    while states(admin) != {"succeeded": 400}:
+                        assert not working.done()
+                        await asyncio.sleep(0.1)
+                    assert tries(admin, RUN) == {1}
+                    facts = [kind for entity in entities for kind in kinds(admin, entity)]
+                    assert facts.count("errand.done") == 400
+                working.cancel()
+                await asyncio.gather(working, return_exceptions=True)
+        finally:
+            stop(Path(folder), mode="immediate")
+
+
+async def slowly_well(jobs: Sequence[Job]) -> Sequence[Outcome]:
+    await asyncio.sleep(0.02)
+    return await do_well(jobs)

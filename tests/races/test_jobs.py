@@ -15,6 +15,7 @@ from foja.jobs.queue import Queue
 from foja.jobs.sweep import sweep_jobs
 from foja.jobs.worker import Worker
 from foja.ledger.event import draft, new_id
+from foja.sql import query
 from foja.sql.database import Database
 from tests.errands import DECIDE, DECIDER, ERRAND, IN_ORDER, RUN, Admin, ask, fact, install, queue
 
@@ -28,7 +29,7 @@ class Town:
     def __init__(self, url: str, entities: Sequence[UUID]) -> None:
         self.url, self.entities = url, sorted(entities)
         self.open = True
-        self.settled = 0
+        self.settled = self.audits = 0
 
     async def writer(self) -> None:
         """Append to one to three streams in one transaction, as psql would, in their order."""
@@ -82,6 +83,16 @@ class Town:
             await asyncio.sleep(0.02)
         await database.close()
 
+    async def auditor(self) -> None:
+        """At every moment each line has one first job, and every stream that grew has somebody to look."""
+        async with await psycopg.AsyncConnection.connect(self.url, autocommit=True) as conn:
+            while self.open:
+                for question in ("audit_stuck_lines", "audit_sleepers"):
+                    found = await (await conn.execute(query(question))).fetchall()
+                    assert found == [], question
+                    self.audits += 1
+                await asyncio.sleep(0.05)
+
     def _decision(self, job: Job, read: int) -> Done:
         if not self.open:
             return Done(read=read)
@@ -111,7 +122,7 @@ async def live(url: str, seconds: float) -> Town:
         town.entities = sorted(ask(admin, *[new_id() for _ in range(8)]))
     parts: list[Callable[[], Awaitable[None]]] = [town.writer, town.writer, town.decider, town.decider]
     parts += [lambda: town.runner(RUN), lambda: town.runner(RUN), lambda: town.runner(IN_ORDER)]
-    parts += [lambda: town.runner(IN_ORDER), town.operator, town.sweeper]
+    parts += [lambda: town.runner(IN_ORDER), town.operator, town.sweeper, town.auditor]
     tasks = [asyncio.ensure_future(part()) for part in parts]
     await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
     town.open = False
@@ -135,6 +146,7 @@ def check(admin: Admin, town: Town) -> None:
     awake = admin.execute("select count(*) from foja.entity where awake is not null").fetchone()
     assert awake == (0,), "every executor has seen everything"
     assert town.settled > 50
+    assert town.audits > 10
 
 
 @pytest.mark.parametrize("seconds", [3, pytest.param(60, marks=[pytest.mark.long, pytest.mark.timeout(300)])])

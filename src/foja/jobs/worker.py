@@ -72,7 +72,7 @@ class Worker:
 
     async def step(self) -> int:
         """Claim and settle one batch; return how many jobs it had."""
-        jobs = await self._queue.claim(self.type, self._most, self._name)
+        jobs = await self._claim()
         if not jobs:
             return 0
         began = perf_counter()
@@ -90,6 +90,17 @@ class Worker:
             log.warning("%s: %s", self.type, error)
             await asyncio.sleep(AFTER_AN_ERROR)
             return 0
+
+    async def _claim(self) -> list[Job]:
+        """Claim; if told to stop meanwhile, hand back what came."""
+        claiming = asyncio.ensure_future(self._queue.claim(self.type, self._most, self._name))
+        try:
+            return await asyncio.shield(claiming)
+        except asyncio.CancelledError:
+            with contextlib.suppress(FojaError):
+                if jobs := await claiming:
+                    await self._hand_back(jobs)
+            raise
 
     async def _do(self, jobs: Sequence[Job]) -> Sequence[Outcome] | None:
         """Return what came of the work, or None if the leases were lost on the way."""
@@ -115,8 +126,8 @@ class Worker:
                     raise RuntimeError(f"{len(jobs)} jobs have {len(outcomes)} outcomes")
                 return outcomes
             except Exception as error:
-                if len(jobs) == 1:
-                    return [_failed(self.type, error)]
+                if len(jobs) == 1 or isinstance(error, Unavailable):
+                    return [_failed(self.type, error)] * len(jobs)
             return [await self._alone(job) for job in jobs]
 
     async def _alone(self, job: Job) -> Outcome:
@@ -161,6 +172,8 @@ class Worker:
 
 def _failed(job_type: str, error: Exception) -> Outcome:
     log.warning("%s failed: %s", job_type, error, exc_info=not isinstance(error, FojaError))
+    if isinstance(error, Unavailable):  # not the job's fault, and no try of it
+        return Snooze(AFTER_AN_ERROR)
     return Retry(f"{error.__class__.__name__}: {error}")
 
 
