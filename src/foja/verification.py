@@ -26,6 +26,7 @@ Named: TypeAlias = "str | PathLike[str]"
 _HEADERS = re.compile(r"block-([0-9]{1,9})\b.*")
 _LARGEST_EVENT = 16 * 1024 * 1024
 _PIECE = 1024 * 1024
+_LONGEST_PATH = 250
 _LARGEST_PROOF = 64 * 1024 * 1024
 
 
@@ -99,7 +100,11 @@ def _opened(subject: bytes | Named | BinaryIO) -> Iterator[tuple[BinaryIO, str |
 
 
 def _content(item: str | bytes | PathLike[str]) -> str | bytes:
-    return Path(item).read_bytes() if isinstance(item, PathLike) else item
+    """Return what an item says; a short text that is the name of a file stands for what is in it."""
+    if isinstance(item, bytes):
+        return item
+    named = isinstance(item, PathLike) or (len(item) < _LONGEST_PATH and Path(item).is_file())
+    return Path(item).read_bytes() if named else str(item)
 
 
 def _loose(proof: bytes | Named | Loose) -> Loose:

@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
 from hypothesis import given
 from hypothesis import strategies as st
 from sigstore.errors import Error as SigstoreError
@@ -23,7 +24,7 @@ from sigstore_models.common.v1 import HashAlgorithm
 from foja.judge.anchors import read
 from foja.judge.proof import check_proof
 from foja.proofs.finding import Finding, Reason, Status
-from tests.rules.sigstores import DIGEST, IDENTITY, ISSUER, NOW, Instance, armour, spki, text64
+from tests.rules.sigstores import DIGEST, IDENTITY, ISSUER, NOW, Change, Instance, armour, spki, text64
 from tests.vectors.shared import shared
 
 HERE = Instance()
@@ -95,6 +96,35 @@ def test_an_identity_is_shown_and_can_be_demanded() -> None:
     assert judge(bundle, ROOT, json.dumps(asked)).status is Status.VERIFIED
     asked["identities"] = [{"subject": "eve@example.com", "issuer": ISSUER}]
     assert judge(bundle, ROOT, json.dumps(asked)).reason is Reason.IDENTITY_NOT_TRUSTED
+
+
+def of_version(number: int, *issuers: bytes) -> Change:
+    """Return the change that makes a bundle one of an older version, with a chain of certificates."""
+
+    def change(bundle: dict[str, Any]) -> None:
+        material = bundle["verificationMaterial"]
+        first = material.pop("certificate")
+        others = [{"rawBytes": text64(each)} for each in issuers]
+        material["x509CertificateChain"] = {"certificates": [first, *others]}
+        bundle["mediaType"] = f"application/vnd.dev.sigstore.bundle+json;version=0.{number}"
+
+    return change
+
+
+def test_older_bundles_have_a_chain() -> None:
+    own, stranger = (each.authority.public_bytes(Encoding.DER) for each in (HERE, Instance()))
+    how: dict[str, Any] = {"version": 1, "certificate": CERTIFICATE}
+    for number in (1, 2):
+        assert judge(HERE.bundle(**how, change=of_version(number))).status is Status.VERIFIED
+        assert judge(HERE.bundle(**how, change=of_version(number, own))).status is Status.VERIFIED
+        odd = judge(HERE.bundle(**how, change=of_version(number, stranger)))
+        assert odd.reason is Reason.UNRELATED_CERTIFICATE
+    assert judge(HERE.bundle(**how, change=of_version(3))).reason is Reason.MALFORMED
+    assert judge(HERE.bundle(certificate=CERTIFICATE, change=other_form)).status is Status.UNSUPPORTED
+
+
+def other_form(bundle: dict[str, Any]) -> None:
+    bundle["messageSignature"]["messageDigest"]["algorithm"] = "SHA2_512"
 
 
 def entry_of(bundle: dict[str, Any]) -> dict[str, Any]:

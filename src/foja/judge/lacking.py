@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator
+from typing import BinaryIO
 
-from foja.core.bundle.reading import open_container
+from foja.core.bundle.reading import looks_like, open_container
 from foja.errors import BadBundle, Tampered
-from foja.judge.proof import CONTAINER, kind_of
+from foja.judge.proof import LARGEST, kind_of
 from foja.judge.trust import Trust
 from foja.proofs.evm import parse_header
 from foja.proofs.evm.anchor import parse_anchor
@@ -33,12 +33,13 @@ def blocks_lacking(proofs: Iterable[bytes], trust: Trust) -> list[tuple[int, byt
     return sorted(each for each in found if each[1] not in trust.blocks)
 
 
-def unpacked(data: bytes) -> list[bytes]:
-    """Return the proofs inside a bundle, or the data itself if it is none."""
-    if not data.startswith(CONTAINER):
-        return [data]
+def proofs_in(file: BinaryIO) -> list[bytes]:
+    """Return the proofs inside a bundle, or the file itself if it may be one."""
+    if not looks_like(file):
+        file.seek(0)
+        return [file.read(LARGEST)]
     try:
-        container = open_container(io.BytesIO(data))
+        container = open_container(file)
         return [container.read(name) for name in container.names if name.startswith("evidence/")]
     except BadBundle:
         return []

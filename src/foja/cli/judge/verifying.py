@@ -19,7 +19,6 @@ from foja.verification import headers_in
 from foja.verification import verify as judge
 
 UNDECIDED = Verdict.INDETERMINATE.exit_code
-_LARGEST = 64 * 1024 * 1024
 
 
 def verify(arguments: Namespace) -> int | Coroutine[Any, Any, int]:
@@ -36,10 +35,9 @@ async def _verify_online(arguments: Namespace, trust: Trust) -> int:
     """Do the same with headers and blocks that your own nodes know."""
     from foja.cli.installation import settings_of
     from foja.cli.judge.online import completed
-    from foja.judge.lacking import unpacked
 
     files = [*arguments.proof, *([arguments.file] if arguments.file else [])]
-    proofs = [each for path in files for each in unpacked(_head(path))]
+    proofs = [each for path in files for each in _proofs_in(path)]
     return _verify(arguments, await completed(trust, proofs, settings_of(arguments)))
 
 
@@ -82,6 +80,8 @@ def _item(word: str) -> str | bytes:
     return path.read_bytes()
 
 
-def _head(path: Path) -> bytes:
+def _proofs_in(path: Path) -> list[bytes]:
+    from foja.judge.lacking import proofs_in
+
     with path.open("rb") as file:
-        return file.read(_LARGEST)
+        return proofs_in(file)

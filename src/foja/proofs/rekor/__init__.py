@@ -170,7 +170,7 @@ def _check_signer(
             raise Flaw(Reason.SIGNER_NOT_TRUSTED, detail, Status.INDETERMINATE)
         return None
     certificate = read_certificate(bundle.certificate)
-    check_certificate(certificate, moments, anchors.roots)
+    check_certificate(certificate, bundle.issuers, moments, anchors.roots)
     signer = signer_of(certificate)
     if anchors.identities and signer not in anchors.identities:
         detail = f"it is signed by {signer.subject}, as {signer.issuer} says, and not by whom you ask for"

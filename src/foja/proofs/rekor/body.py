@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from foja.core.canonical import parse
 from foja.errors import NotCanonical, Tampered
+from foja.proofs.finding import Reason, Status
+from foja.proofs.flaw import Flaw
 from foja.proofs.rekor.bundle import Entry
 from foja.proofs.rekor.fields import Fields
 
@@ -24,7 +26,7 @@ class Recorded:
 
 
 def read_body(entry: Entry) -> Recorded:
-    """Return what an entry's body says, or raise `Tampered`."""
+    """Return what an entry's body says, or raise `Tampered`, or a flaw if it is of a kind not judged."""
     try:
         body = Fields(parse(entry.body), "the entry")
     except NotCanonical as error:
@@ -33,7 +35,8 @@ def read_body(entry: Entry) -> Recorded:
         raise Tampered("the entry is not of the kind the bundle says")
     reader = _READERS.get((entry.kind, entry.version))
     if reader is None:
-        raise Tampered(f"entries of kind {entry.kind[:40]!a} version {entry.version[:10]!a} are not judged")
+        detail = f"entries of kind {entry.kind[:40]!a} version {entry.version[:10]!a} are not judged"
+        raise Flaw(Reason.ALGORITHM_UNSUPPORTED, detail, Status.UNSUPPORTED)
     return reader(body.inner("spec"))
 
 
@@ -82,7 +85,8 @@ def _dsse_2(spec: Fields) -> Recorded:
 def _only(record: Fields) -> Fields:
     signatures = record.each("signatures")
     if len(signatures) != 1:
-        raise Tampered(f"the entry has {len(signatures)} signatures; one is judged")
+        detail = f"the entry has {len(signatures)} signatures; one is judged"
+        raise Flaw(Reason.ALGORITHM_UNSUPPORTED, detail, Status.UNSUPPORTED)
     return signatures[0]
 
 
@@ -93,7 +97,8 @@ def _verifier(verifier: Fields) -> bytes:
 
 def _check_sha256(algorithm: str) -> None:
     if algorithm not in ("sha256", "SHA2_256"):
-        raise Tampered(f"the entry's digest is by {algorithm[:20]!a}; only SHA-256 is judged")
+        detail = f"the entry's digest is by {algorithm[:20]!a}; only SHA-256 is judged"
+        raise Flaw(Reason.ALGORITHM_UNSUPPORTED, detail, Status.UNSUPPORTED)
 
 
 _READERS: dict[tuple[str, str], Callable[[Fields], Recorded]] = {

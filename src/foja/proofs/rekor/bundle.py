@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from foja.core.canonical import parse
 from foja.errors import NotCanonical, Tampered
+from foja.proofs.finding import Reason, Status
+from foja.proofs.flaw import Flaw
 from foja.proofs.rekor.fields import Fields
 
 LARGEST = 4 * 1024 * 1024
@@ -84,12 +86,13 @@ class Bundle:
     digest: bytes | None  # as stated; the signature says whether it is so
     envelope: Envelope | None
     certificate: bytes | None  # None: the signer is known by a key alone
+    issuers: tuple[bytes, ...]  # what came after it in a chain
     entry: Entry
     tokens: tuple[bytes, ...]
 
 
 def parse_bundle(data: bytes) -> Bundle:
-    """Return what a bundle says, or raise `Tampered`."""
+    """Return what a bundle says, or raise `Tampered`, or a flaw if it is of a kind that is not judged."""
     if len(data) > LARGEST:
         raise Tampered(f"a bundle of {len(data)} bytes is over the limit of {LARGEST}")
     try:
@@ -101,8 +104,8 @@ def parse_bundle(data: bytes) -> Bundle:
         raise Tampered(f"the bundle's mediaType {whole.text('mediaType')[:80]!a} is not known")
     material = whole.inner("verificationMaterial", _MATERIAL)
     signature, digest, envelope = _signed(whole)
-    certificate = _certificate(material, version)
-    return Bundle(signature, digest, envelope, certificate, _entry(material), _tokens(material))
+    certificate, issuers = _certificates(material, version)
+    return Bundle(signature, digest, envelope, certificate, issuers, _entry(material), _tokens(material))
 
 
 def _signed(whole: Fields) -> tuple[bytes, bytes | None, Envelope | None]:
@@ -126,32 +129,27 @@ def _stated(message: Fields) -> bytes | None:
         return None
     digest = message.inner("messageDigest", {"algorithm", "digest"})
     if digest.text("algorithm") != "SHA2_256":
-        raise Tampered(
-            f"the bundle's digest is by {digest.text('algorithm')[:20]!a}; only SHA2_256 is judged"
-        )
+        detail = f"the bundle's digest is by {digest.text('algorithm')[:20]!a}; only SHA2_256 is judged"
+        raise Flaw(Reason.ALGORITHM_UNSUPPORTED, detail, Status.UNSUPPORTED)
     return digest.data("digest")
 
 
-def _certificate(material: Fields, version: int) -> bytes | None:
+def _certificates(material: Fields, version: int) -> tuple[bytes | None, tuple[bytes, ...]]:
     known = [name for name in ("certificate", "x509CertificateChain", "publicKey") if material.has(name)]
     if len(known) != 1:
         raise Tampered("a bundle names its signer once: by a certificate, a chain, or a public key")
     if known == ["publicKey"]:
         material.inner("publicKey", {"hint"})
-        return None
-    if known == ["certificate"]:
-        if version < 3:
-            raise Tampered("a bundle before version 0.3 has a chain of certificates, not one")
-        return material.inner("certificate", {"rawBytes"}).data("rawBytes")
+        return None, ()
+    if (known == ["certificate"]) != (version == 3):
+        raise Tampered("a bundle has one certificate from version 0.3 on, and before that a chain")
+    if version == 3:
+        return material.inner("certificate", {"rawBytes"}).data("rawBytes"), ()
     chain = material.inner("x509CertificateChain", {"certificates"})
-    if version > 2:
-        raise Tampered("a bundle of version 0.3 has one certificate, not a chain")
-    certificates = chain.each("certificates", {"rawBytes"}, most=10)
-    if len(certificates) != 1:
-        raise Tampered(
-            "the bundle's chain must be the signer's certificate alone; roots are given from outside"
-        )
-    return certificates[0].data("rawBytes")
+    found = [each.data("rawBytes") for each in chain.each("certificates", {"rawBytes"}, most=10)]
+    if not found:
+        raise Tampered("the bundle's chain of certificates is empty")
+    return found[0], tuple(found[1:])
 
 
 def _entry(material: Fields) -> Entry:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
@@ -42,10 +42,18 @@ def read_certificate(der: bytes) -> x509.Certificate:
 
 
 def check_certificate(
-    certificate: x509.Certificate, moments: Iterable[datetime], roots: Iterable[TrustedRoot]
+    certificate: x509.Certificate,
+    issuers: Collection[bytes],
+    moments: Sequence[datetime],
+    roots: Iterable[TrustedRoot],
 ) -> None:
-    """Raise a flaw unless a trusted authority issued this one, for signing, valid at all moments."""
-    root, chain = _issuers(certificate, list(moments), roots)
+    """Raise a flaw unless a trusted authority issued this one, for signing, valid at all moments.
+
+    `issuers` came along with it; they must be the authority's own, and are believed for that alone.
+    """
+    root, chain = _issuers(certificate, moments, roots)
+    if not {each.public_bytes(Encoding.DER) for each in chain}.issuperset(issuers):
+        raise Flaw(Reason.UNRELATED_CERTIFICATE, "the bundle brings certificates of other authorities")
     _check_usage(certificate)
     for each in (certificate, *chain):
         for moment in moments:
@@ -75,7 +83,7 @@ def signer_of(certificate: x509.Certificate) -> Signer:
 
 
 def _issuers(
-    certificate: x509.Certificate, moments: list[datetime], roots: Iterable[TrustedRoot]
+    certificate: x509.Certificate, moments: Sequence[datetime], roots: Iterable[TrustedRoot]
 ) -> tuple[TrustedRoot, list[x509.Certificate]]:
     for root in roots:
         for authority in root.authorities:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from foja.core.canonical import parse
 from foja.errors import NotCanonical, Tampered
+from foja.proofs.finding import Reason, Status
+from foja.proofs.flaw import Flaw
 from foja.proofs.rekor.bundle import Envelope
 from foja.proofs.rekor.fields import Fields
 
@@ -14,7 +16,8 @@ _MOST_SUBJECTS = 10_000
 def is_about(envelope: Envelope, digest: bytes) -> bool:
     """Say whether this SHA-256 digest is one of the statement's subjects, or raise `Tampered`."""
     if envelope.type != _TYPE:
-        raise Tampered(f"an envelope of type {envelope.type[:60]!a} is not judged, only {_TYPE}")
+        detail = f"an envelope of type {envelope.type[:60]!a} is not judged, only {_TYPE}"
+        raise Flaw(Reason.ALGORITHM_UNSUPPORTED, detail, Status.UNSUPPORTED)
     try:
         statement = Fields(parse(envelope.payload), "the statement")
     except NotCanonical as error:
