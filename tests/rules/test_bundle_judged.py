@@ -223,6 +223,31 @@ def test_a_proof_that_no_event_recorded(scene: Scene) -> None:
     assert reasons(judged(scene, scene.changed(pretend))) == {("ledger", "EVIDENCE_NOT_RECORDED")}
 
 
+def test_a_proof_lies_where_its_kind_says(scene: Scene) -> None:
+    def moved(contents: Contents) -> Contents:
+        evidence = tuple(replace(each, path="evidence/tsa/02.tsr") for each in contents.manifest.evidence)
+        proofs = [part("evidence/tsa/02.tsr", b"".join(each.chunks())) for each in contents.proofs]
+        return replace(contents, proofs=proofs, manifest=replace(contents.manifest, evidence=evidence))
+
+    assert reasons(judged(scene, scene.changed(moved))) == {("container", "NON_CANONICAL")}
+
+
+def test_headers_that_came_along_are_headers(scene: Scene) -> None:
+    def carrying(data: bytes) -> Callable[[Contents], Contents]:
+        header = part(names.header_name(358391), data)
+        return lambda contents: replace(contents, proofs=[*contents.proofs, header])
+
+    assert judged(scene, scene.changed(carrying(bytes(80)))).verdict is PASSED
+    assert reasons(judged(scene, scene.changed(carrying(bytes(79))))) == {("container", "MALFORMED")}
+
+
+def test_a_revoked_document_says_so(scene: Scene) -> None:
+    said = scene.said(sha256(TEXT).digest(), [("document.revoked", {"reason": "a new one"})])
+    report = judged(scene, scene.bundle(said=said))
+    assert report.verdict is PASSED
+    assert "revoked" in {each.evidence: each.detail for each in report.evidence}["ledger"]
+
+
 def test_a_cut_history(scene: Scene) -> None:
     def cut(contents: Contents) -> Contents:
         lines = b"".join(contents.events.chunks()).splitlines(keepends=True)[:-1]

@@ -24,6 +24,7 @@ FOLDERS = {"tsa": "tsa", "bitcoin": "bitcoin", "polygon": "evm", "rekor": "rekor
 ENDINGS = {"tsa": "tsr", "bitcoin": "ots", "polygon": "json", "rekor": "sigstore.json"}
 
 LONGEST_NAME = 255
+HEADER_BYTES = 80
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\\:]")
 _HEADER = re.compile(r"evidence/bitcoin/block-(0|[1-9][0-9]{0,9})\.header")
 

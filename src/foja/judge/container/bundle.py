@@ -13,6 +13,7 @@ from foja.errors import BadBundle
 from foja.judge.container.files import Files, open_files
 from foja.judge.container.ledger import (
     Standing,
+    Told,
     check_agreement,
     check_source,
     find_standing,
@@ -101,7 +102,7 @@ def _ledger(files: Files, manifest: Manifest, trust: Trust) -> Finding:
             source = find_standing(container, manifest.source, names.SOURCE_PROOF, trust.logs)
     except BadBundle as error:
         return _refusal(LEDGER, error)
-    return _standing(manifest, standing, source)
+    return _standing(manifest, told, standing, source)
 
 
 def _check_named(manifest: Manifest, standing: Standing | None) -> None:
@@ -112,7 +113,7 @@ def _check_named(manifest: Manifest, standing: Standing | None) -> None:
         raise BadBundle("CHECKPOINT_MISMATCH", "the manifest names another checkpoint than the proof")
 
 
-def _standing(manifest: Manifest, standing: Standing | None, source: Standing | None) -> Finding:
+def _standing(manifest: Manifest, told: Told, standing: Standing | None, source: Standing | None) -> Finding:
     if standing is None or source is None:
         detail = "no signed checkpoint covers the history yet"
         return Finding(LEDGER, Status.PENDING, Reason.NO_CHECKPOINT, detail)
@@ -120,6 +121,8 @@ def _standing(manifest: Manifest, standing: Standing | None, source: Standing | 
         detail = f"the log {standing.checkpoint.origin} is signed by no key you trust"
         return Finding(LEDGER, Status.INDETERMINATE, Reason.NO_TRUST_ANCHOR, detail)
     detail = f"{manifest.stream.events} events without a gap, in the log {standing.checkpoint.origin}"
+    if told.revoked is not None:
+        detail += f"; event {told.revoked} says that the document was revoked"
     return Finding(LEDGER, Status.VERIFIED, detail=detail, not_checked=(LATER,))
 
 

@@ -54,9 +54,21 @@ class Files:
                 raise BadBundle("UNREFERENCED_ENTRY", f"{name} is in no manifest; nobody vouches for it")
         for name in {names.EVENTS, *inside, *source[:1], *proofs} - set(self.digests):
             raise BadBundle("MISSING_ENTRY", f"the manifest names {name}, and it is not there")
+        self._check_places(found)
         for each in found.evidence:
             if self.digests[each.path] != each.sha256:
                 raise BadBundle("MANIFEST_DIGEST", f"{each.path} is not the file that the manifest names")
+
+    def _check_places(self, found: Manifest) -> None:
+        """Every proof lies where its kind and number say, the document in its folder, headers are headers."""
+        places = [names.proof_name(each.kind, number) for number, each in enumerate(found.evidence, 1)]
+        if [each.path for each in found.evidence] != places:
+            raise BadBundle("NON_CANONICAL", "the manifest names a proof where none of its kind belongs")
+        if found.document and not found.document.startswith(names.DOCUMENT):
+            raise BadBundle("NON_CANONICAL", f"the manifest calls {found.document} the document")
+        for name in self.digests:
+            if names.header_height(name) is not None and self.container.size(name) != names.HEADER_BYTES:
+                raise BadBundle("MALFORMED", f"{name} is no header of {names.HEADER_BYTES} bytes")
 
     def _read(self, name: str) -> bytes:
         if name not in self.container:

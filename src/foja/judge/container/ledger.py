@@ -19,7 +19,7 @@ from foja.core.note import Checkpoint, Verifier, parse_checkpoint, split_note
 from foja.core.proof import parse_proof
 from foja.errors import BadBundle, Refused, Tampered
 
-REQUESTED, ADDED = "document.protected.requested", "document.added"
+REQUESTED, ADDED, REVOKED = "document.protected.requested", "document.added", "document.revoked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,7 @@ class Told:
     added: Mapping[str, Json] | None
     requested: Mapping[str, Json] | None
     records: Mapping[int, Record]
+    revoked: int | None = None  # the event that took the document back
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +46,17 @@ def read_history(container: Container, manifest: Manifest) -> Told:
     """Return what the document's stream says, every body, number and link of it checked."""
     stream, head, count = manifest.stream, b"", 0
     payloads: dict[str, Mapping[str, Json]] = {}
-    records = {}
+    records, revoked = {}, None
     for event in history.decode(stream.domain, stream.entity_id, container.chunks(names.EVENTS)):
         head, count = event.chain_hash, count + 1
         if event.kind in (ADDED, REQUESTED) and isinstance(event.payload, dict):
             payloads[event.kind] = event.payload
+        elif event.kind == REVOKED:
+            revoked = event.seq
         elif record := recorded(event):
             records[event.seq] = record
     _check_end(stream, count, head)
-    return Told(head, count, payloads.get(ADDED), payloads.get(REQUESTED), records)
+    return Told(head, count, payloads.get(ADDED), payloads.get(REQUESTED), records, revoked)
 
 
 def check_agreement(manifest: Manifest, told: Told) -> None:
