@@ -89,7 +89,7 @@ def _mortal(queue: Mortal, work: Work) -> Work:
 
 async def _work(order: Order) -> None:
     async with foja.connect(database_url=order.url, home=order.home) as app:
-        await app._hire()
+        await app._chosen(None)
         _doom(app, order)
         await app.work(until_idle=True, only=["protect_document_v2", "run_tsa"])
 

@@ -55,10 +55,10 @@ async def test_no_lie_of_an_authority_becomes_a_timestamp(ours: App, tsa: TsaSer
     documents = {}
     for number, way in enumerate(EVIL):
         tsa.behave(way)
-        document = await ours.documents.add_digest(f"{number:064x}", name=way)
-        await ours.documents.protect(document.id)
+        added = await ours.documents.add_digest(f"{number:064x}", name=way)
+        await ours.documents.protect(added.id)
         await ours.work(until_idle=True, only=ONLY)
-        documents[way] = document.id
+        documents[way] = added.id
     for way, document in documents.items():
         said = await kinds(ours, document)
         assert said[2:] == ["job.run-tsa.required", "tsa.failed"] * 2, way
@@ -158,7 +158,7 @@ async def test_a_decision_that_was_overtaken_is_not_recorded_and_made_again(
 ) -> None:
     document = await app.documents.add_digest(WITNESS)
     await app.documents.protect(document.id)
-    await app._hire()
+    await app._chosen(None)
     [worker] = [each for each in app._workers if each.type == executor.TYPE]
     jobs = await worker._queue.claim(executor.TYPE, 10, "slow")
     outcomes = await worker._work(jobs)
