@@ -13,6 +13,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
+from foja.core.bundle.names import MEDIA_TYPE, MIMETYPE
 from foja.core.bundle.reading import looks_like
 from foja.errors import Refused
 from foja.judge.anchors import read
@@ -25,6 +26,7 @@ from foja.proofs.ots.header import SIZE
 Named: TypeAlias = "str | PathLike[str]"
 _HEADERS = re.compile(r"block-([0-9]{1,9})\b.*")
 _LARGEST_EVENT = 16 * 1024 * 1024
+_HEAD = 30 + len(MIMETYPE) + len(MEDIA_TYPE)  # of a ZIP whose first file says what it is
 _PIECE = 1024 * 1024
 _LONGEST_PATH = 250
 _LARGEST_PROOF = 64 * 1024 * 1024
@@ -60,16 +62,31 @@ def verify(
 
 
 def _judge(file: BinaryIO, subject: Subject, proofs: list[Loose], trust: Trust, at: datetime) -> Report:
-    if not proofs and looks_like(file):
-        return _judge_bundle(file, subject, trust, at)
+    if _is_bundle(file) or (not proofs and looks_like(file)):
+        return _with_more(_judge_bundle(file, subject, trust, at), proofs, trust)
     digests = _digests_of(file, {other_algorithm(each.data) for each in proofs})
-    sha256 = digests["sha256"]
-    if len(proofs) == 1 and proofs[0].is_bundle and subject.sha256 in (None, sha256):
-        return _judge_bundle(io.BytesIO(proofs[0].data), Subject(sha256, subject.name), trust, at)
+    whole = Subject(digests["sha256"], subject.name)
+    bundles, others = (
+        [each for each in proofs if each.is_bundle],
+        [each for each in proofs if not each.is_bundle],
+    )
+    if len(bundles) == 1 and subject.sha256 in (None, whole.sha256):
+        return _with_more(_judge_bundle(io.BytesIO(bundles[0].data), whole, trust, at), others, trust)
     file.seek(0)
     event = file.read(_LARGEST_EVENT) if any(each.is_of_log for each in proofs) else None
-    whole = Subject(sha256, subject.name)
     return judge_loose(whole, proofs, trust, at, stated=subject.sha256, event=event, digests=digests)
+
+
+def _is_bundle(file: BinaryIO) -> bool:
+    """Say whether this is a bundle of evidence, and not a document that happens to be a ZIP."""
+    file.seek(0)
+    return file.read(_HEAD).endswith(MIMETYPE.encode() + MEDIA_TYPE)
+
+
+def _with_more(report: Report, proofs: list[Loose], trust: Trust) -> Report:
+    """Add what proofs beside a bundle show about its document: one may have ripened since."""
+    more = judge_loose(report.subject, proofs, trust, report.at).evidence
+    return replace(report, evidence=report.evidence + more)
 
 
 def _judge_bundle(file: BinaryIO, subject: Subject, trust: Trust, at: datetime) -> Report:

@@ -7,6 +7,8 @@ import os
 import resource
 import subprocess
 import sys
+from base64 import b64encode
+from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from html.parser import HTMLParser
@@ -16,6 +18,7 @@ import pytest
 
 import foja
 from foja.cli import main
+from foja.core.canonical import Json
 from foja.core.note import Signer
 from foja.errors import Refused
 from foja.judge.loose import Loose
@@ -25,7 +28,7 @@ from foja.proofs.tsa import check as check_token
 from tests.flow.command import FOJA
 from tests.rules import bundles
 from tests.rules.blocks import SENDER, scene
-from tests.rules.stamps import DIGEST, HEADER, PROOF
+from tests.rules.stamps import CALENDAR, DIGEST, HEADER, PROOF, WAY, written
 from tests.rules.streams import stream
 from tests.vectors.shared import shared
 
@@ -317,3 +320,17 @@ def test_a_whole_bundle_alone_and_beside_its_document(tmp_path: Path) -> None:
     other = foja.verify(b"another document", trust, at, proofs=[tmp_path / "x.asice"])
     assert other.verdict is Verdict.TOTAL_FAILED
     assert foja.verify(tmp_path / "x.asice", at=at).verdict is Verdict.INDETERMINATE
+
+
+def test_a_proof_that_ripened_after_its_bundle_was_made() -> None:
+    made = bundles.Scene()
+    promise = b64encode(written((WAY, CALENDAR))).decode()
+    pending: Json = {"network": "bitcoin", "witness_hash": DIGEST.hex(), "proof": promise}
+    said = made.said(DIGEST, [("anchor.submitted", pending)], ("tsa", "bitcoin"))
+    bundle = made.bundle(b"document", said)
+    named = ((HEADER.height, HEADER.data),)
+    trust, at = replace(made.trust, minimum_difficulty=0, headers=named), bundles.NOW
+    assert foja.verify(bundle, trust, at).verdict is Verdict.INDETERMINATE
+    assert foja.verify(bundle, trust, at, proofs=[PROOF]).verdict is Verdict.TOTAL_PASSED
+    assert foja.verify(b"document", trust, at, proofs=[bundle, PROOF]).verdict is Verdict.TOTAL_PASSED
+    assert foja.verify(b"other", trust, at, proofs=[bundle, PROOF]).verdict is Verdict.TOTAL_FAILED
