@@ -39,6 +39,7 @@ class Order:
     job_type: str
     step: Step
     moment: Moment
+    only: tuple[str, ...] = ("protect_document_v2", "run_tsa")
 
 
 def _die() -> None:
@@ -91,7 +92,7 @@ async def _work(order: Order) -> None:
     async with foja.connect(database_url=order.url, home=order.home) as app:
         await app._chosen(None)
         _doom(app, order)
-        await app.work(until_idle=True, only=["protect_document_v2", "run_tsa"])
+        await app.work(until_idle=True, only=order.only)
 
 
 def _main(order: Order) -> None:

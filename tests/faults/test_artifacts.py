@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import signal
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, get_args
 from uuid import UUID
 
@@ -17,8 +19,12 @@ from foja.documents.stamping import Stamper
 from foja.judge.report import Verdict
 from foja.proofs.tsa import Terms
 from foja.remote.tsa import NoReply, Trouble
+from tests.faults.document_scene import STEPS, Order, Step, run
+from tests.faults.document_scene import Moment as DocumentMoment
 from tests.faults.steps import Moment, SteppedPlace, Steps
 
+ALL = ("protect_document_v2", "run_tsa", "build_artifact")
+KILLED = -signal.SIGKILL
 TEXT = b"Nobody promised that this would be easy.\n"
 
 
@@ -131,3 +137,25 @@ async def test_an_artifact_waits_for_a_checkpoint_and_that_is_no_try(
         rows = admin.execute("select state, tries from foja.job where type = 'build_artifact'").fetchall()
         assert rows == [("queued", 0)]
         assert await finished(app, document) == ["job.build-artifact.required", "artifact.finalized"]
+
+
+SAMPLE = [("claim", "but saved"), ("work", "but saved"), ("settle", "but saved")]
+KILLS = [pytest.param(SAMPLE, id="sample"), pytest.param(STEPS, id="all", marks=pytest.mark.long)]
+
+
+@pytest.mark.parametrize("kills", KILLS)
+async def test_killed_at_every_step_there_is_one_artifact(
+    open_app: Callable[..., App],
+    admin: psycopg.Connection[Any],
+    database_url: str,
+    tmp_path: Path,
+    kills: list[tuple[Step, DocumentMoment]],
+) -> None:
+    for step, moment in kills:
+        async with open_app() as app:
+            added = await app.documents.add(TEXT, name=f"{step} {moment}.txt")
+            await app.documents.protect(added.id)
+            order = Order(database_url, tmp_path / "home", "build_artifact", step, moment, ALL)
+            assert await asyncio.to_thread(run, order) == KILLED
+            admin.execute("update foja.job set lease_until = now() - interval '1 s' where state = 'running'")
+            assert await finished(app, added.id) == ["job.build-artifact.required", "artifact.finalized"]

@@ -225,3 +225,22 @@ async def test_a_stream_is_kept_under_its_digest(store: Store) -> None:
 async def test_a_stream_leaves_nothing_unfinished(disk: Store, tmp_path: Path) -> None:
     await disk.keep(io.BytesIO(b"whole"))
     assert not list((tmp_path / "store" / ".partial").iterdir())
+
+
+async def test_an_object_is_fetched_a_piece_at_a_time(store: Store) -> None:
+    data = bytes(range(256)) * 20_000
+    digest, _ = await store.keep(io.BytesIO(data))
+    target = io.BytesIO()
+    await store.fetch(digest, target)
+    assert target.getvalue() == data
+    with pytest.raises(ObjectMissing):
+        await store.fetch("0" * 64, io.BytesIO())
+
+
+async def test_a_changed_object_is_noticed_at_its_end(disk: Store, tmp_path: Path) -> None:
+    digest, _ = await disk.keep(io.BytesIO(b"as it was"))
+    path = tmp_path / "store" / "objects" / digest / "0"
+    path.chmod(0o600)
+    path.write_bytes(b"as it is")
+    with pytest.raises(Tampered):
+        await disk.fetch(digest, io.BytesIO())

@@ -6,12 +6,15 @@ import io
 import struct
 import zipfile
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import BinaryIO
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import foja
 from foja.core.bundle import archive, asic, names
 from foja.core.bundle.archive import BIG, Entry, Part, measured, part
 from foja.core.bundle.reading import open_container
@@ -259,3 +262,34 @@ def test_every_flipped_bit_of_the_list_is_seen() -> None:
             assert asic.decode(bytes(broken)) != MANIFEST
         except BadBundle:
             continue
+
+
+VECTORS = Path(__file__).parent.parent / "vectors" / "bundles"
+
+
+@pytest.mark.parametrize(
+    ("name", "digest", "found"),
+    [
+        ("plain", "a491ef5c", ["container", "seal", "ledger", "tsa"]),
+        ("renewed", "a491ef5c", ["container", "seal", "seal", "ledger", "tsa"]),
+        ("conversation", "", ["container", "seal", "ledger", "tsa"]),
+    ],
+)
+def test_bundles_of_the_first_day_pass_for_ever(name: str, digest: str, found: list[str]) -> None:
+    at = datetime(2027, 1, 1, tzinfo=UTC)
+    report = foja.verify(VECTORS / f"{name}.asice", trust=[VECTORS / "trust.txt"], at=at)
+    assert report.verdict == "TOTAL_PASSED"
+    assert [each.evidence for each in report.evidence] == found
+    assert report.subject.sha256 is not None
+    assert report.subject.sha256.hex().startswith(digest)
+
+
+def test_a_container_of_the_first_day_is_spelled_the_same_today() -> None:
+    for path in VECTORS.glob("*.asice"):
+        data = path.read_bytes()
+        container = open_container(io.BytesIO(data))
+        again = [part(name, container.read(name)) for name in container.names]
+        assert written(again) == data
+        for name in container.names:
+            if name.endswith(".xml"):
+                assert asic.decode(container.read(name)).encode() == container.read(name)
