@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
 from foja.core.bundle.names import MEDIA_TYPE, MIMETYPE
 from foja.core.bundle.reading import looks_like
-from foja.errors import Refused
+from foja.errors import Refused, Tampered
 from foja.judge.anchors import read
 from foja.judge.loose import Loose, judge_loose
 from foja.judge.proof import other_algorithm
@@ -29,6 +29,8 @@ _LARGEST_EVENT = 16 * 1024 * 1024
 _HEAD = 30 + len(MIMETYPE) + len(MEDIA_TYPE)  # of a ZIP whose first file says what it is
 _PIECE = 1024 * 1024
 _LONGEST_PATH = 250
+_LONG_LIST = b"\xf8"  # how RLP begins a list as long as a block's header
+_LARGEST_HEADER = 64 * 1024
 _LARGEST_PROOF = 64 * 1024 * 1024
 
 
@@ -46,13 +48,13 @@ def verify(
 
     `subject` is content, an open file, or where one lies; `digest` (SHA-256) may stand for it, or
     says what must be inside a bundle. `trust` is content as docs/verify.md lists it, or paths to it.
-    `headers` are Bitcoin headers you trust. Without `at` it is judged as of now.
+    `headers` are block headers you trust. Without `at` it is judged as of now.
     """
     moment = at or datetime.now(UTC)
     if moment.tzinfo is None:
         raise Refused("the time to judge at has no time zone; give one, for instance UTC")
     believed = trust if isinstance(trust, Trust) else read(map(_content, trust))
-    believed = replace(believed, headers=(*believed.headers, *_read_headers(headers)))
+    believed = with_headers(believed, headers)
     stated = None if digest is None else _digest(digest)
     loose = [_loose(each) for each in proofs]
     if subject is None:
@@ -133,35 +135,54 @@ def _loose(proof: bytes | Named | Loose) -> Loose:
         return Loose(file.read(_LARGEST_PROOF), Path(proof).name)
 
 
-def _read_headers(headers: Iterable[tuple[int, bytes] | Named]) -> Iterator[tuple[int, bytes]]:
+def with_headers(trust: Trust, headers: Iterable[tuple[int, bytes] | Named]) -> Trust:
+    """Return the trust with these headers in it: Bitcoin's by height, those of EVM chains by their hash.
+
+    A file named `block-<height>.*` holds one Bitcoin header of 80 bytes, or more that follow it; any
+    other holds one EVM header in RLP. Both raw or as hexadecimal.
+    """
+    found, blocks = list(trust.headers), list(trust.blocks)
     for each in headers:
         if isinstance(each, tuple):
-            yield each
+            found.append(each)
+        elif block := _evm_block(Path(each)):
+            blocks.append(block)
         else:
-            yield from headers_in(Path(fspath(each)))
+            found += _bitcoin_headers(Path(each))
+    return replace(trust, headers=tuple(found), blocks=tuple(blocks))
 
 
-def headers_in(path: Path) -> list[tuple[int, bytes]]:
-    """Return the Bitcoin headers in a file named `block-<height>.*`: one, or more that follow it."""
-    named = _HEADERS.fullmatch(path.name)
+def _bitcoin_headers(path: Path) -> list[tuple[int, bytes]]:
+    named, data = _HEADERS.fullmatch(path.name), _unhexed(path.read_bytes())
     if named is None:
         raise Refused(f"{path.name!a} does not say which block it is; name it block-<height>.hex or .bin")
-    data = path.read_bytes()
-    if len(data) % SIZE or not data or data.strip().isalnum():
-        data = _unhexed(path, data)
+    if not data or len(data) % SIZE:
+        raise Refused(f"{path.name!a} does not hold headers of {SIZE} bytes, raw or as hex")
     first = int(named[1])
     found = [data[at : at + SIZE] for at in range(0, len(data), SIZE)]
     return [(first + distance, header) for distance, header in enumerate(found)]
 
 
-def _unhexed(path: Path, data: bytes) -> bytes:
+def _evm_block(path: Path) -> bytes | None:
+    """Return the hash of the EVM block whose header this is, if it is one."""
+    with path.open("rb") as file:
+        data = _unhexed(file.read(_LARGEST_HEADER))
+    if data[:1] < _LONG_LIST or (_HEADERS.fullmatch(path.name) and len(data) % SIZE == 0):
+        return None
+    from foja.proofs.evm import parse_header
+
     try:
-        raw = bytes.fromhex(data.decode())
+        return parse_header(data).hash
+    except Tampered:
+        return None
+
+
+def _unhexed(data: bytes) -> bytes:
+    """Return the bytes that hexadecimal spells; what is not hexadecimal is raw."""
+    try:
+        return bytes.fromhex(data.decode().strip().removeprefix("0x"))
     except ValueError:
-        raw = b""
-    if not raw or len(raw) % SIZE:
-        raise Refused(f"{path.name!a} does not hold headers of {SIZE} bytes, raw or as hex")
-    return raw
+        return data
 
 
 def _digest(given: str | bytes) -> bytes:

@@ -46,6 +46,8 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "x.evm.json").write_bytes(EVM)
     (tmp_path / "block-100.hex").write_text(HEADER.data.hex() + "\n")
     (tmp_path / "block-101.bin").write_bytes(HEADER.data)
+    (tmp_path / "polygon.hex").write_text("0x" + SCENE.anchor.header.hex())
+    (tmp_path / "polygon.rlp").write_bytes(SCENE.anchor.header)
     (tmp_path / "policy.json").write_text(POLICY)
     lines = f"evm-block:0x{SCENE.block_hash.hex()}\nevm-sender:0x{SENDER.hex()}\nevm-chain:137\n"
     (tmp_path / "trust.txt").write_text(lines)
@@ -87,6 +89,9 @@ TRUSTED = ["--headers", "block-100.hex", "--policy", "policy.json", "--trust", "
         (["--digest", "sha256:12", *BOTH[1:], *TRUSTED], 2),
         (["document.txt", "--trust", "document.txt"], 2),
         (["document.txt", "--headers", "x.ots"], 2),
+        (["document.txt", "--proof", "x.evm.json", "--headers", "polygon.hex"], 0),
+        (["document.txt", "--proof", "x.evm.json", "--headers", "polygon.rlp"], 0),
+        (["document.txt", "--proof", "x.evm.json", "--headers", "block-101.bin"], 2),
         (["document.txt", "--proof", "nothing"], 2),
         ([], 2),
     ],

@@ -36,7 +36,12 @@ def add_verify(add: Verbs) -> None:
         help="certificates, keys or a trusted_root.json to trust; may be repeated",
     )
     verify.add_argument(
-        "--headers", action="append", default=[], type=Path, metavar="FILE", help="block-<height>.*: trusted"
+        "--headers",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="block-<height>.* of Bitcoin, or an EVM header: trusted",
     )
     verify.add_argument("--policy", type=Path, metavar="FILE", help="what to require and trust, as JSON")
     verify.add_argument("--at", type=_time, metavar="TIME", help="judge as of this time (now)")

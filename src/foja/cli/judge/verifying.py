@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Coroutine
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,8 @@ from foja.judge.anchors import read
 from foja.judge.report import Report, Verdict
 from foja.judge.trust import Trust
 from foja.judge.writing import as_html, as_text
-from foja.verification import headers_in
 from foja.verification import verify as judge
+from foja.verification import with_headers
 
 UNDECIDED = Verdict.INDETERMINATE.exit_code
 
@@ -67,9 +66,7 @@ def _trust(arguments: Namespace) -> Trust:
     items = [_item(word) for word in arguments.trust]
     if arguments.policy:
         items.append(arguments.policy.read_bytes())
-    headers = [each for path in arguments.headers for each in headers_in(path)]
-    trust = read(items)
-    return replace(trust, headers=(*trust.headers, *headers))
+    return with_headers(read(items), arguments.headers)
 
 
 def _item(word: str) -> str | bytes:

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
 
 from foja.core.note import Checkpoint, Verifier
@@ -91,8 +93,11 @@ def _check_signature(bundle: Bundle, digest: bytes, key: PublicKeyTypes) -> None
     """R1, as far as mathematics go."""
     if bundle.envelope is not None:
         made = signs(key, bundle.signature, bundle.envelope.signed())
-    else:
+    elif isinstance(key, EllipticCurvePublicKey | RSAPublicKey):
         made = signs_digest(key, bundle.signature, digest)
+    else:
+        detail = "a signature by such a key cannot be checked from a digest"
+        raise Flaw(Reason.ALGORITHM_UNSUPPORTED, detail, Status.UNSUPPORTED)
     if not made:
         raise Flaw(Reason.SIGNATURE_INVALID, "the signature is not of this content by this signer")
 
