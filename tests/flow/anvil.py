@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fcntl import LOCK_EX, flock
 from functools import cache
 from pathlib import Path
 from socket import socket
@@ -25,10 +26,14 @@ def _brought() -> bool:
     if PROGRAM.exists() or not npm:
         return PROGRAM.exists()
     words = ["install", "--no-audit", "--no-fund", "--no-package-lock", "--prefix", str(FOLDER)]
-    try:
-        subprocess.run([npm, *words], cwd=FOLDER, capture_output=True, timeout=180, check=True)
-    except (subprocess.SubprocessError, OSError):
-        return False
+    with (FOLDER / "package.json").open() as turn:
+        flock(turn, LOCK_EX)  # another process of this run may be bringing it
+        if PROGRAM.exists():
+            return True
+        try:
+            subprocess.run([npm, *words], cwd=FOLDER, capture_output=True, timeout=180, check=True)
+        except (subprocess.SubprocessError, OSError):
+            return False
     return PROGRAM.exists()
 
 

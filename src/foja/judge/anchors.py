@@ -135,7 +135,7 @@ def _add_policy(found: Found, policy: Mapping[str, Json]) -> None:
 
 
 def _texts(found: Found, name: str, value: Json) -> None:
-    found[name] = tuple(_strings(name, value))
+    found[name] = tuple(_word(name, each) for each in _strings(name, value))
 
 
 def _items(found: Found, name: str, value: Json) -> None:
@@ -155,7 +155,7 @@ def _identities(found: Found, name: str, value: Json) -> None:
     for each in value if isinstance(value, list) else [value]:
         if not isinstance(each, dict) or set(each) != {"subject", "issuer"}:
             raise Refused(f"the policy's {name} is a list of objects with `subject` and `issuer`")
-        _add(found, name, Identity(str(each["subject"]), str(each["issuer"])))
+        _add(found, name, Identity(_word(name, each["subject"]), _word(name, each["issuer"])))
 
 
 def _count(found: Found, name: str, value: Json) -> None:
@@ -179,6 +179,12 @@ def _strings(name: str, value: Json) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise Refused(f"the policy's {name} is a list of texts, not {value!a}")
     return [each for each in value if isinstance(each, str)]
+
+
+def _word(name: str, value: Json) -> str:
+    if not isinstance(value, str) or not value.isprintable():
+        raise Refused(f"the policy's {name} holds {value!a}, which is no plain text")
+    return value
 
 
 def _value(line: str, read_value: Callable[[str], object], text: str) -> object:
