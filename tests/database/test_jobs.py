@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from uuid import uuid4
 
@@ -359,3 +360,33 @@ async def test_a_tick_queues_one_job_per_slot(errands: Queue, sweeper: Database,
     assert job.key.startswith("milk:")
     installation = admin.execute("select installation_id from foja.installation").fetchone()
     assert installation == (job.entity_id,)
+
+
+async def test_a_hint_wakes_a_worker_of_another_process_long_before_it_would_look(
+    errands: Queue, decider: Queue, admin: Admin, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked for a job, and told by a fact that its domain grew."""
+    monkeypatch.setattr("foja.jobs.worker.POLL", 60.0)
+    [entity] = ask(admin)
+
+    async def decide(jobs: Sequence[Job]) -> Sequence[Outcome]:
+        rows = await decider.database.rows(
+            "select sealed from foja.entity where entity_id = %(id)s", id=jobs[0].entity_id
+        )
+        return [Done(read=rows[0][0])]
+
+    async with queue(database_url) as elsewhere:
+        workers = [Worker(errands, RUN, do_well), Worker(decider, DECIDE, decide, hear=["errand"])]
+        working = [asyncio.create_task(worker.run()) for worker in workers]
+        async with asyncio.timeout(30):
+            while states(admin, DECIDE) != {"succeeded": 1}:
+                await asyncio.sleep(0.02)
+            await asyncio.sleep(0.3)  # both have found nothing, and wait
+            await elsewhere.enqueue([wanted(entity, "a")])
+            while kinds(admin, entity) != ["errand.asked", "errand.done"]:
+                await asyncio.sleep(0.02)
+            while states(admin, DECIDE) != {"succeeded": 1}:
+                await asyncio.sleep(0.02)
+        for task in working:
+            task.cancel()
+        await asyncio.gather(*working, return_exceptions=True)
