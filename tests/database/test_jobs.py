@@ -350,7 +350,6 @@ async def test_another_correlation_is_corrected_and_counted(errands: Queue, admi
 
 async def test_a_tick_queues_one_job_per_slot(errands: Queue, sweeper: Database, admin: Admin) -> None:
     admin.execute("select foja.recognise()")
-    admin.execute("delete from foja.tick")
     admin.execute("insert into foja.tick (name, type, every) values ('milk', 'run_errand', '1 hour')")
     assert await run_ticks(sweeper) == 1
     assert await run_ticks(sweeper) == 0

@@ -65,7 +65,7 @@ class _Page:
 
     def top(self) -> None:
         self._line(word("title", self.language), 20)
-        self._line(word("notice", self.language), 9, GREY)
+        self._line(word("notice", self.language), 11)
 
     def document(self, report: Report) -> None:
         """Say which document is meant, with its digest as a square code."""
@@ -91,7 +91,7 @@ class _Page:
             self._line(word("proven", self.language).format(**_when(earliest)), 11)
         else:
             self._line(word("nothing_proven", self.language), 11)
-        self._line(word("judged_at", self.language).format(time=instant(report.at)), 9, GREY)
+        self._line(word("judged_at", self.language).format(time=_moment(report.at)), 9, GREY)
 
     def evidence(self, report: Report) -> None:
         """List what was looked at."""
@@ -177,8 +177,14 @@ def _metadata(pdf: FPDF, at: datetime) -> str:
 </x:xmpmeta>"""
 
 
-def _when(finding: Finding) -> dict[str, str | None]:
-    return {"time": instant(finding.no_later_than), "source": finding.according_to or "?"}
+def _when(finding: Finding) -> dict[str, str]:
+    moment = finding.no_later_than
+    return {"time": _moment(moment) if moment else "?", "source": finding.according_to or "?"}
+
+
+def _moment(moment: datetime) -> str:
+    """Write a time as people read it; it is always that of Greenwich."""
+    return f"{(instant(moment) or '').removesuffix('Z').replace('T', ' ')} UTC"
 
 
 def _grouped(digest: str) -> str:

@@ -370,6 +370,10 @@ begin
     perform foja.end_attempt(a, 'confirmed');
     update foja.document set finalized = true, renew_before = (said ->> 'renew_before')::timestamptz
     where entity_id = new.entity_id;
+    -- Whoever has artifacts has somebody who looks after them every day.
+    insert into foja.tick (name, type, every, due, tenant)
+    values ('renew_artifacts:' || new.tenant, 'renew_artifacts', '1 day', clock_timestamp() + '1 day', new.tenant)
+    on conflict do nothing;
 end $$;
 
 -- What people and programs say about the document itself.
@@ -614,9 +618,6 @@ insert into foja.job_type (type, source, lease, max_tries, level) values
     ('submit_anchor_rekor', 'submit-anchor-rekor', '60 seconds', 5, false),
     ('build_artifact', 'build-artifact', '60 seconds', 5, false),
     ('renew_artifacts', 'build-artifact', '5 minutes', 5, false);
-
-insert into foja.tick (name, type, every, due)
-values ('renew_artifacts', 'renew_artifacts', '1 day', '2000-01-01 00:00:00Z');
 
 update foja.domain set executor = 'protect_document_v2' where domain = 'document';
 

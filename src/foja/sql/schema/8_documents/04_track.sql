@@ -74,6 +74,10 @@ begin
     perform foja.end_attempt(a, 'confirmed');
     update foja.document set finalized = true, renew_before = (said ->> 'renew_before')::timestamptz
     where entity_id = new.entity_id;
+    -- Whoever has artifacts has somebody who looks after them every day.
+    insert into foja.tick (name, type, every, due, tenant)
+    values ('renew_artifacts:' || new.tenant, 'renew_artifacts', '1 day', clock_timestamp() + '1 day', new.tenant)
+    on conflict do nothing;
 end $$;
 
 -- What people and programs say about the document itself.

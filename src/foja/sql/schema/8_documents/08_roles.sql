@@ -29,9 +29,6 @@ insert into foja.job_type (type, source, lease, max_tries, level) values
     ('build_artifact', 'build-artifact', '60 seconds', 5, false),
     ('renew_artifacts', 'build-artifact', '5 minutes', 5, false);
 
-insert into foja.tick (name, type, every, due)
-values ('renew_artifacts', 'renew_artifacts', '1 day', '2000-01-01 00:00:00Z');
-
 update foja.domain set executor = 'protect_document_v2' where domain = 'document';
 
 revoke execute on function
