@@ -123,6 +123,24 @@ def test_older_bundles_have_a_chain() -> None:
     assert judge(HERE.bundle(certificate=CERTIFICATE, change=other_form)).status is Status.UNSUPPORTED
 
 
+def test_early_bundles_may_lack_a_checkpoint() -> None:
+    found = judge(HERE.bundle(version=1, change=no_checkpoint))
+    assert (found.status, found.reason) == (Status.INDETERMINATE, Reason.NO_INCLUSION_PROOF)
+
+
+def no_checkpoint(bundle: dict[str, Any]) -> None:
+    del entry_of(bundle)["inclusionProof"]["checkpoint"]
+
+
+def test_an_envelope_may_name_its_key() -> None:
+    found = judge(HERE.bundle(statement=True, change=named_key))
+    assert found.status is Status.VERIFIED
+
+
+def named_key(bundle: dict[str, Any]) -> None:
+    bundle["dsseEnvelope"]["signatures"][0]["keyid"] = "SHA256:abc"
+
+
 def other_form(bundle: dict[str, Any]) -> None:
     bundle["messageSignature"]["messageDigest"]["algorithm"] = "SHA2_512"
 

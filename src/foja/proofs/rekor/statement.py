@@ -23,5 +23,9 @@ def is_about(envelope: Envelope, digest: bytes) -> bool:
     except NotCanonical as error:
         raise Tampered(f"the statement is not JSON: {error}") from None
     subjects = statement.each("subject", most=_MOST_SUBJECTS)
-    digests = [each.inner("digest") for each in subjects]
-    return any(each.has("sha256") and each.hexadecimal("sha256") == digest for each in digests)
+    named = [each.inner("digest") for each in subjects]
+    digests = [each.hexadecimal("sha256") for each in named if each.has("sha256")]
+    if subjects and not digests:
+        detail = "the statement names its subjects by other digests than SHA-256"
+        raise Flaw(Reason.IMPRINT_ALGORITHM, detail, Status.INDETERMINATE)
+    return digest in digests
