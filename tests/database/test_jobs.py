@@ -389,3 +389,23 @@ async def test_a_hint_wakes_a_worker_of_another_process_long_before_it_would_loo
         for task in working:
             task.cancel()
         await asyncio.gather(*working, return_exceptions=True)
+
+
+async def test_a_fact_that_is_there_already_ends_the_job_and_another_under_its_key_does_not(
+    errands: Queue, admin: Admin
+) -> None:
+    [entity] = ask(admin)
+    await errands.enqueue([wanted(entity, key) for key in "abc"])
+
+    async def work(jobs: Sequence[Job]) -> Sequence[Outcome]:
+        return [Done([fact(job, 2 if job.key == "c" else 1, idempotency_key="once")]) for job in jobs]
+
+    await Worker(errands, RUN, work).run(until_idle=True)
+    rows = admin.execute(
+        "select dedupe_key, state from foja.job where type = 'run_errand' order by dedupe_key"
+    ).fetchall()
+    assert rows == [("a", "succeeded"), ("b", "succeeded"), ("c", "dead")]
+    assert kinds(admin, entity) == ["errand.asked", "errand.done", "errand.failed"]
+    error = admin.execute("select last_error from foja.job where state = 'dead'").fetchone()
+    assert error is not None
+    assert "its result was refused" in error[0]
