@@ -393,6 +393,26 @@ def test_no_flipped_bit_passes_unseen(scene: Scene, step: int) -> None:
     assert survivors == []
 
 
+PROOF_SWEEPS = [pytest.param(499, id="sample"), pytest.param(1, id="all", marks=pytest.mark.long)]
+
+
+@pytest.mark.parametrize("step", PROOF_SWEEPS)
+def test_no_flipped_bit_of_a_proof_passes_even_if_everything_around_it_is_made_to_fit(
+    scene: Scene, step: int
+) -> None:
+    contents = scene.contents()
+    [proof] = contents.proofs
+    original = b"".join(proof.chunks())
+    for bit in range(random.randrange(step), 8 * len(original), step):
+        broken = bytearray(original)
+        broken[bit // 8] ^= 1 << bit % 8
+        changed = part(proof.entry.name, bytes(broken))
+        evidence = tuple(replace(each, sha256=changed.sha256) for each in contents.manifest.evidence)
+        manifest = replace(contents.manifest, evidence=evidence)
+        data = scene.seal(replace(contents, proofs=[changed], manifest=manifest).parts())
+        assert ("ledger", "EVIDENCE_MISMATCH") in reasons(judged(scene, data))
+
+
 def test_a_large_document_is_never_held(scene: Scene) -> None:
     chunk = bytes(1 << 16)
     contents = scene.contents(chunk * 200)

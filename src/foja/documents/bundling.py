@@ -26,10 +26,9 @@ from foja.proofs.tsa import Stamp
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A container that was written: what it is about, how much of its history it holds, and its seal."""
+    """A container that was written: what it is about, and its seal."""
 
     witness: str
-    events: int
     stamp: Stamp
 
 
@@ -50,7 +49,7 @@ class Bundles:
             parts = contents.parts()
             found = await self._stamp(assembly.listing(parts))
             await asyncio.to_thread(_write, assembly.seal(parts, found.token), target)
-        return Written(told.witness, len(told.events), found)
+        return Written(told.witness, found)
 
     async def transcribe(self, entity_id: UUID) -> Transcript:
         """Return what a stream of any domain says so far, as a document."""
