@@ -13,8 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from foja.core.bundle import asic, assembly, names
+from foja.core.bundle.archive import part
 from foja.core.proof import Proof
-from foja.errors import FojaError, Refused
+from foja.errors import BadBundle, FojaError, Refused
 from foja.judge.anchors import read
 from foja.judge.container.bundle import Question, judge_bundle
 from foja.judge.ledger import check_event
@@ -54,6 +56,27 @@ def trust(data: bytes) -> object:
         return refusal
 
 
+INNER = SCENE.contents().parts()
+LISTED = assembly.listing(INNER)
+
+
+def inside(name: str) -> tuple[Judge, list[bytes]]:
+    """Judge a bundle in which this file is the data, with lists and seals that fit."""
+
+    def judge(data: bytes) -> Report:
+        parts = [part(name, data) if each.entry.name == name else each for each in INNER]
+        return judge_bundle(io.BytesIO(SCENE.seal(parts)), Question(SCENE.trust, AT))
+
+    return judge, [b"".join(each.chunks()) for each in INNER if each.entry.name == name]
+
+
+def listed(data: bytes) -> object:
+    try:
+        return asic.decode(data)
+    except BadBundle as refusal:
+        return refusal
+
+
 ROOT = INSTANCE.trusted_root()
 CERTIFIED = INSTANCE.bundle(certificate=INSTANCE.certificate(), version=1)
 STATED = INSTANCE.bundle(certificate=INSTANCE.certificate(), statement=True)
@@ -63,6 +86,10 @@ JUDGES: dict[str, tuple[Judge, list[bytes]]] = {
     "evm": (proof("evm"), [PROOFS.files["polygon"]]),
     "sigstore": (proof("rekor"), [PROOFS.files["rekor"], CERTIFIED, STATED]),
     "bundle": (whole, [PROOFS.bundle]),
+    "manifest": inside(names.MANIFEST),
+    "history": inside(names.EVENTS),
+    "log proof": inside(names.LOG_PROOF),
+    "list": (listed, [LISTED]),
     "event": (lambda data: check_event(data, PLACE.text().encode(), SCENE.trust), [EVENT.text().encode()]),
     "place": (lambda data: check_event(EVENT.text().encode(), data, SCENE.trust), [PLACE.text().encode()]),
     "trust": (trust, [ROOT, SCENE.stamper.root.pem, SCENE.key.verifier().vkey().encode()]),
