@@ -102,7 +102,7 @@ def test_a_policy_demands_and_trusts() -> None:
         "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----",
         "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----",
         "-----BEGIN CERTIFICATE-----\n????\n-----END CERTIFICATE-----",
-        ROOT.decode()[:-30],
+        pytest.param(ROOT.decode()[:-30], id="a certificate cut short"),
         "{}",
         "{",
         '{"form": "foja/policy/v2"}',
