@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foja.judge.report import Report, Subject, Verdict, decide, instant
+from foja.judge.writing import as_text
 from foja.proofs.finding import Finding, Reason, Status
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
@@ -64,6 +65,14 @@ def test_the_earliest_time_is_of_a_verified_proof() -> None:
     report = Report(Subject(), (early, found("rekor", Status.VERIFIED, NOON), middle), NOON)
     assert report.earliest is middle
     assert report.document()["no_later_than"] == "2026-01-01T12:00:00Z"
+
+
+def test_where_anything_is_wrong_no_time_is_claimed() -> None:
+    spoilt = (found("tsa", Status.VERIFIED, NOON), found("bitcoin", Status.INVALID))
+    report = Report(Subject(), spoilt, NOON)
+    assert report.earliest is None
+    assert report.document()["no_later_than"] is None
+    assert "existed" not in as_text(report).splitlines()[1]
 
 
 def test_a_time_is_spelled_in_one_way_whatever_its_zone() -> None:

@@ -54,7 +54,9 @@ class Report:
 
     @property
     def earliest(self) -> Finding | None:
-        """The verified proof with the earliest time; of two at once, the first given."""
+        """The verified proof with the earliest time, the first of two; none where anything is wrong."""
+        if self.verdict is Verdict.TOTAL_FAILED:
+            return None
         proven = [each for each in self.evidence if each.status is Status.VERIFIED and each.no_later_than]
         return min(proven, key=lambda each: each.no_later_than or self.at, default=None)
 
