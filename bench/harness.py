@@ -39,10 +39,13 @@ class Scale:
     samples: int
     memory: tuple[int, int]
     warm_calls: int
+    protected: tuple[int, ...]  # documents
 
 
-FULL = Scale(2.0, 5, 5_000, (1, 16, 64), 256, (10, 1_000, 100_000), 1_000, (10_000, 100_000), 8)
-QUICK = Scale(0.3, 1, 40, (1, 8), 16, (10, 50, 200), 10, (500, 2_000), 1)
+FULL = Scale(
+    2.0, 5, 5_000, (1, 16, 64), 256, (10, 1_000, 100_000), 1_000, (10_000, 100_000), 8, (100, 1_000, 10_000)
+)
+QUICK = Scale(0.3, 1, 40, (1, 8), 16, (10, 50, 200), 10, (500, 2_000), 1, (20, 60))
 
 
 @dataclass(frozen=True, slots=True)

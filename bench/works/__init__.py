@@ -6,7 +6,19 @@ from collections.abc import Awaitable, Callable
 
 from bench.harness import Bench
 from bench.outcome import Outcome
-from bench.works import appends, history, jobs, lanes, live, memory, tail, timestamps, transcripts, verify
+from bench.works import (
+    appends,
+    history,
+    jobs,
+    lanes,
+    live,
+    memory,
+    protect,
+    tail,
+    timestamps,
+    transcripts,
+    verify,
+)
 
 GROUPS: dict[str, Callable[[Bench], Awaitable[Outcome]]] = {
     "appends": appends.many_entities,
@@ -20,5 +32,6 @@ GROUPS: dict[str, Callable[[Bench], Awaitable[Outcome]]] = {
     "live": live.run,
     "jobs": jobs.run,
     "timestamps": timestamps.run,
+    "protect": protect.run,
     "verify": verify.run,
 }

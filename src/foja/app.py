@@ -277,17 +277,15 @@ class App:
         stamping, building = self._queue(timestamps.SOURCE), self._queue(artifacts.SOURCE)
         renewals = Renewals(self.bundles, self.store, self.ledger)
         artifact = Artifacts(self.bundles, self.store, max(self.settings.checkpoint_seconds, SHORTEST_WAIT))
-        company = Company()
+        company, stamps = Company(), Timestamps(self.stamper)
         self._workers = [
             JobWorker(
                 deciding, executor.TYPE, self._executor.work, most=256, hear=[DOCUMENT.name], company=company
             ),
-            JobWorker(
-                stamping,
-                timestamps.TYPE,
-                Timestamps(self.stamper).work,
-                most=timestamps.MOST,
-                company=company,
+            # Two, so that authorities are asked while the answers of others are recorded.
+            *(
+                JobWorker(stamping, timestamps.TYPE, stamps.work, most=timestamps.MOST, company=company)
+                for _ in range(2)
             ),
             JobWorker(building, artifacts.TYPE, artifact.work, most=artifacts.MOST, company=company),
             JobWorker(building, renewal.TYPE, renewals.work, most=1, company=company),

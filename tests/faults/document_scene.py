@@ -70,12 +70,12 @@ class Mortal(Queue):
 
 
 def _doom(app: App, order: Order) -> None:
-    [worker] = [each for each in app._workers if each.type == order.job_type]
-    queue, work = worker._queue, worker._work
-    queue.__class__ = Mortal
-    assert isinstance(queue, Mortal)
-    queue.order = order
-    worker._work = _mortal(queue, work)
+    for worker in [each for each in app._workers if each.type == order.job_type]:
+        queue, work = worker._queue, worker._work
+        queue.__class__ = Mortal
+        assert isinstance(queue, Mortal)
+        queue.order = order
+        worker._work = _mortal(queue, work)
 
 
 def _mortal(queue: Mortal, work: Work) -> Work:

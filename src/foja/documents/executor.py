@@ -10,8 +10,9 @@ from uuid import UUID
 
 from foja import sql
 from foja.documents.events import DOCUMENT, Evidence
+from foja.documents.history import History, read
 from foja.documents.picture import summary
-from foja.documents.rules import Need, Policy, decide
+from foja.documents.rules import Need, Policy, needs
 from foja.jobs.outcome import Done, Job, NewJob, Outcome
 from foja.ledger.event import Draft, draft
 from foja.sql.database import Database
@@ -36,15 +37,16 @@ class Executor:
 
     async def work(self, jobs: Sequence[Job]) -> list[Outcome]:
         """Return what each document still needs, as events and the jobs that follow from them."""
-        histories, now = await self._read([job.entity_id for job in jobs])
-        await write_summaries(self._database, histories, anyway=False)
-        return [self._decide(job.entity_id, histories.get(job.entity_id, []), now) for job in jobs]
+        facts, now = await self._read([job.entity_id for job in jobs])
+        histories = {document: read(events) for document, events in facts.items()}
+        await write_summaries(self._database, facts, histories, anyway=False)
+        return [self._decide(job.entity_id, histories.get(job.entity_id, History()), now) for job in jobs]
 
     async def rebuild(self, documents: Sequence[UUID]) -> int:
         """Write what lists show of these documents anew, whatever stood there; return how many there are."""
-        histories, _ = await self._read(documents)
-        await write_summaries(self._database, histories, anyway=True)
-        return len(histories)
+        facts, _ = await self._read(documents)
+        await write_summaries(self._database, facts, {}, anyway=True)
+        return len(facts)
 
     async def _read(self, documents: Sequence[UUID]) -> tuple[dict[UUID, list[Fact]], datetime | None]:
         rows = await self._database.many(sql.query("document_histories"), entities=list(documents))
@@ -53,32 +55,36 @@ class Executor:
             histories.setdefault(entity_id, []).append(Fact(*fact))
         return histories, rows[0][-1] if rows else None
 
-    def _decide(self, document: UUID, history: Sequence[Fact], now: datetime | None) -> Outcome:
-        read = len(history)
-        if now is None or not history:
-            return Done(read=read)
-        needs = decide(history, abilities=self._abilities, at=now, policy=self._policy)
-        asking = [_asking(document, need, read + place) for place, need in enumerate(needs)]
-        jobs = [_job(document, need, read + place, now) for place, need in enumerate(needs)]
-        return Done(asking, jobs, read)
+    def _decide(self, document: UUID, history: History, now: datetime | None) -> Outcome:
+        head = history.length
+        if now is None or not head:
+            return Done(read=head)
+        wanted = needs(history, abilities=self._abilities, at=now, policy=self._policy)
+        asking = [_asking(document, need, head + place) for place, need in enumerate(wanted)]
+        jobs = [_job(document, need, head + place, now) for place, need in enumerate(wanted)]
+        return Done(asking, jobs, head)
 
 
 async def write_summaries(
-    database: Database, histories: Mapping[UUID, Sequence[Fact]], *, anyway: bool
+    database: Database,
+    facts: Mapping[UUID, Sequence[Fact]],
+    histories: Mapping[UUID, History],
+    *,
+    anyway: bool,
 ) -> None:
     """Write what lists show, for the events that were read and no others."""
-    if not histories:
+    if not facts:
         return
-    rows = [summary(history) for history in histories.values()]
+    rows = [summary(events, histories.get(document)) for document, events in facts.items()]
     await database.row(
         sql.query("write_summaries"),
-        entities=list(histories),
+        entities=list(facts),
         states=[row["state"] for row in rows],
         pipelines=[row["pipeline"] for row in rows],
         lifecycles=[row["lifecycle_status"] for row in rows],
         witnesses=[row["witness_hash"] for row in rows],
         lengths=[row["length"] for row in rows],
-        began=[history[0].at for history in histories.values()],
+        began=[events[0].at for events in facts.values()],
         anyway=anyway,
     )
 

@@ -185,9 +185,12 @@ def _asked_at(track: Track, history: History) -> datetime | None:
     return asking[0] if asking else None
 
 
-def summary(events: Sequence[Sheet]) -> dict[str, Any]:
-    """Return the row that lists show for these events. No name: it could not be forgotten there."""
-    history = read(events)
+def summary(events: Sequence[Sheet], history: History | None = None) -> dict[str, Any]:
+    """Return the row that lists show for these events. No name: it could not be forgotten there.
+
+    Whoever has read them before gives what he read.
+    """
+    history = history or read(events)
     last, added = history.last, history.added or {}
     return {
         "state": state(history).value,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -13,6 +14,7 @@ import httpx
 
 ASKED, ANSWERED = "application/timestamp-query", "application/timestamp-reply"
 MOST_BYTES = 262_144
+POOL = 8  # connections
 KEPT_SECONDS = 2.0  # an idle connection; less than any server waits before it closes one
 # A proxy of the environment is used, but never to reach this machine.
 NEARBY = {f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")}
@@ -36,10 +38,15 @@ class NoReply:
 
 
 class Connections:
-    """Pooled connections to authorities. Use it as an async context manager, or close it."""
+    """Pooled connections to authorities. Use it as an async context manager, or close it.
+
+    Several small pools: httpx looks at every connection of a pool for every request, and with
+    dozens in one that costs more than the request.
+    """
 
     def __init__(self, *, timeout_seconds: float, most: int = 64) -> None:
         self._seconds, self._most = timeout_seconds, most
+        self._pools: list[_Pool] = []
 
     async def __aenter__(self) -> Self:
         return self
@@ -51,26 +58,52 @@ class Connections:
 
     async def close(self) -> None:
         """Leave no connection open."""
-        if "_client" in vars(self):
-            await self._client.aclose()
-
-    @cached_property
-    def _client(self) -> httpx.AsyncClient:
-        """Made when first needed: reading the system's certificates takes a while."""
-        most = {"max_connections": self._most, "max_keepalive_connections": self._most}
-        limits = httpx.Limits(**most, keepalive_expiry=KEPT_SECONDS)
-        return httpx.AsyncClient(timeout=self._seconds, limits=limits, mounts=NEARBY)
+        for pool in self._pools:
+            await pool.client.aclose()
 
     async def post(self, url: str, query: bytes) -> bytes | NoReply:
         """Return what an authority answers, or why nothing came; whole within the time given."""
-        client = self._client
+        pool = self._free_pool()
+        pool.busy += 1
         try:
             async with asyncio.timeout(self._seconds):
-                return await _exchange(client, url, query)
+                return await _exchange(pool.client, url, query)
         except (TimeoutError, httpx.TimeoutException):
             return NoReply(Trouble.HUNG, f"no whole answer within {self._seconds:g} seconds")
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             return NoReply(Trouble.UNREACHABLE, str(error) or type(error).__name__)
+        finally:
+            pool.busy -= 1
+
+    def _free_pool(self) -> _Pool:
+        """Return the first pool with a connection to spare, a new one, or else the least busy."""
+        for pool in self._pools:
+            if pool.busy < POOL:
+                return pool
+        if len(self._pools) * POOL < self._most:
+            self._pools.append(_Pool(self._new_client()))
+            return self._pools[-1]
+        return min(self._pools, key=lambda pool: pool.busy)
+
+    @cached_property
+    def _certificates(self) -> ssl.SSLContext:
+        """Made when first needed, and once: reading the system's certificates takes a while."""
+        return httpx.create_ssl_context()
+
+    def _new_client(self) -> httpx.AsyncClient:
+        most = {"max_connections": POOL, "max_keepalive_connections": POOL}
+        limits = httpx.Limits(**most, keepalive_expiry=KEPT_SECONDS)
+        return httpx.AsyncClient(
+            timeout=self._seconds, limits=limits, mounts=NEARBY, verify=self._certificates
+        )
+
+
+@dataclass(slots=True)
+class _Pool:
+    """A few connections, and how many requests use them now."""
+
+    client: httpx.AsyncClient
+    busy: int = 0
 
 
 async def _exchange(client: httpx.AsyncClient, url: str, query: bytes) -> bytes | NoReply:
