@@ -110,6 +110,7 @@ def test_every_target_is_judged(found: Found) -> None:
         "live": 3,
         "jobs": 7,
         "timestamps": 3,
+        "protect": 2,
         "verify": 7,
     }
 
