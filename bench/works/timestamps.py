@@ -56,7 +56,7 @@ async def run(bench: Bench) -> Outcome:
     return Outcome(
         [*(_stamped(callers, sides) for callers in works), _checked(times)],
         [*(_target(callers, sides) for callers in works), _check_target(times)],
-        {"rates": {side.served.name: side.rates for side in sides}, "checks": times},
+        {"rates": {side.served.name: dict(side.rates) for side in sides}, "checks": times},
         [] if any(side.served.name == SIGSTORE for side in sides) else [ABSENT],
     )
 
