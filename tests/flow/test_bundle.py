@@ -161,7 +161,10 @@ def test_the_command_writes_a_bundle_and_a_page(
     assert page.read_bytes().startswith(b"%PDF")
     assert foja.verify(target, trust=roots).verdict is Verdict.TOTAL_PASSED
     assert "TOTAL_PASSED" in run("bundle", document, "-o", target, "--without-document", *place).out
+    kept = target.read_bytes()
     assert run("bundle", UUID(int=1), "-o", target, *place).code == 1
+    assert target.read_bytes() == kept, "what failed leaves the file that was there"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["home", "promise.asice", "promise.pdf"]
 
 
 async def tick(app: App, admin: psycopg.Connection[Any]) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import file_digest
 from pathlib import Path
+from typing import BinaryIO
 
 from foja.cli.installation import opened
 from foja.cli.output import document, say
@@ -17,7 +20,7 @@ async def bundle(arguments: Namespace) -> int:
     """Write the bundle, and the certificate if one is wanted; 0 if they are written."""
     target: Path = arguments.output
     async with opened(arguments) as app:
-        with target.open("wb") as file:
+        with _whole(target) as file:
             await app.documents.write_bundle(
                 arguments.document, file, with_document=not arguments.without_document
             )
@@ -27,6 +30,18 @@ async def bundle(arguments: Namespace) -> int:
         _certify(arguments, report, sha256)
     _tell(arguments, report, sha256)
     return 0
+
+
+@contextmanager
+def _whole(target: Path) -> Iterator[BinaryIO]:
+    """Lend a file that gets its name when it is whole, and leaves nothing behind when it is not."""
+    unfinished = target.with_name(f"{target.name}.partial")
+    try:
+        with unfinished.open("wb") as file:
+            yield file
+        unfinished.replace(target)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def _certify(arguments: Namespace, report: Report, sha256: str) -> None:
