@@ -19,6 +19,7 @@ from foja.documents.events import Evidence
 from foja.documents.lifecycle import Lifecycle
 from foja.documents.picture import State, Status
 from foja.documents.view import LOCAL
+from foja.observe.audit import audit
 from tests.database.papers import Paper
 from tests.database.rows import Admin
 
@@ -205,3 +206,22 @@ async def test_two_processes_share_the_work(open_app: Callable[..., App]) -> Non
         for each in documents:
             kinds = [event.kind for event in await one.documents.events(each.id)]
             assert kinds == STORY
+
+
+async def test_a_list_entry_that_is_not_what_the_events_say_is_found(
+    app: App, admin: Admin, database_url: str
+) -> None:
+    document = await app.documents.add(CONTRACT, name="a.txt")
+    await app.documents.protect(document.id, stage="initial")
+    await app.work(until_idle=True)
+    healthy = await audit(database_url, max_lag_seconds=60)
+    assert healthy.clean, healthy
+    admin.execute("update foja.document_summary set state = 'final'")
+    [found] = (await audit(database_url, max_lag_seconds=60)).findings
+    assert (found.check, found.entity_id) == ("summary", document.id)
+    assert "final" in found.found
+    admin.execute("delete from foja.document_summary")
+    [behind] = (await audit(database_url, max_lag_seconds=0.001)).findings
+    assert (behind.check, behind.seq) == ("summary", 0)
+    await app.rebuild()
+    assert (await audit(database_url, max_lag_seconds=60)).clean

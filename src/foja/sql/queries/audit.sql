@@ -164,3 +164,22 @@ where e.awake is not null and d.executor is not null
 -- Jobs that were done in the name of something else than their stream.
 select entity_id, null, job_id, correlation_id from foja.job
 where correlation_id <> entity_id and state not in ('queued', 'retry_scheduled', 'cancelled');
+
+-- name: audit_summaries_behind
+-- Documents whose list entry is older than something that should have changed it.
+select late.entity_id, late.seq, coalesce(s.length, 0)
+from foja.entity e left join foja.document_summary s using (entity_id)
+cross join lateral (
+    select v.entity_id, v.seq from foja.event v join foja.kind k on k.domain = 'document' and k.kind = v.kind and k.v = v.v
+    where v.entity_id = e.entity_id and v.seq >= coalesce(s.length, 0) and k.wakes
+        and v.at < clock_timestamp() - make_interval(secs => %(limit)s)
+    order by v.seq limit 1
+) late
+where e.domain = 'document' and e.sealed > coalesce(s.length, 0);
+
+-- name: audit_summaries
+-- Every document's list entry, beside the events it was made of.
+select s.entity_id, s.state, s.pipeline, s.lifecycle_status, s.witness_hash, s.length, v.seq, v.kind, v.at,
+    case v.kind when 'tsa.confirmed' then v.payload::jsonb - 'token_b64' else v.payload::jsonb end
+from foja.document_summary s join foja.event v on v.entity_id = s.entity_id and v.seq < s.length
+order by s.entity_id, v.seq;
