@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import io
 import tempfile
-import warnings
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import segno
+from fpdf import FPDF
+from fpdf.enums import XPos, YPos
 
 from foja.certificate.font import NAME, font_bytes, writable
 from foja.certificate.words import KINDS, LANGUAGES, STATUSES, VERDICTS, notice, word
 from foja.errors import Refused
 from foja.judge.report import Report, instant
 from foja.proofs.finding import Finding
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", UserWarning)  # fpdf2 regrets that it cannot draw SVG safely; we draw none
-    from fpdf import FPDF
-    from fpdf.enums import XPos, YPos
 
 PRODUCER = "Foja, with fpdf2"
 MARGIN, WIDTH, SQUARE = 20, 170, 34
