@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import secrets
+import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -24,6 +27,7 @@ CALLERS = 64
 SHARE, GROWTH = 0.5, 1.2
 TYPES = ("protect_document_v2", "run_tsa")
 POLL = 0.02
+PROGRAM = "import sys; from foja.cli import main; sys.exit(main())"
 
 
 @dataclass
@@ -88,16 +92,20 @@ async def _protected(bench: Bench, served: Served, count: int) -> float:
 
 @asynccontextmanager
 async def _working(room: Room, served: Served) -> AsyncIterator[App]:
+    """Lend an installation whose worker is a process of its own, as in earnest."""
     root = room.folder / "root.pem"
     root.write_bytes(served.root)
-    settings = {"tsa_urls": served.url, "tsa_roots": str(root), "tsa_timeout_seconds": 60.0}
-    async with foja.connect(database_url=room.url, home=room.folder, **settings) as app:
-        working = asyncio.create_task(app.work(only=TYPES))
+    settings = {"database_url": room.url, "home": str(room.folder)}
+    authority = {"tsa_urls": served.url, "tsa_roots": str(root), "tsa_timeout_seconds": "60"}
+    async with foja.connect(**settings) as app:
+        given = {f"FOJA_{name.upper()}": value for name, value in (settings | authority).items()}
+        words = [sys.executable, "-c", PROGRAM, "worker", *(f"--only={each}" for each in TYPES)]
+        worker = subprocess.Popen(words, env={**os.environ, **given}, stdout=subprocess.DEVNULL)
         try:
             yield app
         finally:
-            working.cancel()
-            await asyncio.gather(working, return_exceptions=True)
+            worker.terminate()
+            worker.wait(timeout=60)
 
 
 async def _protect(app: App, count: int) -> None:

@@ -14,7 +14,7 @@ from foja.jobs.outcome import Done, Job, Outcome
 from foja.ledger.event import draft
 
 TYPE, SOURCE = "run_tsa", "run-tsa"
-MOST = 64  # at once: as many as there are connections to an authority
+MOST = 32  # a batch; two of them keep as many connections busy as there are
 
 
 class Timestamps:

@@ -19,7 +19,7 @@ create table foja.document (
     finalized boolean not null default false,
     renew_before timestamptz,        -- when the certificates of its artifact's newest seal begin to end
     closed text                      -- revoked or archived
-);
+) with (fillfactor = 70);
 
 create index artifact_due on foja.document (renew_before) where finalized;
 
@@ -48,7 +48,7 @@ create table foja.document_summary (
     witness_hash text,
     length bigint not null,
     began_at timestamptz not null
-);
+) with (fillfactor = 70);
 
 create index document_list on foja.document_summary (tenant, began_at, entity_id);
 

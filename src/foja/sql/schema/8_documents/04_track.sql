@@ -85,12 +85,11 @@ create function foja.track_word(new foja.event, said jsonb, d foja.document) ret
 language plpgsql as $$
 begin
     if new.kind = 'document.added' then
-        if d.added_seq is not null or d.requested_seq is not null then
-            perform foja.refuse('already_added', format('%s was added before', d.entity_id));
+        if d.added_seq is distinct from new.seq then
+            perform foja.refuse('already_added', format('%s has a history already', d.entity_id));
         elsif not foja.is_hash(said ->> 'sha256') then
             perform foja.refuse('bad_payload', 'sha256 is 64 hexadecimal digits in lower case');
         end if;
-        update foja.document set added_seq = new.seq, witness_hash = said ->> 'sha256' where entity_id = new.entity_id;
     elsif d.closed = 'archived' or d.closed is not null and new.kind <> 'document.archived' then
         perform foja.refuse('document_closed', format('%s was %s', d.entity_id, d.closed));
     elsif new.kind in ('document.revoked', 'document.archived') then
@@ -107,7 +106,11 @@ declare
 begin
     select * into d from foja.document where entity_id = new.entity_id;
     if d.entity_id is null then
-        insert into foja.document (entity_id, tenant) values (new.entity_id, new.tenant) returning * into d;
+        -- What is added is written at once, not corrected a moment later.
+        insert into foja.document (entity_id, tenant, added_seq, witness_hash)
+        values (new.entity_id, new.tenant, case new.kind when 'document.added' then new.seq end,
+            case new.kind when 'document.added' then said ->> 'sha256' end)
+        returning * into d;
     end if;
     if new.kind = 'document.protected.requested' then
         perform foja.track_request(new, said, d);
