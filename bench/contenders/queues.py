@@ -48,6 +48,7 @@ FOJA, PGQUEUER, PGQUEUER_100, PROCRASTINATE = (
     "procrastinate",
 )
 SEED, CONCURRENCY = 500, 30
+ONE_BY_ONE = "foja, no micro-batching"
 _numbers = itertools.count(1)
 
 for _name in ("procrastinate", "pgqueuer"):  # they report every job
@@ -90,7 +91,7 @@ class Foja:
 
     def __init__(self, *, micro_batch: bool = True) -> None:
         self.note = "one event per job" if micro_batch else "every append alone"
-        self.name = FOJA if micro_batch else "foja, no micro-batching"
+        self.name = FOJA if micro_batch else ONE_BY_ONE
         self._micro_batch = micro_batch
 
     async def create(self, room: Room) -> None:

@@ -6,13 +6,14 @@ import asyncio
 import gc
 import random
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from statistics import median
 
 from bench.contenders.queues import (
     FOJA,
+    ONE_BY_ONE,
     PGQUEUER,
     PGQUEUER_100,
     PROCRASTINATE,
@@ -51,9 +52,17 @@ class Side:
 
 async def run(bench: Bench) -> Outcome:
     """Measure the three works, every queue in turn."""
-    drained = await _race(bench, [Foja(), PgQueuer(10), PgQueuer(100), Procrastinate()], _drain)
-    asked = await _race(bench, [Foja(), Foja(micro_batch=False), PgQueuer(10), Procrastinate()], _ask)
-    hot = await _hot_rounds(bench)
+    crews: list[Crew] = [Foja(), Foja(micro_batch=False), PgQueuer(10), PgQueuer(100), Procrastinate()]
+    with ExitStack() as rooms:
+        sides = await _sides(bench, rooms, crews)
+        drained = _some(sides, FOJA, PGQUEUER, PGQUEUER_100, PROCRASTINATE)
+        asked = _some(sides, FOJA, ONE_BY_ONE, PGQUEUER, PROCRASTINATE)
+        hot = _some(sides, FOJA, PROCRASTINATE)
+        await _race(bench, drained, _drain, bench.scale.rounds)
+        await _race(bench, hot, _hot, 1)
+        await _race(bench, asked, _ask, bench.scale.rounds)
+        await _check(sides.values())
+    await _hot_again(bench, hot)
     return Outcome(
         [_drain_table(drained), _ask_table(asked), _hot_table(hot)],
         [*_drain_targets(drained), *_ask_targets(asked), *_hot_targets(hot)],
@@ -61,31 +70,40 @@ async def run(bench: Bench) -> Outcome:
     )
 
 
-async def _race(bench: Bench, crews: Sequence[Crew], work: Do) -> dict[str, Side]:
-    with ExitStack() as rooms:
-        sides = [Side(crew, rooms.enter_context(bench.place.room())) for crew in crews]
-        for side in sides:
-            await side.crew.create(side.room)
-        for turn in range(bench.scale.rounds):
-            for side in random.sample(sides, len(sides)):
-                bench.say(f"jobs · round {turn + 1} of {bench.scale.rounds} · {side.name}")
-                await work(bench, side)
-        for side in sides:
-            found = await side.crew.count()
-            if found < side.claimed:
-                raise RuntimeError(f"{side.name} says it did {side.claimed} jobs, {found} are there")
-        return {side.name: side for side in sides}
+async def _sides(bench: Bench, rooms: ExitStack, crews: Sequence[Crew]) -> dict[str, Side]:
+    sides = [Side(crew, rooms.enter_context(bench.place.room())) for crew in crews]
+    for side in sides:
+        await side.crew.create(side.room)
+    return {side.name: side for side in sides}
 
 
-async def _hot_rounds(bench: Bench) -> dict[str, Side]:
-    """Race behind a hot document, every round in new rooms: what one leaves must not slow the next."""
-    once = replace(bench, scale=replace(bench.scale, rounds=1))
-    first, *others = [await _race(once, [Foja(), Procrastinate()], _hot) for _ in range(bench.scale.rounds)]
-    for later in others:
-        for name, side in later.items():
-            first[name].hot += side.hot
-            first[name].others_share += side.others_share
-    return first
+def _some(sides: dict[str, Side], *names: str) -> dict[str, Side]:
+    return {name: sides[name] for name in names}
+
+
+async def _race(bench: Bench, sides: dict[str, Side], work: Do, rounds: int) -> None:
+    for turn in range(rounds):
+        for side in random.sample(list(sides.values()), len(sides)):
+            bench.say(f"jobs · round {turn + 1} of {rounds} · {side.name}")
+            await work(bench, side)
+
+
+async def _hot_again(bench: Bench, sides: dict[str, Side]) -> None:
+    """Race behind a hot document in new rooms every round: what one leaves must not slow the next."""
+    for _ in range(bench.scale.rounds - 1):
+        with ExitStack() as rooms:
+            fresh = await _sides(bench, rooms, [Foja(), Procrastinate()])
+            await _race(bench, fresh, _hot, 1)
+        for name, side in fresh.items():
+            sides[name].hot += side.hot
+            sides[name].others_share += side.others_share
+
+
+async def _check(sides: Iterable[Side]) -> None:
+    for side in sides:
+        found = await side.crew.count()
+        if found < side.claimed:
+            raise RuntimeError(f"{side.name} says it did {side.claimed} jobs, {found} are there")
 
 
 async def _drain(bench: Bench, side: Side) -> None:
@@ -93,7 +111,7 @@ async def _drain(bench: Bench, side: Side) -> None:
     slow = 10 if side.name == PROCRASTINATE else 1
     count = max(50, int(DRAINED * bench.scale.seconds) // slow)
     await side.crew.fill(documents(count), in_order=False)
-    bench.place.settle(side.room)
+    _settle(bench, side)
     gc.collect()
     began = time.perf_counter()
     done = await side.crew.drain(PATIENCE)
@@ -107,7 +125,7 @@ async def _ask(bench: Bench, side: Side) -> None:
     """Write events, each with its job in the same transaction, from sixteen callers."""
     wanted = documents(max(64, int(ASKED * bench.scale.seconds)))
     async with side.crew.asking(CALLERS, wanted) as call:
-        bench.place.settle(side.room)
+        _settle(bench, side)
         left = iter(wanted)
 
         async def caller(n: int) -> None:
@@ -126,11 +144,17 @@ async def _hot(bench: Bench, side: Side) -> None:
     [front], others = documents(1), documents(max(50, int(OTHERS * bench.scale.seconds)))
     await side.crew.fill([front] * max(50, int(HOT * bench.scale.seconds)), in_order=True)
     await side.crew.fill(others, in_order=True)
-    bench.place.settle(side.room)
+    _settle(bench, side)
     began = time.perf_counter()
     done = await side.crew.drain(bench.scale.seconds * 2)
     side.hot.append(done / (time.perf_counter() - began))
     side.others_share.append(await side.crew.share_done(others))
+
+
+def _settle(bench: Bench, side: Side) -> None:
+    """Vacuum, unless the turn is too short to mean anything."""
+    if bench.scale.seconds >= 1:
+        bench.place.settle(side.room)
 
 
 def _ratio(a: Sequence[float], b: Sequence[float]) -> Spread:
