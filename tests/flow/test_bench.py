@@ -16,6 +16,7 @@ from bench.harness import QUICK, Contender, Race, Work
 from bench.outcome import at_least, at_most, spread
 from bench.works import GROUPS
 
+pytestmark = pytest.mark.timeout(600)
 ROOT = Path(__file__).parent.parent.parent
 OURS = {FOJA, ONE_BY_ONE, "foja, tool results", "foja, its worker beside"}
 EVENTSOURCING = {"eventsourcing", "eventsourcing, db functions"}
@@ -40,7 +41,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Found, str]:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=540,  # every group in turn; two minutes alone on a machine, more in company
         check=False,
     )
     assert done.returncode == 0, done.stderr
