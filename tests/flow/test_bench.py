@@ -41,7 +41,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Found, str]:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=540,  # every group in turn; two minutes alone on a machine, more in company
+        timeout=540,  # every group in turn: over four minutes on a busy machine
         check=False,
     )
     assert done.returncode == 0, done.stderr
