@@ -28,9 +28,14 @@ FAST = {"fsync": "off", "full_page_writes": "off", "autovacuum_naptime": "1h"}
 TEMPLATE = "foja_template"
 
 
-def pytest_sessionfinish() -> None:
-    """A run that is over must end: a minute later it says what holds it, and fails."""
-    faulthandler.dump_traceback_later(60, exit=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A run that is over must end: a minute later it says what holds it, and fails.
+
+    A process of `--numprocesses` waits for the others, for as long as they need; the one that
+    started it ends it.
+    """
+    if not hasattr(session.config, "workerinput"):
+        faulthandler.dump_traceback_later(60, exit=True)
 
 
 @pytest.fixture(scope="session")

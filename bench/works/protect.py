@@ -26,7 +26,7 @@ from foja.app import App
 CALLERS = 64
 SHARE, GROWTH = 0.5, 1.2
 TYPES = ("protect_document_v2", "run_tsa")
-POLL = 0.02
+POLL = 0.1  # to count is work too, and more of it the more there are
 PROGRAM = "import sys; from foja.cli import main; sys.exit(main())"
 
 
