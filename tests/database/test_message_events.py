@@ -281,8 +281,10 @@ def test_only_conversations_appear(writer: Admin) -> None:
 
 def test_the_page_about_sql_runs_as_written(writer: Admin) -> None:
     statements = [block.text for block in blocks(ROOT / "docs" / "sql.md") if block.language == "sql"]
-    assert len(statements) == 2
+    assert len(statements) == 3
     for statement in statements:
         writer.execute(statement.encode())
     found = writer.execute("select data ->> 'content' from message_events order by sequence_number")
     assert found.fetchall() == [("hi",), ("first",), ("second",)]
+    asked = writer.execute("select events -> 0 ->> 'kind' from document_entities")
+    assert asked.fetchall() == [("document.protected.requested",)]

@@ -34,10 +34,14 @@ class Named:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Found, str]:
     """The figures and the page of one very quick run of everything."""
-    page = tmp_path_factory.mktemp("bench") / "benchmarks.md"
-    words = ["--quick", "--seconds", "0.05", "--json", "--write", str(page)]
+    return quickly(tmp_path_factory.mktemp("bench") / "benchmarks.md")
+
+
+def quickly(page: Path, *words: str) -> tuple[Found, str]:
+    """Run the bench, too quickly to measure anything."""
+    given = ["--quick", "--seconds", "0.05", "--json", "--write", str(page), *words]
     done = subprocess.run(
-        [sys.executable, "-m", "bench", *words],
+        [sys.executable, "-m", "bench", *given],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -46,6 +50,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Found, str]:
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout), page.read_text()
+
+
+def test_a_group_can_be_run_by_itself(tmp_path: Path) -> None:
+    found, page = quickly(tmp_path / "benchmarks.md", "--only", "hot")
+    assert list(found) == ["hot"]
+    for counts in found["hot"]["figures"]["counts"].values():
+        assert counts["found"] == counts["claimed"] > 1
+    assert f"## {found['hot']['tables'][0]['title']}" in page
 
 
 @pytest.fixture
@@ -62,6 +74,7 @@ def message_db(found: Found) -> set[str]:
     return set() if ABSENT in remarks else MESSAGE_DB
 
 
+@pytest.mark.long
 def test_every_group_has_tables(found: Found) -> None:
     assert list(found) == list(GROUPS)
     for outcome in found.values():
@@ -70,6 +83,7 @@ def test_every_group_has_tables(found: Found) -> None:
             assert all(len(row) == len(table["columns"]) for row in table["rows"])
 
 
+@pytest.mark.long
 def test_everybody_takes_part(found: Found, message_db: set[str]) -> None:
     everybody = {RAW, *OURS, *EVENTSOURCING, *message_db}
     for rates in found["appends"]["figures"]["rates"].values():
@@ -82,6 +96,7 @@ def test_everybody_takes_part(found: Found, message_db: set[str]) -> None:
     assert batches.keys() == {RAW, "foja, append_many", "foja, append_each", *EVENTSOURCING}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("group", ["appends", "hot", "batches"])
 def test_everybody_wrote_what_it_claims(found: Found, group: str) -> None:
     streams = 1 if group == "hot" else QUICK.streams
@@ -89,6 +104,7 @@ def test_everybody_wrote_what_it_claims(found: Found, group: str) -> None:
         assert counts["found"] == counts["claimed"] > streams
 
 
+@pytest.mark.long
 def test_our_readers_miss_nothing(found: Found, message_db: set[str]) -> None:
     tails = found["tail"]["figures"]
     assert tails.keys() >= {RAW, *EVENTSOURCING, *message_db}
@@ -97,6 +113,7 @@ def test_our_readers_miss_nothing(found: Found, message_db: set[str]) -> None:
     assert all(tail["missed"] == 0 and tail["written"] > 0 for tail in ours)
 
 
+@pytest.mark.long
 def test_every_target_is_judged(found: Found) -> None:
     counts = {group: len(outcome["targets"]) for group, outcome in found.items()}
     assert counts == {
@@ -116,12 +133,14 @@ def test_every_target_is_judged(found: Found) -> None:
     }
 
 
+@pytest.mark.long
 def test_our_followers_over_http_lose_and_repeat_nothing(found: Found) -> None:
     live = found["live"]["figures"]
     assert (live["lost"], live["twice"]) == (0, 0)
     assert live["events"] > 0
 
 
+@pytest.mark.long
 def test_the_page_shows_ratios_and_targets(run: tuple[Found, str]) -> None:
     found, page = run
     assert "python -m bench --quick" in page

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foja.core.bundle import asic, assembly, names
@@ -131,6 +131,7 @@ def judged(judge: Judge, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("name", JUDGES)
+@settings(deadline=None)  # `judged` looks at the processor's time itself
 @given(st.randoms(use_true_random=False))
 def test_a_short_run(name: str, chance: random.Random) -> None:
     judge, seeds = JUDGES[name]
