@@ -214,10 +214,12 @@ def test_the_artifact_is_final_once_and_only_when_everything_is_there(anchored: 
     assert anchored.refusal("artifact.finalized", DONE) == "precondition_failed:missing_evidence"
     anchored.ask("submit-anchor-polygon", attempt=2)
     anchored.anchored(attempt=2)
+    assert anchored.refusal("artifact.finalized", DONE) == "attempt_not_open"
+    anchored.ask("build-artifact", attempt=2)
     renewal = {"sha256": OTHER, "size": 2}
     assert anchored.refusal("artifact.renewed", renewal) == "precondition_failed:not_final"
-    anchored.say("artifact.finalized", DONE)
-    assert anchored.refusal("artifact.finalized", DONE) == "document_final"
+    anchored.say("artifact.finalized", {**DONE, "attempt": 2})
+    assert anchored.refusal("artifact.finalized", {**DONE, "attempt": 2}) == "document_final"
     more = {"witness_hash": OTHER, "required_evidence": ["tsa", "polygon"]}
     assert anchored.refusal("document.protected.requested", more) == "document_final"
     anchored.say("artifact.renewed", renewal)
@@ -251,17 +253,105 @@ def test_a_retry_is_for_what_was_asked_for_and_is_not_there(paper: Paper) -> Non
     assert paper.refusal("protection.retry.requested", body) == "already_confirmed"
 
 
-def test_a_document_has_no_reserved_numbers(paper: Paper) -> None:
-    paper.request()
-    row = paper.admin.execute(
-        "select first_seq, token from foja.reserve(%s, 'document', 'default', 'api', 1, '1 minute', null)",
-        [paper.id],
-    ).fetchone()
-    assert row is not None
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "select foja.reserve(%s, 'document', 'default', 'api', 1, '1 minute', null)",
+        "select foja.move_lane(%s, 'document', 'default', 'api', null, 'redis', 'run', '0')",
+    ],
+)
+def test_a_document_has_no_reserved_numbers_and_no_lane(paper: Paper, statement: str, known: bool) -> None:
+    if known:
+        paper.request()
+    before = paper.kinds()
     with pytest.raises(psycopg.Error, match="bad_reservation"):
-        paper.admin.execute(
-            "select foja.fill_event(%s, 'document', %s, %s, 'document.signed', '{}')", [paper.id, *row]
-        )
+        paper.admin.execute(statement.encode(), [paper.id])
+    assert paper.kinds() == before
+
+
+def test_a_new_request_ends_the_artifact_of_the_one_before(paper: Paper) -> None:
+    paper.request()
+    paper.ask()
+    paper.confirm(attempt=1)
+    seq = paper.ask("build-artifact")["seq"]
+    key = f"build_artifact:{paper.id}:{seq}"
+    paper.admin.execute("select foja.enqueue_job_v1('build_artifact', %s, %s)", [paper.id, key])
+    paper.request(witness=OTHER)
+    [state] = paper.admin.execute("select state from foja.job where dedupe_key = %s", [key]).fetchall()
+    assert state == ("cancelled",)
+    paper.ask(witness=OTHER)
+    paper.confirm(witness=OTHER, attempt=1)
+    assert paper.refusal("artifact.finalized", DONE) == "attempt_not_open"
+    paper.ask("build-artifact", attempt=2, witness=OTHER)
+    paper.say("artifact.finalized", {**DONE, "attempt": 2})
+
+
+@pytest.mark.parametrize("number", [1.4, 0, -1, 1e12, "1", None])
+def test_attempts_are_whole_numbers(paper: Paper, number: Any) -> None:
+    paper.request()
+    asking = {"witness_hash": WITNESS, "attempt": number, "deadline": later(60)}
+    assert paper.refusal("job.run-tsa.required", asking) == "bad_payload"
+    paper.ask()
+    assert paper.refusal("tsa.failed", {**FAILED, "attempt": number}) == "bad_payload"
+    confirmed = {"witness_hash": WITNESS, "attempt": number, **TOKEN}
+    assert paper.refusal("tsa.confirmed", confirmed) == "bad_payload"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"sha256": "x"},
+        {"size": -1},
+        {"size": 0.5},
+        {"profile": ""},
+        {"verdict": "fine"},
+        {"renew_before": "x"},
+    ],
+)
+def test_an_artifact_is_described_in_words_that_can_be_true(paper: Paper, wrong: dict[str, Any]) -> None:
+    paper.request()
+    paper.ask()
+    paper.confirm(attempt=1)
+    paper.ask("build-artifact")
+    assert paper.refusal("artifact.finalized", {**DONE, **wrong}) == "bad_payload"
+
+
+@pytest.mark.parametrize("word", ["document.revoked", "document.archived"])
+def test_what_is_closed_never_becomes_final(paper: Paper, word: str) -> None:
+    paper.request()
+    paper.ask()
+    paper.confirm(attempt=1)
+    seq = paper.ask("build-artifact")["seq"]
+    key = f"build_artifact:{paper.id}:{seq}"
+    paper.admin.execute("select foja.enqueue_job_v1('build_artifact', %s, %s)", [paper.id, key])
+    paper.say(word, {"reason": "wrong file"})
+    assert paper.refusal("artifact.finalized", DONE) == "document_closed"
+    [state] = paper.admin.execute("select state from foja.job where dedupe_key = %s", [key]).fetchall()
+    assert state == ("cancelled",)
+
+
+def test_only_evidence_that_a_request_names_is_asked_for(paper: Paper) -> None:
+    paper.allow("polygon")
+    paper.request()
+    paper.ask()
+    paper.confirm(attempt=1)
+    asking = {"witness_hash": WITNESS, "attempt": 1, "deadline": later(60)}
+    missing = "precondition_failed:missing_request"
+    assert paper.refusal("job.submit-anchor-polygon.required", asking) == missing
+
+
+def test_no_attempt_is_open_for_ever(paper: Paper) -> None:
+    paper.request()
+    asking = {"witness_hash": WITNESS, "attempt": 1, "deadline": later(86400 * 365)}
+    assert paper.refusal("job.run-tsa.required", asking) == "bad_payload"
+
+
+def test_a_witness_is_a_digest_and_evidence_a_list_also_later_on(paper: Paper) -> None:
+    paper.request()
+    assert paper.refusal("document.witness.ready", {"witness_hash": "rubbish"}) == "bad_payload"
+    scalar = {"witness_hash": OTHER, "required_evidence": "tsa"}
+    assert paper.refusal("document.protected.requested", scalar) == "bad_payload"
 
 
 @pytest.mark.parametrize(

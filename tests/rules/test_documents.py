@@ -136,6 +136,21 @@ def test_a_late_confirmation_ends_the_attempt_that_is_open_then() -> None:
     assert shown(history(*said)).state is State.PROTECTED
 
 
+def test_a_new_request_ends_the_artifact_that_is_being_built() -> None:
+    said = [request("tsa"), asked(TSA), confirmed(TSA), asked(Evidence.ARTIFACT)]
+    assert wanted(history(*said)) == []
+    other = WITNESSES[1]
+    said += [request("tsa", witness=other), asked(TSA, witness=other), confirmed(TSA, witness=other)]
+    assert wanted(history(*said)) == [("build_artifact", 2)]
+
+
+def test_the_reason_of_the_last_failure_stays_while_the_next_attempt_is_open() -> None:
+    facts = history(request("tsa"), asked(TSA), failed(TSA, code="unreachable"), asked(TSA, 2))
+    [tsa] = [each for each in shown(facts).evidence if each.evidence is TSA]
+    assert (tsa.failure_code, tsa.since) == ("unreachable", START)
+    assert "unreachable" in explain(shown(facts))
+
+
 @given(ANY_HISTORY)
 def test_decide_is_total_and_repeatable(facts: list[Fact]) -> None:
     once = decide(facts, abilities=EVERYTHING, at=NOW, policy=POLICY)

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 from foja.documents.events import ASKED_FOR, NETWORKS, REQUIRABLE, Evidence, Stage
 
-REORGED, TIMEOUT = "reorged", "timeout"
+REORGED, TIMEOUT, SUPERSEDED = "reorged", "timeout", "superseded"
+LARGEST_ATTEMPT = 1_000_000
 
 
 class Sheet(Protocol):
@@ -85,9 +86,10 @@ class Track:
 
     @property
     def failure(self) -> Ending | None:
-        """How the last attempt failed, if it did."""
-        last = self.attempts[-1].ending if self.attempts else None
-        return last if last and not last.confirmed else None
+        """How the newest attempt that ended failed, if it did; the next one may be open already."""
+        endings = [each.ending for each in self.attempts if each.ending]
+        last = endings[-1] if endings else None
+        return last if last and not last.confirmed and last.code != SUPERSEDED else None
 
 
 @dataclass(slots=True)
@@ -162,6 +164,7 @@ def _take(history: History, event: Sheet, said: Mapping[str, Any], at: datetime)
         history.added = said
     elif kind in ("document.revoked", "document.archived"):
         history.closed, history.closed_at = kind.partition(".")[2], at
+        _drop_artifact(history, event.seq, at)
     elif kind == "artifact.finalized":
         history.finalized = history.finalized or Ending(event.seq, at, confirmed=True)
         history.artifact = said
@@ -186,7 +189,9 @@ def _report(history: History, event: Sheet, said: Mapping[str, Any], at: datetim
         _confirm(track, Ending(event.seq, at, confirmed=True), said)
     else:
         code = str(said.get("failure_code", TIMEOUT))
-        _fail(track, number, Ending(event.seq, at, False, code, str(said.get("reason", ""))))
+        taken_back = _fail(track, number, Ending(event.seq, at, False, code, str(said.get("reason", ""))))
+        if taken_back:
+            _drop_artifact(history, event.seq, at)
 
 
 def _request(history: History, seq: int, said: Mapping[str, Any], at: datetime) -> None:
@@ -195,13 +200,24 @@ def _request(history: History, seq: int, said: Mapping[str, Any], at: datetime) 
     stage = said.get("stage", Stage.FINAL)
     known = Stage(stage) if stage in set(Stage) else Stage.FINAL
     history.requests.append(Request(seq, at, str(said.get("witness_hash")), named, known))
+    _drop_artifact(history, seq, at)
+
+
+def _drop_artifact(history: History, seq: int, at: datetime) -> None:
+    """End what is being built: it shows what was asked for before. The next one has all its attempts."""
+    track = history.track(Evidence.ARTIFACT, "")
+    for attempt in track.attempts:
+        attempt.ending = attempt.ending or Ending(seq, at, confirmed=False, code=SUPERSEDED)
+    track.spent = len(track.attempts)
 
 
 def _ask(history: History, seq: int, evidence: Evidence, said: Mapping[str, Any], at: datetime) -> None:
     track = history.track(evidence, str(said.get("witness_hash", "")))
     run_at = moment(said.get("run_at"), at)
-    number = int(said.get("attempt", len(track.attempts) + 1))
-    track.attempts.append(Attempt(number, seq, at, run_at, moment(said.get("deadline"), run_at)))
+    number = said.get("attempt")
+    if not isinstance(number, int | float) or not 1 <= number <= LARGEST_ATTEMPT or number != int(number):
+        return
+    track.attempts.append(Attempt(int(number), seq, at, run_at, moment(said.get("deadline"), run_at)))
 
 
 def _grant(history: History, said: Mapping[str, Any], at: datetime) -> None:
@@ -216,10 +232,12 @@ def _confirm(track: Track, ending: Ending, said: Mapping[str, Any]) -> None:
         attempt.ending = attempt.ending or ending
 
 
-def _fail(track: Track, number: object, ending: Ending) -> None:
+def _fail(track: Track, number: object, ending: Ending) -> bool:
+    """End an attempt; true if instead a confirmation was taken back."""
     if ending.code == REORGED and track.evidence in NETWORKS and track.confirmed:
         track.confirmed, track.said, track.lost = None, {}, ending
-        return
+        return True
     for attempt in track.attempts:
         if attempt.number == number and attempt.ending is None:
             attempt.ending = ending
+    return False

@@ -146,12 +146,12 @@ def _evidence_view(
 ) -> EvidenceView:
     attempt, failure = track.open, track.failure or track.lost
     status = _status(track, history, abilities, policy, at)
-    ended = track.confirmed or failure
+    ended = track.confirmed or (failure if status in (Status.GIVEN_UP, Status.FAILED) else None)
     return EvidenceView(
         evidence=track.evidence,
         witness_hash=track.witness,
         status=status,
-        since=attempt.at if attempt else ended.at if ended else _asked_at(track, history),
+        since=ended.at if ended else _asked_at(track, history),
         attempt=track.attempts[-1].number if track.attempts else 0,
         attempts_left=max(0, policy.attempts - track.counted),
         run_at=attempt.run_at if attempt else None,

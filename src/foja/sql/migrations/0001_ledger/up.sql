@@ -20,7 +20,8 @@ create table foja.installation (
 
 create table foja.domain (
     domain text primary key,
-    executor text                             -- the job type that decides for its streams, if any
+    executor text,                            -- the job type that decides for its streams, if any
+    head_only boolean not null default false  -- written at the head alone: no reserved numbers, no lane in Redis
 );
 
 -- The closed registry: what may be said, in which version, by whom. `required` maps each
@@ -769,6 +770,15 @@ begin
     end if;
 end $$;
 
+-- Whoever decides from a whole history cannot wait for numbers that may never be filled.
+create function foja.check_numbers(p_domain text) returns void
+language plpgsql stable as $$
+begin
+    if exists (select from foja.domain d where d.domain = p_domain and d.head_only) then
+        perform foja.refuse('bad_reservation', format('a %s is written at its head; append without a number', p_domain));
+    end if;
+end $$;
+
 -- `p_claim`: take the stream from Redis first if it numbers it; otherwise such a stream is refused.
 -- A reservation lost in a crash is a token the database does not know; so a caller that
 -- does nothing else may commit it without waiting for the disk.
@@ -784,6 +794,7 @@ declare
 begin
     perform foja.check_source(p_source);
     perform foja.check_reservation(p_count, p_ttl);
+    perform foja.check_numbers(p_domain);
     if p_claim then
         perform foja.claim_lanes(array[p_entity]);
     end if;
@@ -1186,7 +1197,7 @@ end $$;
 
 -- What may be said. The `events.py` of every domain says the same; a test compares them.
 
-insert into foja.domain (domain) values ('conversation'), ('document'), ('thread');
+insert into foja.domain (domain, head_only) values ('conversation', false), ('document', true), ('thread', false);
 
 insert into foja.kind (domain, kind, v, sources, required, erasable, reserved) values
     ('conversation', 'user_message_sent', 1, '{api}', '{"content": ["string", "array"]}', true, false),

@@ -18,6 +18,7 @@ declare
 begin
     perform foja.check_source(p_source);
     perform foja.need_read_committed();
+    perform foja.check_numbers(p_domain);
     select * into e from foja.entity x where x.entity_id = p_entity and x.domain = p_domain and x.tenant = p_tenant;
     if not found or foja.may_move(e, p_seen, p_lane, p_rest) then
         perform pg_advisory_xact_lock(foja.lane_key(p_entity));
@@ -31,7 +32,7 @@ begin
         extract(epoch from clock_timestamp() - e.moved_at)::double precision, lost is not null, coalesce(lost, 0);
 end $$;
 
--- One event at a number that Redis gave. It never locks the stream's row and never seals. A number
+-- One event at a number that Redis gave; a stream that may not move has no fence to give. It never locks the stream's row and never seals. A number
 -- of the distant future is as wrong as one of the past.
 -- What is wrong is returned, not raised: a raise would undo the void.
 create function foja.lane_append(

@@ -55,7 +55,7 @@ create index document_list on foja.document_summary (tenant, began_at, entity_id
 update foja.kind set tracked = true where domain = 'document' and not reserved;
 -- The executor looks at everything but what it asked for itself and what is still under way.
 update foja.kind set wakes = true
-where domain = 'document' and kind not like 'job.%' and kind not in ('anchor.submitted', 'slot.voided');
+where domain = 'document' and kind not like 'job.%' and kind <> 'anchor.submitted';
 
 -- What may be asked for, and what may be said while and after it is.
 
@@ -95,7 +95,7 @@ language plpgsql immutable as $$
 declare
     unknown text;
 begin
-    if wanted = '[]' or not wanted ? 'tsa' then
+    if jsonb_typeof(wanted) is distinct from 'array' or not wanted ? 'tsa' then
         return 'bad_payload: required_evidence is a list that always contains tsa';
     end if;
     select string_agg(coalesce(each #>> '{}', 'null'), ', ') into unknown from jsonb_array_elements(wanted) each
@@ -167,6 +167,7 @@ begin
     end if;
     update foja.document set witness_hash = witness, stage = wanted_stage, required_evidence = evidence,
         requested_seq = new.seq where entity_id = new.entity_id;
+    perform foja.drop_artifact(new.entity_id, 'asked for anew');
 end $$;
 
 -- New attempts are granted for what is asked for and not there.
@@ -204,17 +205,41 @@ language sql immutable parallel safe
 return case p_kind when 'job.run-tsa.required' then 'tsa' when 'job.build-artifact.required' then 'artifact'
     else substring(p_kind from '^job\.submit-anchor-(\w+)\.required$') end;
 
+-- The attempt that is spoken of, or null if none is named: a whole number, never rounded to one.
+create function foja.attempt_number(said jsonb) returns integer
+language plpgsql immutable as $$
+declare
+    number numeric;
+begin
+    if said -> 'attempt' is null then
+        return null;
+    elsif jsonb_typeof(said -> 'attempt') = 'number' then
+        number := (said ->> 'attempt')::numeric;
+        if number = trunc(number) and number between 1 and 1000000 then
+            return number::integer;
+        end if;
+    end if;
+    perform foja.refuse('bad_payload', 'attempts are whole numbers from 1 on');
+end $$;
+
+-- Did a request name this evidence for this witness? The last one is at hand.
+create function foja.is_required(d foja.document, p_evidence text, p_witness text) returns boolean
+language sql stable
+return d.witness_hash = p_witness and p_evidence = any (d.required_evidence)
+    or exists (select from foja.event e where e.entity_id = d.entity_id and e.seq < d.requested_seq
+        and e.kind = 'document.protected.requested' and e.payload ->> 'witness_hash' = p_witness
+        and (e.payload -> 'required_evidence')::jsonb ? p_evidence);
+
 -- What must be there before this evidence may be asked for.
 create function foja.check_turn(d foja.document, p_evidence text, p_witness text) returns void
 language plpgsql stable as $$
 declare
     missing text;
 begin
-    if d.requested_seq is null or d.witness_hash <> p_witness
-            and coalesce(foja.find_request(d.entity_id, 'initial', p_witness, d.requested_seq),
-                foja.find_request(d.entity_id, 'intermediate', p_witness, d.requested_seq),
-                foja.find_request(d.entity_id, 'final', p_witness, d.requested_seq)) is null then
-        perform foja.refuse('precondition_failed:missing_request', format('nobody asked to protect %s', p_witness));
+    if d.requested_seq is null
+            or not foja.is_required(d, case p_evidence when 'artifact' then 'tsa' else p_evidence end, p_witness) then
+        perform foja.refuse('precondition_failed:missing_request',
+            format('nobody asked for %s of %s', p_evidence, p_witness));
     elsif p_evidence = 'artifact' then
         missing := foja.missing_evidence(d);
         if missing is not null or foja.stage_rank(d.stage) < 3 or d.witness_hash <> p_witness then
@@ -232,7 +257,7 @@ language plpgsql as $$
 declare
     wanted text := foja.evidence_asked(new.kind);
     witness text := said ->> 'witness_hash';
-    number integer := (said ->> 'attempt')::numeric::integer;
+    number integer := foja.attempt_number(said);
     due timestamptz := foja.moment(said ->> 'deadline');
     last record;
 begin
@@ -246,8 +271,9 @@ begin
         perform foja.refuse('already_confirmed', format('%s of %s is confirmed', wanted, witness));
     elsif last.open or number <= last.attempt then
         perform foja.refuse('already_asked', format('attempt %s of %s was asked for', last.attempt, wanted));
-    elsif (said ->> 'attempt')::numeric <> last.attempt + 1 or due is null then
-        perform foja.refuse('bad_payload', format('attempt %s is next, and has a deadline', last.attempt + 1));
+    elsif number <> last.attempt + 1 or due is null or due > new.at + interval '30 days' then
+        perform foja.refuse('bad_payload',
+            format('attempt %s is next, and has a deadline within 30 days', last.attempt + 1));
     end if;
     insert into foja.attempt (entity_id, evidence, witness_hash, attempt, asked_seq, deadline, tenant)
     values (new.entity_id, wanted, witness, number, new.seq, due, new.tenant);
@@ -294,6 +320,20 @@ begin
     end if;
 end $$;
 
+-- What is being built shows what was asked for before: end it, and take its job away.
+create function foja.drop_artifact(p_entity uuid, p_reason text) returns void
+language plpgsql as $$
+declare
+    key text;
+begin
+    update foja.attempt a set state = 'superseded'
+    where a.entity_id = p_entity and a.evidence = 'artifact' and a.state = 'open'
+    returning foja.attempt_key('build_artifact', a.entity_id, a.asked_seq) into key;
+    if key is not null then
+        perform foja.cancel_keys(array[key], p_reason);
+    end if;
+end $$;
+
 -- The guards of every document's event, in its own transaction, for one event and for many.
 
 -- `*.confirmed`: after a request, for an attempt that is open or says that it is late, once.
@@ -321,6 +361,9 @@ begin
         perform foja.refuse('attempt_not_open', format('attempt %s of %s has ended', a.attempt, a.evidence));
     end if;
     perform foja.end_attempt(a, case when taken_back then 'reorged' else 'failed' end);
+    if taken_back then
+        perform foja.drop_artifact(a.entity_id, 'its evidence was taken back');
+    end if;
 end $$;
 
 -- What a worker or the sweeper says about an attempt.
@@ -341,7 +384,7 @@ begin
     elsif about not in ('tsa', 'artifact') and not foja.is_confirmed(new.entity_id, 'tsa', witness) then
         perform foja.refuse('precondition_failed:missing_tsa_for_witness_hash', format('%s has no timestamp', witness));
     end if;
-    a := foja.find_attempt(new.entity_id, about, witness, (said ->> 'attempt')::numeric::integer);
+    a := foja.find_attempt(new.entity_id, about, witness, foja.attempt_number(said));
     if a.entity_id is null then
         perform foja.refuse('precondition_failed:not_asked', format('nobody asked for this %s of %s', about, witness));
     elsif word = 'confirmed' then
@@ -353,22 +396,37 @@ begin
     end if;
 end $$;
 
--- `artifact.finalized`: once, while all that the last request asks for is confirmed.
+-- Why these cannot be the words about an artifact, or null.
+create function foja.artifact_problem(said jsonb) returns text
+language sql stable
+return case when not foja.is_hash(said ->> 'sha256') then 'sha256 is 64 hexadecimal digits in lower case'
+    when (said ->> 'size')::numeric < 0 or (said ->> 'size')::numeric <> trunc((said ->> 'size')::numeric)
+        then 'size is a number of bytes'
+    when said ->> 'renew_before' is not null and foja.moment(said ->> 'renew_before') is null
+        then 'renew_before is a moment'
+    when said ->> 'profile' = '' then 'profile says how it is written'
+    when said ->> 'verdict' not in ('TOTAL_PASSED', 'INDETERMINATE', 'TOTAL_FAILED')
+        then 'verdict is TOTAL_PASSED, INDETERMINATE or TOTAL_FAILED' end;
+
+-- `artifact.finalized`: once, for what the last request asks for, all of it confirmed before it was built.
 create function foja.track_finalization(new foja.event, said jsonb, d foja.document) returns void
 language plpgsql as $$
 declare
     a foja.attempt;
+    problem text := foja.artifact_problem(said);
 begin
-    if d.finalized then
-        perform foja.refuse('document_final', format('%s is final', d.entity_id));
+    perform foja.check_live(d);
+    if problem is not null then
+        perform foja.refuse('bad_payload', problem);
     end if;
     perform foja.check_turn(d, 'artifact', d.witness_hash);
-    a := foja.find_attempt(new.entity_id, 'artifact', d.witness_hash, (said ->> 'attempt')::numeric::integer);
-    if a.entity_id is null or a.state <> 'open' then
+    a := foja.find_attempt(new.entity_id, 'artifact', d.witness_hash, foja.attempt_number(said));
+    if a.entity_id is null or a.state <> 'open' or a.witness_hash <> d.witness_hash
+            or a.asked_seq <= d.requested_seq then
         perform foja.refuse('attempt_not_open', 'no attempt at the artifact is open');
     end if;
     perform foja.end_attempt(a, 'confirmed');
-    update foja.document set finalized = true, renew_before = (said ->> 'renew_before')::timestamptz
+    update foja.document set finalized = true, renew_before = foja.moment(said ->> 'renew_before')
     where entity_id = new.entity_id;
     -- Whoever has artifacts has somebody who looks after them every day.
     insert into foja.tick (name, type, every, due, tenant)
@@ -388,8 +446,11 @@ begin
         end if;
     elsif d.closed = 'archived' or d.closed is not null and new.kind <> 'document.archived' then
         perform foja.refuse('document_closed', format('%s was %s', d.entity_id, d.closed));
+    elsif new.kind = 'document.witness.ready' and not foja.is_hash(said ->> 'witness_hash') then
+        perform foja.refuse('bad_payload', 'witness_hash is 64 hexadecimal digits in lower case');
     elsif new.kind in ('document.revoked', 'document.archived') then
         update foja.document set closed = split_part(new.kind, '.', 2) where entity_id = new.entity_id;
+        perform foja.drop_artifact(new.entity_id, new.kind);
     end if;
 end $$;
 
@@ -421,8 +482,10 @@ begin
     elsif new.kind = 'artifact.renewed' then
         if not d.finalized then
             perform foja.refuse('precondition_failed:not_final', 'only what is final is renewed');
+        elsif foja.artifact_problem(said) is not null then
+            perform foja.refuse('bad_payload', foja.artifact_problem(said));
         end if;
-        update foja.document set renew_before = (said ->> 'renew_before')::timestamptz where entity_id = new.entity_id;
+        update foja.document set renew_before = foja.moment(said ->> 'renew_before') where entity_id = new.entity_id;
     else
         perform foja.track_report(new, said, d);
     end if;
@@ -577,7 +640,8 @@ begin
     end if;
     perform foja.check_source(p_source);
     perform from foja.entity e where e.entity_id = p_document_entity_id for no key update;
-    if p_event ->> 'kind' = 'document.protected.requested' then
+    if p_event ->> 'kind' = 'document.protected.requested'
+            and jsonb_typeof(body -> 'required_evidence') = 'array' then
         select foja.find_request(d.entity_id, body ->> 'stage', body ->> 'witness_hash', d.requested_seq + 1) into stored
         from foja.document d where d.entity_id = p_document_entity_id and d.tenant = here
             and d.required_evidence @> array(select jsonb_array_elements_text(body -> 'required_evidence'))
@@ -627,7 +691,7 @@ update foja.domain set executor = 'protect_document_v2' where domain = 'document
 revoke execute on function
     foja.is_hash, foja.stage_rank, foja.is_confirmed, foja.missing_evidence, foja.check_live, foja.evidence_problem,
     foja.find_request, foja.check_growth, foja.track_request, foja.check_retry, foja.attempt_key, foja.job_of,
-    foja.evidence_asked, foja.check_turn, foja.track_asking, foja.check_network, foja.find_attempt, foja.end_attempt,
+    foja.attempt_number, foja.is_required, foja.drop_artifact, foja.artifact_problem, foja.evidence_asked, foja.check_turn, foja.track_asking, foja.check_network, foja.find_attempt, foja.end_attempt,
     foja.track_confirmation, foja.track_failure, foja.track_report, foja.track_finalization, foja.track_word,
     foja.track_document, foja.take_document, foja.retrack_documents, foja.check_ability, foja.timeout_kind, foja.timeout_words, foja.expire_attempts, foja.write_summaries,
     foja.envelope, foja.envelope_problem, public.append_document_entity_event

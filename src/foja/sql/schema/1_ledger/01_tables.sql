@@ -20,7 +20,8 @@ create table foja.installation (
 
 create table foja.domain (
     domain text primary key,
-    executor text                             -- the job type that decides for its streams, if any
+    executor text,                            -- the job type that decides for its streams, if any
+    head_only boolean not null default false  -- written at the head alone: no reserved numbers, no lane in Redis
 );
 
 -- The closed registry: what may be said, in which version, by whom. `required` maps each

@@ -8,6 +8,15 @@ begin
     end if;
 end $$;
 
+-- Whoever decides from a whole history cannot wait for numbers that may never be filled.
+create function foja.check_numbers(p_domain text) returns void
+language plpgsql stable as $$
+begin
+    if exists (select from foja.domain d where d.domain = p_domain and d.head_only) then
+        perform foja.refuse('bad_reservation', format('a %s is written at its head; append without a number', p_domain));
+    end if;
+end $$;
+
 -- `p_claim`: take the stream from Redis first if it numbers it; otherwise such a stream is refused.
 -- A reservation lost in a crash is a token the database does not know; so a caller that
 -- does nothing else may commit it without waiting for the disk.
@@ -23,6 +32,7 @@ declare
 begin
     perform foja.check_source(p_source);
     perform foja.check_reservation(p_count, p_ttl);
+    perform foja.check_numbers(p_domain);
     if p_claim then
         perform foja.claim_lanes(array[p_entity]);
     end if;

@@ -1,6 +1,6 @@
 -- What may be said. The `events.py` of every domain says the same; a test compares them.
 
-insert into foja.domain (domain) values ('conversation'), ('document'), ('thread');
+insert into foja.domain (domain, head_only) values ('conversation', false), ('document', true), ('thread', false);
 
 insert into foja.kind (domain, kind, v, sources, required, erasable, reserved) values
     ('conversation', 'user_message_sent', 1, '{api}', '{"content": ["string", "array"]}', true, false),

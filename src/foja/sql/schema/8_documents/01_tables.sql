@@ -55,4 +55,4 @@ create index document_list on foja.document_summary (tenant, began_at, entity_id
 update foja.kind set tracked = true where domain = 'document' and not reserved;
 -- The executor looks at everything but what it asked for itself and what is still under way.
 update foja.kind set wakes = true
-where domain = 'document' and kind not like 'job.%' and kind not in ('anchor.submitted', 'slot.voided');
+where domain = 'document' and kind not like 'job.%' and kind <> 'anchor.submitted';

@@ -36,7 +36,7 @@ language plpgsql immutable as $$
 declare
     unknown text;
 begin
-    if wanted = '[]' or not wanted ? 'tsa' then
+    if jsonb_typeof(wanted) is distinct from 'array' or not wanted ? 'tsa' then
         return 'bad_payload: required_evidence is a list that always contains tsa';
     end if;
     select string_agg(coalesce(each #>> '{}', 'null'), ', ') into unknown from jsonb_array_elements(wanted) each
@@ -108,6 +108,7 @@ begin
     end if;
     update foja.document set witness_hash = witness, stage = wanted_stage, required_evidence = evidence,
         requested_seq = new.seq where entity_id = new.entity_id;
+    perform foja.drop_artifact(new.entity_id, 'asked for anew');
 end $$;
 
 -- New attempts are granted for what is asked for and not there.

@@ -15,17 +15,41 @@ language sql immutable parallel safe
 return case p_kind when 'job.run-tsa.required' then 'tsa' when 'job.build-artifact.required' then 'artifact'
     else substring(p_kind from '^job\.submit-anchor-(\w+)\.required$') end;
 
+-- The attempt that is spoken of, or null if none is named: a whole number, never rounded to one.
+create function foja.attempt_number(said jsonb) returns integer
+language plpgsql immutable as $$
+declare
+    number numeric;
+begin
+    if said -> 'attempt' is null then
+        return null;
+    elsif jsonb_typeof(said -> 'attempt') = 'number' then
+        number := (said ->> 'attempt')::numeric;
+        if number = trunc(number) and number between 1 and 1000000 then
+            return number::integer;
+        end if;
+    end if;
+    perform foja.refuse('bad_payload', 'attempts are whole numbers from 1 on');
+end $$;
+
+-- Did a request name this evidence for this witness? The last one is at hand.
+create function foja.is_required(d foja.document, p_evidence text, p_witness text) returns boolean
+language sql stable
+return d.witness_hash = p_witness and p_evidence = any (d.required_evidence)
+    or exists (select from foja.event e where e.entity_id = d.entity_id and e.seq < d.requested_seq
+        and e.kind = 'document.protected.requested' and e.payload ->> 'witness_hash' = p_witness
+        and (e.payload -> 'required_evidence')::jsonb ? p_evidence);
+
 -- What must be there before this evidence may be asked for.
 create function foja.check_turn(d foja.document, p_evidence text, p_witness text) returns void
 language plpgsql stable as $$
 declare
     missing text;
 begin
-    if d.requested_seq is null or d.witness_hash <> p_witness
-            and coalesce(foja.find_request(d.entity_id, 'initial', p_witness, d.requested_seq),
-                foja.find_request(d.entity_id, 'intermediate', p_witness, d.requested_seq),
-                foja.find_request(d.entity_id, 'final', p_witness, d.requested_seq)) is null then
-        perform foja.refuse('precondition_failed:missing_request', format('nobody asked to protect %s', p_witness));
+    if d.requested_seq is null
+            or not foja.is_required(d, case p_evidence when 'artifact' then 'tsa' else p_evidence end, p_witness) then
+        perform foja.refuse('precondition_failed:missing_request',
+            format('nobody asked for %s of %s', p_evidence, p_witness));
     elsif p_evidence = 'artifact' then
         missing := foja.missing_evidence(d);
         if missing is not null or foja.stage_rank(d.stage) < 3 or d.witness_hash <> p_witness then
@@ -43,7 +67,7 @@ language plpgsql as $$
 declare
     wanted text := foja.evidence_asked(new.kind);
     witness text := said ->> 'witness_hash';
-    number integer := (said ->> 'attempt')::numeric::integer;
+    number integer := foja.attempt_number(said);
     due timestamptz := foja.moment(said ->> 'deadline');
     last record;
 begin
@@ -57,8 +81,9 @@ begin
         perform foja.refuse('already_confirmed', format('%s of %s is confirmed', wanted, witness));
     elsif last.open or number <= last.attempt then
         perform foja.refuse('already_asked', format('attempt %s of %s was asked for', last.attempt, wanted));
-    elsif (said ->> 'attempt')::numeric <> last.attempt + 1 or due is null then
-        perform foja.refuse('bad_payload', format('attempt %s is next, and has a deadline', last.attempt + 1));
+    elsif number <> last.attempt + 1 or due is null or due > new.at + interval '30 days' then
+        perform foja.refuse('bad_payload',
+            format('attempt %s is next, and has a deadline within 30 days', last.attempt + 1));
     end if;
     insert into foja.attempt (entity_id, evidence, witness_hash, attempt, asked_seq, deadline, tenant)
     values (new.entity_id, wanted, witness, number, new.seq, due, new.tenant);
@@ -102,5 +127,19 @@ begin
     end if;
     if keys is not null then
         perform foja.cancel_keys(keys, 'confirmed by another attempt');
+    end if;
+end $$;
+
+-- What is being built shows what was asked for before: end it, and take its job away.
+create function foja.drop_artifact(p_entity uuid, p_reason text) returns void
+language plpgsql as $$
+declare
+    key text;
+begin
+    update foja.attempt a set state = 'superseded'
+    where a.entity_id = p_entity and a.evidence = 'artifact' and a.state = 'open'
+    returning foja.attempt_key('build_artifact', a.entity_id, a.asked_seq) into key;
+    if key is not null then
+        perform foja.cancel_keys(array[key], p_reason);
     end if;
 end $$;

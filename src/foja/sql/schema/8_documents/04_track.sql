@@ -25,6 +25,9 @@ begin
         perform foja.refuse('attempt_not_open', format('attempt %s of %s has ended', a.attempt, a.evidence));
     end if;
     perform foja.end_attempt(a, case when taken_back then 'reorged' else 'failed' end);
+    if taken_back then
+        perform foja.drop_artifact(a.entity_id, 'its evidence was taken back');
+    end if;
 end $$;
 
 -- What a worker or the sweeper says about an attempt.
@@ -45,7 +48,7 @@ begin
     elsif about not in ('tsa', 'artifact') and not foja.is_confirmed(new.entity_id, 'tsa', witness) then
         perform foja.refuse('precondition_failed:missing_tsa_for_witness_hash', format('%s has no timestamp', witness));
     end if;
-    a := foja.find_attempt(new.entity_id, about, witness, (said ->> 'attempt')::numeric::integer);
+    a := foja.find_attempt(new.entity_id, about, witness, foja.attempt_number(said));
     if a.entity_id is null then
         perform foja.refuse('precondition_failed:not_asked', format('nobody asked for this %s of %s', about, witness));
     elsif word = 'confirmed' then
@@ -57,22 +60,37 @@ begin
     end if;
 end $$;
 
--- `artifact.finalized`: once, while all that the last request asks for is confirmed.
+-- Why these cannot be the words about an artifact, or null.
+create function foja.artifact_problem(said jsonb) returns text
+language sql stable
+return case when not foja.is_hash(said ->> 'sha256') then 'sha256 is 64 hexadecimal digits in lower case'
+    when (said ->> 'size')::numeric < 0 or (said ->> 'size')::numeric <> trunc((said ->> 'size')::numeric)
+        then 'size is a number of bytes'
+    when said ->> 'renew_before' is not null and foja.moment(said ->> 'renew_before') is null
+        then 'renew_before is a moment'
+    when said ->> 'profile' = '' then 'profile says how it is written'
+    when said ->> 'verdict' not in ('TOTAL_PASSED', 'INDETERMINATE', 'TOTAL_FAILED')
+        then 'verdict is TOTAL_PASSED, INDETERMINATE or TOTAL_FAILED' end;
+
+-- `artifact.finalized`: once, for what the last request asks for, all of it confirmed before it was built.
 create function foja.track_finalization(new foja.event, said jsonb, d foja.document) returns void
 language plpgsql as $$
 declare
     a foja.attempt;
+    problem text := foja.artifact_problem(said);
 begin
-    if d.finalized then
-        perform foja.refuse('document_final', format('%s is final', d.entity_id));
+    perform foja.check_live(d);
+    if problem is not null then
+        perform foja.refuse('bad_payload', problem);
     end if;
     perform foja.check_turn(d, 'artifact', d.witness_hash);
-    a := foja.find_attempt(new.entity_id, 'artifact', d.witness_hash, (said ->> 'attempt')::numeric::integer);
-    if a.entity_id is null or a.state <> 'open' then
+    a := foja.find_attempt(new.entity_id, 'artifact', d.witness_hash, foja.attempt_number(said));
+    if a.entity_id is null or a.state <> 'open' or a.witness_hash <> d.witness_hash
+            or a.asked_seq <= d.requested_seq then
         perform foja.refuse('attempt_not_open', 'no attempt at the artifact is open');
     end if;
     perform foja.end_attempt(a, 'confirmed');
-    update foja.document set finalized = true, renew_before = (said ->> 'renew_before')::timestamptz
+    update foja.document set finalized = true, renew_before = foja.moment(said ->> 'renew_before')
     where entity_id = new.entity_id;
     -- Whoever has artifacts has somebody who looks after them every day.
     insert into foja.tick (name, type, every, due, tenant)
@@ -92,8 +110,11 @@ begin
         end if;
     elsif d.closed = 'archived' or d.closed is not null and new.kind <> 'document.archived' then
         perform foja.refuse('document_closed', format('%s was %s', d.entity_id, d.closed));
+    elsif new.kind = 'document.witness.ready' and not foja.is_hash(said ->> 'witness_hash') then
+        perform foja.refuse('bad_payload', 'witness_hash is 64 hexadecimal digits in lower case');
     elsif new.kind in ('document.revoked', 'document.archived') then
         update foja.document set closed = split_part(new.kind, '.', 2) where entity_id = new.entity_id;
+        perform foja.drop_artifact(new.entity_id, new.kind);
     end if;
 end $$;
 
@@ -125,8 +146,10 @@ begin
     elsif new.kind = 'artifact.renewed' then
         if not d.finalized then
             perform foja.refuse('precondition_failed:not_final', 'only what is final is renewed');
+        elsif foja.artifact_problem(said) is not null then
+            perform foja.refuse('bad_payload', foja.artifact_problem(said));
         end if;
-        update foja.document set renew_before = (said ->> 'renew_before')::timestamptz where entity_id = new.entity_id;
+        update foja.document set renew_before = foja.moment(said ->> 'renew_before') where entity_id = new.entity_id;
     else
         perform foja.track_report(new, said, d);
     end if;

@@ -49,7 +49,8 @@ begin
     end if;
     perform foja.check_source(p_source);
     perform from foja.entity e where e.entity_id = p_document_entity_id for no key update;
-    if p_event ->> 'kind' = 'document.protected.requested' then
+    if p_event ->> 'kind' = 'document.protected.requested'
+            and jsonb_typeof(body -> 'required_evidence') = 'array' then
         select foja.find_request(d.entity_id, body ->> 'stage', body ->> 'witness_hash', d.requested_seq + 1) into stored
         from foja.document d where d.entity_id = p_document_entity_id and d.tenant = here
             and d.required_evidence @> array(select jsonb_array_elements_text(body -> 'required_evidence'))
