@@ -200,7 +200,8 @@ async def test_last_words_that_the_stream_refuses_do_not_keep_the_job_alive(
     errands: Queue, admin: Admin
 ) -> None:
     [entity] = ask(admin)
-    await errands.enqueue([NewJob(RUN, entity, "a", last_words={"kind": "no.such", "payload": {}})])
+    said_too_little = {"kind": "errand.failed", "payload": {}}
+    await errands.enqueue([NewJob(RUN, entity, "a", last_words=said_too_little)])
     [job] = await errands.claim(RUN, 1, "w")
     assert await errands.settle([(job, GiveUp("x"))]) == ["give_up"]
     row = admin.execute("select state, last_error from foja.job where type = 'run_errand'").fetchone()
@@ -236,7 +237,7 @@ async def test_a_line_moves_on_after_a_death_and_a_cancellation_and_stops_for_a_
     errands: Queue, admin: Admin
 ) -> None:
     [entity] = ask(admin)
-    await errands.enqueue([wanted(entity, str(n), IN_ORDER) for n in range(4)])
+    await errands.enqueue([wanted(entity, str(n), IN_ORDER, last_words=None) for n in range(4)])
     [zero] = await errands.claim(IN_ORDER, 10, "w")
     await errands.settle([(zero, Retry("x", after=60))])
     assert await errands.claim(IN_ORDER, 10, "w") == []

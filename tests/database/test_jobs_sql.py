@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from foja.app import App
 from foja.sql.migrate import migrate
+from tests.database.papers import acting
 from tests.errands import DECIDE, RUN, Admin, ask, install, kinds, states
 
 DONE = {"kind": "errand.done", "payload": {"n": 1}, "idempotency_key": "once"}
@@ -124,15 +126,91 @@ def test_an_executor_in_sql_says_what_it_read(admin: Admin) -> None:
     "words", ['{"kind": "errand.failed", "v": "one", "payload": {}}', '"nothing"', '{"payload": 7}']
 )
 def test_no_last_words_can_keep_a_job_from_dying(entity: UUID, admin: Admin, words: str) -> None:
-    admin.execute(
-        "select foja.enqueue_job_v1('run_errand', %s, 'z', priority => 0, last_words => %s)", [entity, words]
-    )
+    admin.execute("select foja.enqueue_job_v1('run_errand', %s, 'z', priority => 0)", [entity])
+    admin.execute("reset role")
+    admin.execute("update foja.job set last_words = %s where dedupe_key = 'z'", [words])
+    admin.execute("set role foja_run_errand")
     job = claim(admin)
     assert admin.execute("select foja.fail_job_v1(%s, %s, 'x', true)", job).fetchone() == ("give_up",)
     row = admin.execute("select state, last_error from foja.job where dedupe_key = 'z'").fetchone()
     assert row is not None
     assert row[0] == "dead"
     assert "last words were refused" in row[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "refused"),
+    [
+        ('{"kind": "errand.done", "payload": {"n": 1}}', "bad_payload"),
+        ('{"kind": "errand.failed", "payload": {"reason": "x"}}', "wrong_source"),
+    ],
+)
+def test_nobody_puts_last_words_into_the_mouth_of_a_worker(
+    entity: UUID, admin: Admin, words: str, refused: str
+) -> None:
+    with acting(admin, "service_role"), pytest.raises(psycopg.Error) as error:
+        admin.execute("select foja.enqueue_job_v1('run_errand', %s, 'z', last_words => %s)", [entity, words])
+    assert error.value.diag.message_primary == refused
+    assert admin.execute("select from foja.job where dedupe_key = 'z'").fetchone() is None
+
+
+def test_a_cancelled_job_has_its_last_words_said_by_the_sweeper_once(entity: UUID, admin: Admin) -> None:
+    words = '{"kind": "errand.failed", "payload": {"reason": "x"}}'
+    with acting(admin, "foja_decide_errand"):
+        admin.execute("select foja.enqueue_job_v1('run_errand', %s, 'z', last_words => %s)", [entity, words])
+    with acting(admin, "service_role"):
+        admin.execute("select foja.cancel_jobs_v1(array(select job_id from foja.job where dedupe_key = 'z'))")
+    with acting(admin, "foja_sweeper"):
+        admin.execute("select foja.sweep_jobs_v1(10)")
+        admin.execute("select foja.sweep_jobs_v1(10)")
+    assert kinds(admin, entity).count("errand.failed") == 1
+
+
+def test_a_job_that_said_its_last_words_is_over(entity: UUID, admin: Admin) -> None:
+    words = '{"kind": "errand.failed", "payload": {"reason": "x"}}'
+    with acting(admin, "foja_decide_errand"):
+        admin.execute(
+            "select foja.enqueue_job_v1('run_errand', %s, 'z', priority => 0, last_words => %s)",
+            [entity, words],
+        )
+    with acting(admin, "foja_run_errand"):
+        job = claim(admin)
+        admin.execute("select foja.fail_job_v1(%s, %s, 'x', true)", job)
+    with acting(admin, "service_role"), pytest.raises(psycopg.Error, match="job_is_over"):
+        admin.execute("select foja.retry_jobs_v1(array[%s::bigint])", [job[0]])
+
+
+def test_a_job_that_waits_for_its_time_can_come_at_once(entity: UUID, admin: Admin) -> None:
+    admin.execute(
+        "select foja.enqueue_job_v1('run_errand', %s, 'z', delay => '1 hour', priority => 0)", [entity]
+    )
+    again = "select foja.retry_jobs_v1(array(select job_id from foja.job where dedupe_key = 'z'))"
+    with acting(admin, "service_role"):
+        assert admin.execute(again.encode()).fetchone() == (1,)
+        assert admin.execute(again.encode()).fetchone() == (0,)
+
+
+def test_an_executor_that_was_cancelled_comes_back(entity: UUID, admin: Admin) -> None:
+    decider = "(select job_id from foja.job where type = 'decide_errand')"
+    with acting(admin, "service_role"):
+        admin.execute(f"select foja.cancel_jobs_v1(array{decider})".encode())
+        assert admin.execute(f"select foja.retry_jobs_v1(array{decider})".encode()).fetchone() == (1,)
+    with acting(admin, "foja_decide_errand"):
+        assert complete(admin, claim(admin, DECIDE), read=1) == "done"
+
+
+async def test_batches_with_the_same_keys_do_not_wait_for_each_other(entity: UUID, database_url: str) -> None:
+    put = b"select foja.enqueue_jobs_v1(array_fill('run_errand'::text, array[%s]), %s, 'default', %s)"
+    async with (
+        await psycopg.AsyncConnection.connect(database_url) as one,
+        await psycopg.AsyncConnection.connect(database_url) as two,
+    ):
+        await one.execute(put, [1, [uuid4()], ["y"]])
+        waiting = asyncio.create_task(two.execute(put, [2, [uuid4(), uuid4()], ["z", "y"]]))
+        await asyncio.sleep(0.3)
+        await one.execute(put, [1, [uuid4()], ["z"]])
+        await one.commit()
+        assert await (await waiting).fetchone() == (0,)
 
 
 async def test_an_executor_looks_again_after_its_migration_went_and_came_back(

@@ -93,7 +93,7 @@ class Desk:
         return [name for (name,) in await self._database.rows(sql.query("paused_types"))]
 
     async def retry(self, jobs: Sequence[int]) -> int:
-        """Queue dead jobs anew with fresh tries, and scheduled ones at once; return how many there were."""
+        """Queue dead jobs anew with fresh tries, and waiting ones at once; return how many there were."""
         return await self._steer("retry_jobs", jobs)
 
     async def cancel(self, jobs: Sequence[int]) -> int:

@@ -30,7 +30,12 @@ def add_verbs(parent: ArgumentParser, add: Verbs, number: Callable[[str], int]) 
         one("--limit", type=number, help="at most this many (100)")
     show = add("show", "jobs.verbs:show", "show all about one job")
     show.add_argument("job", type=number, metavar="ID")
-    _several(add, number, "retry", "queue dead jobs anew with fresh tries, and scheduled ones at once")
+    _several(
+        add,
+        number,
+        "retry",
+        "queue dead jobs anew with fresh tries, and those that wait for their time at once",
+    )
     _several(add, number, "cancel", "end jobs that are not over; a worker that has one is told so")
     for name, sentence in (
         ("pause", "let no job of a type be claimed; what runs goes on"),

@@ -40,6 +40,7 @@ create table foja.job (
     corrected boolean not null default false, -- it came with another correlation
     last_error text,
     last_words jsonb,                         -- the event {kind, v, payload} that says it is dead
+    silent boolean not null default false,    -- they were said, or nobody needs to hear them any more
     created_at timestamptz not null default clock_timestamp(),
     finished_at timestamptz
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
@@ -50,6 +51,7 @@ create index job_leases on foja.job (type, lease_until) where state = 'running';
 create index job_lines on foja.job (entity_id, type, head desc, job_id)
     where serial and state in ('queued', 'running', 'retry_scheduled');
 create index job_dead on foja.job (job_id) where state = 'dead';
+create index job_unsaid on foja.job (job_id) where state = 'cancelled' and last_words is not null and not silent;
 
 -- What is to be done again and again: one job per slot of time, whoever looks first.
 create table foja.tick (
@@ -79,6 +81,33 @@ begin
     where j.job_id = first.job_id and not first.head;
 end $$;
 
+-- May the sweeper say this, too? Everything else would be said in the name of who found it out.
+create function foja.is_last_word(p_domain text, p_words jsonb) returns boolean
+language sql stable
+return exists (select from foja.kind k where k.domain = p_domain and k.kind = p_words ->> 'kind'
+    and k.v::text = coalesce(p_words ->> 'v', '1') and 'sweeper' = any (k.sources));
+
+-- Last words are given by who decides for the stream, or by who may say them anyway.
+create function foja.check_last_words(p_entity uuid[], p_words text[]) returns void
+language plpgsql stable as $$
+declare
+    acting text := foja.acting_role();
+begin
+    if exists (select from unnest(p_entity, p_words) u(entity_id, words)
+            left join foja.entity e on e.entity_id = u.entity_id
+            where u.words is not null and not coalesce(foja.is_last_word(e.domain, u.words::jsonb), false)) then
+        perform foja.refuse('bad_payload', 'last words are of a kind that the sweeper may say of this stream');
+    elsif exists (select from unnest(p_entity, p_words) u(entity_id, words)
+            join foja.entity e on e.entity_id = u.entity_id
+            join foja.domain d on d.domain = e.domain left join foja.job_type t on t.type = d.executor
+            where u.words is not null and acting is distinct from t.role
+                and not exists (select from foja.kind k cross join unnest(k.sources) source
+                    where k.domain = e.domain and k.kind = u.words::jsonb ->> 'kind'
+                        and acting = 'foja_' || replace(source, '-', '_'))) then
+        perform foja.refuse('wrong_source', format('the role %s may not give last words to these jobs', acting));
+    end if;
+end $$;
+
 -- Queue these jobs, but those whose key is known; returns how many are new. Of a serial type, the
 -- streams are locked already.
 create function foja.put_jobs(
@@ -100,16 +129,23 @@ begin
             join foja.job_type t on t.type = u.type and t.serial
             where not exists (select from foja.entity e where e.entity_id = u.entity_id)) then
         perform foja.refuse('unknown_entity', 'jobs that run in order need a stream: its row is their lock');
+    elsif exists (select from unnest(p_words) words where words is not null) then
+        perform foja.check_last_words(p_entity, p_words);
     end if;
-    insert into foja.job (type, entity_id, correlation_id, tenant, dedupe_key, serial, head, priority, run_at, payload,
+    -- Numbered as they were given, written in the order of their keys: two callers never wait for each other.
+    with given as materialized (
+        select u.*, nextval('foja.job_job_id_seq') as job_id
+        from unnest(p_type, p_entity, p_correlation, p_key, p_payload, p_delay, p_priority, p_words)
+            u(type, entity_id, correlation_id, key, payload, delay, priority, words)
+    )
+    insert into foja.job (job_id, type, entity_id, correlation_id, tenant, dedupe_key, serial, head, priority, run_at, payload,
         max_tries, last_words)
-    select u.type, u.entity_id, coalesce(u.correlation_id, u.entity_id), p_tenant, u.key, t.serial, not t.serial,
+    overriding system value
+    select u.job_id, u.type, u.entity_id, coalesce(u.correlation_id, u.entity_id), p_tenant, u.key, t.serial, not t.serial,
         coalesce(u.priority, 1), clock_timestamp() + make_interval(secs => coalesce(u.delay, 0)),
         coalesce(u.payload, '{}')::jsonb, t.max_tries, u.words::jsonb
-    from unnest(p_type, p_entity, p_correlation, p_key, p_payload, p_delay, p_priority, p_words)
-        with ordinality u(type, entity_id, correlation_id, key, payload, delay, priority, words, place)
-    join foja.job_type t on t.type = u.type
-    order by u.place
+    from given u join foja.job_type t on t.type = u.type
+    order by u.key, u.job_id
     on conflict (dedupe_key) do nothing;
     get diagnostics added = row_count;
     if serial then
@@ -272,9 +308,13 @@ declare
     words text;
 begin
     select * into j from foja.job where job_id = p_job;
-    if j.last_words is null then
+    if j.last_words is null or j.silent then
         return;
+    elsif not exists (select from foja.entity e
+            where e.entity_id = j.entity_id and foja.is_last_word(e.domain, j.last_words)) then
+        perform foja.refuse('bad_payload', 'they are of no kind that the sweeper may say');
     end if;
+    update foja.job set silent = true where job_id = p_job;
     perform foja.append_event(e.entity_id, e.domain, j.last_words ->> 'kind', j.last_words -> 'payload', p_source,
         idempotency_key => j.last_words ->> 'key', v => coalesce((j.last_words ->> 'v')::integer, 1), tenant => j.tenant)
     from foja.entity e where e.entity_id = j.entity_id;
@@ -562,36 +602,48 @@ declare
 begin
     select array_agg(j.job_id order by j.job_id) into ids
     from (select * from foja.job x where x.dedupe_key = any (p_key) order by x.job_id for no key update) j;
+    update foja.job j set silent = true where j.job_id = any (ids) and j.last_words is not null;  -- the domain ended it
     return coalesce(foja.drop_jobs(ids, p_reason), 0);
 end $$;
 
--- A dead one is only put away: nobody has to look at it any more.
+-- A dead one is only put away: nobody has to look at it any more. What the others would have said at
+-- their death is left to the sweeper, so that nothing waits for them.
 create function foja.cancel_jobs_v1(p_job bigint[], p_reason text default 'cancelled by an operator') returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     put_away bigint;
 begin
     perform foja.lock_jobs(p_job);
-    update foja.job j set state = 'cancelled' where j.job_id = any (p_job) and j.state = 'dead';
+    update foja.job j set state = 'cancelled', silent = true where j.job_id = any (p_job) and j.state = 'dead';
     get diagnostics put_away = row_count;
     return put_away + foja.drop_jobs(p_job, p_reason);
 end $$;
 
--- Dead jobs are queued anew with fresh tries, scheduled ones at once; returns how many.
+-- Dead jobs are queued anew with fresh tries, also an executor that was cancelled; those that wait for
+-- their time come at once. Returns how many. What has said its last words is over: its attempt has ended.
 create function foja.retry_jobs_v1(p_job bigint[]) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     again bigint;
+    spent bigint;
 begin
     perform foja.lock_jobs(p_job);
+    select j.job_id into spent from foja.job j
+    where j.job_id = any (p_job) and j.state = 'dead' and j.silent limit 1;
+    if spent is not null then
+        perform foja.refuse('job_is_over',
+            format('the stream knows that job %s failed; ask there for another attempt (`foja retry`)', spent));
+    end if;
     update foja.entity e set awake = e.sealed
     from foja.job j join foja.job_type t on t.type = j.type and t.level
-    where j.job_id = any (p_job) and j.state = 'dead' and e.entity_id = j.entity_id and e.awake is null;
+    where j.job_id = any (p_job) and j.state in ('dead', 'cancelled') and e.entity_id = j.entity_id and e.awake is null;
     update foja.job j
     set state = 'queued', run_at = clock_timestamp(), finished_at = null, lease_token = null, alone = false,
-        tries = case j.state when 'dead' then 0 else j.tries end,
+        tries = case when j.state in ('dead', 'cancelled') then 0 else j.tries end,
         head = case j.state when 'dead' then not j.serial else j.head end
-    where j.job_id = any (p_job) and j.state in ('dead', 'retry_scheduled');
+    from foja.job_type t
+    where j.job_id = any (p_job) and t.type = j.type and (j.state in ('dead', 'retry_scheduled')
+        or j.state = 'queued' and j.run_at > clock_timestamp() or j.state = 'cancelled' and t.level);
     get diagnostics again = row_count;
     perform foja.promote(array_agg(j.entity_id), array_agg(j.type)) from foja.job j
     where j.job_id = any (p_job) and j.serial
@@ -630,7 +682,8 @@ begin
     return true;
 end $$;
 
--- Close what nobody came back from and has no tries left; returns how many. Stream by stream, in order.
+-- Close what nobody came back from and has no tries left, and say what cancelled jobs left unsaid;
+-- returns how many. Stream by stream, in order.
 create function foja.sweep_jobs_v1(p_most integer) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -646,6 +699,17 @@ begin
         ) late order by late.entity_id, late.job_id
     loop
         buried := buried + foja.bury_job(job)::integer;
+    end loop;
+    for job in
+        select unsaid.job_id from (
+            select j.job_id, j.entity_id from foja.job j
+            where j.state = 'cancelled' and j.last_words is not null and not j.silent limit p_most
+        ) unsaid order by unsaid.entity_id, unsaid.job_id
+    loop
+        perform foja.lock_jobs(array[job]);
+        perform foja.say_last_words(job, 'sweeper');
+        update foja.job j set silent = true where j.job_id = job;  -- also if the stream would not have them
+        buried := buried + 1;
     end loop;
     return buried;
 end $$;
@@ -679,7 +743,7 @@ exception when duplicate_object or unique_violation then
 end $$;
 
 revoke execute on function
-    foja.promote, foja.put_jobs, foja.enqueue_jobs_v1, foja.enqueue_job_v1, foja.wake, foja.wake_domain, foja.check_worker, foja.claim_jobs_v1,
+    foja.promote, foja.is_last_word, foja.check_last_words, foja.put_jobs, foja.enqueue_jobs_v1, foja.enqueue_job_v1, foja.wake, foja.wake_domain, foja.check_worker, foja.claim_jobs_v1,
     foja.heartbeat_jobs_v1, foja.backoff, foja.say_last_words, foja.after_jobs, foja.judge_jobs, foja.close_jobs,
     foja.look_again, foja.settle_jobs_v1, foja.drafts_of, foja.followers_of, foja.settle_one, foja.complete_job_v1,
     foja.fail_job_v1, foja.snooze_job_v1, foja.lock_jobs, foja.drop_jobs, foja.cancel_keys, foja.cancel_jobs_v1,

@@ -40,6 +40,7 @@ create table foja.job (
     corrected boolean not null default false, -- it came with another correlation
     last_error text,
     last_words jsonb,                         -- the event {kind, v, payload} that says it is dead
+    silent boolean not null default false,    -- they were said, or nobody needs to hear them any more
     created_at timestamptz not null default clock_timestamp(),
     finished_at timestamptz
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
@@ -50,6 +51,7 @@ create index job_leases on foja.job (type, lease_until) where state = 'running';
 create index job_lines on foja.job (entity_id, type, head desc, job_id)
     where serial and state in ('queued', 'running', 'retry_scheduled');
 create index job_dead on foja.job (job_id) where state = 'dead';
+create index job_unsaid on foja.job (job_id) where state = 'cancelled' and last_words is not null and not silent;
 
 -- What is to be done again and again: one job per slot of time, whoever looks first.
 create table foja.tick (

@@ -16,6 +16,33 @@ begin
     where j.job_id = first.job_id and not first.head;
 end $$;
 
+-- May the sweeper say this, too? Everything else would be said in the name of who found it out.
+create function foja.is_last_word(p_domain text, p_words jsonb) returns boolean
+language sql stable
+return exists (select from foja.kind k where k.domain = p_domain and k.kind = p_words ->> 'kind'
+    and k.v::text = coalesce(p_words ->> 'v', '1') and 'sweeper' = any (k.sources));
+
+-- Last words are given by who decides for the stream, or by who may say them anyway.
+create function foja.check_last_words(p_entity uuid[], p_words text[]) returns void
+language plpgsql stable as $$
+declare
+    acting text := foja.acting_role();
+begin
+    if exists (select from unnest(p_entity, p_words) u(entity_id, words)
+            left join foja.entity e on e.entity_id = u.entity_id
+            where u.words is not null and not coalesce(foja.is_last_word(e.domain, u.words::jsonb), false)) then
+        perform foja.refuse('bad_payload', 'last words are of a kind that the sweeper may say of this stream');
+    elsif exists (select from unnest(p_entity, p_words) u(entity_id, words)
+            join foja.entity e on e.entity_id = u.entity_id
+            join foja.domain d on d.domain = e.domain left join foja.job_type t on t.type = d.executor
+            where u.words is not null and acting is distinct from t.role
+                and not exists (select from foja.kind k cross join unnest(k.sources) source
+                    where k.domain = e.domain and k.kind = u.words::jsonb ->> 'kind'
+                        and acting = 'foja_' || replace(source, '-', '_'))) then
+        perform foja.refuse('wrong_source', format('the role %s may not give last words to these jobs', acting));
+    end if;
+end $$;
+
 -- Queue these jobs, but those whose key is known; returns how many are new. Of a serial type, the
 -- streams are locked already.
 create function foja.put_jobs(
@@ -37,16 +64,23 @@ begin
             join foja.job_type t on t.type = u.type and t.serial
             where not exists (select from foja.entity e where e.entity_id = u.entity_id)) then
         perform foja.refuse('unknown_entity', 'jobs that run in order need a stream: its row is their lock');
+    elsif exists (select from unnest(p_words) words where words is not null) then
+        perform foja.check_last_words(p_entity, p_words);
     end if;
-    insert into foja.job (type, entity_id, correlation_id, tenant, dedupe_key, serial, head, priority, run_at, payload,
+    -- Numbered as they were given, written in the order of their keys: two callers never wait for each other.
+    with given as materialized (
+        select u.*, nextval('foja.job_job_id_seq') as job_id
+        from unnest(p_type, p_entity, p_correlation, p_key, p_payload, p_delay, p_priority, p_words)
+            u(type, entity_id, correlation_id, key, payload, delay, priority, words)
+    )
+    insert into foja.job (job_id, type, entity_id, correlation_id, tenant, dedupe_key, serial, head, priority, run_at, payload,
         max_tries, last_words)
-    select u.type, u.entity_id, coalesce(u.correlation_id, u.entity_id), p_tenant, u.key, t.serial, not t.serial,
+    overriding system value
+    select u.job_id, u.type, u.entity_id, coalesce(u.correlation_id, u.entity_id), p_tenant, u.key, t.serial, not t.serial,
         coalesce(u.priority, 1), clock_timestamp() + make_interval(secs => coalesce(u.delay, 0)),
         coalesce(u.payload, '{}')::jsonb, t.max_tries, u.words::jsonb
-    from unnest(p_type, p_entity, p_correlation, p_key, p_payload, p_delay, p_priority, p_words)
-        with ordinality u(type, entity_id, correlation_id, key, payload, delay, priority, words, place)
-    join foja.job_type t on t.type = u.type
-    order by u.place
+    from given u join foja.job_type t on t.type = u.type
+    order by u.key, u.job_id
     on conflict (dedupe_key) do nothing;
     get diagnostics added = row_count;
     if serial then

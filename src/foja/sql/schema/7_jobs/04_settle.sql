@@ -13,9 +13,13 @@ declare
     words text;
 begin
     select * into j from foja.job where job_id = p_job;
-    if j.last_words is null then
+    if j.last_words is null or j.silent then
         return;
+    elsif not exists (select from foja.entity e
+            where e.entity_id = j.entity_id and foja.is_last_word(e.domain, j.last_words)) then
+        perform foja.refuse('bad_payload', 'they are of no kind that the sweeper may say');
     end if;
+    update foja.job set silent = true where job_id = p_job;
     perform foja.append_event(e.entity_id, e.domain, j.last_words ->> 'kind', j.last_words -> 'payload', p_source,
         idempotency_key => j.last_words ->> 'key', v => coalesce((j.last_words ->> 'v')::integer, 1), tenant => j.tenant)
     from foja.entity e where e.entity_id = j.entity_id;

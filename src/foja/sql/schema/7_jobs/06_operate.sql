@@ -35,36 +35,48 @@ declare
 begin
     select array_agg(j.job_id order by j.job_id) into ids
     from (select * from foja.job x where x.dedupe_key = any (p_key) order by x.job_id for no key update) j;
+    update foja.job j set silent = true where j.job_id = any (ids) and j.last_words is not null;  -- the domain ended it
     return coalesce(foja.drop_jobs(ids, p_reason), 0);
 end $$;
 
--- A dead one is only put away: nobody has to look at it any more.
+-- A dead one is only put away: nobody has to look at it any more. What the others would have said at
+-- their death is left to the sweeper, so that nothing waits for them.
 create function foja.cancel_jobs_v1(p_job bigint[], p_reason text default 'cancelled by an operator') returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     put_away bigint;
 begin
     perform foja.lock_jobs(p_job);
-    update foja.job j set state = 'cancelled' where j.job_id = any (p_job) and j.state = 'dead';
+    update foja.job j set state = 'cancelled', silent = true where j.job_id = any (p_job) and j.state = 'dead';
     get diagnostics put_away = row_count;
     return put_away + foja.drop_jobs(p_job, p_reason);
 end $$;
 
--- Dead jobs are queued anew with fresh tries, scheduled ones at once; returns how many.
+-- Dead jobs are queued anew with fresh tries, also an executor that was cancelled; those that wait for
+-- their time come at once. Returns how many. What has said its last words is over: its attempt has ended.
 create function foja.retry_jobs_v1(p_job bigint[]) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     again bigint;
+    spent bigint;
 begin
     perform foja.lock_jobs(p_job);
+    select j.job_id into spent from foja.job j
+    where j.job_id = any (p_job) and j.state = 'dead' and j.silent limit 1;
+    if spent is not null then
+        perform foja.refuse('job_is_over',
+            format('the stream knows that job %s failed; ask there for another attempt (`foja retry`)', spent));
+    end if;
     update foja.entity e set awake = e.sealed
     from foja.job j join foja.job_type t on t.type = j.type and t.level
-    where j.job_id = any (p_job) and j.state = 'dead' and e.entity_id = j.entity_id and e.awake is null;
+    where j.job_id = any (p_job) and j.state in ('dead', 'cancelled') and e.entity_id = j.entity_id and e.awake is null;
     update foja.job j
     set state = 'queued', run_at = clock_timestamp(), finished_at = null, lease_token = null, alone = false,
-        tries = case j.state when 'dead' then 0 else j.tries end,
+        tries = case when j.state in ('dead', 'cancelled') then 0 else j.tries end,
         head = case j.state when 'dead' then not j.serial else j.head end
-    where j.job_id = any (p_job) and j.state in ('dead', 'retry_scheduled');
+    from foja.job_type t
+    where j.job_id = any (p_job) and t.type = j.type and (j.state in ('dead', 'retry_scheduled')
+        or j.state = 'queued' and j.run_at > clock_timestamp() or j.state = 'cancelled' and t.level);
     get diagnostics again = row_count;
     perform foja.promote(array_agg(j.entity_id), array_agg(j.type)) from foja.job j
     where j.job_id = any (p_job) and j.serial
@@ -103,7 +115,8 @@ begin
     return true;
 end $$;
 
--- Close what nobody came back from and has no tries left; returns how many. Stream by stream, in order.
+-- Close what nobody came back from and has no tries left, and say what cancelled jobs left unsaid;
+-- returns how many. Stream by stream, in order.
 create function foja.sweep_jobs_v1(p_most integer) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -119,6 +132,17 @@ begin
         ) late order by late.entity_id, late.job_id
     loop
         buried := buried + foja.bury_job(job)::integer;
+    end loop;
+    for job in
+        select unsaid.job_id from (
+            select j.job_id, j.entity_id from foja.job j
+            where j.state = 'cancelled' and j.last_words is not null and not j.silent limit p_most
+        ) unsaid order by unsaid.entity_id, unsaid.job_id
+    loop
+        perform foja.lock_jobs(array[job]);
+        perform foja.say_last_words(job, 'sweeper');
+        update foja.job j set silent = true where j.job_id = job;  -- also if the stream would not have them
+        buried := buried + 1;
     end loop;
     return buried;
 end $$;
