@@ -114,6 +114,16 @@ def test_the_copies_of_roots_inside_are_never_believed(scene: Scene) -> None:
     assert not [each for each in report.evidence if each.status is Status.VERIFIED and each.no_later_than]
 
 
+@pytest.mark.parametrize("required", [(), ("container",)])
+def test_a_container_in_order_is_no_proof_by_itself(scene: Scene, required: tuple[str, ...]) -> None:
+    assert judged(scene, scene.bundle(), Trust(required=required)).verdict is UNDECIDED
+
+
+def test_an_empty_list_of_demands_is_none(scene: Scene) -> None:
+    report = judged(scene, scene.bundle(), replace(scene.trust, required=()))
+    assert report.required == ("container", "seal", "ledger", "tsa")
+
+
 def test_what_the_asker_demands_counts(scene: Scene) -> None:
     only = replace(scene.trust, logs=(), required=("tsa",))
     assert judged(scene, scene.bundle(), only).verdict is PASSED
@@ -148,6 +158,18 @@ def test_an_extra_file_is_refused(scene: Scene) -> None:
     assert reasons(judged(scene, b"".join(write(behind)))) == {("container", "UNREFERENCED_ENTRY")}
     # listed and stamped anew, it still is in no manifest
     assert ("container", "UNREFERENCED_ENTRY") in reasons(judged(scene, scene.seal([*parts, stowaway])))
+
+
+@pytest.mark.parametrize("name", ["document/zz.pdf", "evidence/tsa/02.tsr", "trust/zz", "META-INF/zz.xml"])
+@pytest.mark.parametrize("renewed", [False, True])
+def test_an_extra_file_is_refused_wherever_it_lies(scene: Scene, name: str, renewed: bool) -> None:
+    container = open_container(io.BytesIO(scene.renewed(0) if renewed else scene.bundle()))
+    whole = [part(each, container.read(each)) for each in container.names]
+    assert judged(scene, b"".join(write(whole))).verdict is PASSED
+    for at in range(len(whole) + 1):
+        stowed = [*whole[:at], part(name, b"believe me"), *whole[at:]]
+        expected = "UNREFERENCED_ENTRY" if at else "ZIP_LAYOUT"
+        assert reasons(judged(scene, b"".join(write(stowed)))) == {("container", expected)}, at
 
 
 def test_a_file_beside_the_lists_is_refused(scene: Scene) -> None:

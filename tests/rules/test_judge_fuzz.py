@@ -6,15 +6,18 @@ import io
 import random
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foja.core.bundle import asic, assembly, names
+from foja.core.bundle import archive, asic, assembly, names
 from foja.core.bundle.archive import part
+from foja.core.canonical import Json, canonical, parse
 from foja.core.proof import Proof
 from foja.errors import BadBundle, FojaError, Refused
 from foja.judge.anchors import read
@@ -137,6 +140,87 @@ def test_a_short_run(name: str, chance: random.Random) -> None:
     judge, seeds = JUDGES[name]
     judged(judge, changed(chance.choice(seeds), chance))
     judged(judge, chance.randbytes(chance.randrange(200)))
+
+
+ODD: list[Json] = [
+    None,
+    [],
+    {},
+    [[]],
+    [{}],
+    {"a": []},
+    "",
+    -1,
+    2**53 - 1,
+    True,
+    "x" * 300,
+    "../../x",
+    "tsa",
+    "00" * 32,
+    "9999-12-31T23:59:59.999999-14:00",
+    "0001-01-01T00:00:00.000000+14:00",
+]
+
+
+def places(value: Json, way: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    yield way
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inner:
+        yield from places(each, (*way, key))
+
+
+def put(value: Any, way: tuple[str | int, ...], odd: Json) -> Json:
+    """Return the value with something odd at the end of this way."""
+    if not way:
+        return odd
+    copy = value.copy()
+    copy[way[0]] = put(value[way[0]], way[1:], odd)
+    return copy  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("name", ["manifest", "history"])
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_odd_values_in_the_right_places(name: str, data: st.DataObject) -> None:
+    """JSON that parses, in its one spelling, with the wrong thing in any of its fields."""
+    judge, [seed] = JUDGES[name]
+    lines = seed.split(b"\n")
+    at = data.draw(st.sampled_from([at for at, line in enumerate(lines) if line]))
+    value = parse(lines[at])
+    way, odd = data.draw(st.sampled_from([*places(value)])), data.draw(st.sampled_from(ODD))
+    lines[at] = canonical(put(value, way, odd))
+    judged(judge, b"\n".join(lines))
+
+
+@pytest.mark.parametrize("field", ["required_evidence", "evidence"])
+def test_a_kind_that_is_no_text(field: str) -> None:
+    judge, [seed] = JUDGES["manifest"]
+    judged(judge, canonical(put(parse(seed), (field,), [[]])))
+    kind: Json = [{"kind": {}, "path": "", "seq": 0, "sha256": ""}]
+    judged(judge, canonical(put(parse(seed), ("evidence",), kind)))
+
+
+def test_a_time_beyond_the_calendar() -> None:
+    judge, [seed] = JUDGES["history"]
+    first, rest = seed.split(b"\n", 1)
+    late = put(parse(first), ("event", "at"), "9999-12-31T23:59:59.999999-14:00")
+    report = judge(canonical(late) + b"\n" + rest)
+    assert isinstance(report, Report)
+    assert "MALFORMED" in [each.reason for each in report.evidence]
+
+
+@pytest.mark.parametrize("place", [2**64 - 1, 2**63, 2**63 - 1, 2**62, 200])
+def test_a_directory_beyond_the_end(place: int, tmp_path: Path) -> None:
+    data = archive.LOCAL + bytes(100)
+    data += archive.END64_FIELDS.pack(archive.END64, 44, 45, 45, 0, 0, 1, 1, 46, place)
+    data += archive.LOCATOR64_FIELDS.pack(archive.LOCATOR64, 0, 104, 1)
+    data += archive.END_FIELDS.pack(archive.END, 0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0)
+    path = tmp_path / "a.asice"
+    path.write_bytes(data)
+    with path.open("rb") as file:
+        for each in (file, io.BytesIO(data)):
+            [finding] = judge_bundle(each, Question(SCENE.trust, AT)).evidence
+            assert finding.reason == "ZIP_LAYOUT"
 
 
 @pytest.mark.long

@@ -149,7 +149,7 @@ def _read(source: Mapping[str, Json], name: str, kind: Callable[[str], Value]) -
     try:
         if isinstance(value, str):
             return kind(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         pass
     raise Tampered(f"not an excerpt: {name} is {value!r}")
 
@@ -168,4 +168,7 @@ def _object(value: Json) -> Mapping[str, Json]:
 
 
 def _instant(text: str) -> int:
-    return microseconds(datetime.fromisoformat(text))
+    """Return a moment that can be written again; one beyond the calendar is an `OverflowError`."""
+    at_us = microseconds(datetime.fromisoformat(text))
+    instant_text(at_us)
+    return at_us

@@ -11,6 +11,7 @@ from foja.core.canonical import Json, canonical
 from foja.proofs.finding import Finding, Status
 
 FORM = "foja/report/v1"
+_CONTAINER = "container"
 
 
 class Verdict(StrEnum):
@@ -44,7 +45,7 @@ class Report:
     subject: Subject
     evidence: tuple[Finding, ...]
     at: datetime
-    required: tuple[str, ...] | None = None  # None: whatever was given, unless it is only pending
+    required: tuple[str, ...] | None = None  # None or empty: whatever was given, unless it is only pending
     policy: dict[str, Json] | None = None
 
     @property
@@ -85,17 +86,17 @@ def decide(evidence: Iterable[Finding], required: Sequence[str] | None) -> Verdi
     """Return the verdict. What is invalid fails all; what is required must be verified.
 
     Where nothing is required by name, everything given is, unless it is only pending.
-    Without a single verified proof nothing passes.
+    Without a single verified proof nothing passes, and a container in order proves nothing by itself.
     """
     findings = list(evidence)
     if any(each.status is Status.INVALID for each in findings):
         return Verdict.TOTAL_FAILED
     verified = {each.evidence for each in findings if each.status is Status.VERIFIED}
-    if required is None:
+    if not required:
         complete = all(each.status in (Status.VERIFIED, Status.PENDING) for each in findings)
     else:
         complete = verified.issuperset(required)
-    return Verdict.TOTAL_PASSED if verified and complete else Verdict.INDETERMINATE
+    return Verdict.TOTAL_PASSED if verified - {_CONTAINER} and complete else Verdict.INDETERMINATE
 
 
 def instant(moment: datetime | None) -> str | None:

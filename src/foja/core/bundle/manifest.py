@@ -15,6 +15,7 @@ from foja.errors import BadBundle, NotCanonical
 SCHEMA = "foja/bundle/v1"
 PROFILE = "evidence/v1"
 LONGEST = 4 << 20
+MOST_PROOFS = 256
 _HEX = re.compile("[0-9a-f]{64}")
 _COUNT = 2**53 - 1
 Value = TypeVar("Value")
@@ -90,6 +91,9 @@ def decode(data: bytes) -> Manifest:
 
 
 def _manifest(fields: Mapping[str, Json]) -> Manifest:
+    for name in ("required_evidence", "evidence"):
+        if len(_list(fields[name])) > MOST_PROOFS:
+            raise BadBundle("ZIP_BOMB", f"the manifest's {name} has over {MOST_PROOFS} entries")
     if (fields["schema"], fields["profile"]) != (SCHEMA, PROFILE):
         raise BadBundle("UNKNOWN_PROFILE", f"this is not a bundle of {SCHEMA}, {PROFILE}")
     document, source, checkpoint = fields["document"], fields["source"], fields["checkpoint"]
@@ -164,9 +168,10 @@ def _text(value: Json) -> str:
 
 
 def _kind(value: Json) -> str:
-    if value not in FOLDERS:
+    kind = _text(value)
+    if kind not in FOLDERS:
         raise _refusal(value)
-    return _text(value)
+    return kind
 
 
 def _count(value: Json) -> int:

@@ -34,6 +34,7 @@ class Container:
     file: BinaryIO
     entries: tuple[Entry, ...]
     starts: dict[str, int]
+    named: dict[str, Entry]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -45,7 +46,7 @@ class Container:
 
     def size(self, name: str) -> int:
         """Return how many bytes a file has."""
-        return next(entry.size for entry in self.entries if entry.name == name)
+        return self.named[name].size
 
     def read(self, name: str, limit: int = SMALL) -> bytes:
         """Return a file that has no reason to be large."""
@@ -55,7 +56,7 @@ class Container:
 
     def chunks(self, name: str) -> Iterator[bytes]:
         """Yield the bytes of a file of any size; raise at its end if its checksum is another."""
-        entry = next(each for each in self.entries if each.name == name)
+        entry = self.named[name]
         place, rest, crc = self.starts[name], entry.size, 0
         while rest:
             chunk = _at(self.file, place, min(rest, CHUNK))
@@ -78,13 +79,16 @@ def open_container(file: BinaryIO) -> Container:
     count, length, place = _ending(file, size)
     if length > LONGEST_DIRECTORY or count > MOST_ENTRIES:
         raise BadBundle("ZIP_BOMB", f"a directory of {count} entries in {length} bytes is not an honest one")
+    if place + length > size:
+        raise BadBundle("ZIP_LAYOUT", "the directory lies behind the end of the file")
     directory = _at(file, place, length)
     entries, places = _entries(directory, count)
     _check_distinct(entries)
     _check_places(entries, places, place)
     if archive.directory(entries) != directory + _at(file, place + length, size - place - length):
         raise BadBundle("ZIP_LAYOUT", "the directory is not spelled as a bundle's is")
-    container = Container(file, tuple(entries), _starts(file, entries, places))
+    named = {entry.name: entry for entry in entries}
+    container = Container(file, tuple(entries), _starts(file, entries, places), named)
     _check_first(container)
     return container
 

@@ -68,7 +68,7 @@ def _report(
 ) -> Report:
     """Demand what the caller demands, else what the request did; a timestamp at the very least."""
     policy = question.trust
-    if policy.required is None:
+    if not policy.required:
         demanded = (CONTAINER, SEAL, LEDGER, *(required or ("tsa",)))
     else:
         demanded = (CONTAINER, *policy.required)

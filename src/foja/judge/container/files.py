@@ -105,8 +105,13 @@ def _pairs(container: Container) -> Iterator[tuple[str, str]]:
         for name in pair:
             if name not in container:
                 raise BadBundle("MISSING_ENTRY", f"{name} is not there")
-    if meta != [name for pair in pairs for name in pair]:
+    listed = [name for pair in pairs for name in pair]
+    if meta != listed:
         raise BadBundle("UNREFERENCED_ENTRY", f"{names.META} holds more than lists and their tokens")
+    if list(container.names[-len(listed) :]) != listed:
+        raise BadBundle(
+            "UNREFERENCED_ENTRY", "from the first list on there is more than lists and their tokens"
+        )
     yield from pairs
 
 
