@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from statistics import median
@@ -94,20 +94,24 @@ async def _protected(bench: Bench, served: Served, count: int) -> float:
 
 @asynccontextmanager
 async def _working(room: Room, served: Served) -> AsyncIterator[App]:
-    """Lend an installation whose worker is a process of its own, as in earnest."""
+    """Lend an installation whose executor and stamper are processes of their own, as in earnest."""
     root = room.folder / "root.pem"
     root.write_bytes(served.root)
     settings = {"database_url": room.url, "home": str(room.folder)}
     authority = {"tsa_urls": served.url, "tsa_roots": str(root), "tsa_timeout_seconds": "60"}
     async with foja.connect(**settings) as app:
         given = {f"FOJA_{name.upper()}": value for name, value in (settings | authority).items()}
-        words = [sys.executable, "-c", PROGRAM, "worker", *(f"--only={each}" for each in TYPES)]
-        worker = subprocess.Popen(words, env={**os.environ, **given}, stdout=subprocess.DEVNULL)
-        try:
+        with ExitStack() as workers:
+            for each in TYPES:
+                words = [sys.executable, "-c", PROGRAM, "worker", f"--only={each}"]
+                worker = subprocess.Popen(words, env={**os.environ, **given}, stdout=subprocess.DEVNULL)
+                workers.callback(_stop, worker)
             yield app
-        finally:
-            worker.terminate()
-            worker.wait(timeout=60)
+
+
+def _stop(worker: subprocess.Popen[bytes]) -> None:
+    worker.terminate()
+    worker.wait(timeout=60)
 
 
 async def _protect(app: App, count: int) -> None:
