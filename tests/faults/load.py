@@ -139,7 +139,10 @@ async def _sequence(url: str, home: Path, seconds: float) -> int:
 
 
 def follow_in_process(url: str, home: Path, stream: UUID, count: int) -> list[tuple[int, UUID | None, float]]:
-    """Follow a stream until it has given so many events; return their number, id and time of arrival."""
+    """Follow a stream until it has given so many events; return their number, id and time of arrival.
+
+    From the first one on there is a file `follows` in `home`.
+    """
     return asyncio.run(_follow(url, home, stream, count))
 
 
@@ -150,6 +153,7 @@ async def _follow(url: str, home: Path, stream: UUID, count: int) -> list[tuple[
         async for event in talk.follow():
             assert isinstance(event, Event)
             got.append((event.seq, event.id, asyncio.get_running_loop().time()))
+            (home / "follows").touch()
             if len(got) == count:
                 break
     return got

@@ -146,6 +146,8 @@ async def test_a_follower_in_another_process(app: App, database_url: str, tmp_pa
         sent = {}
         for turn in range(1, 42):
             await asyncio.sleep(0.15 if turn > 30 else 0.05)
+            if turn == 30:  # from here on it is live, however long it took to start
+                await until((tmp_path / "follows").exists, 30)
             event = await talk.append(SAY, words(str(turn)))
             sent[event.seq] = loop.time()
         got = await asyncio.wait_for(following, 30)
