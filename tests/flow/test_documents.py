@@ -8,6 +8,7 @@ import hashlib
 import io
 import subprocess
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -96,6 +97,9 @@ async def test_bytes_paths_streams_and_digests(app: App, tmp_path: Path) -> None
     assert len(ids) == 1
     digest = hashlib.sha256(CONTRACT).hexdigest()
     assert await app.store.get(digest) == CONTRACT
+    first = await app.documents.add_digest(sha256(b"elsewhere").hexdigest(), name="mine")
+    again = await app.documents.add(b"elsewhere", name="mine")
+    assert (again.id, again.custody, again.new) == (first.id, "hash_only", False), "as recorded"
     elsewhere = await app.documents.add_digest("c" * 64, name="secret")
     assert elsewhere.custody == "hash_only"
     with pytest.raises(errors.BadPayload, match="64 hexadecimal"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -12,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from foja.cli.papers.protecting import unless_ended
+from foja.errors import WrongSource
 from foja.proofs.tsa import LOCAL_NOTICE
 from tests.database.rows import Admin
 from tests.flow.command import FOJA, Run, check_refused
@@ -153,3 +156,43 @@ def test_mistakes_say_what_to_do(run: Run, tmp_path: Path) -> None:
     check_refused(run("retry", path, "tsa"), 1, "foja explain")
     path.write_text("b")
     check_refused(run("status", path), 1, "foja protect")
+
+
+def test_a_name_that_is_no_text_fails_alone(run: Run, tmp_path: Path) -> None:
+    mixed = tmp_path / "mixed"
+    mixed.mkdir()
+    (mixed / "good.txt").write_bytes(b"good")
+    try:
+        Path(os.fsdecode(os.fsencode(mixed) + b"/\xe9t\xe9.txt")).write_bytes(b"bad")
+    except OSError:
+        pytest.skip("this file system has only names that are UTF-8")
+    ran = run("protect", mixed)
+    assert ran.code == 1
+    assert "1 added, 0 known, 1 could not be read" in ran.out
+    assert "not UTF-8" in ran.err
+
+
+def test_waiting_for_what_is_paused_ends_and_says_so(run: Run, tmp_path: Path) -> None:
+    paper = tmp_path / "paper.txt"
+    paper.write_bytes(b"paper")
+    assert run("jobs", "pause", "run_tsa").code == 0
+    ran = run("protect", paper, "--wait")
+    assert ran.code == 1
+    assert "paused: run_tsa" in ran.out
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "many"])
+def test_a_list_has_at_least_one_line(run: Run, limit: str) -> None:
+    assert run("status", f"--limit={limit}").code == 2
+
+
+async def test_nobody_waits_for_work_that_has_ended() -> None:
+    async def die() -> None:
+        raise WrongSource("the role may not do it")
+
+    with pytest.raises(WrongSource):
+        await asyncio.wait_for(unless_ended(asyncio.create_task(die()), asyncio.sleep(60)), 5)
+    working = asyncio.create_task(asyncio.sleep(60))
+    await asyncio.wait_for(unless_ended(working, asyncio.sleep(0)), 5)
+    assert not working.done()
+    working.cancel()

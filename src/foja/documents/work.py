@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import io
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -224,6 +223,8 @@ class Documents:
     def identity(self, sha256: str, name: str | None, predecessor: UUID | None = None) -> UUID:
         """Return the id that these bytes have, or would have, under this name."""
         parts = ("document", self._tenant, sha256, name or "", str(predecessor or ""))
+        if not _is_text(name or ""):
+            raise BadPayload(f"the name {name!a} is not UTF-8; rename it, or give another name")
         return uuid5(self._namespace, "\0".join(parts))
 
     async def known(self, documents: Sequence[UUID]) -> Sequence[UUID]:
@@ -257,10 +258,12 @@ class Documents:
             "predecessor": str(predecessor) if predecessor else None,
         }
         body = {field: value for field, value in body.items() if value is not None}
-        new = False
-        with contextlib.suppress(IdempotencyConflict):  # added before, in other words
+        try:
             new = not (await self._append(document, "document.added", body, actor, ADDED)).replayed
-        return Document(document, said["sha256"], name, said["size"], said["custody"], new)
+        except IdempotencyConflict:  # added before, in other words: those count
+            events, _ = await self._history(document)
+            new, body = False, {**body, **(read(events).added or {})}
+        return Document(document, said["sha256"], name, body.get("size"), body["custody"], new)
 
     def wanted(self, evidence: Iterable[str]) -> Sequence[str]:
         """Return what is asked for, in order, or say why it cannot be had here."""
@@ -330,6 +333,15 @@ def _id(document_id: UUID | str) -> UUID:
         return UUID(str(document_id))
     except ValueError:
         raise UnknownEntity(f"{document_id!r} is no id of a document; they are UUIDs") from None
+
+
+def _is_text(words: str) -> bool:
+    """Can this be written as UTF-8? A file name that is none comes with halves of characters."""
+    try:
+        words.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _stage(stage: str) -> str:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable
 from pathlib import Path
 
 Verbs = Callable[..., ArgumentParser]
+MOST = 1_000_000
 DOCUMENT = "a document's id, or the file that was protected"
+
+
+def _count(word: str) -> int:
+    if not word.isdecimal() or not 1 <= int(word) <= MOST:
+        raise ArgumentTypeError(f"{word!r} is no number from 1 to {MOST:,}")
+    return int(word)
 
 
 def add_papers(add: Verbs) -> None:
@@ -20,7 +27,9 @@ def add_papers(add: Verbs) -> None:
         "  foja status\n  foja status contract.pdf\n  foja status DOC --json",
     )
     status.add_argument("document", nargs="?", metavar="DOC", help=DOCUMENT)
-    status.add_argument("--limit", type=int, default=20, metavar="N", help="at most so many in the list (20)")
+    status.add_argument(
+        "--limit", type=_count, default=20, metavar="N", help="at most so many in the list (20)"
+    )
     explain = add(
         "explain",
         "papers.showing:explain",

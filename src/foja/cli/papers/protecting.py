@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from argparse import Namespace
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,10 +37,10 @@ async def protect(arguments: Namespace) -> int:
     """Add and request; 1 if a file could not be read or its evidence is not there after waiting."""
     files = list(named(arguments.files))
     async with started(settings_of(arguments)) as app:
-        async with _worked_on(app, wait=arguments.wait), _bar("protecting") as bar:
+        async with _worked_on(app, wait=arguments.wait) as work, _bar("protecting") as bar:
             tally = await _add_all(app, files, arguments, bar)
-            if arguments.wait:
-                await _settled(app, tally, bar)
+            if work:
+                await unless_ended(work, _settled(app, tally, bar))
         return await _report(app, tally, arguments)
 
 
@@ -106,13 +106,24 @@ async def _settled(app: App, tally: Tally, bar: Progress | None) -> None:
         await asyncio.sleep(POLL)
 
 
+async def unless_ended(work: asyncio.Task[None], waiting: Coroutine[None, None, None]) -> None:
+    """Wait, but not for somebody who is dead: raise what the work ended with."""
+    waited = asyncio.create_task(waiting)
+    try:
+        await asyncio.wait({work, waited}, return_when=asyncio.FIRST_COMPLETED)
+        await (waited if waited.done() else work)
+    finally:
+        waited.cancel()
+        await asyncio.gather(waited, return_exceptions=True)
+
+
 @asynccontextmanager
-async def _worked_on(app: App, *, wait: bool) -> AsyncIterator[None]:
+async def _worked_on(app: App, *, wait: bool) -> AsyncIterator[asyncio.Task[None] | None]:
     if not wait:
-        yield
+        yield None
         return
-    async with working(app):
-        yield
+    async with working(app) as work:
+        yield work
 
 
 async def _report(app: App, tally: Tally, arguments: Namespace) -> int:
@@ -152,6 +163,8 @@ async def _tell(
     say(f"{new:,} added, {len(tally.done) - new:,} known, {tally.failed:,} could not be read")
     if bare and not waited:
         say(f"{len(bare):,} wait for a worker: run `foja worker`, or this again with --wait")
+    if bare and waited and (paused := await app.jobs.paused()):
+        say(f"paused: {', '.join(paused)}; `foja jobs resume` lets them go on")
     for each in bare[:3] if waited else ():
         say(f"{each.name}: {await app.documents.explain(each.id)}")
     if words := note(app):

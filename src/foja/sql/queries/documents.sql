@@ -81,12 +81,15 @@ order by e.entity_id limit %(limit)s;
 select foja.expire_attempts(%(most)s);
 
 -- name: documents_at_work
--- Which of these documents something is done about now or in a moment: an attempt, or the executor.
+-- Which of these documents something is done about now or in a moment: an attempt, or the executor. What is
+-- paused may stay so for ever, and does not count.
 select asked.entity_id from unnest(%(documents)s::uuid[]) asked (entity_id)
 where exists (select from foja.attempt a
         join foja.job j on j.dedupe_key = foja.attempt_key(foja.job_of(a.evidence), a.entity_id, a.asked_seq)
+        join foja.job_type t on t.type = j.type
         where a.entity_id = asked.entity_id and a.state = 'open'
-            and (j.state = 'running' or j.state in ('queued', 'retry_scheduled')
+            and (j.state = 'running' or j.state in ('queued', 'retry_scheduled') and not t.paused
                 and j.run_at <= clock_timestamp() + interval '5 seconds'))
-   or exists (select from foja.job j where j.dedupe_key = 'protect_document_v2:' || asked.entity_id
-        and j.state in ('queued', 'running', 'retry_scheduled'));
+   or exists (select from foja.job j join foja.job_type t on t.type = j.type
+        where j.dedupe_key = 'protect_document_v2:' || asked.entity_id
+            and (j.state = 'running' or j.state in ('queued', 'retry_scheduled') and not t.paused));
