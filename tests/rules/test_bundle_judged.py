@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 import foja
-from foja.core.bundle import asic, assembly, names
+from foja.core.bundle import asic, assembly, history, names
 from foja.core.bundle.archive import Part, part, write
 from foja.core.bundle.assembly import Contents
 from foja.core.bundle.reading import open_container
@@ -311,6 +311,73 @@ def test_a_demand_that_nobody_made(scene: Scene) -> None:
         return replace(contents, manifest=replace(contents.manifest, required=()))
 
     assert reasons(judged(scene, scene.changed(lower))) == {("ledger", "REQUIRED_MISMATCH")}
+
+
+def withheld(contents: Contents, kind: str, **left: Any) -> Contents:
+    """Return the contents with the last body of a kind gone, as if it had been erased."""
+    events = list(history.decode("document", ENTITY, contents.events.chunks()))
+    at = max(event.seq for event in events if event.kind == kind)
+    events[at] = replace(events[at], payload=None, actor=None, salt=None, **left)
+    return replace(contents, events=part(names.EVENTS, b"".join(history.encode(events))))
+
+
+def test_a_request_cannot_be_withheld(scene: Scene) -> None:
+    asked = "document.protected.requested"
+    said = scene.said(sha256(TEXT).digest(), required=("tsa", "polygon"))
+    contents = withheld(scene.contents(said=said), asked)
+    contents = replace(contents, manifest=replace(contents.manifest, required=()))
+    assert ("ledger", "LEDGER_BODY") in reasons(judged(scene, scene.seal(contents.parts())))
+    witness = sha256(TEXT).hexdigest()
+    more: Said = [(asked, {"witness_hash": witness, "required_evidence": ["tsa", "polygon"]})]
+    contents = withheld(scene.contents(said=scene.said(sha256(TEXT).digest(), more)), asked)
+    contents = replace(contents, manifest=replace(contents.manifest, required=("tsa",)))
+    assert ("ledger", "LEDGER_BODY") in reasons(judged(scene, scene.seal(contents.parts())))
+
+
+def test_only_what_the_database_erases_can_be_gone(scene: Scene) -> None:
+    job = withheld(scene.contents(), "job.run-tsa.required")
+    assert reasons(judged(scene, scene.seal(job.parts()))) == {("ledger", "LEDGER_BODY")}
+    for left in ({"source": "the Pope"}, {"v": 99}):
+        added = withheld(scene.contents(), "document.added", **left)
+        assert reasons(judged(scene, scene.seal(added.parts()))) == {("ledger", "LEDGER_BODY")}
+
+
+def test_a_transcript_whose_beginning_is_withheld_is_undecided(scene: Scene) -> None:
+    talk = withheld(scene.talk(), "document.added")
+    bare = replace(talk, source_events=None, source_proof=None, manifest=replace(talk.manifest, source=None))
+    report = judged(scene, scene.seal(bare.parts()))
+    assert report.verdict is UNDECIDED
+    assert {each.evidence: each.reason for each in report.evidence}["ledger"] is Reason.BODY_ERASED
+
+
+def test_a_history_that_never_names_the_document(scene: Scene) -> None:
+    for domain in ("conversation", "document"):
+        spoken = stream(domain, ENTITY, [("user_message_sent", {"content": "hi"})])
+        proof = scene.prove(spoken[-1])
+        manifest, _ = scene.manifest(sha256(TEXT).digest(), spoken, proof)
+        events = part(names.EVENTS, b"".join(history.encode(spoken)))
+        contents = Contents(manifest, events, part("document/a.txt", TEXT), proof.text())
+        report = foja.verify(
+            scene.seal(contents.parts()),
+            scene.trust,
+            LATER,
+            proofs=[scene.stamper.reply(sha256(TEXT).digest())],
+        )
+        assert reasons(report) == {("ledger", "WITNESS_MISMATCH")}
+
+
+def test_a_renamed_document(scene: Scene) -> None:
+    will = "document/Last will of X.pdf"
+
+    def rename(contents: Contents) -> Contents:
+        manifest = replace(contents.manifest, document=will)
+        return replace(contents, document=part(will, TEXT), manifest=manifest)
+
+    assert reasons(judged(scene, scene.changed(rename))) == {("ledger", "NAME_MISMATCH")}
+
+
+def test_a_name_holds_nothing_unseen() -> None:
+    assert names.document_name("con\u202etxt\u200b.pdf") == "document/con_txt_.pdf"
 
 
 def test_a_token_by_another_hash(scene: Scene) -> None:

@@ -26,6 +26,7 @@ ENDINGS = {"tsa": "tsr", "bitcoin": "ots", "polygon": "json", "rekor": "sigstore
 LONGEST_NAME = 255
 HEADER_BYTES = 80
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\\:]")
+_UNSEEN = frozenset({"Cf", "Zl", "Zp"})  # what turns writing around, or is not seen at all
 _HEADER = re.compile(r"evidence/bitcoin/block-(0|[1-9][0-9]{0,9})\.header")
 
 
@@ -52,7 +53,8 @@ def renewal_names(number: int) -> tuple[str, str]:
 
 def document_name(name: str) -> str:
     """Return where a document of this name lies: in a folder of its own, so no name can be in the way."""
-    plain = _FORBIDDEN.sub("_", unicodedata.normalize("NFC", name).replace("/", "_")).strip(". ")
+    seen = "".join("_" if unicodedata.category(each) in _UNSEEN else each for each in name)
+    plain = _FORBIDDEN.sub("_", unicodedata.normalize("NFC", seen).replace("/", "_")).strip(". ")
     while len(plain.encode()) > LONGEST_NAME - len(DOCUMENT):
         plain = plain[:-1]
     return DOCUMENT + (plain or "document")

@@ -15,6 +15,7 @@ from foja.judge.container.ledger import (
     Standing,
     Told,
     check_agreement,
+    check_name,
     check_source,
     find_standing,
     read_history,
@@ -95,6 +96,7 @@ def _ledger(files: Files, manifest: Manifest, trust: Trust) -> Finding:
         told = read_history(container, manifest)
         check_agreement(manifest, told)
         check_source(container, manifest, told)
+        check_name(manifest, told)
         standing = find_standing(container, manifest.stream, names.LOG_PROOF, trust.logs)
         _check_named(manifest, standing)
         source = standing
@@ -120,6 +122,9 @@ def _standing(manifest: Manifest, told: Told, standing: Standing | None, source:
     if standing.signer is None or source.signer is None:
         detail = f"the log {standing.checkpoint.origin} is signed by no key you trust"
         return Finding(LEDGER, Status.INDETERMINATE, Reason.NO_TRUST_ANCHOR, detail)
+    if told.erased:
+        detail = "what was added is withheld or erased: nothing tells its name, or whether it is a transcript"
+        return Finding(LEDGER, Status.INDETERMINATE, Reason.BODY_ERASED, detail)
     detail = f"{manifest.stream.events} events without a gap, in the log {standing.checkpoint.origin}"
     if told.revoked is not None:
         detail += f"; event {told.revoked} says that the document was revoked"

@@ -19,7 +19,13 @@ from foja.core.note import Checkpoint, Verifier, parse_checkpoint, split_note
 from foja.core.proof import parse_proof
 from foja.errors import BadBundle, Refused, Tampered
 
+DOMAIN = "document"
 REQUESTED, ADDED, REVOKED = "document.protected.requested", "document.added", "document.revoked"
+_ERASABLE = (
+    ADDED,
+    1,
+    "api",
+)  # the only body the database ever erases here; nothing hashes what is left of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +38,7 @@ class Told:
     requested: Mapping[str, Json] | None
     records: Mapping[int, Record]
     revoked: int | None = None  # the event that took the document back
+    erased: bool = False  # what was added is not told any more
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,24 +52,36 @@ class Standing:
 def read_history(container: Container, manifest: Manifest) -> Told:
     """Return what the document's stream says, every body, number and link of it checked."""
     stream, head, count = manifest.stream, b"", 0
-    payloads: dict[str, Mapping[str, Json]] = {}
+    if stream.domain != DOMAIN:
+        raise BadBundle("WITNESS_MISMATCH", f"the history is of a {stream.domain!a}, not of a {DOMAIN}")
+    payloads: dict[str, Mapping[str, Json] | None] = {}
     records, revoked = {}, None
     for event in history.decode(stream.domain, stream.entity_id, container.chunks(names.EVENTS)):
         head, count = event.chain_hash, count + 1
-        if event.kind in (ADDED, REQUESTED) and isinstance(event.payload, dict):
-            payloads[event.kind] = event.payload
+        _check_kept(event)
+        if event.kind in (ADDED, REQUESTED):
+            payloads[event.kind] = event.payload if isinstance(event.payload, dict) else None
         elif event.kind == REVOKED:
             revoked = event.seq
         elif record := recorded(event):
             records[event.seq] = record
     _check_end(stream, count, head)
-    return Told(head, count, payloads.get(ADDED), payloads.get(REQUESTED), records, revoked)
+    added, requested = payloads.get(ADDED), payloads.get(REQUESTED)
+    return Told(head, count, added, requested, records, revoked, ADDED in payloads and added is None)
+
+
+def _check_kept(event: Excerpt) -> None:
+    """A body is gone only where the database lets it go; what is withheld is not erased."""
+    if event.erased and (event.kind, event.v, event.source) != _ERASABLE:
+        raise BadBundle(
+            "LEDGER_BODY", f"event {event.seq} ({event.kind[:80]!a}) has no body, and is kept whole"
+        )
 
 
 def check_agreement(manifest: Manifest, told: Told) -> None:
     """The manifest says of witness, demands and proofs what the history says, or `BadBundle`."""
     witness = manifest.witness_hash.hex()
-    said = told.requested.get("witness_hash") if told.requested else (told.added or {}).get("sha256", witness)
+    said = told.requested.get("witness_hash") if told.requested else (told.added or {}).get("sha256")
     if said != witness:
         raise BadBundle("WITNESS_MISMATCH", "the history is about another digest than the manifest")
     required = told.requested.get("required_evidence") if told.requested else []
@@ -70,6 +89,13 @@ def check_agreement(manifest: Manifest, told: Told) -> None:
         raise BadBundle("REQUIRED_MISMATCH", "the last request of the history demands other evidence")
     for each in manifest.evidence:
         _check_record(each, told.records.get(each.seq), witness)
+
+
+def check_name(manifest: Manifest, told: Told) -> None:
+    """The document is called what the history calls it, where it calls it anything, or `BadBundle`."""
+    name = (told.added or {}).get("name")
+    if manifest.document and isinstance(name, str) and manifest.document != names.document_name(name):
+        raise BadBundle("NAME_MISMATCH", "the document has another name than the history gives it")
 
 
 def check_source(container: Container, manifest: Manifest, told: Told) -> None:
