@@ -27,6 +27,7 @@ Named: TypeAlias = "str | PathLike[str]"
 _HEADERS = re.compile(r"block-([0-9]{1,9})\b.*")
 _LARGEST_EVENT = 16 * 1024 * 1024
 _HEAD = 30 + len(MIMETYPE) + len(MEDIA_TYPE)  # of a ZIP whose first file says what it is
+_FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 _PIECE = 1024 * 1024
 _LONGEST_PATH = 250
 _LONG_LIST = b"\xf8"  # how RLP begins a list as long as a block's header
@@ -50,9 +51,7 @@ def verify(
     says what must be inside a bundle. `trust` is content as docs/verify.md lists it, or paths to it.
     `headers` are block headers you trust. Without `at` it is judged as of now.
     """
-    moment = at or datetime.now(UTC)
-    if moment.tzinfo is None:
-        raise Refused("the time to judge at has no time zone; give one, for instance UTC")
+    moment = _moment(at or datetime.now(UTC))
     believed = trust if isinstance(trust, Trust) else read(map(_content, trust))
     believed = with_headers(believed, headers)
     stated = None if digest is None else _digest(digest)
@@ -61,6 +60,19 @@ def verify(
         return judge_loose(Subject(stated, name), loose, believed, moment)
     with _opened(subject) as (file, found):
         return _judge(file, Subject(stated, name or found), loose, believed, moment)
+
+
+def _moment(at: datetime) -> datetime:
+    """Return a time in UTC at which anything can be judged, or raise `Refused`."""
+    if at.tzinfo is None:
+        raise Refused("the time to judge at has no time zone; give one, for instance UTC")
+    try:
+        moment = at.astimezone(UTC)
+    except OverflowError:
+        moment = _FIRST
+    if not _FIRST < moment < _LAST:
+        raise Refused(f"the time to judge at is between {_FIRST:%Y} and {_LAST:%Y}, not {at.isoformat()}")
+    return moment
 
 
 def _judge(file: BinaryIO, subject: Subject, proofs: list[Loose], trust: Trust, at: datetime) -> Report:
@@ -112,10 +124,24 @@ def _opened(subject: bytes | Named | BinaryIO) -> Iterator[tuple[BinaryIO, str |
     if isinstance(subject, bytes):
         yield io.BytesIO(subject), None
     elif isinstance(subject, str | PathLike):
-        with Path(subject).open("rb") as file:
-            yield file, Path(subject).name
+        with _open(subject) as file:
+            yield _seekable(file), Path(subject).name
     else:
-        yield subject, None
+        yield _seekable(subject), None
+
+
+def _open(path: Named) -> BinaryIO:
+    """Return an open file, or raise `Refused` for one that cannot be read."""
+    try:
+        return Path(path).open("rb")
+    except (OSError, ValueError) as error:
+        raise Refused(f"{str(path)[:250]!a} cannot be read ({error}); give the path of a file") from None
+
+
+def _seekable(file: BinaryIO) -> BinaryIO:
+    if not file.seekable():
+        raise Refused("evidence is read from both ends, and a pipe has one; save it to a file first")
+    return file
 
 
 def _content(item: str | bytes | PathLike[str]) -> str | bytes:
@@ -123,7 +149,10 @@ def _content(item: str | bytes | PathLike[str]) -> str | bytes:
     if isinstance(item, bytes):
         return item
     named = isinstance(item, PathLike) or (len(item) < _LONGEST_PATH and Path(item).is_file())
-    return Path(item).read_bytes() if named else str(item)
+    if not named:
+        return str(item)
+    with _open(item) as file:
+        return file.read()
 
 
 def _loose(proof: bytes | Named | Loose) -> Loose:
@@ -131,7 +160,7 @@ def _loose(proof: bytes | Named | Loose) -> Loose:
         return proof
     if isinstance(proof, bytes):
         return Loose(proof)
-    with Path(proof).open("rb") as file:
+    with _open(proof) as file:
         return Loose(file.read(_LARGEST_PROOF), Path(proof).name)
 
 
@@ -165,7 +194,7 @@ def _bitcoin_headers(path: Path) -> list[tuple[int, bytes]]:
 
 def _evm_block(path: Path) -> bytes | None:
     """Return the hash of the EVM block whose header this is, if it is one."""
-    with path.open("rb") as file:
+    with _open(path) as file:
         data = _unhexed(file.read(_LARGEST_HEADER))
     if data[:1] < _LONG_LIST or (_HEADERS.fullmatch(path.name) and len(data) % SIZE == 0):
         return None

@@ -8,7 +8,7 @@ import zipfile
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,8 @@ from foja.core.bundle.assembly import Contents
 from foja.core.bundle.reading import open_container
 from foja.core.note import Signer
 from foja.embedded.tsa.issuing import new_root
+from foja.errors import BadBundle, Refused
+from foja.judge.anchors import read
 from foja.judge.container.bundle import Question, judge_bundle
 from foja.judge.report import Report, Verdict
 from foja.judge.trust import Trust
@@ -447,6 +449,46 @@ def test_a_renewal_carries_the_bundle_past_the_end_of_its_root(scene: Scene) -> 
         "META-INF/timestamp001.tst",
     ]
     assert report.verdict is PASSED
+
+
+def test_a_renewal_by_a_stranger_does_not_count(scene: Scene) -> None:
+    report = judged(scene, scene.renewed(0, Stamper()))
+    assert report.verdict is UNDECIDED
+    assert Reason.RENEWAL_NOT_VERIFIED in [each.reason for each in report.evidence]
+
+
+def test_a_renewal_is_younger_than_what_it_renews(scene: Scene) -> None:
+    assert reasons(judged(scene, scene.renewed(-1))) == {
+        ("seal", "SEAL_ORDER"),
+        ("seal", "CERT_NOT_YET_VALID_AT_GENTIME"),
+    }
+
+
+def test_a_time_nothing_can_be_judged_at(scene: Scene) -> None:
+    for word in ("9999-12-31T23:59:59+00:00", "0001-01-01T00:00:00+14:00"):
+        with pytest.raises(Refused, match="the time to judge at"):
+            foja.verify(scene.bundle(), scene.trust, datetime.fromisoformat(word))
+
+
+def test_what_cannot_be_read_is_refused(scene: Scene, tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "nothing"):
+        with pytest.raises(Refused, match="cannot be read"):
+            foja.verify(path, scene.trust)
+        with pytest.raises(Refused, match="cannot be read"):
+            foja.verify(b"x", scene.trust, proofs=[path])
+
+
+def test_a_list_of_revoked_that_will_not_be_used_is_refused() -> None:
+    for data in (b"\x30\x03\x02\x01\x00", bytes(1 << 21)):
+        body = b64encode(data).decode()
+        with pytest.raises(Refused, match="list of revoked"):
+            read([f"-----BEGIN X509 CRL-----\n{body}\n-----END X509 CRL-----\n"])
+
+
+def test_a_list_of_many_empty_lines_is_read_at_once(scene: Scene) -> None:
+    data = assembly.listing(scene.contents().parts())
+    with pytest.raises(BadBundle, match="one spelling"):
+        asic.decode(data.replace(b"  <asic:Sig", b"\n" * (1 << 20) + b"  <asic:Sig", 1))
 
 
 def test_a_conversation_is_derived_from_its_events_again(scene: Scene) -> None:

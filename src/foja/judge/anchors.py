@@ -65,7 +65,7 @@ def _add_pem(found: Found, kind: str, body: str) -> None:
     elif kind == "PUBLIC KEY":
         _add_signer(found, der)
     elif kind == "X509 CRL":
-        _add(found, "crls", der)
+        _add_crl(found, der)
     else:
         raise Refused(f"a PEM block {kind} says nothing to trust; give certificates or public keys")
 
@@ -79,6 +79,23 @@ def _add_certificate(found: Found, der: bytes) -> None:
     except Exception as error:  # a library has many words for bytes that it cannot read
         raise Refused(f"a certificate to trust cannot be read ({error}); give it as PEM or DER") from None
     _add(found, "roots" if names_itself else "intermediates", der)
+
+
+def _add_crl(found: Found, der: bytes) -> None:
+    """Take a list that will be used; one that would be passed over must not look as if it counted."""
+    from cryptography import x509
+
+    from foja.proofs.tsa.revocation import MOST_BYTES
+
+    if len(der) > MOST_BYTES:
+        raise Refused(
+            f"a list of revoked certificates of {len(der)} bytes is over {MOST_BYTES}; leave it out"
+        )
+    try:
+        x509.load_der_x509_crl(der)
+    except Exception as error:  # a library has many words for bytes that it cannot read
+        raise Refused(f"a list of revoked certificates cannot be read ({error}); give it as PEM") from None
+    _add(found, "crls", der)
 
 
 def _add_signer(found: Found, der: bytes) -> None:

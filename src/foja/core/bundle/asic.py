@@ -83,7 +83,7 @@ class _Reading:
     names: list[str] = field(default_factory=list)
     digests: list[bytes] = field(default_factory=list)
     path: list[str] = field(default_factory=list)
-    text: str = ""
+    text: list[str] = field(default_factory=list)
 
     def parse(self, data: bytes) -> None:
         parser = expat.ParserCreate("UTF-8")
@@ -107,17 +107,19 @@ class _Reading:
         if name == "asic:DataObjectReference":
             self.names.append(unquote(attributes.get("URI", "")))
         self.path.append(name)
-        self.text = ""
+        self.text = []
 
     def _end(self, name: str) -> None:
         self.path.pop()
         if name == "ds:DigestValue":
-            if not _DIGEST.fullmatch(self.text):
-                raise BadBundle("MALFORMED", f"{self.text!a} is not a SHA-256 in base64")
-            self.digests.append(b64decode(self.text))
+            text = "".join(self.text)
+            if not _DIGEST.fullmatch(text):
+                raise BadBundle("MALFORMED", f"{text[:80]!a} is not a SHA-256 in base64")
+            self.digests.append(b64decode(text))
 
     def _characters(self, text: str) -> None:
-        self.text += text
+        if self.path[-1:] == ["ds:DigestValue"]:
+            self.text.append(text)
 
 
 def _refuse_doctype(*_: object) -> NoReturn:

@@ -26,7 +26,7 @@ from foja.judge.report import Report, Subject
 from foja.judge.trust import Trust
 from foja.proofs.finding import Finding, Reason, Status
 
-CONTAINER, LEDGER, SEAL = "container", "ledger", "seal"
+CONTAINER, LEDGER, SEAL, BITCOIN = "container", "ledger", "seal", "bitcoin"
 LATER = "ledger: what was recorded after the last event in this bundle"
 FILE_ABSENT = "document: it is not in the bundle; give the file, or its digest"
 
@@ -132,15 +132,18 @@ def _standing(manifest: Manifest, told: Told, standing: Standing | None, source:
 
 
 def _proofs(files: Files, manifest: Manifest, question: Question) -> Iterator[Finding]:
+    headers = files.headers() if any(each.kind == BITCOIN for each in manifest.evidence) else []
     for each in manifest.evidence:
-        yield _proof(files, each, manifest.witness_hash, question)
+        yield _proof(files, each, manifest.witness_hash, question, headers if each.kind == BITCOIN else [])
     there = {each.kind for each in manifest.evidence}
     for kind in manifest.required:
         if kind not in there:
             yield Finding(kind, Status.ABSENT, Reason.NOT_INCLUDED, "it is required and not in the bundle")
 
 
-def _proof(files: Files, evidence: Evidence, witness: bytes, question: Question) -> Finding:
+def _proof(
+    files: Files, evidence: Evidence, witness: bytes, question: Question, headers: list[tuple[int, bytes]]
+) -> Finding:
     try:
         data = files.container.read(evidence.path)
     except BadBundle as error:
@@ -152,7 +155,7 @@ def _proof(files: Files, evidence: Evidence, witness: bytes, question: Question)
         question.at,
         name=evidence.path,
         kind=evidence.kind,
-        headers=files.headers(),
+        headers=headers,
     )
 
 

@@ -12,6 +12,7 @@ from foja.judge.terms import terms_of
 from foja.judge.trust import Trust
 from foja.proofs import tsa
 from foja.proofs.finding import Finding, Reason, Status
+from foja.proofs.tsa.check import SKEW
 
 EVIDENCE = "seal"
 
@@ -27,13 +28,41 @@ class Sealed:
 def check_seals(seals: Sequence[Seal], trust: Trust, at: datetime) -> Sealed:
     """Judge the newest token now, and each older one at the time of the next: that one renewed it."""
     findings: list[Finding] = []
-    moment = at
+    moment, newer = at, None
     for seal in reversed(seals):
         checked = tsa.judge(seal.token, sha256(seal.listed).digest(), terms_of(trust, moment))
-        findings.insert(0, _finding(checked, seal))
+        found = _finding(checked, seal)
+        if newer and checked.stamp and checked.stamp.gen_time > newer + SKEW:
+            detail = "it is younger than the token that renews it"
+            found = replace(found, status=Status.INVALID, reason=Reason.SEAL_ORDER, detail=detail)
+        findings.insert(0, found)
+        newer = checked.stamp.gen_time if checked.stamp else newer
         moment = checked.stamp.gen_time if checked.stamp and checked.verified else at
+    findings = _standing(findings)
     verified = all(each.status is Status.VERIFIED for each in findings)
     return Sealed(tuple(findings), moment if verified else None)
+
+
+def _standing(findings: Sequence[Finding]) -> list[Finding]:
+    """Only the newest token stands for the whole container; without it the older ones do not either."""
+    *older, newest = findings
+    if newest.status is Status.VERIFIED:
+        return [*older, newest]
+    return [_unrenewed(each) for each in older] + [newest]
+
+
+def _unrenewed(finding: Finding) -> Finding:
+    if finding.status is not Status.VERIFIED:
+        return finding
+    detail = f"{finding.detail}; but a newer token over it is not verified"
+    return replace(
+        finding,
+        status=Status.INDETERMINATE,
+        reason=Reason.RENEWAL_NOT_VERIFIED,
+        detail=detail,
+        no_later_than=None,
+        according_to=None,
+    )
 
 
 def _finding(checked: tsa.Checked, seal: Seal) -> Finding:
