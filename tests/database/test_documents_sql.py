@@ -10,6 +10,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from foja.documents.events import DOCUMENT
+from foja.observe.audit import audit
 from tests.database.papers import OTHER, TOKEN, WITNESS, Paper, acting, later
 from tests.database.rows import Admin
 from tests.database.seed import AUDIT_A, AUDIT_B
@@ -420,3 +421,17 @@ def test_a_tenant_reads_its_own_documents(paper: Paper) -> None:
             paper.admin.execute("select append_document_entity_event(%s, '{}', 'api')", [paper.id])
     with acting(paper.admin, "anon"), pytest.raises(psycopg.errors.InsufficientPrivilege):
         paper.admin.execute("select * from document_entities")
+
+
+@pytest.mark.parametrize("further", [1, 2])
+async def test_a_row_that_the_owner_inserts_is_found_by_the_audit(
+    paper: Paper, database_url: str, further: int
+) -> None:
+    paper.request()
+    paper.admin.execute(
+        """insert into foja.event select entity_id, seq + %s, gen_random_uuid(), 'document.signed', 1, at, null,
+            'api', '{}'::json, salt, body_hash, null, tenant from foja.event where entity_id = %s""",
+        [further, paper.id],
+    )
+    report = await audit(database_url, max_lag_seconds=60.0)
+    assert {(found.check, found.entity_id) for found in report.findings} == {("end", paper.id)}
