@@ -429,8 +429,8 @@ async def test_a_row_that_the_owner_inserts_is_found_by_the_audit(
 ) -> None:
     paper.request()
     paper.admin.execute(
-        """insert into foja.event select entity_id, seq + %s, gen_random_uuid(), 'document.signed', 1, at, null,
-            'api', '{}'::json, salt, body_hash, null, tenant from foja.event where entity_id = %s""",
+        """insert into foja.event select entity_id, seq + %s, gen_random_uuid(), 'document.signed', 1, at,
+            null, 'api', '{}'::json, salt, body_hash, null, tenant from foja.event where entity_id = %s""",
         [further, paper.id],
     )
     report = await audit(database_url, max_lag_seconds=60.0)
