@@ -84,7 +84,7 @@ class _Page:
         self._line(VERDICTS[report.verdict][LANGUAGES.index(self.language)], 12)
         earliest = report.earliest
         if earliest:
-            self._line(word("proven", self.language).format(**_when(earliest)), 11)
+            self._line(word("proven", self.language).format(**self._when(earliest)), 11)
         else:
             self._line(word("nothing_proven", self.language), 11)
         self._line(word("judged_at", self.language).format(time=_moment(report.at)), 9, GREY)
@@ -138,8 +138,14 @@ class _Page:
         if finding.reason:
             said += f" ({finding.reason})"
         if finding.no_later_than:
-            said += f"; {word('until', self.language).format(**_when(finding))}"
+            said += f"; {word('until', self.language).format(**self._when(finding))}"
         return f"· {said}"
+
+    def _when(self, finding: Finding) -> dict[str, str]:
+        """Return time and source; a miner's clock may be two hours off, so Bitcoin's time is about right."""
+        moment = finding.no_later_than
+        about = word("about", self.language) if finding.evidence == "bitcoin" else ""
+        return {"time": about + _moment(moment) if moment else "?", "source": finding.according_to or "?"}
 
     def _heading(self, name: str) -> None:
         self.pdf.ln(3)
@@ -171,11 +177,6 @@ def _metadata(pdf: FPDF, at: datetime) -> str:
     </rdf:Description>
   </rdf:RDF>
 </x:xmpmeta>"""
-
-
-def _when(finding: Finding) -> dict[str, str]:
-    moment = finding.no_later_than
-    return {"time": _moment(moment) if moment else "?", "source": finding.according_to or "?"}
 
 
 def _moment(moment: datetime) -> str:

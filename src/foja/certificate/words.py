@@ -36,6 +36,7 @@ WORDS: Final = {
     "judged_at": ("Judged as of {time}.", "Examinado con fecha {time}."),
     "evidence": ("The evidence, one by one", "La evidencia, una por una"),
     "until": ("no later than {time}, according to {source}", "a más tardar el {time}, según {source}"),
+    "about": ("about ", "(aprox.) "),
     "missed": ("What was not checked", "Qué no se comprobó"),
     "nothing_missed": ("Nothing that is known to us.", "Nada que conozcamos."),
     "check": ("How to check it without us", "Cómo comprobarlo sin nosotros"),
