@@ -10,10 +10,16 @@ from foja.judge.trust import Trust
 from foja.proofs.finding import Finding, Reason, Status
 
 EVIDENCE = "ledger"
+_HISTORY = b'{"body_hash":'  # how a line of a bundle's events begins; it does not say of which domain it is
 
 
 def check_event(event: bytes, proof: bytes, trust: Trust) -> Finding:
     """Return what is proven of an event: its body, its place in its stream, its place in a log."""
+    if event.startswith(_HISTORY):
+        detail = (
+            "this is a history, not one event; give the bundle it came in, or what `foja log prove` writes"
+        )
+        return Finding(EVIDENCE, Status.UNSUPPORTED, Reason.UNKNOWN_PROOF, detail)
     try:
         excerpt = parse_excerpt(event)
         entry = excerpt.check()
