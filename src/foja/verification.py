@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from foja.core.bundle.names import MEDIA_TYPE, MIMETYPE
+from foja.core.bundle.names import MANIFEST, MEDIA_TYPE, MIMETYPE
 from foja.core.bundle.reading import looks_like
 from foja.errors import Refused, Tampered
 from foja.judge.anchors import read
@@ -29,6 +29,7 @@ _LARGEST_EVENT = 16 * 1024 * 1024
 _HEAD = 30 + len(MIMETYPE) + len(MEDIA_TYPE)  # of a ZIP whose first file says what it is
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 _PIECE = 1024 * 1024
+_EVIDENCE = MANIFEST.encode().partition(b"/")[0] + b"/"  # the folder of everything that proves
 _LONGEST_PATH = 250
 _LONG_LIST = b"\xf8"  # how RLP begins a list as long as a block's header
 _LARGEST_HEADER = 64 * 1024
@@ -76,7 +77,7 @@ def _moment(at: datetime) -> datetime:
 
 
 def _judge(file: BinaryIO, subject: Subject, proofs: list[Loose], trust: Trust, at: datetime) -> Report:
-    if _is_bundle(file) or (not proofs and looks_like(file)):
+    if _lists_evidence(file) and (_is_bundle(file) or (not proofs and looks_like(file))):
         return _with_more(_judge_bundle(file, subject, trust, at), proofs, trust)
     digests = _digests_of(file, {other_algorithm(each.data) for each in proofs})
     whole = Subject(digests["sha256"], subject.name)
@@ -95,6 +96,13 @@ def _is_bundle(file: BinaryIO) -> bool:
     """Say whether this is a bundle of evidence, and not a document that happens to be a ZIP."""
     file.seek(0)
     return file.read(_HEAD).endswith(MIMETYPE.encode() + MEDIA_TYPE)
+
+
+def _lists_evidence(file: BinaryIO) -> bool:
+    """Say whether the end of a file, where a ZIP lists what it holds, names any of our evidence."""
+    size = file.seek(0, io.SEEK_END)
+    file.seek(max(0, size - _PIECE))
+    return _EVIDENCE in file.read(_PIECE)
 
 
 def _with_more(report: Report, proofs: list[Loose], trust: Trust) -> Report:

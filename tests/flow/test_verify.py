@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import resource
 import subprocess
 import sys
+import zipfile
 from base64 import b64encode
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -339,3 +341,14 @@ def test_a_proof_that_ripened_after_its_bundle_was_made() -> None:
     assert foja.verify(bundle, trust, at, proofs=[PROOF]).verdict is Verdict.TOTAL_PASSED
     assert foja.verify(b"document", trust, at, proofs=[bundle, PROOF]).verdict is Verdict.TOTAL_PASSED
     assert foja.verify(b"other", trust, at, proofs=[bundle, PROOF]).verdict is Verdict.TOTAL_FAILED
+
+
+def test_a_document_that_happens_to_be_a_zip_is_a_document() -> None:
+    """A .docx, or a signed container of somebody else's: no evidence of ours is no failure."""
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.etsi.asic-e+zip")
+        archive.writestr("word/document.xml", "<document/>")
+    report = foja.verify(held.getvalue(), trust=[])
+    assert (report.verdict, report.evidence) == ("INDETERMINATE", ())
+    assert report.subject.sha256 == sha256(held.getvalue()).digest()

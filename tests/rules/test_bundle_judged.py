@@ -630,4 +630,6 @@ def test_verify_knows_a_bundle_when_it_sees_one(scene: Scene, tmp_path: Path) ->
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as other:
         other.writestr("a.txt", TEXT)
-    assert foja.verify(packed.getvalue(), trust=trust, at=LATER).verdict is FAILED
+    assert (
+        foja.verify(packed.getvalue(), trust=trust, at=LATER).verdict is Verdict.INDETERMINATE
+    )  # no evidence
