@@ -68,7 +68,7 @@ async def queue(url: str, source: str = RUNNER, make: type[Queue] = Queue) -> As
     try:
         yield opened
     finally:
-        opened.close()
+        await opened.close()
         await hints.close()
         await database.close()
 

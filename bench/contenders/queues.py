@@ -161,7 +161,7 @@ class Foja:
         try:
             yield queue
         finally:
-            queue.close()
+            await queue.close()
             await hints.close()
             await database.close()
 

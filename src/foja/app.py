@@ -185,7 +185,7 @@ class App:
         database = Database(self.settings.database_url, f"foja_{source.replace('-', '_')}", most)
         self._open.push_async_callback(database.close)
         queue = Queue(database, self._hints, source=source, tenant=self.settings.tenant)
-        self._open.callback(queue.close)
+        self._open.push_async_callback(queue.close)
         return queue
 
     async def _recognise(self) -> Installation:
@@ -318,7 +318,7 @@ class App:
     def _lines(self, most: int, *statements: str) -> Lines:
         role, url = f"foja_{API}", self.settings.database_url
         lines = Lines(lambda: Line.open(url, role, *statements), most)
-        self._open.callback(lines.close)
+        self._open.push_async_callback(lines.close)
         return lines
 
     def _signer(self, installation: Installation) -> Signer:

@@ -34,9 +34,9 @@ class Queue:
         self._draft_type = 0
         self._lines = Lines(lambda: Line.open(database.url, database.role, *STATEMENTS), lines)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Close its connections, once they have answered."""
-        self._lines.close()
+        await self._lines.close()
 
     async def enqueue(self, jobs: Sequence[NewJob]) -> int:
         """Ask for these jobs; return how many nobody had asked for before."""

@@ -9,6 +9,8 @@ from foja.errors import Refused
 from foja.sql.line import Line
 from foja.sql.wire import Value
 
+PATIENCE = 200  # looks, 5 ms apart
+
 
 class Lines:
     """Makes up to `most` lines when they are wanted. A broken one is forgotten."""
@@ -24,11 +26,17 @@ class Lines:
         """Run a prepared statement and return its only value."""
         return await (await self._choose()).ask(statement, values)
 
-    def close(self) -> None:
-        """Close every line, once it has answered what it was asked."""
+    async def close(self) -> None:
+        """Close every line, once it has answered what it was asked; not all of them wait for ever."""
         self._closed = True
         for line in self._open:
             line.retire()
+        for _ in range(PATIENCE):
+            if all(line.broken for line in self._open):
+                break
+            await asyncio.sleep(0.005)
+        for line in self._open:
+            line.drop()
 
     async def _choose(self) -> Line:
         while True:

@@ -117,7 +117,10 @@ end $$;
 -- Queue the executors of these streams, unless they run: then their completion looks again. Called
 -- under the streams' locks by whoever advances `sealed`.
 create function foja.wake(p_entity uuid[]) returns void
-language plpgsql as $$
+language plpgsql
+-- By index, whatever the planner thought of the tables while they were empty.
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
     insert into foja.job as j (type, entity_id, correlation_id, tenant, dedupe_key, max_tries)
     select t.type, e.entity_id, e.entity_id, e.tenant, t.type || ':' || e.entity_id, t.max_tries
