@@ -236,7 +236,7 @@ def test_functions_that_act_as_their_owner_have_a_pinned_search_path(admin: Admi
     rows = admin.execute(
         """select proname, proconfig from pg_proc where pronamespace = 'foja'::regnamespace and prosecdef"""
     ).fetchall()
-    assert {"append", "append_batch", "fill", "erase"} <= {name for name, _ in rows}
+    assert {"append", "append_drafts", "fill", "erase"} <= {name for name, _ in rows}
     loose = [name for name, config in rows if "search_path=pg_catalog, pg_temp" not in (config or [])]
     assert loose == []
 
@@ -294,9 +294,9 @@ def test_every_way_in_asks_for_the_role(full: App, admin: Admin) -> None:
         "select foja.erase(%s, 'default', 0, 'sweeper', null, 'r')",
         """select foja.append(%s, 'conversation', 'default', 'approval_completed', 1,
             gen_random_uuid(), null, 'sweeper', '{}', '\\x', '\\x', null, null)""",
-        """select foja.append_batch(array[%s::uuid], '{conversation}', '{approval_completed}', '{1}',
-            array[gen_random_uuid()], '{null}', '{{}}', '{null}', '{null}', '{null}', '{null}', 'sweeper',
-            'default', false, false)""",
+        """select foja.append_drafts(array[row(%s::uuid, 'conversation', 'approval_completed', 1,
+            gen_random_uuid(), null, '{}', null, null, null, null)::foja.draft], 'sweeper', 'default', false,
+            false)""",
     ]
     with acting_as(admin, "foja_api"):
         for call in calls:

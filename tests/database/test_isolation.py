@@ -173,10 +173,12 @@ async def test_a_batch_overtaken_by_a_fill_is_told_to_retry(
         "hash": [draft.body_hash for draft in drafts],
         "key": [draft.key for draft in drafts],
     }
-    batch: LiteralString = """select seq from foja.append_batch(
-        %(entity)s::uuid[], '{conversation,conversation}', '{thinking,thinking}', '{1,1}', %(event)s::uuid[],
-        '{null,null}', %(payload)s::text[], %(salt)s::bytea[], %(hash)s::bytea[], %(key)s::text[],
-        '{null,null}', 'api', 'default', true, true)"""
+    batch: LiteralString = """select seq from foja.append_drafts(
+        array(select row(id, 'conversation', 'thinking', 1, event, null, payload, salt, hash, key, null)
+                ::foja.draft
+            from unnest(%(entity)s::uuid[], %(event)s::uuid[], %(payload)s::text[], %(salt)s::bytea[],
+                %(hash)s::bytea[], %(key)s::text[]) u(id, event, payload, salt, hash, key)),
+        'api', 'default', true, true)"""
     async with await strict_connection(app.settings.database_url, level) as conn:
         between = slots.fill(0, "thinking", SAID, idempotency_key="k")
         assert await overtaken(conn, between, conn.execute(batch, columns)) == SERIALIZATION_FAILURE

@@ -132,11 +132,12 @@ APPEND: LiteralString = """select status from foja.append(
     %(hash)s, null, null)"""
 APPEND_EVENT: LiteralString = """select status from foja.append_event(
     %(entity)s, 'conversation', 'thinking', '{"content": "x"}', idempotency_key => %(key)s)"""
-APPEND_BATCH: LiteralString = """select cardinality(seq), status from foja.append_batch(
-    %(entity)s::uuid[], array_fill('conversation'::text, array[cardinality(%(entity)s::uuid[])]),
-    %(kind)s::text[], array_fill(1, array[cardinality(%(entity)s::uuid[])]),
-    %(event)s::uuid[], null, %(payload)s::text[], %(salt)s::bytea[], %(hash)s::bytea[], null, null, 'api',
-    'default', %(atomic)s, %(careful)s)"""
+APPEND_BATCH: LiteralString = """select cardinality(seq), status from foja.append_drafts(
+    array(select row(entity_id, 'conversation', kind, 1, event_id, null, payload, salt, hash, null, null)
+            ::foja.draft
+        from unnest(%(entity)s::uuid[], %(kind)s::text[], %(event)s::uuid[], %(payload)s::text[],
+            %(salt)s::bytea[], %(hash)s::bytea[]) u(entity_id, kind, event_id, payload, salt, hash)),
+    'api', 'default', %(atomic)s, %(careful)s)"""
 
 
 RESERVE: LiteralString = """select first_seq from foja.reserve(

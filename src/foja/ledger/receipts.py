@@ -95,23 +95,6 @@ def _record(draft: Draft) -> bytes:
     )
 
 
-def columns(drafts: Sequence[Draft]) -> list[Value]:
-    """Return drafts as an array for each of their fields."""
-    return [
-        wire.uuids([each.entity_id for each in drafts]),
-        wire.array(wire.TEXT_OID, [wire.name(each.domain) for each in drafts]),
-        wire.array(wire.TEXT_OID, [wire.name(each.kind) for each in drafts]),
-        wire.array(wire.INTEGER_OID, [wire.integer(each.v) for each in drafts]),
-        wire.uuids([each.event_id for each in drafts]),
-        wire.array(wire.TEXT_OID, [wire.text(each.actor) for each in drafts]),
-        wire.array(wire.TEXT_OID, [wire.text(each.payload) for each in drafts]),
-        wire.array(wire.BYTEA_OID, [each.salt for each in drafts]),
-        wire.array(wire.BYTEA_OID, [each.body_hash for each in drafts]),
-        wire.array(wire.TEXT_OID, [wire.text(each.key) for each in drafts]),
-        wire.array(wire.BIGINT_OID, [wire.bigint(each.expected) for each in drafts]),
-    ]
-
-
 @dataclass(frozen=True, slots=True)
 class Wish:
     """Numbers that somebody wants to keep for later."""

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Literal
 
 from foja.embedded import locks
+from foja.embedded.durable import sync
 from foja.embedded.postgres import sockets
 from foja.embedded.postgres.account import Account, choose
 from foja.embedded.postgres.programs import last_words, run
@@ -158,7 +159,7 @@ def _make(home: Path, account: Account | None, lock: int) -> None:
         inherit=[lock],
     )
     fresh.rename(data)
-    _sync(home)
+    sync(home)
 
 
 def _arguments(home: Path, account: Account | None, port: int | None, options: Mapping[str, str]) -> str:
@@ -181,12 +182,3 @@ def _launch(home: Path, account: Account | None, lock: int, arguments: str) -> N
         account.own(log)
     command = ("start", "--wait", f"--timeout={PATIENCE:.0f}", f"--log={log.name}", f"--options={arguments}")
     run(home, account, "pg_ctl", *command, pgdata=home / "postgres", inherit=[lock])
-
-
-def _sync(folder: Path) -> None:
-    """Make a rename inside the folder survive a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -8,6 +8,7 @@ import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
+from foja.embedded.durable import sync
 from foja.embedded.locks import turn
 from foja.embedded.tsa.issuing import Identity, is_due, new_root, new_signer, read_identity
 from foja.errors import SetupFailed
@@ -48,9 +49,9 @@ class Keeper:
             _write(draft / ROOT, root.kept())
             _write(draft / SIGNER, new_signer(root, datetime.now(UTC)).kept())
             _write(draft / PUBLIC, root.pem)
-            _sync(draft)
+            sync(draft)
             draft.rename(self._folder)
-            _sync(self._home)
+            sync(self._home)
 
     def _renew(self, root: Identity, now: datetime) -> Identity:
         with turn(self._home / f"{FOLDER}.lock"):
@@ -63,7 +64,7 @@ class Keeper:
             draft = self._folder / f"{_DRAFT}{secrets.token_hex(4)}"
             _write(draft, signer.kept())
             draft.replace(self._folder / SIGNER)
-            _sync(self._folder)
+            sync(self._folder)
             return signer
 
     def _read(self, name: str) -> Identity:
@@ -84,11 +85,3 @@ def _write(path: Path, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

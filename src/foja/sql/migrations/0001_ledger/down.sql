@@ -7,7 +7,7 @@ begin
     end if;
 end $$;
 
-drop function foja.append, foja.append_first, foja.replay, foja.refuse_for, foja.append_batch, foja.append_drafts, foja.append_event, foja.batch_receipts, foja.body_problem, foja.erase,
+drop function foja.append, foja.append_first, foja.replay, foja.refuse_for, foja.append_drafts, foja.append_event, foja.batch_receipts, foja.body_problem, foja.erase,
     foja.check_reservation, foja.check_numbers, foja.claim_lanes, foja.shift_lane, foja.void_number, foja.next_seq, foja.need_read_committed, foja.lane_key, foja.refuse_lane,
     foja.expire_slots, foja.extend, foja.fill, foja.find_replay, foja.forced_key, foja.is_complete, foja.is_plain, foja.is_sound, foja.lock_streams, foja.make_streams,
     foja.lock_entity, foja.make_entity, foja.number_batch, foja.recognise, foja.record_at, foja.reserve, foja.seal,

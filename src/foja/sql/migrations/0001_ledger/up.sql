@@ -745,21 +745,6 @@ begin
     return foja.batch_receipts(p_drafts, b, p_source, p_tenant, p_atomic);
 end $$;
 
--- The same for whoever has a column each.
-create function foja.append_batch(
-    p_entity uuid[], p_domain text[], p_kind text[], p_v integer[], p_event uuid[], p_actor text[],
-    p_payload text[], p_salt bytea[], p_hash bytea[], p_key text[], p_expected bigint[],
-    p_source text, p_tenant text, p_atomic boolean, p_careful boolean
-) returns foja.receipts
-language sql security definer set search_path = pg_catalog, pg_temp as $$
-    select foja.append_drafts(array(
-        select row(u.entity_id, u.domain, u.kind, u.v, u.event_id, u.actor, u.payload, u.salt, u.body_hash, u.key,
-            u.expected)::foja.draft
-        from unnest(p_entity, p_domain, p_kind, p_v, p_event, p_actor, p_payload, p_salt, p_hash, p_key, p_expected)
-            with ordinality u(entity_id, domain, kind, v, event_id, actor, payload, salt, body_hash, key, expected, place)
-        order by u.place), p_source, p_tenant, p_atomic, p_careful)
-$$;
-
 -- Numbers promised before the events exist: reserve, extend, fill, void.
 
 create function foja.check_reservation(p_count integer, p_ttl interval) returns void

@@ -23,9 +23,9 @@ grant select on foja.installation, foja.domain, foja.kind, foja.log, foja.leaf, 
     to authenticated;
 
 grant execute on function
-    foja.append, foja.replay, foja.append_drafts, foja.append_batch, foja.append_event, foja.reserve, foja.extend, foja.fill, foja.void, foja.erase
+    foja.append, foja.replay, foja.append_drafts, foja.append_event, foja.reserve, foja.extend, foja.fill, foja.void, foja.erase
     to service_role, foja_api;
-grant execute on function foja.append, foja.replay, foja.append_drafts, foja.append_batch, foja.append_event
+grant execute on function foja.append, foja.replay, foja.append_drafts, foja.append_event
     to foja_sweeper;
 grant execute on function
     foja.expire_slots, foja.seal_ready, foja.open_log, foja.number_pending, foja.halt_log,

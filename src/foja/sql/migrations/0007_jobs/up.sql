@@ -756,7 +756,7 @@ revoke execute on function
 grant usage on schema foja to foja_worker;
 grant select on all tables in schema foja to foja_worker;
 grant select on foja.job, foja.job_type, foja.tick to service_role, foja_api, foja_sweeper;
-grant execute on function foja.append, foja.replay, foja.append_drafts, foja.append_batch, foja.append_event, foja.claim_lanes to foja_worker;
+grant execute on function foja.append, foja.replay, foja.append_drafts, foja.append_event, foja.claim_lanes to foja_worker;
 grant execute on function foja.recognise, foja.next_seq to foja_worker;
 grant execute on function
     foja.claim_jobs_v1, foja.heartbeat_jobs_v1, foja.settle_jobs_v1, foja.complete_job_v1, foja.fail_job_v1, foja.snooze_job_v1
