@@ -148,7 +148,7 @@ import os, signal, sys
 from pathlib import Path
 from foja.embedded.tsa import keeping
 left = int(sys.argv[2])
-for name in ("_write", "_sync"):
+for name in ("_write", "sync"):
     def step(*words, real=getattr(keeping, name)):
         global left
         if left == 0:
