@@ -13,7 +13,7 @@ from typing import Any, Self
 from uuid import UUID
 
 from foja import sql
-from foja.authorities import open_authorities
+from foja.authorities import open_authorities, worth
 from foja.blobs.store import Store, open_store
 from foja.conversations.approvals import expire_approvals
 from foja.conversations.events import CONVERSATION
@@ -250,6 +250,7 @@ class App:
             policy=policy,
             bundles=self.bundles,
             tell=partial(self._hints.touch, hint(DOCUMENT.name)),
+            note=worth(settings),
         )
 
     async def _chosen(self, only: Collection[str] | None) -> list[JobWorker]:

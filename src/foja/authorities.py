@@ -12,7 +12,7 @@ from typing import TypeVar
 from foja.documents.stamping import Authority
 from foja.embedded import tsa
 from foja.errors import Refused, SetupFailed
-from foja.proofs.tsa import Terms, revocation_lists, trusted
+from foja.proofs.tsa import LOCAL_NOTICE, Terms, revocation_lists, trusted
 from foja.remote.tsa import Authority as Remote
 from foja.remote.tsa import Connections
 from foja.settings import Settings
@@ -27,6 +27,11 @@ class Authorities:
     asked: list[Authority]
     terms: Terms
     roots: list[bytes]
+
+
+def worth(settings: Settings) -> str | None:
+    """Return what every report has to add about timestamps, while nobody but ourselves is asked."""
+    return None if settings.tsa_urls.split() else LOCAL_NOTICE
 
 
 async def open_authorities(settings: Settings, closing: AsyncExitStack) -> Authorities:

@@ -19,8 +19,8 @@ from foja.app import App
 from foja.documents.events import Evidence
 from foja.documents.lifecycle import Lifecycle
 from foja.documents.picture import State, Status
-from foja.documents.view import LOCAL
 from foja.observe.audit import audit
+from foja.proofs.tsa import LOCAL_NOTICE
 from tests.database.papers import Paper
 from tests.database.rows import Admin
 
@@ -49,7 +49,7 @@ async def test_a_document_is_protected_end_to_end(app: App) -> None:
     assert view.pipeline is None
     assert view.lifecycle is Lifecycle.PROTECTED
     assert view.name == "contract.pdf"
-    assert view.note == LOCAL
+    assert view.note == LOCAL_NOTICE
     assert "Nothing more will happen" in view.explain
     [listed] = await app.documents.list()
     assert (listed.id, listed.name, listed.state) == (document.id, "contract.pdf", "final")

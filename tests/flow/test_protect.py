@@ -147,6 +147,35 @@ def test_status_shows_the_list_and_one_document(run: Run, folder: Path) -> None:
     assert told["explain"] == by_id["explain"]
 
 
+def test_every_report_says_what_its_timestamps_are_worth(run: Run, tmp_path: Path) -> None:
+    paper, bundle, page = tmp_path / "paper.txt", tmp_path / "paper.asice", tmp_path / "paper.pdf"
+    paper.write_bytes(b"paper")
+    waiting = run("protect", paper, "--json").document
+    assert waiting["note"] == LOCAL_NOTICE
+    for told in (run("status", paper), run("explain", paper), run("protect", paper, "--wait")):
+        assert LOCAL_NOTICE in told.out
+    reports = [
+        ("protect", paper),
+        ("status",),
+        ("status", paper),
+        ("explain", paper),
+        ("bundle", waiting["id"], "-o", bundle, "--certificate", page),
+        ("tsa",),
+    ]
+    for words in reports:
+        assert run(*words, "--json").document["note"] == LOCAL_NOTICE, words
+        assert LOCAL_NOTICE in run(*words).out, words
+    roots = [tmp_path / "log.vkey", tmp_path / "root.pem"]
+    roots[0].write_text(run("log", "key").out)
+    run("tsa", "root", "-o", roots[1])
+    judged = ("verify", bundle, *(word for root in roots for word in ("--trust", root)))
+    assert LOCAL_NOTICE in run(*judged).out
+    assert LOCAL_NOTICE in run(*judged, "--json").out
+    [asked] = run("tsa", "ask", "--json").document.values()
+    assert LOCAL_NOTICE in asked["detail"]
+    assert LOCAL_NOTICE in run("tsa", "ask").out
+
+
 def test_mistakes_say_what_to_do(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("a")

@@ -238,7 +238,11 @@ def ask_over_http(client: httpx.Client) -> None:
 
 def test_the_command_tells_who_stamps_and_hands_out_the_root(run: Run, tmp_path: Path) -> None:
     home = ("--home", str(tmp_path))
-    assert run("tsa", "--json", *home).document == {"asked": ["local"], "local_root_sha256": None}
+    assert run("tsa", "--json", *home).document == {
+        "asked": ["local"],
+        "local_root_sha256": None,
+        "note": LOCAL_NOTICE,
+    }
     pem = run("tsa", "root", *home).out
     assert pem.encode() == kept_root(tmp_path)
     wrote = run("tsa", "root", "-o", tmp_path / "root.pem", *home)

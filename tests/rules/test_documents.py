@@ -15,7 +15,8 @@ from foja.documents.history import read
 from foja.documents.lifecycle import TRANSITIONS, Lifecycle, lifecycle
 from foja.documents.picture import Picture, Pipeline, State, Status, picture, summary
 from foja.documents.rules import DEFAULT, decide
-from foja.documents.view import LOCAL, explain, view
+from foja.documents.view import explain, view
+from foja.proofs.tsa import LOCAL_NOTICE
 from tests.rules.document_histories import (
     ANY_HISTORY,
     EVERYTHING,
@@ -270,6 +271,6 @@ def test_a_view_tells_the_whole_story_and_what_a_local_authority_is_worth() -> N
     facts = history(request("tsa"), asked(TSA), (kind, {**body, "local": True}))
     seen = view(START_ID, facts, abilities=frozenset({"tsa"}), at=NOW)
     assert [moment.kind for moment in seen.timeline] == [fact.kind for fact in facts]
-    assert seen.note == LOCAL
+    assert seen.note == LOCAL_NOTICE
     assert seen.document()["state"] == "protected"
     assert seen.document()["pipeline"] == "awaiting_artifact"

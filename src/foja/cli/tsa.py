@@ -7,7 +7,7 @@ from argparse import Namespace
 from contextlib import AsyncExitStack
 from hashlib import sha256
 
-from foja.authorities import open_authorities
+from foja.authorities import open_authorities, worth
 from foja.cli.installation import settings_of
 from foja.cli.output import document, say, table
 from foja.cli.running import until_told
@@ -29,10 +29,11 @@ def status(arguments: Namespace) -> int:
     if local:
         rows += [("local root", local.name), ("its SHA-256", local.sha256)]
         rows.append(("valid until", f"{local.not_after:%Y-%m-%d}"))
-    if asked == ["local"]:
-        rows.append(("remember", LOCAL_NOTICE))
+    note = worth(settings)
+    if note:
+        rows.append(("remember", note))
     if arguments.json:
-        document({"asked": asked, "local_root_sha256": local.sha256 if local else None})
+        document({"asked": asked, "local_root_sha256": local.sha256 if local else None, "note": note})
     else:
         table(("what", "value"), rows)
     return 0
@@ -69,7 +70,8 @@ async def _ask(authority: Authority, terms: Terms) -> tuple[bool, str]:
     if isinstance(found, Confirmed):
         stamp = found.stamp
         ends = f", chain ends {stamp.chain_ends:%Y-%m-%d}" if stamp.chain_ends else ""
-        return True, f"{stamp.gen_time.isoformat()} by {stamp.authority}, policy {stamp.policy}{ends}"
+        remark = f"; {LOCAL_NOTICE}" if stamp.local else ""
+        return True, f"{stamp.gen_time.isoformat()} by {stamp.authority}, policy {stamp.policy}{ends}{remark}"
     return False, f"{found.setbacks[0].detail} ({found.code})"
 
 

@@ -14,8 +14,8 @@ from foja.documents.history import Sheet
 from foja.documents.lifecycle import Lifecycle
 from foja.documents.picture import EvidenceView, Picture, Pipeline, State, Status, picture
 from foja.documents.rules import DEFAULT, Policy
+from foja.proofs.tsa.words import LOCAL_NOTICE
 
-LOCAL: Final = "local authority: proves order to you, not time to others"
 NAMES: Final[Mapping[Evidence, str]] = {
     Evidence.TSA: "the timestamp",
     Evidence.POLYGON: "the anchor on Polygon",
@@ -99,8 +99,12 @@ def view(
     abilities: AbstractSet[str],
     at: datetime,
     policy: Policy = DEFAULT,
+    note: str | None = None,
 ) -> View:
-    """Return the document that these events make, as it stands at a moment."""
+    """Return the document that these events make, as it stands at a moment.
+
+    `note` is what every report here adds; a stamp of our own authority adds it by itself.
+    """
     shown = picture(events, abilities=abilities, at=at, policy=policy)
     return View(
         id=document_id,
@@ -114,7 +118,7 @@ def view(
         evidence=shown.evidence,
         timeline=timeline(events),
         explain=explain(shown, document_id),
-        note=LOCAL if shown.local else None,
+        note=LOCAL_NOTICE if shown.local else note,
     )
 
 

@@ -67,11 +67,12 @@ class Documents:
         policy: Policy,
         bundles: Bundles,
         tell: Callable[[], None],
+        note: str | None,
     ) -> None:
         self._ledger, self._store, self._tell = ledger, store, tell
         self._namespace, self._tenant = namespace, tenant
         self._bundles = bundles
-        self.abilities, self.policy = frozenset(abilities), policy
+        self.abilities, self.policy, self.note = frozenset(abilities), policy, note
 
     async def add(
         self,
@@ -193,7 +194,7 @@ class Documents:
         """Return where the document stands, computed from its events."""
         document = _id(document_id)
         events, now = await self._history(document)
-        return view(document, events, abilities=self.abilities, at=now, policy=self.policy)
+        return view(document, events, abilities=self.abilities, at=now, policy=self.policy, note=self.note)
 
     async def bundle(self, document_id: UUID | str, *, with_document: bool = True) -> bytes:
         """Return the evidence as it is now, as one file that anybody can check."""

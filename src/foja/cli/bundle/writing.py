@@ -25,10 +25,11 @@ async def bundle(arguments: Namespace) -> int:
                 arguments.document, file, with_document=not arguments.without_document
             )
         report = await asyncio.to_thread(verify, target, trust=app.trust)
+        note = (await app.documents.view(arguments.document)).note
     sha256 = await asyncio.to_thread(_digest, target)
     if arguments.certificate:
         _certify(arguments, report, sha256)
-    _tell(arguments, report, sha256)
+    _tell(arguments, report, sha256, note)
     return 0
 
 
@@ -51,13 +52,15 @@ def _certify(arguments: Namespace, report: Report, sha256: str) -> None:
     arguments.certificate.write_bytes(made)
 
 
-def _tell(arguments: Namespace, report: Report, sha256: str) -> None:
+def _tell(arguments: Namespace, report: Report, sha256: str, note: str | None) -> None:
     target, certificate = arguments.output, arguments.certificate
     if arguments.json:
         made = {"file": target, "sha256": sha256, "size": target.stat().st_size, "certificate": certificate}
-        document({**made, "verdict": report.verdict.value})
+        document({**made, "verdict": report.verdict.value, "note": note})
         return
     say(f"wrote {target}: {report.verdict.value} by the roots of this installation")
+    if note:
+        say(note)
     if certificate:
         say(f"wrote {certificate}: a page for people, not evidence")
     say(f"check it anywhere: foja verify {target} --trust ROOTS")

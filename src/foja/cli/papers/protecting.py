@@ -14,7 +14,6 @@ from foja.app import App
 from foja.blobs.copying import copy
 from foja.cli.installation import settings_of, started
 from foja.cli.output import Progress, complain, progress, record, say, table
-from foja.cli.papers.notes import note
 from foja.cli.running import working
 from foja.documents.work import Document
 from foja.errors import Refused
@@ -136,7 +135,7 @@ async def _report(app: App, tally: Tally, arguments: Namespace) -> int:
             "sha256": document.sha256,
             "new": document.new,
         }
-        record({**known, "state": state, "pipeline": pipeline, "note": note(app)})
+        record({**known, "state": state, "pipeline": pipeline, "note": app.documents.note})
     bare = [each for each in tally.done if states.get(each.id, ("none", None))[0] == "none"]
     if not arguments.json:
         await _tell(app, tally, states, bare, waited=arguments.wait)
@@ -167,8 +166,8 @@ async def _tell(
         say(f"paused: {', '.join(paused)}; `foja jobs resume` lets them go on")
     for each in bare[:3] if waited else ():
         say(f"{each.name}: {await app.documents.explain(each.id)}")
-    if words := note(app):
-        say(words)
+    if app.documents.note:
+        say(app.documents.note)
 
 
 @asynccontextmanager

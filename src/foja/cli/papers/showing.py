@@ -11,7 +11,6 @@ from uuid import UUID
 from foja.app import App
 from foja.cli.installation import opened
 from foja.cli.output import document, record, say, table
-from foja.cli.papers.notes import note
 from foja.cli.papers.protecting import digest
 from foja.documents.view import View
 from foja.errors import UnknownEntity
@@ -25,9 +24,9 @@ async def status(arguments: Namespace) -> int:
             return 0
         view = await app.documents.view(await identify(app, arguments.document))
         if arguments.json:
-            document({**view.document(), "note": note(app) or view.note})
+            document(view.document())
         else:
-            show(view, note(app) or view.note)
+            show(view)
     return 0
 
 
@@ -35,13 +34,10 @@ async def explain(arguments: Namespace) -> int:
     """Say what happens next."""
     async with opened(arguments) as app:
         view = await app.documents.view(await identify(app, arguments.document))
-        words = note(app) or view.note
     if arguments.json:
-        document({"id": str(view.id), "explain": view.explain, "note": words})
+        document({"id": str(view.id), "explain": view.explain, "note": view.note})
         return 0
-    say(view.explain)
-    if words:
-        say(words)
+    _conclude(view)
     return 0
 
 
@@ -77,7 +73,7 @@ def _read(path: Path) -> tuple[str, list[str]]:
     return digest(path)[0], ["/".join(parts[-length:]) for length in range(1, len(parts))]
 
 
-def show(view: View, words: str | None) -> None:
+def show(view: View) -> None:
     """Print everything about a document."""
     facts = [
         ("document", view.id),
@@ -99,24 +95,28 @@ def show(view: View, words: str | None) -> None:
     say()
     table(("#", "at", "what happened"), [(each.seq, _moment(each.at), each.words) for each in view.timeline])
     say()
+    _conclude(view)
+
+
+def _conclude(view: View) -> None:
     say(view.explain)
-    if words:
-        say(words)
+    if view.note:
+        say(view.note)
 
 
 async def _list(app: App, arguments: Namespace) -> None:
     listed = await app.documents.list(limit=arguments.limit)
     if arguments.json:
         for each in listed:
-            record({name: getattr(each, name) for name in each.__slots__})
+            record({**{name: getattr(each, name) for name in each.__slots__}, "note": app.documents.note})
         return
     if not listed:
-        say("no document is here yet; `foja protect FILE` adds one")
+        say("no document is listed yet; `foja protect FILE` adds one, and a worker lists it")
         return
     rows = [(each.state, each.pipeline, _moment(each.began_at), each.id, each.name) for each in listed]
     table(("state", "pipeline", "since", "document", "name"), rows)
-    if words := note(app):
-        say(words)
+    if app.documents.note:
+        say(app.documents.note)
 
 
 def _moment(at: datetime | None) -> str | None:
