@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from foja.cli import FOUND, INTERRUPTED, PIPE_CLOSED, TERMINATED, WRONG
+from foja.cli import FOUND, INTERRUPTED, PIPE_CLOSED, TERMINATED, WRONG, main
 from foja.cli.grammar import grammar
 from foja.conversations.events import CONVERSATION, TRANSIENT
 from foja.core.registry import RESERVED, Kind
@@ -82,6 +82,18 @@ def test_every_setting_is_in_the_table_with_its_default(page: Path) -> None:
 def test_every_verb_is_explained_on_the_page_for_operators() -> None:
     explained = re.findall(r"^\| `foja ([a-z ]+)` \| ", prose(OPERATIONS), re.MULTILINE)
     assert sorted(explained) == sorted(" ".join(path) for path in verbs(grammar()))
+
+
+@pytest.mark.parametrize("path", [*verbs(grammar())], ids=" ".join)
+def test_every_verb_shows_an_example_and_speaks_to_programs(
+    path: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        main([*path, "--help"])
+    told = capsys.readouterr().out
+    assert end.value.code == 0
+    assert "--json" in told
+    assert f"foja {' '.join(path)}" in told.partition("examples:")[2]
 
 
 def test_every_finding_of_the_audit_is_explained() -> None:

@@ -266,11 +266,12 @@ def test_a_worker_works_until_it_is_stopped(
     number: signal.Signals, code: int, run: Run, spawn: Callable[..., Process]
 ) -> None:
     asyncio.run(write(3, work=False))
-    process = spawn("worker")
-    assert process.line().startswith("working on postgresql://")
+    process = spawn("worker", "--json")
+    assert json.loads(process.line())["database"].startswith("postgresql://")
     wait_for(lambda: [log["published"] for log in run("log", "--json").document] == [3])
     ended = process.end(number)
     assert (ended.code, ended.err) == (code, "")
+    assert ended.out == ('{"stopped":true}\n' if code == 0 else "")
 
 
 def test_up_brings_its_own_database_and_leaves_nothing_running(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -30,5 +31,7 @@ def test_the_demo_fails_if_tampering_is_not_found(
         """Be an intruder who changes his mind."""
 
     monkeypatch.setattr(evidence, "_forge", forge_nothing)
-    assert main(["demo"]) == 1
-    assert "✗ fsck names it: nothing" in capsys.readouterr().out
+    assert main(["demo", "--json"]) == 1
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert told[-1]["failed"] == ["fsck names it: nothing"]
+    assert [each["claim"] for each in told if each.get("true") is False] == ["fsck names it: nothing"]

@@ -96,8 +96,10 @@ def test_a_type_is_paused_and_resumed(run: Run, entity: UUID, admin: Admin) -> N
     assert run("jobs", "pause", "run_errand").lines == ["run_errand is paused"]
     assert run("jobs").lines[-1] == "paused: run_errand"
     assert claim(admin, 5) == []
-    assert run("jobs", "resume", "run_errand").code == 0
+    assert run("jobs", "resume", "run_errand").lines == ["run_errand goes on"]
     assert len(claim(admin, 5)) == 3
+    assert run("jobs", "pause", "run_errand", "--json").document == {"type": "run_errand", "paused": True}
+    assert run("jobs", "resume", "run_errand", "--json").document == {"type": "run_errand", "paused": False}
 
 
 def test_what_is_not_there_is_refused(run: Run, entity: UUID) -> None:

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 from foja.app import App
 from foja.cli.installation import settings_of, started
-from foja.cli.output import say
+from foja.cli.output import record, say
 from foja.web.serve import address, bind, serving
 
 
@@ -20,19 +20,17 @@ async def up(arguments: Namespace) -> int:
         settings = app.settings
         with bind(settings.web_host, settings.web_port, expose=settings.web_expose) as listener:
             async with serving(app, listener, expose=settings.web_expose) as server:
-                for name, place in {**_places(app), "web": address(listener)}.items():
-                    say(f"{name:<10}{place}")
-                say("running; stop with Ctrl-C")
+                _tell_places(arguments, {**_places(app), "web": address(listener)})
                 async with working(app) as work:
-                    return await until_told(server, work)
+                    return await until_told(arguments, server, work)
 
 
 async def worker(arguments: Namespace) -> int:
     """Do what no caller waits for."""
     async with started(settings_of(arguments)) as app:
-        say(f"working on {app.settings.database_url}; stop with Ctrl-C")
+        begun(arguments, f"working on {app.settings.database_url}", database=app.settings.database_url)
         async with working(app, arguments.only) as work:
-            return await until_told(work)
+            return await until_told(arguments, work)
 
 
 async def web(arguments: Namespace) -> int:
@@ -41,8 +39,23 @@ async def web(arguments: Namespace) -> int:
         settings = app.settings
         with bind(settings.web_host, settings.web_port, expose=settings.web_expose) as listener:
             async with serving(app, listener, expose=settings.web_expose) as server:
-                say(f"serving {address(listener)}; stop with Ctrl-C")
-                return await until_told(server)
+                begun(arguments, f"serving {address(listener)}", web=address(listener))
+                return await until_told(arguments, server)
+
+
+def begun(arguments: Namespace, words: str, **places: str | None) -> None:
+    """Say that it runs, and where."""
+    if arguments.json:
+        record(places)
+    else:
+        say(f"{words}; stop with Ctrl-C")
+
+
+def _tell_places(arguments: Namespace, places: dict[str, str]) -> None:
+    if not arguments.json:
+        for name, place in places.items():
+            say(f"{name:<10}{place}")
+    begun(arguments, "running", **{name.replace(" ", "_"): place for name, place in places.items()})
 
 
 @asynccontextmanager
@@ -56,7 +69,7 @@ async def working(app: App, only: Collection[str] | None = None) -> AsyncIterato
         await asyncio.gather(work, return_exceptions=True)
 
 
-async def until_told(*tasks: asyncio.Task[None]) -> int:
+async def until_told(arguments: Namespace, *tasks: asyncio.Task[None]) -> int:
     """Return when asked to end: a wish that is granted is no failure. Raise what a task raises."""
     told = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told.set)
@@ -67,7 +80,10 @@ async def until_told(*tasks: asyncio.Task[None]) -> int:
             await task
     finally:
         end.cancel()
-    say("stopped")
+    if arguments.json:
+        record({"stopped": True})
+    else:
+        say("stopped")
     return 0
 
 

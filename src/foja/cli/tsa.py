@@ -10,7 +10,7 @@ from hashlib import sha256
 from foja.authorities import open_authorities, worth
 from foja.cli.installation import settings_of
 from foja.cli.output import document, say, table
-from foja.cli.running import until_told
+from foja.cli.running import begun, until_told
 from foja.documents.stamping import Authority, Confirmed, Stamper
 from foja.embedded.tsa import Authority as Local
 from foja.embedded.tsa import kept_root
@@ -80,5 +80,6 @@ async def serve(arguments: Namespace) -> int:
     authority = Local(settings_of(arguments).home)
     with bind(arguments.host, arguments.port, expose=arguments.expose) as listener:
         async with running(Timestamps(authority.reply, authority.root), listener) as server:
-            say(f"stamping at {address(listener)}; {LOCAL_NOTICE}; stop with Ctrl-C")
-            return await until_told(server)
+            place = address(listener)
+            begun(arguments, f"stamping at {place}; {LOCAL_NOTICE}", tsa=place, note=LOCAL_NOTICE)
+            return await until_told(arguments, server)

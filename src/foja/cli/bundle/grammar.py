@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
-from collections.abc import Callable
 from pathlib import Path
 from uuid import UUID
+
+from foja.cli.grammar.verbs import Verbs
 
 EXAMPLES = (
     "  foja bundle DOC -o contract.asice\n"
@@ -14,7 +14,7 @@ EXAMPLES = (
 )
 
 
-def add_bundle(add: Callable[..., ArgumentParser]) -> None:
+def add_bundle(add: Verbs) -> None:
     """Add the verb."""
     parser = add(
         "bundle", "bundle.writing:bundle", "write the evidence about a document as one file", EXAMPLES

@@ -13,24 +13,30 @@ from foja.cli.demo.evidence import show_log, show_proof, show_tampering
 from foja.cli.demo.protecting import show_protecting
 from foja.cli.demo.story import Story, following
 from foja.cli.demo.writing import TALKS, show_slots, show_writing
-from foja.cli.output import say
+from foja.cli.output import record, say
 from foja.observe.fsck import Outside
 from foja.settings import Settings
 
 TOUCHED = 3
 
 
-async def demo(_: Namespace) -> int:
+async def demo(arguments: Namespace) -> int:
     """Tell the story; 0 only if every sentence of it came true."""
-    story, began = Story(), time.monotonic()
+    story, began = Story(arguments.json), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="foja-demo-") as home:
         async with database(Settings(home=Path(home), database_url="")) as url:
             await tell(story, Settings(home=Path(home), database_url=url, storage_url="", log_name=""))
-    if story.failed:
+    _conclude(story, time.monotonic() - began)
+    return 1 if story.failed else 0
+
+
+def _conclude(story: Story, seconds: float) -> None:
+    if story.as_json:
+        record({"failed": story.failed, "seconds": round(seconds, 1)})
+    elif story.failed:
         say(f"\n✗ {len(story.failed)} of these sentences are not true")
-        return 1
-    say(f"\nAll of it in {time.monotonic() - began:.1f} seconds. Next: `foja up`, and `foja --help`.")
-    return 0
+    else:
+        say(f"\nAll of it in {seconds:.1f} seconds. Next: `foja up`, and `foja --help`.")
 
 
 async def tell(story: Story, settings: Settings) -> None:

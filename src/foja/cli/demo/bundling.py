@@ -9,7 +9,6 @@ import zipfile
 from pathlib import Path
 
 from foja.cli.demo.story import Story
-from foja.cli.output import say
 from foja.core.bundle import names
 from foja.judge.report import Report, Verdict
 from foja.verification import verify
@@ -32,7 +31,7 @@ async def show_bundle(story: Story, container: bytes, trust: list[str], home: Pa
     if shutil.which("openssl"):
         await _show_openssl(story, path, trust, home / "unpacked")
     else:
-        say("      openssl is not installed here; with it, anybody could check the timestamps without us")
+        story.remark("openssl is not installed here; with it, anybody could check the timestamps without us")
 
 
 async def _show_openssl(story: Story, path: Path, trust: list[str], folder: Path) -> None:
@@ -41,7 +40,7 @@ async def _show_openssl(story: Story, path: Path, trust: list[str], folder: Path
         [name] = [each for each in container.namelist() if each.startswith(names.DOCUMENT)]
     (folder / "roots.pem").write_text("".join(each for each in trust if "BEGIN CERTIFICATE" in each))
     for command in (OUTER, INNER.format(name=shlex.quote(name.removeprefix(names.DOCUMENT)))):
-        say(f"      $ {command}")
+        story.remark(f"$ {command}")
         story.claim("openssl agrees, without us", "Verification: OK" in await _run(command, folder))
 
 

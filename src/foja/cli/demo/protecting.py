@@ -7,7 +7,6 @@ from uuid import UUID
 
 from foja.app import App
 from foja.cli.demo.story import Story
-from foja.cli.output import say
 from foja.documents.picture import State
 
 CONTRACT = "Whoever finds this sheet may keep it.\n"
@@ -27,8 +26,8 @@ async def show_protecting(story: Story, app: App, home: Path) -> UUID:
     proven = view.state is not State.NONE
     story.claim(f"it is {view.state}: an RFC 3161 token of {view.witness_hash} was checked in full", proven)
     for moment in view.timeline:
-        say(f"      {moment.seq}  {moment.at:%H:%M:%S.%f}  {moment.words}")
+        story.remark(f"{moment.seq}  {moment.at:%H:%M:%S.%f}  {moment.words}")
     story.claim(f"why it stands there: {view.explain}", view.explain)
     if view.note:
-        say(f"      {view.note}")
+        story.remark(view.note)
     return document.id

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from foja.app import App
-from foja.cli.output import say
+from foja.cli.output import record, say
 from foja.conversations.work import Conversation
 from foja.ledger.event import Event
 from foja.settings import Settings
@@ -20,19 +20,33 @@ PATIENCE = 15.0
 
 @dataclass(slots=True)
 class Story:
-    """What was claimed, and what of it was not true."""
+    """What was claimed, and what of it was not true; told to people, or to programs line by line."""
 
+    as_json: bool = False
     failed: list[str] = field(default_factory=list)
+    _chapter: str = ""
 
     def chapter(self, title: str) -> None:
         """Begin something new."""
-        say(f"\n{title}")
+        self._chapter = title
+        if not self.as_json:
+            say(f"\n{title}")
 
     def claim(self, sentence: str, true: object) -> None:
         """Say what happened, and mark it if it did not."""
-        say(f"  {'✓' if true else '✗'} {sentence}")
+        self._tell(f"  {'✓' if true else '✗'} {sentence}", claim=sentence, true=bool(true))
         if not true:
             self.failed.append(sentence)
+
+    def remark(self, words: str) -> None:
+        """Say something beside what is claimed."""
+        self._tell(f"      {words}", remark=words)
+
+    def _tell(self, line: str, **said: object) -> None:
+        if self.as_json:
+            record({"chapter": self._chapter, **said})
+        else:
+            say(line)
 
 
 @dataclass(slots=True)

@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 from argparse import SUPPRESS, ArgumentParser
-from collections.abc import Callable
 from functools import partial
 from uuid import UUID
 
-Verbs = Callable[..., ArgumentParser]
+from foja.cli.grammar.values import positive
+from foja.cli.grammar.verbs import Verbs, verbs_of
 
 
-def add_verbs(parent: ArgumentParser, add: Verbs, number: Callable[[str], int]) -> None:
+def add_jobs(add: Verbs) -> None:
     """Add what can be done with jobs; without a verb they are listed."""
+    parent = add(
+        "jobs",
+        "jobs.verbs:listing",
+        "list jobs, and retry, cancel, pause and resume them",
+        "  foja jobs\n  foja jobs --state dead",
+    )
+    inner = verbs_of(parent)
+    _listing(parent, inner)
+    show = inner("show", "jobs.verbs:show", "show all about one job", "  foja jobs show 41")
+    show.add_argument("job", type=positive, metavar="ID")
+    _several(
+        inner, "retry", "queue dead jobs anew with fresh tries, and those that wait for their time at once"
+    )
+    _several(inner, "cancel", "end jobs that are not over; a worker that has one is told so")
+    _switch(inner, "pause", "let no job of a type be claimed; what runs goes on")
+    _switch(inner, "resume", "let the jobs of a type be claimed again")
+
+
+def _listing(parent: ArgumentParser, add: Verbs) -> None:
     listing = add(
         "list",
         "jobs.verbs:listing",
@@ -27,24 +46,14 @@ def add_verbs(parent: ArgumentParser, add: Verbs, number: Callable[[str], int]) 
         )
         one("--type", dest="job_type", metavar="TYPE", help="only jobs of this type")
         one("--entity", type=UUID, help="only jobs of this stream")
-        one("--limit", type=number, help="at most this many (100)")
-    show = add("show", "jobs.verbs:show", "show all about one job")
-    show.add_argument("job", type=number, metavar="ID")
-    _several(
-        add,
-        number,
-        "retry",
-        "queue dead jobs anew with fresh tries, and those that wait for their time at once",
-    )
-    _several(add, number, "cancel", "end jobs that are not over; a worker that has one is told so")
-    for name, sentence in (
-        ("pause", "let no job of a type be claimed; what runs goes on"),
-        ("resume", "let the jobs of a type be claimed again"),
-    ):
-        switch = add(name, f"jobs.verbs:{name}", sentence, f"  foja jobs {name} run_tsa", as_json=False)
-        switch.add_argument("job_type", metavar="TYPE")
+        one("--limit", type=positive, help="at most this many (100)")
 
 
-def _several(add: Verbs, number: Callable[[str], int], name: str, sentence: str) -> None:
+def _several(add: Verbs, name: str, sentence: str) -> None:
     parser = add(name, f"jobs.verbs:{name}", sentence, f"  foja jobs {name} 41 42")
-    parser.add_argument("jobs", type=number, metavar="ID", nargs="+")
+    parser.add_argument("jobs", type=positive, metavar="ID", nargs="+")
+
+
+def _switch(add: Verbs, name: str, sentence: str) -> None:
+    parser = add(name, f"jobs.verbs:{name}", sentence, f"  foja jobs {name} run_tsa")
+    parser.add_argument("job_type", metavar="TYPE")

@@ -64,15 +64,21 @@ async def pause(arguments: Namespace) -> int:
     """Stop a type."""
     async with opened(arguments) as app:
         await app.jobs.pause(arguments.job_type)
-    say(f"{arguments.job_type} is paused")
-    return 0
+    return _told(arguments, "is paused", paused=True)
 
 
 async def resume(arguments: Namespace) -> int:
     """Let a type go on."""
     async with opened(arguments) as app:
         await app.jobs.resume(arguments.job_type)
-    say(f"{arguments.job_type} goes on")
+    return _told(arguments, "goes on", paused=False)
+
+
+def _told(arguments: Namespace, words: str, *, paused: bool) -> int:
+    if arguments.json:
+        document({"type": arguments.job_type, "paused": paused})
+    else:
+        say(f"{arguments.job_type} {words}")
     return 0
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable
+from argparse import ArgumentTypeError
 from pathlib import Path
 
-Verbs = Callable[..., ArgumentParser]
+from foja.cli.grammar.verbs import Verbs
 
 EXAMPLES = """\
   foja verify contract.asice --trust roots.pem --trust foja.vkey

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable
+from argparse import ArgumentTypeError
 from pathlib import Path
 
-Verbs = Callable[..., ArgumentParser]
+from foja.cli.grammar.verbs import Verbs
+
 MOST = 1_000_000
 DOCUMENT = "a document's id, or the file that was protected"
 
