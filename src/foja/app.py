@@ -155,7 +155,7 @@ class App:
         self.database = await self._pool(API, self.settings.connections)
         self._sweeper = await self._pool(SWEEPER, 4)
         installation = await self._recognise()
-        self._hints = hints = await self._listen()
+        self._hints = hints = await self._listen(installation)
         self.store = open_store(self.settings.store_url)
         self.signer = self._signer(installation)
         self.sequencer = Sequencer(self._sweeper, self.store, self.signer, hints)
@@ -195,8 +195,8 @@ class App:
             raise SetupFailed("the database does not say which installation it is; run `foja migrate`")
         return Installation(*row)
 
-    async def _listen(self) -> Hints:
-        hints = Hints(self.settings.database_url, f"foja_{API}")
+    async def _listen(self, installation: Installation) -> Hints:
+        hints = Hints(self.settings.database_url, f"foja_{API}", installation.epoch)
         self._open.push_async_callback(hints.close)
         hints.open()
         return hints
@@ -208,7 +208,6 @@ class App:
             self._lines(self._carriers(), *STATEMENTS),
             hints,
             tenant=self.settings.tenant,
-            epoch=installation.epoch,
             source=API,
             draft_type=installation.draft_type,
             retry_seconds=self.settings.retry_seconds,
@@ -317,10 +316,19 @@ class App:
         return self.settings.writers if self.settings.micro_batch else self.settings.connections
 
     def _lines(self, most: int, *statements: str) -> Lines:
-        role, url = f"foja_{API}", self.settings.database_url
-        lines = Lines(lambda: Line.open(url, role, *statements), most)
+        lines = Lines(partial(self._line, *statements), most)
         self._open.push_async_callback(lines.close)
         return lines
+
+    async def _line(self, *statements: str) -> Line:
+        """Open a line to write on. The server may be another one by now, with fewer events in it."""
+        line = await Line.open(self.settings.database_url, f"foja_{API}", "recognise", *statements)
+        try:
+            self._hints.epoch = (await line.ask("recognise", [])).decode()
+        except BaseException:
+            line.drop()
+            raise
+        return line
 
     def _signer(self, installation: Installation) -> Signer:
         name = self.settings.log_name or f"foja.local/{installation.id.hex[:12]}"

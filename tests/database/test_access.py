@@ -363,6 +363,35 @@ async def test_authenticated_sees_the_rows_of_its_tenant_only(
     assert [len(rows) for rows in visible()] == [2, 2, 2]
 
 
+async def test_a_tenant_reads_what_was_published_and_no_leaf(full: App, admin: Admin) -> None:
+    """Checkpoints are for the world; leaves name the streams of every tenant."""
+    await full.work(until_idle=True)
+    admin.execute(
+        """insert into foja.checkpoint (origin, size, root, frontier, note)
+            select origin, size + 1, root, frontier, 'signed and not published' from foja.checkpoint"""
+    )
+    with acting_as(admin, "authenticated"):
+        admin.execute("set foja.tenant = 'default'")
+        assert admin.execute("select count(*) from foja.log").fetchone() == (1,)
+        notes = [note for (note,) in admin.execute("select note from foja.checkpoint").fetchall()]
+        assert len(notes) == 1
+        assert "not published" not in notes[0]
+        for statement in (
+            "select from foja.leaf",
+            "select from foja.leaves",
+            "select from foja.leaf_place",
+            "select from foja.pending",
+            "select foja.leaves_between(1, 0, 9)",
+            "select foja.find_leaf(1, gen_random_uuid(), 0)",
+            "select foja.chain_hash_of(gen_random_uuid(), 0)",
+        ):
+            assert refused_with(admin, statement) == DENIED
+        admin.execute("reset foja.tenant")
+    for role in ("foja_api", "foja_sweeper", "foja_worker", "service_role"):
+        with acting_as(admin, role):
+            assert admin.execute("select count(*) from foja.checkpoint").fetchone() == (2,)
+
+
 def test_a_stream_without_a_tenant_is_visible_to_nobody(admin: Admin) -> None:
     """A setting that was set and reset is an empty text, not absent."""
     with acting_as(admin, "foja_api"), suppress(psycopg.errors.RaiseException, psycopg.OperationalError):

@@ -20,7 +20,7 @@ from foja.core.registry import Domain
 from foja.documents.events import DOCUMENT
 from foja.embedded.postgres import binaries
 from foja.errors import MigrationFailed
-from foja.sql.migrate import Moved, migrate
+from foja.sql.migrate import Moved, migrate, status
 from foja.sql.scripts import read_migrations
 from foja.threads.events import THREAD
 
@@ -187,10 +187,13 @@ async def test_a_ledger_with_events_cannot_be_taken_back(
 ) -> None:
     async with open_app() as app:
         await write_a_bit_of_everything(app)
-    before = stored_events(database_url)
-    with pytest.raises(MigrationFailed, match="events are never dropped"):
-        await migrate(database_url, to=0)
+    before, standing = stored_events(database_url), await status(database_url)
+    said: list[str] = []
+    with pytest.raises(MigrationFailed, match=r"\d+ events are recorded.* Nothing was changed"):
+        await migrate(database_url, to=0, report=said.append)
     assert stored_events(database_url) == before
+    assert await status(database_url) == standing
+    assert said == []
 
 
 def registry_of(domain: Domain) -> set[tuple[object, ...]]:

@@ -357,6 +357,56 @@ async def check_reset(source: Source, reason: str) -> None:
     assert (await asyncio.wait_for(anext(source), 5)).seq == 0
 
 
+async def test_a_running_process_notices_that_another_one_restarted_the_log(
+    open_app: Callable[..., App],
+) -> None:
+    """Its followers are reset, and what it writes from then on has cursors of the new history."""
+    async with open_app() as app, open_app() as other:
+        talk = await app.conversations.open()
+        old = await talk.append(SAY, words("0"))
+        client = Client()
+        async with reading(client, talk.follow(after=None)):
+            await until(lambda: client.count == 1)
+            await other.work(until_idle=True)
+            await other.sequencer.restart()
+            await until(lambda: client.resets == 1 and client.ids().keys() == {0})
+            await check_reset(talk.follow(after=old.cursor), "epoch")
+            await talk.append(SAY, words("1"))
+            await until(lambda: client.ids().keys() == {0, 1})
+            await check_cursors_count(talk)
+        await app.work(until_idle=True)
+        (place, *_) = await app.ledger.log.events(None, 10)
+        assert place.cursor is not None
+        assert place.cursor.partition(":")[0] == (await talk.state()).epoch
+        await app.ledger.log.prove(talk.id, 1)
+
+
+async def test_a_running_process_notices_that_the_server_is_another_one(
+    open_app: Callable[..., App], admin: psycopg.Connection[Any]
+) -> None:
+    """A failover may have lost commits: whoever writes there recognises it before the first number."""
+    async with open_app() as app:
+        talk = await app.conversations.open()
+        old = await talk.append(SAY, words("0"))
+        admin.execute("update foja.installation set timeline = timeline + 1")
+        admin.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity"
+            " where datname = current_database() and pid <> pg_backend_pid()"
+        )
+        event = await talk.append(SAY, words("1"))
+        (epoch,) = admin.execute("select epoch from foja.installation").fetchone() or ("",)
+        assert event.cursor == f"{epoch}:1"
+        await check_reset(talk.follow(after=old.cursor), "epoch")
+        await check_cursors_count(talk)
+
+
+async def check_cursors_count(talk: Conversation) -> None:
+    """The cursor of what is written now leads to what is written next."""
+    first = await talk.append(SAY, words("then"))
+    last = await talk.append(SAY, words("next"))
+    assert [event.id for event in await talk.events(after=first.cursor)] == [last.id]
+
+
 MALFORMED = ["", ":", "7", "x:", ":0", "x:-1", "x:y", "x:0:1:2", "x:0x1", "x: 1", "x:1.0", f"x:{'9' * 5000}"]
 
 

@@ -43,12 +43,11 @@ class Writer:
         hints: Hints,
         *,
         tenant: str,
-        epoch: str,
         source: str,
         draft_type: int,
         retry_seconds: float,
     ) -> None:
-        self.tenant, self.epoch, self.source = tenant, epoch, source
+        self.tenant, self.source = tenant, source
         self._database, self._lines, self._hints, self._retry = database, lines, hints, retry_seconds
         self._draft_type = draft_type
 
@@ -121,7 +120,7 @@ class Writer:
         if seq is None or at is None or body_hash is None:
             raise refusal(detail or "")
         self.hint(draft.entity_id)
-        cursor = f"{self.epoch}:{seq}" if sealed else None
+        cursor = f"{self._hints.epoch}:{seq}" if sealed else None
         return draft.recorded(seq, at, body_hash, cursor, status=status)
 
     async def _append(self, draft: Draft) -> Receipt:

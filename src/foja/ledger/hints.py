@@ -61,9 +61,10 @@ class Wake:
 
 
 class Hints:
-    """Sends and receives this process's hints."""
+    """Sends and receives this process's hints. `epoch` is the history they were last sent in."""
 
-    def __init__(self, url: str, role: str) -> None:
+    def __init__(self, url: str, role: str, epoch: str = "") -> None:
+        self.epoch = epoch
         self._url, self._role = url, role
         self._watchers: defaultdict[UUID | None, set[Wake]] = defaultdict(set)
         self._names: dict[str, UUID | None] = {}  # as they are heard
@@ -136,7 +137,7 @@ class Hints:
             while True:
                 await self._due.wait()
                 self._due.clear()
-                await line.ask("hint", [wire.text(CHANNEL), wire.text(self._words())])
+                self.epoch = (await line.ask("hint", [wire.text(CHANNEL), wire.text(self._words())])).decode()
                 await asyncio.sleep(PAUSE)
         finally:
             line.drop()

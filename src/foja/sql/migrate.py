@@ -75,6 +75,8 @@ async def migrate(
         await _set_patience(conn, patience)
         applied = await _ensure_applied(conn)
         _check(known, applied)
+        if target == 0:
+            await _check_empty(conn)
         for step in known[len(applied) : target]:
             await _step(conn, step, up=True, say=say)
         for step in reversed(known[target : len(applied)]):
@@ -169,6 +171,21 @@ def _check(known: Sequence[Migration], applied: Sequence[Applied]) -> None:
                 f"migration {step.label} was applied with another text than the one in this Foja. Put its "
                 "up.sql back as it was, and write what is new as a new migration. Nothing was changed."
             )
+
+
+async def _check_empty(conn: AsyncConnection) -> None:
+    """Raise `MigrationFailed` if there are events: the first step back would be taken in vain."""
+    if not (await (await conn.execute(query("event_table"))).fetchone() or (False,))[0]:
+        return
+    most = 1_000
+    (count,) = await (await conn.execute(query("count_events"), {"most": most})).fetchone() or (0,)
+    if count:
+        more = " or more" if count == most else ""
+        raise MigrationFailed(
+            f"{count:,}{more} events are recorded, and events are never dropped: the way back ends at "
+            "`foja migrate --to 1`, which keeps them. For an empty schema use another database. "
+            "Nothing was changed."
+        )
 
 
 async def _step(conn: AsyncConnection, step: Migration, *, up: bool, say: Report) -> None:

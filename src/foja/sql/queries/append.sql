@@ -21,3 +21,7 @@ from foja.erase(%(entity)s, %(tenant)s, %(seq)s, %(source)s, %(actor)s, %(reason
 -- name: recognise
 -- The epoch of this history, renewed if the server is another one than last time.
 select foja.recognise();
+
+-- name: prepare_recognise
+-- The same, for a connection that writes: nothing is numbered by a server that nobody recognised.
+prepare recognise as select foja.recognise();

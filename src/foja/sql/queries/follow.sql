@@ -3,8 +3,8 @@
 listen foja;
 
 -- name: prepare_hint
--- Tell the other processes to look; sent after commit, never inside an append.
-prepare hint as select pg_notify($1, $2);
+-- Tell the other processes to look, and hear in which history; sent after commit, never inside an append.
+prepare hint as select i.epoch from foja.installation i cross join pg_notify($1, $2);
 
 -- name: send_deltas
 -- What was said in passing, to the other processes. The one payload that travels in a notification.

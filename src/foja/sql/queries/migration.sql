@@ -14,6 +14,14 @@ select pg_advisory_lock(1718577761);
 -- Whether any migration was ever recorded here.
 select to_regclass('foja.migration') is not null;
 
+-- name: event_table
+-- Whether there is a ledger.
+select to_regclass('foja.event') is not null;
+
+-- name: count_events
+-- How many events there are, counted up to a limit.
+select count(*) from (select from foja.event limit %(most)s) e;
+
 -- name: create_migration_table
 -- Where the migrations of this database are recorded.
 create schema if not exists foja;

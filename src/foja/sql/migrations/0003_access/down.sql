@@ -4,12 +4,15 @@
 drop policy installation_reads on foja.entity;
 drop policy installation_reads on foja.event;
 drop policy installation_reads on foja.slot;
+drop policy installation_reads on foja.checkpoint;
+drop policy published_reads on foja.checkpoint;
 drop policy tenant_reads on foja.entity;
 drop policy tenant_reads on foja.event;
 drop policy tenant_reads on foja.slot;
 alter table foja.entity disable row level security;
 alter table foja.event disable row level security;
 alter table foja.slot disable row level security;
+alter table foja.checkpoint disable row level security;
 
 revoke all on all tables in schema foja from anon, authenticated, service_role, foja_api, foja_sweeper;
 revoke all on all functions in schema foja from anon, authenticated, service_role, foja_api, foja_sweeper;

@@ -19,8 +19,8 @@ revoke execute on all functions in schema foja from public;
 grant usage on schema foja to authenticated, service_role, foja_api, foja_sweeper;
 grant select on all tables in schema foja to service_role, foja_api, foja_sweeper;
 grant select on foja.entity, foja.event, foja.slot to authenticated;
-grant select on foja.installation, foja.domain, foja.kind, foja.log, foja.leaf, foja.leaves, foja.leaf_place, foja.checkpoint
-    to authenticated;
+-- What the world may see anyway. Leaves name the streams of every tenant, so a tenant reads none of them.
+grant select on foja.installation, foja.domain, foja.kind, foja.log, foja.checkpoint to authenticated;
 
 grant execute on function
     foja.append, foja.replay, foja.append_drafts, foja.append_event, foja.reserve, foja.extend, foja.fill, foja.void, foja.erase
@@ -34,7 +34,7 @@ grant execute on function
 grant execute on function foja.recognise to service_role, foja_api, foja_sweeper;
 grant execute on function foja.next_seq to authenticated, service_role, foja_api, foja_sweeper;
 grant execute on function foja.leaves_between, foja.find_leaf, foja.chain_hash_of
-    to authenticated, service_role, foja_api, foja_sweeper;
+    to service_role, foja_api, foja_sweeper;
 -- Pure functions of their arguments, for anybody who wants to check our bytes.
 grant execute on function
     foja.canonical, foja.canonical_number, foja.canonical_float, foja.shortest, foja.utf16_order, foja.refuse,
@@ -44,13 +44,16 @@ grant execute on function
 alter table foja.entity enable row level security;
 alter table foja.event enable row level security;
 alter table foja.slot enable row level security;
+alter table foja.checkpoint enable row level security;
 
 create policy installation_reads on foja.entity for select to service_role, foja_api, foja_sweeper using (true);
 create policy installation_reads on foja.event for select to service_role, foja_api, foja_sweeper using (true);
 create policy installation_reads on foja.slot for select to service_role, foja_api, foja_sweeper using (true);
+create policy installation_reads on foja.checkpoint for select to service_role, foja_api, foja_sweeper using (true);
 create policy tenant_reads on foja.entity for select to authenticated
     using (tenant = nullif(current_setting('foja.tenant', true), ''));
 create policy tenant_reads on foja.event for select to authenticated
     using (tenant = nullif(current_setting('foja.tenant', true), ''));
 create policy tenant_reads on foja.slot for select to authenticated
     using (tenant = nullif(current_setting('foja.tenant', true), ''));
+create policy published_reads on foja.checkpoint for select to authenticated using (published_at is not null);
