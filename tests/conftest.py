@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import faulthandler
+import os
 import secrets
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -21,10 +22,12 @@ import foja
 from foja.app import App
 from foja.embedded.postgres import Server, start
 from foja.sql.migrate import migrate
+from tests.postgres_server import running_postgres
 from tests.redis_server import RedisServer, running_redis
 
 # Nothing here has to survive a power cut. A test about durability starts a server of its own.
 FAST = {"fsync": "off", "full_page_writes": "off", "autovacuum_naptime": "1h"}
+UNLIKE_EMBEDDED = {"max_connections": "200", "timezone": "America/Caracas"}
 TEMPLATE = "foja_template"
 
 
@@ -40,7 +43,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Server]:
-    """One embedded server for all tests of a run."""
+    """One embedded server for all tests of a run, or one of the programs in FOJA_TEST_POSTGRES."""
+    if programs := os.environ.get("FOJA_TEST_POSTGRES"):
+        with running_postgres(Path(programs), FAST | UNLIKE_EMBEDDED) as server:
+            yield server
+        return
     with tempfile.TemporaryDirectory(prefix="foja-test-") as home, start(Path(home), options=FAST) as server:
         yield server
 

@@ -1,0 +1,53 @@
+"""A PostgreSQL of another version than the embedded one, from a folder of its programs."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from foja.embedded.postgres import Server
+from foja.embedded.postgres.account import Account, choose
+
+
+@contextmanager
+def running_postgres(programs: Path, options: Mapping[str, str]) -> Iterator[Server]:
+    """Run a server of these programs until the end of the block; it keeps nothing."""
+    with tempfile.TemporaryDirectory(prefix="foja-pg-") as folder:
+        data = Path(folder) / "data"
+        data.mkdir(mode=0o700)
+        account = choose(data)
+        if account:
+            account.own(data)
+            account.own(data.parent)
+            account.reach(programs)
+        trust = ("--username=postgres", "--encoding=UTF8", "--locale=C", "--auth=trust")
+        _run(account, programs / "initdb", *trust, f"--pgdata={data}")
+        settings = {"listen_addresses": "", "unix_socket_directories": folder, **options}
+        words = shlex.join(word for name, value in settings.items() for word in ("-c", f"{name}={value}"))
+        control = (programs / "pg_ctl", f"--pgdata={data}", "--wait")
+        _run(account, *control, f"--log={data / 'server.log'}", f"--options={words}", "start")
+        try:
+            pid = int((data / "postmaster.pid").read_text().split()[0])
+            yield Server(f"postgresql://postgres@/postgres?host={folder}", data, pid)
+        finally:
+            _run(account, *control, "--mode=immediate", "stop")
+
+
+def _run(account: Account | None, *words: str | Path) -> None:
+    done = subprocess.run(
+        words,
+        cwd="/",
+        user=account.uid if account else None,
+        group=account.gid if account else None,
+        extra_groups=[] if account else None,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,  # the server keeps it open for as long as it lives
+        stderr=subprocess.PIPE if "start" not in words else subprocess.DEVNULL,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{words[0]}: {done.stderr}"
