@@ -78,6 +78,14 @@ class Installation:
     draft_type: int  # what this database calls a draft
 
 
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """How many documents there are, and of how many the list said something else than their events."""
+
+    documents: int
+    mended: int
+
+
 class App:
     """A running installation. Use it as an async context manager."""
 
@@ -134,13 +142,14 @@ class App:
         else:
             await _side_by_side(sequencer.run(), *(worker.run() for worker in workers))
 
-    async def rebuild(self) -> int:
-        """Write what lists show of documents anew, by replay; return how many there are."""
+    async def rebuild(self) -> Rebuilt:
+        """Write what lists show of documents anew, by replay; others may write meanwhile."""
         self._hire()
-        total, after = 0, None
+        documents, mended, after = 0, 0, None
         while page := [row[0] for row in await self.ledger.ask("document_ids", after=after, limit=500)]:
-            total, after = total + await self._executor.rebuild(page), page[-1]
-        return total
+            documents, after = documents + len(page), page[-1]
+            mended += await self._executor.rebuild(page)
+        return Rebuilt(documents, mended)
 
     @property
     def trust(self) -> list[str]:

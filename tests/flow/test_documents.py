@@ -15,7 +15,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from foja import errors
-from foja.app import App
+from foja.app import App, Rebuilt
 from foja.documents.events import Evidence
 from foja.documents.lifecycle import Lifecycle
 from foja.documents.picture import State, Status
@@ -176,7 +176,8 @@ async def test_the_list_is_written_anew_by_replay(app: App, admin: Admin) -> Non
     page = await app.documents.list(before=before[0].id, limit=1)
     assert page == before[1:2]
     admin.execute("update foja.document_summary set state = 'final', length = 1000")
-    assert await app.rebuild() == 3
+    assert await app.rebuild() == Rebuilt(documents=3, mended=3)
+    assert await app.rebuild() == Rebuilt(documents=3, mended=0)
     assert await app.documents.list() == before
 
 

@@ -176,6 +176,19 @@ def test_every_report_says_what_its_timestamps_are_worth(run: Run, tmp_path: Pat
     assert LOCAL_NOTICE in run("tsa", "ask").out
 
 
+def test_a_list_that_is_wrong_is_written_anew(run: Run, folder: Path, admin: Admin) -> None:
+    run("protect", folder, "--wait")
+    wrong = admin.execute(
+        "update foja.document_summary set state = 'none' where entity_id::text < '8' returning entity_id"
+    ).fetchall()
+    assert run("audit").code == 1
+    assert run("status", "--rebuild", "--json").document == {"documents": FILES, "mended": len(wrong)}
+    assert run("audit").code == 0
+    assert run("status", "--rebuild").lines == [
+        f"{FILES} documents, of which 0 were listed wrong or not at all"
+    ]
+
+
 def test_mistakes_say_what_to_do(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("a")

@@ -39,14 +39,18 @@ class Executor:
         """Return what each document still needs, as events and the jobs that follow from them."""
         facts, now = await self._read([job.entity_id for job in jobs])
         histories = {document: read(events) for document, events in facts.items()}
-        await write_summaries(self._database, facts, histories, anyway=False)
+        if facts:
+            await self._database.row(sql.query("write_summaries"), **_entries(facts, histories))
         return [self._decide(job.entity_id, histories.get(job.entity_id, History()), now) for job in jobs]
 
     async def rebuild(self, documents: Sequence[UUID]) -> int:
-        """Write what lists show of these documents anew, whatever stood there; return how many there are."""
-        facts, _ = await self._read(documents)
-        await write_summaries(self._database, facts, {}, anyway=True)
-        return len(facts)
+        """Write what lists show of these documents anew, by replay; return where that was something else."""
+        mended, left = 0, list(documents)
+        while left and (facts := (await self._read(left))[0]):
+            rows = await self._database.rows(sql.query("rebuild_summaries"), **_entries(facts, {}))
+            mended += sum(other for _, other in rows)
+            left = sorted(facts.keys() - {document for document, _ in rows})  # they grew meanwhile
+        return mended
 
     async def _read(self, documents: Sequence[UUID]) -> tuple[dict[UUID, list[Fact]], datetime | None]:
         rows = await self._database.many(sql.query("document_histories"), entities=list(documents))
@@ -65,28 +69,18 @@ class Executor:
         return Done(asking, jobs, head)
 
 
-async def write_summaries(
-    database: Database,
-    facts: Mapping[UUID, Sequence[Fact]],
-    histories: Mapping[UUID, History],
-    *,
-    anyway: bool,
-) -> None:
-    """Write what lists show, for the events that were read and no others."""
-    if not facts:
-        return
+def _entries(facts: Mapping[UUID, Sequence[Fact]], histories: Mapping[UUID, History]) -> dict[str, list[Any]]:
+    """Return what lists show, for the events that were read and no others."""
     rows = [summary(events, histories.get(document)) for document, events in facts.items()]
-    await database.row(
-        sql.query("write_summaries"),
-        entities=list(facts),
-        states=[row["state"] for row in rows],
-        pipelines=[row["pipeline"] for row in rows],
-        lifecycles=[row["lifecycle_status"] for row in rows],
-        witnesses=[row["witness_hash"] for row in rows],
-        lengths=[row["length"] for row in rows],
-        began=[events[0].at for events in facts.values()],
-        anyway=anyway,
-    )
+    return {
+        "entities": list(facts),
+        "states": [row["state"] for row in rows],
+        "pipelines": [row["pipeline"] for row in rows],
+        "lifecycles": [row["lifecycle_status"] for row in rows],
+        "witnesses": [row["witness_hash"] for row in rows],
+        "lengths": [row["length"] for row in rows],
+        "began": [events[0].at for events in facts.values()],
+    }
 
 
 def _asking(document: UUID, need: Need, seq: int) -> Draft:

@@ -24,11 +24,17 @@ def add_papers(add: Verbs) -> None:
         "status",
         "papers.showing:status",
         "list documents, or show where one stands and what happened to it",
-        "  foja status\n  foja status contract.pdf\n  foja status DOC --json",
+        "  foja status\n"
+        "  foja status contract.pdf\n"
+        "  foja status DOC --json\n"
+        "  foja status --rebuild                      after `foja audit` found a `summary`",
     )
     status.add_argument("document", nargs="?", metavar="DOC", help=DOCUMENT)
     status.add_argument(
         "--limit", type=_count, default=20, metavar="N", help="at most so many in the list (20)"
+    )
+    status.add_argument(
+        "--rebuild", action="store_true", help="write the list anew from the events, and say what was wrong"
     )
     explain = add(
         "explain",

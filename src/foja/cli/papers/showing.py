@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from argparse import Namespace
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from uuid import UUID
@@ -19,6 +20,8 @@ from foja.errors import UnknownEntity
 async def status(arguments: Namespace) -> int:
     """Show one document, or the newest."""
     async with opened(arguments) as app:
+        if arguments.rebuild:
+            return await _rebuild(app, arguments)
         if arguments.document is None:
             await _list(app, arguments)
             return 0
@@ -102,6 +105,15 @@ def _conclude(view: View) -> None:
     say(view.explain)
     if view.note:
         say(view.note)
+
+
+async def _rebuild(app: App, arguments: Namespace) -> int:
+    rebuilt = await app.rebuild()
+    if arguments.json:
+        document(asdict(rebuilt))
+    else:
+        say(f"{rebuilt.documents:,} documents, of which {rebuilt.mended:,} were listed wrong or not at all")
+    return 0
 
 
 async def _list(app: App, arguments: Namespace) -> None:

@@ -47,7 +47,12 @@ order by d.renew_before, d.entity_id limit %(limit)s;
 -- name: write_summaries
 -- What lists show of documents, as of the events that were read.
 select foja.write_summaries(%(entities)s, %(states)s, %(pipelines)s, %(lifecycles)s, %(witnesses)s, %(lengths)s,
-    %(began)s, %(anyway)s);
+    %(began)s);
+
+-- name: rebuild_summaries
+-- The same by replay, whatever stood there; and where something else did.
+select entity_id, mended from foja.rebuild_summaries(%(entities)s, %(states)s, %(pipelines)s, %(lifecycles)s,
+    %(witnesses)s, %(lengths)s, %(began)s);
 
 -- name: documents
 -- A page of the list, newest first; the name is read where it can be forgotten.

@@ -9,7 +9,7 @@ delete from foja.job_type where source in ('protect-document-v2', 'run-tsa',
     'submit-anchor-polygon', 'submit-anchor-bitcoin', 'submit-anchor-rekor', 'build-artifact');
 
 drop view public.document_entities;
-drop function public.append_document_entity_event, foja.envelope_problem, foja.envelope, foja.write_summaries,
+drop function public.append_document_entity_event, foja.envelope_problem, foja.envelope, foja.rebuild_summaries, foja.write_summaries,
     foja.expire_attempts, foja.timeout_words, foja.timeout_kind, foja.track_document, foja.take_document, foja.retrack_documents, foja.check_ability, foja.track_word,
     foja.track_finalization, foja.track_report, foja.track_failure, foja.track_confirmation, foja.end_attempt,
     foja.find_attempt, foja.check_network, foja.track_asking, foja.check_turn, foja.evidence_asked,

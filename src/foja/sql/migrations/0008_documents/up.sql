@@ -569,10 +569,10 @@ end $$;
 
 -- What lists show. It decides nothing: the executor writes it for the events it read.
 
--- Write rows, unless newer ones are there; with `p_anyway`, as a replay does, also over those.
+-- Write rows, unless newer ones are there.
 create function foja.write_summaries(
     p_entity uuid[], p_state text[], p_pipeline text[], p_lifecycle text[], p_witness text[], p_length bigint[],
-    p_began timestamptz[], p_anyway boolean default false
+    p_began timestamptz[]
 ) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -586,7 +586,34 @@ begin
     on conflict (entity_id) do update
     set state = excluded.state, pipeline = excluded.pipeline, lifecycle_status = excluded.lifecycle_status,
         witness_hash = excluded.witness_hash, length = excluded.length, began_at = excluded.began_at
-    where old.length < excluded.length or p_anyway;
+    where old.length < excluded.length;
+end $$;
+
+-- Write rows by replay, whatever stood there; returns for each whether another one did, or none. A stream that
+-- grew since it was read is not returned: read it again. Locked, none grows meanwhile.
+create function foja.rebuild_summaries(
+    p_entity uuid[], p_state text[], p_pipeline text[], p_lifecycle text[], p_witness text[], p_length bigint[],
+    p_began timestamptz[]
+) returns table (entity_id uuid, mended boolean)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    whole uuid[];
+    kept uuid[];
+begin
+    perform foja.check_source('protect-document-v2');
+    perform from foja.entity e where e.entity_id = any (p_entity) order by e.entity_id for no key update;
+    perform from foja.document_summary s where s.entity_id = any (p_entity) order by s.entity_id for update;
+    select array_agg(u.entity_id), array_agg(u.entity_id) filter (where
+        (s.state, s.pipeline, s.lifecycle_status, s.witness_hash, s.length, s.began_at)
+        is not distinct from (u.state, u.pipeline, u.lifecycle, u.witness, u.length, u.began))
+    into whole, kept
+    from unnest(p_entity, p_state, p_pipeline, p_lifecycle, p_witness, p_length, p_began)
+        u(entity_id, state, pipeline, lifecycle, witness, length, began)
+    join foja.entity e on e.entity_id = u.entity_id and e.sealed = u.length
+    left join foja.document_summary s on s.entity_id = u.entity_id;
+    delete from foja.document_summary s where s.entity_id = any (whole) and s.entity_id <> all (coalesce(kept, '{}'));
+    perform foja.write_summaries(p_entity, p_state, p_pipeline, p_lifecycle, p_witness, p_length, p_began);
+    return query select each, each <> all (coalesce(kept, '{}')) from unnest(whole) each;
 end $$;
 
 -- Documents as the table and the function of the seed, for programs that know these names and nothing of ours.
@@ -694,6 +721,7 @@ revoke execute on function
     foja.attempt_number, foja.is_required, foja.drop_artifact, foja.artifact_problem, foja.evidence_asked, foja.check_turn, foja.track_asking, foja.check_network, foja.find_attempt, foja.end_attempt,
     foja.track_confirmation, foja.track_failure, foja.track_report, foja.track_finalization, foja.track_word,
     foja.track_document, foja.take_document, foja.retrack_documents, foja.check_ability, foja.timeout_kind, foja.timeout_words, foja.expire_attempts, foja.write_summaries,
+    foja.rebuild_summaries,
     foja.envelope, foja.envelope_problem, public.append_document_entity_event
     from public;
 
@@ -704,7 +732,7 @@ grant execute on function foja.envelope to foja_worker, authenticated, service_r
 grant execute on function public.append_document_entity_event to foja_worker, service_role, foja_api, foja_sweeper;
 grant execute on function foja.expire_attempts to foja_sweeper;
 grant execute on function foja.attempt_key, foja.job_of to foja_worker, service_role, foja_api, foja_sweeper;
-grant execute on function foja.write_summaries to foja_protect_document_v2;
+grant execute on function foja.write_summaries, foja.rebuild_summaries to foja_protect_document_v2;
 
 alter table foja.document enable row level security;
 alter table foja.attempt enable row level security;

@@ -1,9 +1,9 @@
 -- What lists show. It decides nothing: the executor writes it for the events it read.
 
--- Write rows, unless newer ones are there; with `p_anyway`, as a replay does, also over those.
+-- Write rows, unless newer ones are there.
 create function foja.write_summaries(
     p_entity uuid[], p_state text[], p_pipeline text[], p_lifecycle text[], p_witness text[], p_length bigint[],
-    p_began timestamptz[], p_anyway boolean default false
+    p_began timestamptz[]
 ) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -17,5 +17,32 @@ begin
     on conflict (entity_id) do update
     set state = excluded.state, pipeline = excluded.pipeline, lifecycle_status = excluded.lifecycle_status,
         witness_hash = excluded.witness_hash, length = excluded.length, began_at = excluded.began_at
-    where old.length < excluded.length or p_anyway;
+    where old.length < excluded.length;
+end $$;
+
+-- Write rows by replay, whatever stood there; returns for each whether another one did, or none. A stream that
+-- grew since it was read is not returned: read it again. Locked, none grows meanwhile.
+create function foja.rebuild_summaries(
+    p_entity uuid[], p_state text[], p_pipeline text[], p_lifecycle text[], p_witness text[], p_length bigint[],
+    p_began timestamptz[]
+) returns table (entity_id uuid, mended boolean)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    whole uuid[];
+    kept uuid[];
+begin
+    perform foja.check_source('protect-document-v2');
+    perform from foja.entity e where e.entity_id = any (p_entity) order by e.entity_id for no key update;
+    perform from foja.document_summary s where s.entity_id = any (p_entity) order by s.entity_id for update;
+    select array_agg(u.entity_id), array_agg(u.entity_id) filter (where
+        (s.state, s.pipeline, s.lifecycle_status, s.witness_hash, s.length, s.began_at)
+        is not distinct from (u.state, u.pipeline, u.lifecycle, u.witness, u.length, u.began))
+    into whole, kept
+    from unnest(p_entity, p_state, p_pipeline, p_lifecycle, p_witness, p_length, p_began)
+        u(entity_id, state, pipeline, lifecycle, witness, length, began)
+    join foja.entity e on e.entity_id = u.entity_id and e.sealed = u.length
+    left join foja.document_summary s on s.entity_id = u.entity_id;
+    delete from foja.document_summary s where s.entity_id = any (whole) and s.entity_id <> all (coalesce(kept, '{}'));
+    perform foja.write_summaries(p_entity, p_state, p_pipeline, p_lifecycle, p_witness, p_length, p_began);
+    return query select each, each <> all (coalesce(kept, '{}')) from unnest(whole) each;
 end $$;

@@ -37,6 +37,7 @@ revoke execute on function
     foja.attempt_number, foja.is_required, foja.drop_artifact, foja.artifact_problem, foja.evidence_asked, foja.check_turn, foja.track_asking, foja.check_network, foja.find_attempt, foja.end_attempt,
     foja.track_confirmation, foja.track_failure, foja.track_report, foja.track_finalization, foja.track_word,
     foja.track_document, foja.take_document, foja.retrack_documents, foja.check_ability, foja.timeout_kind, foja.timeout_words, foja.expire_attempts, foja.write_summaries,
+    foja.rebuild_summaries,
     foja.envelope, foja.envelope_problem, public.append_document_entity_event
     from public;
 
@@ -47,7 +48,7 @@ grant execute on function foja.envelope to foja_worker, authenticated, service_r
 grant execute on function public.append_document_entity_event to foja_worker, service_role, foja_api, foja_sweeper;
 grant execute on function foja.expire_attempts to foja_sweeper;
 grant execute on function foja.attempt_key, foja.job_of to foja_worker, service_role, foja_api, foja_sweeper;
-grant execute on function foja.write_summaries to foja_protect_document_v2;
+grant execute on function foja.write_summaries, foja.rebuild_summaries to foja_protect_document_v2;
 
 alter table foja.document enable row level security;
 alter table foja.attempt enable row level security;
