@@ -99,6 +99,10 @@ class Settings(BaseSettings):
         default=15.0, gt=0, description="Longest silence of an event stream over HTTP."
     )
 
+    max_streams: int = Field(
+        default=512, ge=1, description="Most event streams over HTTP that one process keeps open."
+    )
+
     @property
     def store_url(self) -> str:
         """Where objects and log tiles live."""

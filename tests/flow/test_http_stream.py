@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -147,3 +148,28 @@ async def test_a_long_history_comes_whole_and_in_order(app: App) -> None:
         await tab.read(client, stream_of(talk), until=lambda t: len(t.events) == 2_000)
     assert list(tab.events) == list(range(2_000))
     assert tab.count == 2_000
+
+
+async def test_one_stream_too_many_is_told_to_come_back(open_app: Callable[..., App]) -> None:
+    """It gets a problem, the others go on, and a place that is left is taken."""
+    async with open_app(max_streams=2) as app, served(app) as client:
+        talk = await conversation(app, 1)
+        tabs = [Tab(), Tab()]
+        async with reading(tabs[0], client, stream_of(talk)):
+            async with reading(tabs[1], client, stream_of(talk)):
+                await until(lambda: all(len(tab.events) == 1 for tab in tabs))
+                refused = await client.get(stream_of(talk))
+                assert refused.status_code == 503
+                assert refused.headers["content-type"] == "application/problem+json"
+                assert int(refused.headers["retry-after"]) > 0
+                assert "FOJA_MAX_STREAMS" in refused.json()["detail"]
+                await talk.append(SAY, words("on"))
+                await until(lambda: all(len(tab.events) == 2 for tab in tabs))
+            async with asyncio.timeout(20):
+                while await status(client, stream_of(talk)) == 503:
+                    await asyncio.sleep(0.02)
+
+
+async def status(client: httpx.AsyncClient, path: str) -> int:
+    async with client.stream("GET", path) as answer:
+        return answer.status_code

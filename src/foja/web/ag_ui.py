@@ -26,7 +26,7 @@ routes = APIRouter(prefix="/v1/conversations", tags=["ag-ui"])
 async def follow(door: The, conversation_id: str) -> Response:
     """Follow as AG-UI events, from a snapshot on, for ever."""
     talk = await door.conversation(conversation_id)
-    return Stream(_pieces(frames(talk), door.beat), door.closing)
+    return Stream(_pieces(frames(talk), door.beat), door)
 
 
 @routes.post("/{conversation_id}/ag-ui", openapi_extra=INPUT)
@@ -37,7 +37,7 @@ async def run(
     talk = await door.conversation(conversation_id)
     await _say(talk, body)
     shown = [message.id for message in body.messages]
-    return Stream(_pieces(frames(talk, one_run=True, shown=shown), door.beat), door.closing)
+    return Stream(_pieces(frames(talk, one_run=True, shown=shown), door.beat), door)
 
 
 async def _say(talk: Conversation, asked: RunAgentInput) -> None:

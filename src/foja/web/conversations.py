@@ -89,7 +89,7 @@ async def stream(
     """Follow as server-sent events (`event`, `transient`, `reset`), from Last-Event-ID on."""
     talk = await door.conversation(conversation_id)
     follow = Follow(door.app.ledger, talk.id, cursor(last_event_id or after), door.beat)
-    return Stream(follow.pieces(door.feeds), door.closing)
+    return Stream(follow.pieces(door.feeds), door)
 
 
 async def _append(

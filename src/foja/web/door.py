@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from fastapi import Request
 
 from foja.app import App
 from foja.conversations.work import Conversation
+from foja.observe.metrics import STREAMS
 from foja.web.feed import Feeds
+from foja.web.problems import Rejected
 
 
 class Door:
@@ -19,10 +23,27 @@ class Door:
         self.beat = app.settings.heartbeat_seconds
         self.feeds = Feeds(app.ledger, self.beat)
         self.closing = asyncio.Event()
+        self._streams, self._most = 0, app.settings.max_streams
 
     async def conversation(self, name: str) -> Conversation:
         """Return the conversation of an address."""
         return await self.app.conversations.open(name)
+
+    @contextmanager
+    def stream(self) -> Iterator[None]:
+        """Count a stream while it is open; raise `Rejected` if there are too many."""
+        if self._streams >= self._most:
+            raise Rejected(
+                503,
+                "Too many streams are open.",
+                f"this process keeps {self._most} open (FOJA_MAX_STREAMS); come back soon, or long-poll",
+            )
+        self._streams += 1
+        try:
+            with STREAMS.track_inprogress():
+                yield
+        finally:
+            self._streams -= 1
 
 
 async def door_of(request: Request) -> Door:

@@ -21,7 +21,7 @@ from foja.errors import Unavailable
 from foja.ledger.event import Event, Heard, Reset, Transient
 from foja.ledger.follow import AGAIN
 from foja.ledger.ledger import Ledger
-from foja.observe.metrics import BUFFERS_LOST, STREAMS
+from foja.observe.metrics import BUFFERS_LOST
 
 log = logging.getLogger("foja.web")
 MOST_BYTES = 256 * 1024
@@ -156,8 +156,7 @@ class Feeds:
         listener = Listener()
         feed.listeners.add(listener)
         try:
-            with STREAMS.track_inprogress():
-                yield feed, listener
+            yield feed, listener
         finally:
             feed.listeners.discard(listener)
             if not feed.listeners:

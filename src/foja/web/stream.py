@@ -17,6 +17,7 @@ from foja.ledger.event import Event, Reset
 from foja.ledger.follow import AGAIN, PAGE
 from foja.ledger.ledger import Ledger
 from foja.ledger.read import parse_cursor
+from foja.web.door import Door
 from foja.web.feed import BEAT, Feed, Feeds, Frame, Listener, encode, encode_reset
 
 RETRY = b"retry: 1000\n\n"
@@ -105,15 +106,19 @@ class Follow:
 class Stream(Response):
     """Sends pieces until the client goes, stalls, or the door closes."""
 
-    def __init__(self, pieces: AsyncGenerator[bytes], closing: asyncio.Event) -> None:
+    def __init__(self, pieces: AsyncGenerator[bytes], door: Door) -> None:
         super().__init__()
-        self._pieces, self._closing = pieces, closing
+        self._pieces, self._door = pieces, door
         self._since: float | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._door.stream():
+            await self._run(receive, send)
+
+    async def _run(self, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         sending = asyncio.create_task(self._send(send))
-        closing = asyncio.create_task(self._closing.wait())
+        closing = asyncio.create_task(self._door.closing.wait())
         ends = [sending, closing, *map(asyncio.create_task, (_gone(receive), self._stalled()))]
         try:
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
