@@ -100,7 +100,8 @@ async def do_well(jobs: Sequence[Job]) -> Sequence[Outcome]:
 
 
 def states(admin: Admin, kind: str = RUN) -> dict[str, int]:
-    """Count the jobs of a type by state."""
+    """Count the jobs of a type by state, executors that were woken among them."""
+    admin.execute("select foja.queue_woken_v1()")
     rows = admin.execute("select state, count(*) from foja.job where type = %s group by state", [kind])
     return dict(rows.fetchall())
 

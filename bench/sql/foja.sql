@@ -9,10 +9,8 @@ update foja.kind set wakes = true where domain = 'conversation';
 
 -- name: forget_wakeups
 -- What an executor does when it has looked.
-with looked as (
-    update foja.job set state = 'succeeded', finished_at = now() where state = 'queued' returning entity_id
-)
-update foja.entity e set awake = null from looked where e.entity_id = looked.entity_id;
+with looked as (delete from foja.woken)
+update foja.entity set awake = null where awake is not null;
 
 -- name: count_events
 -- How many events are there.
@@ -24,7 +22,7 @@ select entity_id, seq from foja.event;
 
 -- name: count_wakeups
 -- How many streams wait for their executor.
-select count(*) from foja.job where state = 'queued';
+select count(*) from foja.woken;
 
 -- name: append_event_bytes
 -- One append as the ledger's own lines send it.

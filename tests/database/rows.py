@@ -18,7 +18,7 @@ from foja.ledger.event import Event
 Admin = psycopg.Connection[Any]
 
 SAID = {"content": "hi"}
-KEPT = ("event", "pending", "unsealed", "slot", "job")
+KEPT = ("event", "pending", "unsealed", "slot", "woken")
 
 
 GUARDED = ("event", "leaves", "leaf_place", "checkpoint", "entity", "domain", "log")

@@ -84,6 +84,7 @@ async def test_an_executor_is_woken_only_for_the_kinds_it_waits_for(either_app: 
     await slots.fill(0, "thinking", SAID)
     await either_app.work(until_idle=True)
     await woken.append("thinking", SAID)
+    admin.execute("select foja.queue_woken_v1()")
     found = [row[0] for row in admin.execute("select entity_id from foja.job where state = 'queued'")]
     assert sorted(found) == sorted([woken.id, batched.id, filled.id])
 

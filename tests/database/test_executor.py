@@ -146,6 +146,7 @@ async def test_a_dead_executor_is_queued_by_the_next_append_with_fresh_tries(
 
 async def test_a_cancelled_or_dead_executor_can_be_asked_to_look_again(decider: Queue, admin: Admin) -> None:
     [entity] = ask(admin)
+    assert states(admin, DECIDE) == {"queued": 1}
     admin.execute("select foja.cancel_jobs_v1(array(select job_id from foja.job))")
     assert await decide(decider) == []
     ask(admin, entity)

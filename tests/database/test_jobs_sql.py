@@ -193,6 +193,7 @@ def test_a_job_that_waits_for_its_time_can_come_at_once(entity: UUID, admin: Adm
 def test_an_executor_that_was_cancelled_comes_back(entity: UUID, admin: Admin) -> None:
     decider = "(select job_id from foja.job where type = 'decide_errand')"
     with acting(admin, "service_role"):
+        admin.execute("select foja.queue_woken_v1()")
         admin.execute(f"select foja.cancel_jobs_v1(array{decider})".encode())
         assert admin.execute(f"select foja.retry_jobs_v1(array{decider})".encode()).fetchone() == (1,)
     with acting(admin, "foja_decide_errand"):

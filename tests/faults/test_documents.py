@@ -148,6 +148,7 @@ def expire(admin: Admin) -> None:
 
 
 def unfinished(admin: Admin) -> list[Any]:
+    admin.execute("select foja.queue_woken_v1()")
     return admin.execute(
         "select from foja.job where type = any (%s) and state <> 'succeeded'", [ONLY]
     ).fetchall()

@@ -116,6 +116,7 @@ def test_the_audit_sees_what_nobody_does(run: Run, entity: UUID, admin: Admin) -
     [(job, _)] = claim(admin, 1)
     admin.execute("update foja.job set lease_until = now() - interval '1 hour' where job_id = %s", [job])
     admin.execute("update foja.job set correlation_id = gen_random_uuid() where job_id = %s", [job])
+    admin.execute("select foja.queue_woken_v1()")
     admin.execute("update foja.job set state = 'succeeded' where type = 'decide_errand'")
     admin.execute("select foja.enqueue_job_v1('run_in_order', %s, 'd')", [entity])
     admin.execute("update foja.job set head = false where type = 'run_in_order'")
@@ -127,3 +128,11 @@ def test_the_audit_sees_what_nobody_does(run: Run, entity: UUID, admin: Admin) -
         "queue",
         "queue",
     ]
+
+
+def test_the_audit_sees_an_executor_that_nobody_queues(run: Run, entity: UUID, admin: Admin) -> None:
+    admin.execute("update foja.woken set at = now() - interval '1 hour'")
+    [finding] = run("audit", "--json").document["findings"]
+    assert (finding["check"], finding["entity_id"]) == ("queue", str(entity))
+    assert run("jobs", "--type", "decide_errand").code == 0
+    assert run("audit", "--json").document["findings"] == [], "whoever lists the jobs queues it"

@@ -127,9 +127,10 @@ def asking_and_waking_read_what_they_touch(full: Admin) -> None:
         check(
             full,
             "select foja.append_event(%(entity)s, 'errand', 'errand.asked', '{\"what\": \"milk\"}')",
-            2,
+            0,
             entity=entity,
         )
+        check(full, query("queue_woken"), 3)
 
 
 def sweeping_and_ticking_read_next_to_nothing(full: Admin) -> None:

@@ -62,6 +62,7 @@ class Desk:
         """Return the newest jobs of these, newest first."""
         if state is not None and state not in STATES:
             raise Refused(f"there is no state {state!r}; a job is {', '.join(STATES)}")
+        await self._database.rows(sql.query("queue_woken"))
         rows = await self._database.rows(
             sql.query("list_jobs"),
             tenant=self._tenant,

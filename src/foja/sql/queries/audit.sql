@@ -138,13 +138,19 @@ select entity_id, null, job_id, type, round(extract(epoch from clock_timestamp()
 where state = 'running' and lease_until < clock_timestamp() - make_interval(secs => %(limit)s) order by lease_until;
 
 -- name: audit_waiting_jobs
--- Of each type that is not paused, the job that could be claimed for the longest time, if that is too long.
+-- Of each type that is not paused, the job that could be claimed for the longest time, if that is too long;
+-- and the first stream whose executor is not even queued.
 select j.entity_id, null, j.job_id, t.type, round(extract(epoch from clock_timestamp() - j.run_at))::bigint
 from foja.job_type t cross join lateral (
     select job_id, entity_id, run_at from foja.job
     where head and state in ('queued', 'retry_scheduled') and type = t.type order by run_at limit 1
 ) j
-where not t.paused and j.run_at < clock_timestamp() - make_interval(secs => %(limit)s);
+where not t.paused and j.run_at < clock_timestamp() - make_interval(secs => %(limit)s)
+union all
+select e.entity_id, null, null, t.type, round(extract(epoch from clock_timestamp() - w.at))::bigint
+from (select entity_id[1], at from foja.woken order by id limit 1) w
+join foja.entity e using (entity_id) join foja.domain d on d.domain = e.domain join foja.job_type t on t.type = d.executor
+where not t.paused and w.at < clock_timestamp() - make_interval(secs => %(limit)s);
 
 -- name: audit_stuck_lines
 -- Streams with jobs in line of which none is the first, or more than one.
@@ -158,7 +164,8 @@ select e.entity_id, e.awake, coalesce(j.state, 'missing')
 from foja.entity e join foja.domain d on d.domain = e.domain
 left join foja.job j on j.dedupe_key = d.executor || ':' || e.entity_id
 where e.awake is not null and d.executor is not null
-    and coalesce(j.state, 'missing') not in ('queued', 'running', 'retry_scheduled');
+    and coalesce(j.state, 'missing') not in ('queued', 'running', 'retry_scheduled')
+    and e.entity_id not in (select unnest(w.entity_id) from foja.woken w);
 
 -- name: audit_job_correlations
 -- Jobs that were done in the name of something else than their stream.

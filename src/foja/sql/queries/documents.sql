@@ -97,4 +97,6 @@ where exists (select from foja.attempt a
                 and j.run_at <= clock_timestamp() + interval '5 seconds'))
    or exists (select from foja.job j join foja.job_type t on t.type = j.type
         where j.dedupe_key = 'protect_document_v2:' || asked.entity_id
-            and (j.state = 'running' or j.state in ('queued', 'retry_scheduled') and not t.paused));
+            and (j.state = 'running' or j.state in ('queued', 'retry_scheduled') and not t.paused))
+   or exists (select from foja.entity e join foja.job_type t on t.type = 'protect_document_v2'
+        where e.entity_id = asked.entity_id and e.awake is not null and not t.paused);

@@ -31,6 +31,10 @@ select foja.sweep_jobs_v1(%(most)s);
 -- Queue the jobs of ticks that are due.
 select foja.run_ticks_v1();
 
+-- name: queue_woken
+-- Queue the executors that appends have woken.
+select foja.queue_woken_v1();
+
 -- name: list_jobs
 -- Jobs as an operator sees them, newest first.
 select job_id, type, state, entity_id, correlation_id, tenant, dedupe_key, priority, tries, max_tries, head, run_at,

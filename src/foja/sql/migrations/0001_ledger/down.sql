@@ -15,7 +15,7 @@ drop function foja.append, foja.append_first, foja.replay, foja.refuse_for, foja
     foja.chain_hash_of;
 drop view foja.leaf;
 drop aggregate foja.chain(bytea, uuid, bigint, uuid, text, timestamptz, bytea);
-drop table foja.checkpoint, foja.leaves, foja.leaf_place, foja.log, foja.pending, foja.unsealed, foja.slot, foja.event, foja.entity, foja.kind, foja.domain,
+drop table foja.checkpoint, foja.leaves, foja.leaf_place, foja.log, foja.pending, foja.woken, foja.unsealed, foja.slot, foja.event, foja.entity, foja.kind, foja.domain,
     foja.installation;
 drop function foja.acting_role, foja.allow_erasure, foja.allow_publication, foja.body_hash, foja.canonical, foja.canonical_float,
     foja.canonical_number, foja.chain_on, foja.chain_step, foja.check_source, foja.erasure_id, foja.event_id_for, foja.forbid_change,

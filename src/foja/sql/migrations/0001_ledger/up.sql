@@ -108,6 +108,14 @@ create table foja.pending (
     chain_hash bytea[] not null
 ) with (autovacuum_vacuum_scale_factor = 0.05);
 
+-- Streams whose executor has something to look at, a row for all of one append. Whoever claims its jobs
+-- queues it: an append has more to do than to keep a queue in order.
+create table foja.woken (
+    id bigint generated always as identity primary key,
+    entity_id uuid[] not null,
+    at timestamptz not null default clock_timestamp()
+) with (autovacuum_vacuum_scale_factor = 0.05);
+
 -- RFC 8785 for callers that speak only SQL. A vector file proves it equal to
 -- `foja.core.canonical`; what has no canonical form is refused here as there.
 
@@ -470,7 +478,7 @@ begin
     if e.sealed then
         insert into foja.pending (entity_id, seq, chain_hash) values (array[p_entity], array[e.seq], array[e.head]);
         if e.awake = e.seq then
-            perform foja.wake(array[p_entity]);
+            insert into foja.woken (entity_id) values (array[p_entity]);
         end if;
     else
         insert into foja.unsealed values (p_entity, e.seq);
@@ -729,7 +737,9 @@ begin
         perform foja.queue_some(entities, b.seq, b.link);
     end if;
     if b.woken is not null then
-        perform foja.wake(array(select entity_id from foja.entity where entity_id = any (b.woken) and awake is null));
+        insert into foja.woken (entity_id)
+        select array_agg(entity_id) from foja.entity where entity_id = any (b.woken) and awake is null
+        having count(*) > 0;
     end if;
     update foja.entity e set next_seq = u.next_seq, head = u.head, last_at = u.last_at,
         sealed = case when e.sealed = e.next_seq then u.next_seq else e.sealed end,
@@ -971,7 +981,7 @@ begin
         where entity_id = p_entity;
     end if;
     if wakes and e.awake is null then
-        perform foja.wake(array[p_entity]);
+        insert into foja.woken (entity_id) values (array[p_entity]);
     end if;
     return run;
 end $$;

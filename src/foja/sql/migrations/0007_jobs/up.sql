@@ -179,23 +179,48 @@ begin
     return (select j.job_id from foja.job j where j.dedupe_key = enqueue_job_v1.dedupe_key);
 end $$;
 
--- Queue the executors of these streams, unless they run: then their completion looks again. Called
--- under the streams' locks by whoever advances `sealed`.
+-- Queue the executors of these streams, but those that run: their completion looks again. One that
+-- somebody else has in hand is left to them: the events it is woken for are committed, and whoever claims
+-- or settles it reads them.
 create function foja.wake(p_entity uuid[]) returns void
 language plpgsql
 -- By index, whatever the planner thought of the tables while they were empty.
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
-    insert into foja.job as j (type, entity_id, correlation_id, tenant, dedupe_key, max_tries)
+    with asleep as materialized (
+        select j.job_id from foja.entity e join foja.domain d on d.domain = e.domain
+        join foja.job j on j.dedupe_key = d.executor || ':' || e.entity_id
+        where e.entity_id = any (p_entity) and j.state <> 'running'
+        for no key update of j skip locked
+    )
+    update foja.job j
+    set state = 'queued', run_at = clock_timestamp(), finished_at = null, lease_token = null,
+        tries = case when j.state in ('queued', 'retry_scheduled') then j.tries else 0 end
+    from asleep a where j.job_id = a.job_id;
+    insert into foja.job (type, entity_id, correlation_id, tenant, dedupe_key, max_tries)
     select t.type, e.entity_id, e.entity_id, e.tenant, t.type || ':' || e.entity_id, t.max_tries
     from foja.entity e join foja.domain d on d.domain = e.domain join foja.job_type t on t.type = d.executor
     where e.entity_id = any (p_entity)
     order by e.entity_id
-    on conflict (dedupe_key) do update
-    set state = 'queued', run_at = clock_timestamp(), finished_at = null, lease_token = null,
-        tries = case when j.state in ('queued', 'retry_scheduled') then j.tries else 0 end
-    where j.state <> 'running';
+    on conflict (dedupe_key) do nothing;
+end $$;
+
+-- Queue the executors of up to `p_most` appends that woke one, the oldest first.
+create function foja.queue_woken_v1(p_most integer default 1000) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    streams uuid[];
+begin
+    with oldest as materialized (
+        select id from foja.woken order by id limit p_most for update skip locked
+    ), gone as (
+        delete from foja.woken w using oldest where w.id = oldest.id returning w.entity_id
+    )
+    select array_agg(distinct stream) into streams from gone cross join unnest(gone.entity_id) stream;
+    if streams is not null then
+        perform foja.wake(streams);
+    end if;
 end $$;
 
 -- Let the executor of a domain look at every stream there is: for a domain that has one from now on.
@@ -233,7 +258,7 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
 declare
     rule foja.job_type;
     token uuid := gen_random_uuid();
-    moment timestamptz := clock_timestamp();
+    moment timestamptz;
     missing integer := p_most;
     found_now integer;
 begin
@@ -241,7 +266,10 @@ begin
     perform foja.check_worker(rule, p_type);
     if rule.paused then
         return;
+    elsif rule.level then
+        perform foja.queue_woken_v1();
     end if;
+    moment := clock_timestamp();
     return query
         with left_behind as materialized (
             select j.job_id, j.correlation_id <> j.entity_id as strange from foja.job j
@@ -686,7 +714,7 @@ begin
 end $$;
 
 -- Close what nobody came back from and has no tries left, and say what cancelled jobs left unsaid;
--- returns how many. Stream by stream, in order.
+-- returns how many. Stream by stream, in order. Executors that nobody claims are queued here, to be seen.
 create function foja.sweep_jobs_v1(p_most integer) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -694,6 +722,7 @@ declare
     buried bigint := 0;
 begin
     perform foja.check_source('sweeper');
+    perform foja.queue_woken_v1();
     for job in
         select late.job_id from (
             select j.job_id, j.entity_id from foja.job_type t join foja.job j on j.type = t.type
@@ -746,7 +775,7 @@ exception when duplicate_object or unique_violation then
 end $$;
 
 revoke execute on function
-    foja.promote, foja.is_last_word, foja.check_last_words, foja.put_jobs, foja.enqueue_jobs_v1, foja.enqueue_job_v1, foja.wake, foja.wake_domain, foja.check_worker, foja.claim_jobs_v1,
+    foja.promote, foja.is_last_word, foja.check_last_words, foja.put_jobs, foja.enqueue_jobs_v1, foja.enqueue_job_v1, foja.wake, foja.queue_woken_v1, foja.wake_domain, foja.check_worker, foja.claim_jobs_v1,
     foja.heartbeat_jobs_v1, foja.backoff, foja.say_last_words, foja.after_jobs, foja.judge_jobs, foja.close_jobs,
     foja.look_again, foja.settle_jobs_v1, foja.drafts_of, foja.followers_of, foja.settle_one, foja.complete_job_v1,
     foja.fail_job_v1, foja.snooze_job_v1, foja.lock_jobs, foja.drop_jobs, foja.cancel_keys, foja.cancel_jobs_v1,
@@ -764,6 +793,7 @@ grant execute on function
 grant execute on function foja.enqueue_jobs_v1, foja.enqueue_job_v1 to foja_worker, service_role, foja_api, foja_sweeper;
 grant execute on function foja.cancel_jobs_v1, foja.retry_jobs_v1, foja.pause_jobs_v1, foja.resume_jobs_v1
     to service_role, foja_api;
+grant execute on function foja.queue_woken_v1 to foja_worker, service_role, foja_api, foja_sweeper;
 grant execute on function foja.sweep_jobs_v1, foja.run_ticks_v1 to foja_sweeper;
 
 create policy worker_reads on foja.entity for select to foja_worker using (true);

@@ -107,3 +107,11 @@ create table foja.pending (
     seq bigint[] not null,
     chain_hash bytea[] not null
 ) with (autovacuum_vacuum_scale_factor = 0.05);
+
+-- Streams whose executor has something to look at, a row for all of one append. Whoever claims its jobs
+-- queues it: an append has more to do than to keep a queue in order.
+create table foja.woken (
+    id bigint generated always as identity primary key,
+    entity_id uuid[] not null,
+    at timestamptz not null default clock_timestamp()
+) with (autovacuum_vacuum_scale_factor = 0.05);

@@ -130,7 +130,7 @@ begin
     if e.sealed then
         insert into foja.pending (entity_id, seq, chain_hash) values (array[p_entity], array[e.seq], array[e.head]);
         if e.awake = e.seq then
-            perform foja.wake(array[p_entity]);
+            insert into foja.woken (entity_id) values (array[p_entity]);
         end if;
     else
         insert into foja.unsealed values (p_entity, e.seq);

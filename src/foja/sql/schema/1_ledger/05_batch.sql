@@ -230,7 +230,9 @@ begin
         perform foja.queue_some(entities, b.seq, b.link);
     end if;
     if b.woken is not null then
-        perform foja.wake(array(select entity_id from foja.entity where entity_id = any (b.woken) and awake is null));
+        insert into foja.woken (entity_id)
+        select array_agg(entity_id) from foja.entity where entity_id = any (b.woken) and awake is null
+        having count(*) > 0;
     end if;
     update foja.entity e set next_seq = u.next_seq, head = u.head, last_at = u.last_at,
         sealed = case when e.sealed = e.next_seq then u.next_seq else e.sealed end,

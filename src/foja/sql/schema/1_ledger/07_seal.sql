@@ -32,7 +32,7 @@ begin
         where entity_id = p_entity;
     end if;
     if wakes and e.awake is null then
-        perform foja.wake(array[p_entity]);
+        insert into foja.woken (entity_id) values (array[p_entity]);
     end if;
     return run;
 end $$;

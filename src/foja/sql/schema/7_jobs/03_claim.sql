@@ -25,7 +25,7 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
 declare
     rule foja.job_type;
     token uuid := gen_random_uuid();
-    moment timestamptz := clock_timestamp();
+    moment timestamptz;
     missing integer := p_most;
     found_now integer;
 begin
@@ -33,7 +33,10 @@ begin
     perform foja.check_worker(rule, p_type);
     if rule.paused then
         return;
+    elsif rule.level then
+        perform foja.queue_woken_v1();
     end if;
+    moment := clock_timestamp();
     return query
         with left_behind as materialized (
             select j.job_id, j.correlation_id <> j.entity_id as strange from foja.job j

@@ -116,7 +116,7 @@ begin
 end $$;
 
 -- Close what nobody came back from and has no tries left, and say what cancelled jobs left unsaid;
--- returns how many. Stream by stream, in order.
+-- returns how many. Stream by stream, in order. Executors that nobody claims are queued here, to be seen.
 create function foja.sweep_jobs_v1(p_most integer) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -124,6 +124,7 @@ declare
     buried bigint := 0;
 begin
     perform foja.check_source('sweeper');
+    perform foja.queue_woken_v1();
     for job in
         select late.job_id from (
             select j.job_id, j.entity_id from foja.job_type t join foja.job j on j.type = t.type

@@ -8,7 +8,7 @@ exception when duplicate_object or unique_violation then
 end $$;
 
 revoke execute on function
-    foja.promote, foja.is_last_word, foja.check_last_words, foja.put_jobs, foja.enqueue_jobs_v1, foja.enqueue_job_v1, foja.wake, foja.wake_domain, foja.check_worker, foja.claim_jobs_v1,
+    foja.promote, foja.is_last_word, foja.check_last_words, foja.put_jobs, foja.enqueue_jobs_v1, foja.enqueue_job_v1, foja.wake, foja.queue_woken_v1, foja.wake_domain, foja.check_worker, foja.claim_jobs_v1,
     foja.heartbeat_jobs_v1, foja.backoff, foja.say_last_words, foja.after_jobs, foja.judge_jobs, foja.close_jobs,
     foja.look_again, foja.settle_jobs_v1, foja.drafts_of, foja.followers_of, foja.settle_one, foja.complete_job_v1,
     foja.fail_job_v1, foja.snooze_job_v1, foja.lock_jobs, foja.drop_jobs, foja.cancel_keys, foja.cancel_jobs_v1,
@@ -26,6 +26,7 @@ grant execute on function
 grant execute on function foja.enqueue_jobs_v1, foja.enqueue_job_v1 to foja_worker, service_role, foja_api, foja_sweeper;
 grant execute on function foja.cancel_jobs_v1, foja.retry_jobs_v1, foja.pause_jobs_v1, foja.resume_jobs_v1
     to service_role, foja_api;
+grant execute on function foja.queue_woken_v1 to foja_worker, service_role, foja_api, foja_sweeper;
 grant execute on function foja.sweep_jobs_v1, foja.run_ticks_v1 to foja_sweeper;
 
 create policy worker_reads on foja.entity for select to foja_worker using (true);
