@@ -25,7 +25,6 @@ from foja.proofs.ots.header import SIZE
 
 Named: TypeAlias = "str | PathLike[str]"
 _HEADERS = re.compile(r"block-([0-9]{1,9})\b.*")
-_LARGEST_EVENT = 16 * 1024 * 1024
 _HEAD = 30 + len(MIMETYPE) + len(MEDIA_TYPE)  # of a ZIP whose first file says what it is
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 _PIECE = 1024 * 1024
@@ -87,9 +86,7 @@ def _judge(file: BinaryIO, subject: Subject, proofs: list[Loose], trust: Trust, 
     )
     if len(bundles) == 1 and subject.sha256 in (None, whole.sha256):
         return _with_more(_judge_bundle(io.BytesIO(bundles[0].data), whole, trust, at), others, trust)
-    file.seek(0)
-    event = file.read(_LARGEST_EVENT) if any(each.is_of_log for each in proofs) else None
-    return judge_loose(whole, proofs, trust, at, stated=subject.sha256, event=event, digests=digests)
+    return judge_loose(whole, proofs, trust, at, stated=subject.sha256, content=file, digests=digests)
 
 
 def _is_bundle(file: BinaryIO) -> bool:

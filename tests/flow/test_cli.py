@@ -253,6 +253,25 @@ def test_a_proof_is_verified_without_database_or_settings(
 
 
 @pytest.mark.usefixtures("written")
+def test_a_history_is_exported_and_judged_by_strangers(run: Run, tmp_path: Path) -> None:
+    export, key = tmp_path / "history.jsonl", tmp_path / "foja.vkey"
+    told = run("log", "export", TALK, "-o", export)
+    proof = tmp_path / "history.tlog-proof"
+    assert told.code == 0
+    assert f"{export} and their place in the log to {proof}: TOTAL_PASSED" in told.out
+    key.write_text(run("log", "key").out)
+    words = ("verify", export, "--proof", proof)
+    assert run(*words, "--trust", key).code == 0
+    assert run(*words).code == 2
+    assert run("verify", export, "--trust", key).code == 2
+    changed = export.read_bytes().replace(b'"content":"', b'"content":"not ', 1)
+    export.write_bytes(changed)
+    assert run(*words, "--trust", key).code == 1
+    check_refused(run("log", "export", UUID(int=99), "-o", export), 1, "FOJA_TENANT")
+    assert run("log", "export", TALK, "-o", export, "--json").document["verdict"] == "TOTAL_PASSED"
+
+
+@pytest.mark.usefixtures("written")
 def test_a_proof_can_be_piped_and_an_unknown_event_has_none(run: Run, tmp_path: Path) -> None:
     event = tmp_path / "event.json"
     assert run("log", "prove", TALK, 0, "--event", event).lines[0] == "c2sp.org/tlog-proof@v1"

@@ -368,14 +368,6 @@ def test_a_history_that_never_names_the_document(scene: Scene) -> None:
         assert reasons(report) == {("ledger", "WITNESS_MISMATCH")}
 
 
-def test_a_history_out_of_its_bundle_is_not_called_wrong(scene: Scene) -> None:
-    contents = scene.contents()
-    events, place = b"".join(contents.events.chunks()), (contents.log_proof or "").encode()
-    report = foja.verify(events, scene.trust, LATER, proofs=[place])
-    assert [each.status for each in report.evidence] == [Status.UNSUPPORTED]
-    assert report.verdict is UNDECIDED
-
-
 def test_a_renamed_document(scene: Scene) -> None:
     will = "document/Last will of X.pdf"
 

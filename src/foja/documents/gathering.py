@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import BinaryIO
 from uuid import UUID
 
 from foja.blobs.store import Store
@@ -15,16 +15,14 @@ from foja.core.bundle.assembly import Contents
 from foja.core.bundle.manifest import Evidence, Manifest, Signed, Stream
 from foja.core.bundle.record import Record, recorded
 from foja.core.bundle.transcript import transcript
-from foja.core.canonical import Json, parse
-from foja.core.chain import genesis
-from foja.core.event import microseconds
+from foja.core.canonical import Json
 from foja.core.excerpt import Excerpt
 from foja.core.note import parse_checkpoint, split_note
 from foja.core.proof import Proof
 from foja.errors import NotCovered, UnknownEntity
 from foja.ledger.ledger import Ledger
+from foja.observe.excerpts import covered, excerpts
 
-PAGE = 1000
 PIECE = 1 << 20
 ADDED, REQUESTED = "document.added", "document.protected.requested"
 
@@ -90,16 +88,7 @@ class Gathering:
 
     async def history(self, entity_id: UUID, high: int | None = None) -> list[Excerpt]:
         """Return the sealed events of a stream below a number, with their chain."""
-        rows = await self._ledger.ask("stream_domain", entity=entity_id)
-        if not rows or not rows[0][1]:
-            raise UnknownEntity(f"nothing of {entity_id} is sealed; check the id and FOJA_TENANT")
-        domain, events = rows[0][0], list[Excerpt]()
-        head = genesis(domain, entity_id)
-        while page := await self._page(entity_id, len(events), high):
-            for row in page:
-                events.append(history.link(_excerpt(domain, entity_id, row), head))
-                head = events[-1].chain_hash
-        return events
+        return [event async for event in excerpts(self._ledger, entity_id, high)]
 
     async def transcribe(self, entity_id: UUID) -> Transcript:
         """Return everything a stream says that is sealed."""
@@ -111,7 +100,7 @@ class Gathering:
 
     async def covered(self, entity_id: UUID) -> int:
         """Return how many events of a stream a published checkpoint covers."""
-        return int((await self._ledger.ask("covered_events", entity=entity_id))[0][0])
+        return await covered(self._ledger, entity_id)
 
     async def prove(self, stream: Stream) -> Proof | None:
         """Return the first proof that there ever was of the end of a history."""
@@ -148,9 +137,6 @@ class Gathering:
             trust=self._trust,
         )
 
-    async def _page(self, entity_id: UUID, low: int, high: int | None) -> list[tuple[Any, ...]]:
-        return await self._ledger.ask("read_excerpts", entity=entity_id, low=low, high=high, limit=PAGE)
-
     async def _document(self, told: Told, spool: BinaryIO) -> Part | None:
         """Return the document itself, unless its bytes are elsewhere or the witness is another rendition."""
         if told.added.get("custody") != "stored" or told.added.get("sha256") != told.witness:
@@ -166,14 +152,6 @@ class Gathering:
 
     async def _source_events(self, added: Mapping[str, Json]) -> Part:
         return part(names.SOURCE_EVENTS, await self._store.get(str(added["excerpt_sha256"])))
-
-
-def _excerpt(domain: str, entity_id: UUID, row: tuple[Any, ...]) -> Excerpt:
-    """Return an event as it was recorded, without its place in the chain."""
-    seq, event_id, kind, v, at, actor, source, payload, salt, body_hash = row
-    said = None if payload is None else parse(payload)
-    fields = (domain, entity_id, seq, event_id, kind, v, microseconds(at), actor, source, said, salt)
-    return Excerpt(*fields, body_hash=body_hash, previous=b"", chain_hash=b"")
 
 
 def _evidence(record: Record, file: Part) -> Evidence:

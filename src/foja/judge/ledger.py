@@ -1,44 +1,64 @@
-"""An event and the proof of its place in a log, as `foja log prove` writes them."""
+"""What `foja log prove` and `foja log export` write: an event or a history, and its place in a log."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import BinaryIO
+
 from foja.core.excerpt import parse_excerpt
-from foja.core.note import split_note
-from foja.core.proof import Proof, parse_proof
-from foja.errors import Tampered
+from foja.errors import BadBundle, Tampered
+from foja.judge.history import check_history, is_history
+from foja.judge.standing import NOT_CHECKED, stand
 from foja.judge.trust import Trust
 from foja.proofs.finding import Finding, Reason, Status
 
 EVIDENCE = "ledger"
-_HISTORY = b'{"body_hash":'  # how a line of a bundle's events begins; it does not say of which domain it is
+LARGEST_EVENT = 16 * 1024 * 1024
+PIECE = 1024 * 1024
+_SHOWN = b'{"seq":'  # how `foja events --json` begins: for reading, without what checking needs
+
+
+def check_recorded(file: BinaryIO, proof: bytes, trust: Trust) -> Finding:
+    """Return what a proof of a log shows about the event or the history in this file."""
+    if holds_history(file):
+        return check_history(pieces(file), proof, trust)
+    file.seek(0)
+    return check_event(file.read(LARGEST_EVENT), proof, trust)
+
+
+def holds_history(file: BinaryIO) -> bool:
+    """Say whether this file means to be a history."""
+    file.seek(0)
+    return is_history(file.read(PIECE))
+
+
+def pieces(file: BinaryIO) -> Iterator[bytes]:
+    """Yield what a file of any size holds, from its beginning."""
+    file.seek(0)
+    while piece := file.read(PIECE):
+        yield piece
 
 
 def check_event(event: bytes, proof: bytes, trust: Trust) -> Finding:
     """Return what is proven of an event: its body, its place in its stream, its place in a log."""
-    if event.startswith(_HISTORY):
+    if event.startswith(_SHOWN):
         detail = (
-            "this is a history, not one event; give the bundle it came in, or what `foja log prove` writes"
+            "these events are for reading, without salts and hashes; `foja log export` adds what they lack"
         )
         return Finding(EVIDENCE, Status.UNSUPPORTED, Reason.UNKNOWN_PROOF, detail)
     try:
         excerpt = parse_excerpt(event)
-        entry = excerpt.check()
-        place = parse_proof(proof.decode(errors="replace"))
-        if not _is_trusted(place, trust):
-            detail = "the log is signed by no key you trust"
-            return Finding(EVIDENCE, Status.INDETERMINATE, Reason.NO_TRUST_ANCHOR, detail)
-        checkpoint = place.check(entry, trust.logs)
+        standing = stand(proof, [excerpt.check()], trust.logs, "the proof of the log")
+    except BadBundle as error:
+        return Finding(EVIDENCE, Status.INVALID, Reason(error.code), str(error))
     except Tampered as error:
         return Finding(EVIDENCE, Status.INVALID, Reason.INCLUSION_INVALID, str(error))
+    checkpoint = standing.checkpoint
+    if standing.signer is None:
+        detail = f"the log {checkpoint.origin} is signed by no key you trust"
+        return Finding(EVIDENCE, Status.INDETERMINATE, Reason.NO_TRUST_ANCHOR, detail)
     detail = (
-        f"event {excerpt.seq} of {excerpt.entity_id} fits its hashes and is entry {place.index}"
+        f"event {excerpt.seq} of {excerpt.entity_id} fits its hashes and is entry {standing.proof.index}"
         f" of {checkpoint.origin}, signed at {checkpoint.size} entries"
     )
-    missed = ("when that was: a log orders, it does not date", "whether others were shown the same log")
-    return Finding(EVIDENCE, Status.VERIFIED, None, detail, not_checked=missed)
-
-
-def _is_trusted(proof: Proof, trust: Trust) -> bool:
-    known = {(each.name, each.key_id) for each in trust.logs}
-    _, signatures = split_note(proof.note)
-    return any((each.name, each.key_id) in known for each in signatures)
+    return Finding(EVIDENCE, Status.VERIFIED, None, detail, not_checked=NOT_CHECKED)

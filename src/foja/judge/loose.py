@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import BinaryIO
 
-from foja.judge.ledger import EVIDENCE as LEDGER
-from foja.judge.ledger import check_event
-from foja.judge.proof import check_proof, kind_of
+from foja.judge.proof import LEDGER, check_proof, kind_of
 from foja.judge.report import Report, Subject
 from foja.judge.trust import Trust
 from foja.proofs.finding import Finding, Reason, Status
@@ -39,16 +38,26 @@ def judge_loose(
     at: datetime,
     *,
     stated: bytes | None = None,
-    event: bytes | None = None,
+    content: BinaryIO | None = None,
     digests: Mapping[str, bytes] | None = None,
 ) -> Report:
     """Return what these proofs show about the subject.
 
-    `stated` is the digest it must have, if that was said; `event` its content, if it may be one;
-    `digests` its digests by other algorithms.
+    `stated` is the digest it must have, if that was said; `content` is the subject itself, if it may be an
+    event or a history; `digests` are its digests by other algorithms.
     """
-    evidence = tuple(_judge(subject, each, trust, at, event, digests or {}) for each in proofs)
+    evidence = tuple(_judge(subject, each, trust, at, content, digests or {}) for each in proofs)
+    if content and not proofs:
+        evidence = _unproven(content, trust)
     return Report(subject, _unlike(subject, stated) + evidence, at, trust.required, trust.document())
+
+
+def _unproven(content: BinaryIO, trust: Trust) -> tuple[Finding, ...]:
+    """A history without a proof is no evidence yet, but may be wrong in itself."""
+    from foja.judge.history import check_history
+    from foja.judge.ledger import holds_history, pieces
+
+    return (check_history(pieces(content), None, trust),) if holds_history(content) else ()
 
 
 def _unlike(subject: Subject, stated: bytes | None) -> tuple[Finding, ...]:
@@ -63,15 +72,21 @@ def _judge(
     proof: Loose,
     trust: Trust,
     at: datetime,
-    event: bytes | None,
+    content: BinaryIO | None,
     digests: Mapping[str, bytes],
 ) -> Finding:
     if proof.is_of_log:
-        if event is None:
-            detail = "a proof of the log is about an event; give the event's file with it"
-            return Finding(LEDGER, Status.UNSUPPORTED, Reason.UNKNOWN_PROOF, detail, name=proof.name)
-        return replace(check_event(event, proof.data, trust), name=proof.name)
+        return replace(_recorded(content, proof.data, trust), name=proof.name)
     if subject.sha256 is None:
         detail = "there is no digest that the proof could be about"
         return Finding("proof", Status.INDETERMINATE, Reason.DIGEST_MISMATCH, detail, name=proof.name)
     return check_proof(proof.data, subject.sha256, trust, at, name=proof.name, digests=digests)
+
+
+def _recorded(content: BinaryIO | None, proof: bytes, trust: Trust) -> Finding:
+    from foja.judge.ledger import check_recorded  # late: a judge of timestamps starts without it
+
+    if content is None:
+        detail = "a proof of the log is about an event or a history; give its file with it"
+        return Finding(LEDGER, Status.UNSUPPORTED, Reason.UNKNOWN_PROOF, detail)
+    return check_recorded(content, proof, trust)

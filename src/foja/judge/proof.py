@@ -10,12 +10,13 @@ from foja.core.proof import HEADER as LOG_PROOF
 from foja.judge.trust import Trust
 from foja.proofs.finding import Finding, Reason, Status
 
+LEDGER = "ledger"
 CONTAINER = b"PK\x03\x04"
 LARGEST = 8 * 1024 * 1024
 _OTS = b"\x00OpenTimestamps\x00"
 _DER = b"\x30"
 _HEAD = 4096
-_NAMES = {".tsr": "tsa", ".tst": "tsa", ".ots": "bitcoin", ".evm.json": "evm", ".tlog-proof": "ledger"}
+_NAMES = {".tsr": "tsa", ".tst": "tsa", ".ots": "bitcoin", ".evm.json": "evm", ".tlog-proof": LEDGER}
 # How far the clocks of others may be ahead of the time to judge at; Bitcoin itself allows two hours.
 _SKEW, _SKEWS = timedelta(minutes=5), {"bitcoin": timedelta(hours=2)}
 _OTHERS = ("sha384", "sha512")
@@ -30,7 +31,7 @@ def kind_of(data: bytes, name: str | None = None) -> str | None:
     if data.startswith(_DER):
         return "tsa"
     if data.startswith(LOG_PROOF.encode()):
-        return "ledger"
+        return LEDGER
     if data.startswith(CONTAINER):
         return "container"
     if head.startswith(b"{") and b"application/vnd.dev.sigstore.bundle" in data:

@@ -65,6 +65,7 @@ def add_log(add: Verbs) -> None:
     )
     checkpoint.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it to a file")
     _proofs(inner)
+    _exports(inner)
     restart = inner(
         "restart",
         "log:restart",
@@ -101,3 +102,18 @@ def _proofs(add: Verbs) -> None:
     what = verify.add_mutually_exclusive_group()
     what.add_argument("--event", type=Path, metavar="FILE", help="the event, as `prove` wrote it")
     what.add_argument("--entry", type=bytes.fromhex, metavar="HEX", help="the log entry itself")
+
+
+def _exports(add: Verbs) -> None:
+    export = add(
+        "export",
+        "exporting:export",
+        "write the whole history of a stream, and its place in the log, to be checked by strangers",
+        "  foja log export ENTITY -o history.jsonl             writes history.tlog-proof too\n"
+        "  foja verify history.jsonl --proof history.tlog-proof --trust foja.vkey",
+    )
+    export.add_argument("entity", type=UUID, metavar="ENTITY")
+    export.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="where it goes")
+    export.add_argument(
+        "--proof", type=Path, metavar="FILE", help="where the proof goes; else beside the history"
+    )

@@ -1,6 +1,7 @@
 """The sealed beginning of one stream, a line per event, each with all that checking it needs.
 
-A line holds no chain hash: whoever reads it derives the chain, and so the head, by himself.
+A line holds no chain hash: whoever reads it derives the chain, and so the head, by himself. In a bundle the
+manifest says whose history it is; one that travels by itself says so in a line before the events.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from foja.core.chain import genesis, step
 from foja.core.excerpt import Excerpt, envelope, read_event
 from foja.errors import BadBundle, NotCanonical, Tampered
 
+FORM = "foja/history/v1"
 LONGEST_LINE = 8 << 20
+_HEADING = frozenset({"form", "domain", "entity_id"})
 _LINE = frozenset({"event", "salt", "body_hash"})
 _NOTHING = bytes(32)
 
@@ -27,10 +30,38 @@ def encode(events: Iterable[Excerpt]) -> Iterator[bytes]:
         yield canonical(line) + b"\n"
 
 
+def export(domain: str, entity_id: UUID, events: Iterable[Excerpt]) -> Iterator[bytes]:
+    """Yield a history that travels by itself."""
+    yield heading(domain, entity_id)
+    yield from encode(events)
+
+
+def heading(domain: str, entity_id: UUID) -> bytes:
+    """Return the line that says whose history follows."""
+    return canonical({"form": FORM, "domain": domain, "entity_id": str(entity_id)}) + b"\n"
+
+
+def read_heading(line: bytes) -> tuple[str, UUID]:
+    """Return domain and stream of the history that follows this line, or raise `BadBundle`."""
+    try:
+        fields = _closed(parse(line), _HEADING)
+        domain, entity_id = str(fields["domain"]), UUID(str(fields["entity_id"]))
+    except (NotCanonical, ValueError) as error:
+        raise BadBundle("MALFORMED", f"the history does not say whose it is ({error})") from None
+    if heading(domain, entity_id) != line + b"\n":
+        raise BadBundle("NON_CANONICAL", "the first line of the history is not in its one spelling")
+    return domain, entity_id
+
+
 def decode(domain: str, entity_id: UUID, chunks: Iterable[bytes]) -> Iterator[Excerpt]:
     """Yield every event, its body checked and its place in the chain derived, or raise `BadBundle`."""
+    yield from follow(domain, entity_id, split(chunks))
+
+
+def follow(domain: str, entity_id: UUID, lines: Iterable[bytes]) -> Iterator[Excerpt]:
+    """Do what `decode` does, for lines that were split already."""
     head = genesis(domain, entity_id)
-    for seq, line in enumerate(_lines(chunks)):
+    for seq, line in enumerate(lines):
         event = _event(domain, entity_id, seq, line)
         try:
             linked = link(event, head)
@@ -49,7 +80,7 @@ def link(event: Excerpt, previous: bytes) -> Excerpt:
 
 def _event(domain: str, entity_id: UUID, seq: int, line: bytes) -> Excerpt:
     try:
-        fields = _closed(parse(line))
+        fields = _closed(parse(line), _LINE)
         event = read_event({"domain": domain, **fields}, _NOTHING, _NOTHING)
         spelled = b"".join(encode([event]))
     except BadBundle:
@@ -63,13 +94,14 @@ def _event(domain: str, entity_id: UUID, seq: int, line: bytes) -> Excerpt:
     return event
 
 
-def _closed(value: Json) -> Mapping[str, Json]:
-    if not isinstance(value, dict) or set(value) != _LINE:
+def _closed(value: Json, names: frozenset[str]) -> Mapping[str, Json]:
+    if not isinstance(value, dict) or set(value) != names:
         raise BadBundle("UNKNOWN_FIELD", "a line of the history has other fields than it must")
     return value
 
 
-def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+def split(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a history, none of which is longer than an event can be, or raise `BadBundle`."""
     rest = b""
     for chunk in chunks:
         *lines, rest = (rest + chunk).split(b"\n")

@@ -12,7 +12,6 @@ from foja.core.bundle.manifest import Evidence, Manifest
 from foja.errors import BadBundle
 from foja.judge.container.files import Files, open_files
 from foja.judge.container.ledger import (
-    Standing,
     Told,
     check_agreement,
     check_name,
@@ -23,6 +22,7 @@ from foja.judge.container.ledger import (
 from foja.judge.container.seals import check_seals
 from foja.judge.proof import check_proof
 from foja.judge.report import Report, Subject
+from foja.judge.standing import Standing
 from foja.judge.trust import Trust
 from foja.proofs.finding import Finding, Reason, Status
 

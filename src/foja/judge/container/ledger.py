@@ -14,10 +14,9 @@ from foja.core.bundle.transcript import transcript
 from foja.core.canonical import Json
 from foja.core.chain import leaf_entry
 from foja.core.excerpt import Excerpt
-from foja.core.merkle import check_inclusion, leaf_hash
-from foja.core.note import Checkpoint, Verifier, parse_checkpoint, split_note
-from foja.core.proof import parse_proof
-from foja.errors import BadBundle, Refused, Tampered
+from foja.core.note import Verifier
+from foja.errors import BadBundle
+from foja.judge.standing import Standing, stand
 
 DOMAIN = "document"
 REQUESTED, ADDED, REVOKED = "document.protected.requested", "document.added", "document.revoked"
@@ -39,14 +38,6 @@ class Told:
     records: Mapping[int, Record]
     revoked: int | None = None  # the event that took the document back
     erased: bool = False  # what was added is not told any more
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """Where a history stands in a log, and which trusted key says so, if any does."""
-
-    checkpoint: Checkpoint
-    signer: str | None
 
 
 def read_history(container: Container, manifest: Manifest) -> Told:
@@ -122,34 +113,11 @@ def find_standing(
     """Return where the last event stands; None without a proof. A wrong proof is `BadBundle`."""
     if path not in container or not stream.events:
         return None
-    try:
-        proof = parse_proof(container.read(path).decode())
-        if proof.text().encode() != container.read(path):
-            raise BadBundle("NON_CANONICAL", f"{path} is not in its one spelling")
-        signer = _signer(proof.note, verifiers)
-        checkpoint = parse_checkpoint(split_note(proof.note)[0])
-        entry = leaf_entry(stream.entity_id, stream.events - 1, stream.head)
-        check_inclusion(leaf_hash(entry), proof.index, checkpoint.size, proof.path, checkpoint.root)
-    except BadBundle:
-        raise
-    except UnicodeDecodeError:
-        raise BadBundle("MALFORMED", f"{path} is not a text") from None
-    except (Tampered, Refused) as error:
-        raise BadBundle("INCLUSION_INVALID", f"{path}: {error}") from None
-    return Standing(checkpoint, signer)
-
-
-def _signer(note: str, verifiers: Iterable[Verifier]) -> str | None:
-    """Return the trusted key that signed, None if no trusted one claims to; a wrong signature raises."""
-    text, signatures = split_note(note)
-    known = {(each.name, each.key_id): each for each in verifiers}
-    found = [(known.get((each.name, each.key_id)), each) for each in signatures]
-    for verifier, signature in found:
-        if verifier and not verifier.accepts(text, signature.data):
-            raise BadBundle(
-                "CHECKPOINT_UNSIGNED", f"the signature of {verifier.name} does not fit its checkpoint"
-            )
-    return next((verifier.vkey() for verifier, _ in found if verifier), None)
+    data = container.read(path)
+    standing = stand(data, [leaf_entry(stream.entity_id, stream.events - 1, stream.head)], verifiers, path)
+    if standing.proof.text().encode() != data:
+        raise BadBundle("NON_CANONICAL", f"{path} is not in its one spelling")
+    return standing
 
 
 def _source_events(container: Container, source: Stream) -> Iterable[Excerpt]:
