@@ -194,6 +194,12 @@ async def test_giving_up_needs_no_more_tries_and_may_say_it_in_other_words(
     assert kinds(admin, one)[1:] == ["errand.failed"]
     assert kinds(admin, two)[1:] == ["errand.done"]
     assert states(admin) == {"dead": 2}
+    for job in (first, second):  # both streams know how it ended: doing it again would be in vain
+        with pytest.raises(psycopg.Error, match="job_is_over"):
+            admin.execute("select foja.retry_jobs_v1(array[%s::bigint])", [job.id])
+    assert admin.execute("select count(*) from foja.job where state = 'dead' and not silent").fetchone() == (
+        0,
+    )
 
 
 async def test_last_words_that_the_stream_refuses_do_not_keep_the_job_alive(

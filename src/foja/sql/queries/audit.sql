@@ -129,8 +129,9 @@ left join pg_trigger t on t.tgrelid = to_regclass('foja.' || g.relation) and t.t
 where t.tgenabled is distinct from 'A' order by g.relation <> 'event', g.relation <> 'leaves', g.trigger;
 
 -- name: audit_dead_jobs
--- Jobs that died without a word in their stream. `foja jobs retry` or `cancel` takes them from here.
-select entity_id, null, job_id, type from foja.job where state = 'dead' and last_words is null order by job_id;
+-- Jobs that died without a word in their stream, or with words it would not have. `foja jobs retry` or `cancel`
+-- takes them from here.
+select entity_id, null, job_id, type from foja.job where state = 'dead' and not silent order by job_id;
 
 -- name: audit_leases
 -- Jobs whose worker is gone, and that nobody took over in time.

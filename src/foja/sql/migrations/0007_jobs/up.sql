@@ -40,7 +40,7 @@ create table foja.job (
     corrected boolean not null default false, -- it came with another correlation
     last_error text,
     last_words jsonb,                         -- the event {kind, v, payload} that says it is dead
-    silent boolean not null default false,    -- they were said, or nobody needs to hear them any more
+    silent boolean not null default false,    -- they were said, or others in their place, or nobody needs to hear them
     created_at timestamptz not null default clock_timestamp(),
     finished_at timestamptz
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
@@ -484,6 +484,9 @@ begin
     end if;
     perform foja.close_jobs(p_job, verdicts, p_error, p_delay);
     if special then
+        update foja.job j set silent = true  -- it said itself how it ended
+        from unnest(p_job, verdicts) with ordinality u(job_id, verdict, place)
+        where j.job_id = u.job_id and u.verdict = 'give_up' and u.place::integer = any (p_of);
         perform foja.say_last_words(u.job_id, p_source)
         from unnest(p_job, verdicts) with ordinality u(job_id, verdict, place)
         where u.verdict = 'give_up' and not (u.place::integer = any (coalesce(p_of, '{}')));

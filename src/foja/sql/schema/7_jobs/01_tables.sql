@@ -40,7 +40,7 @@ create table foja.job (
     corrected boolean not null default false, -- it came with another correlation
     last_error text,
     last_words jsonb,                         -- the event {kind, v, payload} that says it is dead
-    silent boolean not null default false,    -- they were said, or nobody needs to hear them any more
+    silent boolean not null default false,    -- they were said, or others in their place, or nobody needs to hear them
     created_at timestamptz not null default clock_timestamp(),
     finished_at timestamptz
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);

@@ -158,6 +158,9 @@ begin
     end if;
     perform foja.close_jobs(p_job, verdicts, p_error, p_delay);
     if special then
+        update foja.job j set silent = true  -- it said itself how it ended
+        from unnest(p_job, verdicts) with ordinality u(job_id, verdict, place)
+        where j.job_id = u.job_id and u.verdict = 'give_up' and u.place::integer = any (p_of);
         perform foja.say_last_words(u.job_id, p_source)
         from unnest(p_job, verdicts) with ordinality u(job_id, verdict, place)
         where u.verdict = 'give_up' and not (u.place::integer = any (coalesce(p_of, '{}')));
