@@ -42,7 +42,7 @@ from foja.jobs.worker import Worker as JobWorker
 from foja.judge.anchors import read as read_trust
 from foja.ledger.append import Writer
 from foja.ledger.batching import MicroBatch
-from foja.ledger.carriers import Channel, Notices
+from foja.ledger.carriers import Channels, Either, Notices
 from foja.ledger.deltas import Carrier, Deltas
 from foja.ledger.hints import Hints
 from foja.ledger.lanes.counter import Counter
@@ -307,9 +307,8 @@ class App:
 
     def _carrier(self, installation: Installation) -> Carrier:
         url, timeout = self.settings.redis_url, self.settings.redis_timeout_seconds
-        if url:
-            return Channel(url, installation.id.hex, timeout)
-        return Notices(self.settings.database_url, f"foja_{API}")
+        notices = Notices(self.settings.database_url, f"foja_{API}")
+        return Either(Channels(url, installation.id.hex, timeout), notices) if url else notices
 
     async def _redis_lane(self, lines: Lines, writer: Writer) -> RedisLane | None:
         url = self.settings.redis_url

@@ -176,21 +176,53 @@ async def test_the_words_of_strangers_stop_nobody(
             await until(lambda: [said(each) for each in passing(heard)] == ["on"])
 
 
-async def test_chunks_that_redis_loses_hurt_no_event(
-    open_app: Callable[..., App], redis: RedisServer
+@pytest.mark.parametrize("fault", ["killed", "frozen"])
+async def test_chunks_go_by_notifications_while_redis_is_away(
+    open_app: Callable[..., App], redis: RedisServer, fault: str
 ) -> None:
-    """They stop while Redis is away and come again with it; what is persisted never stops."""
+    """None is lost, none comes twice, and Redis carries them again once it is back."""
     settings = {"redis_url": redis.url, "sequence_lane": "postgres"}
     async with open_app(**settings) as here, open_app(**settings) as there:
         mine = await here.conversations.open()
         async with hearing(await there.conversations.open(mine.id)) as heard:
             await heard_from(mine, heard)
-            redis.kill()
-            await say(mine, "lost", 0)
+            redis.kill() if fault == "killed" else redis.freeze()
+            for index in range(20):
+                await say(mine, str(index), index)
+                await asyncio.sleep(0.02)
             await mine.append(SAY, {"content": "kept", "turn": "t", "block_index": 0})
-            await until(lambda: any(isinstance(each, Event) for each in heard))
-            redis.start()
+            await until(lambda: len(passing(heard)) == 20 and any(isinstance(each, Event) for each in heard))
+            redis.start() if fault == "killed" else redis.thaw()
+            await asyncio.sleep(1.5)
+            await say(mine, "after", 20)
+            await until(lambda: len(passing(heard)) > 20)
+            assert [each.payload["text"] for each in passing(heard)] == [*map(str, range(20)), "after"]
+            await until(lambda: subscribed(redis) == 1)
+
+
+def subscribed(redis: RedisServer) -> int:
+    """Return how many conversations somebody listens to on Redis."""
+    with redis.client() as client:
+        return len(client.pubsub_channels("foja:deltas:*:*"))
+
+
+async def test_a_process_hears_only_what_somebody_there_follows(
+    open_app: Callable[..., App], redis: RedisServer
+) -> None:
+    """Redis has a channel for each conversation, subscribed to while it is followed."""
+    settings = {"redis_url": redis.url, "sequence_lane": "postgres"}
+    async with open_app(**settings) as here, open_app(**settings) as there:
+        mine = await here.conversations.open()
+        other = await there.conversations.open(mine.id)
+        async with hearing(other) as heard:
             await heard_from(mine, heard)
+            async with hearing(other), hearing(await there.conversations.open()):
+                await until(lambda: subscribed(redis) == 2)
+            await until(lambda: subscribed(redis) == 1)
+            heard.clear()
+            await say(mine, "heard", 0)
+            await until(lambda: [said(each) for each in passing(heard)] == ["heard"])
+        await until(lambda: subscribed(redis) == 0)
 
 
 async def test_a_chunk_that_is_too_large_is_refused(app: App) -> None:

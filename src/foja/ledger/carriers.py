@@ -1,21 +1,28 @@
-"""How chunks travel between processes: by notifications, or by Redis where there is one."""
+"""How chunks travel between processes: by Redis where there is one and it answers, else by notifications.
+
+Redis has a channel per conversation, and a process subscribes to those somebody there
+follows. PostgreSQL has one for all: a notification wakes whoever listens to anything.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count
+from uuid import UUID
 
 import redis.asyncio as redis
+from redis.asyncio.client import PubSub
 from redis.exceptions import RedisError
 
 from foja import sql
-from foja.errors import LedgerUnavailable
-from foja.ledger.deltas import Hear
+from foja.errors import FojaError, LedgerUnavailable
+from foja.ledger.deltas import AGAIN, Carrier, Hear
 from foja.sql.database import Connection, connect, our_errors
 
 BEAT = 5.0
+AWAY = 1.0  # seconds until a Redis that did not answer is tried again
 PIECE = 7_800  # PostgreSQL takes less than 8,000 bytes; the label needs some
 
 
@@ -27,12 +34,12 @@ class Notices:
         self._sender: Connection | None = None
         self._batches = count()
 
-    async def send(self, texts: list[str]) -> None:
+    async def send(self, texts: Mapping[UUID, str]) -> None:
         with our_errors():
             try:
                 if self._sender is None:
                     self._sender = await connect(self._url, self._role)
-                pieces = [piece for text in texts for piece in cut(next(self._batches), text)]
+                pieces = [piece for text in texts.values() for piece in cut(next(self._batches), text)]
                 await self._sender.execute(sql.query("send_deltas"), {"pieces": pieces})
             except BaseException:
                 await self.close()
@@ -51,38 +58,116 @@ class Notices:
         finally:
             connection.pgconn.finish()
 
+    def want(self, entity_id: UUID) -> None:
+        """Do nothing: whatever is said is heard."""
+
+    def leave(self, entity_id: UUID) -> None:
+        """Do nothing either."""
+
     async def close(self) -> None:
         if self._sender:
             self._sender.pgconn.finish()
             self._sender = None
 
 
-class Channel:
-    """Carries texts by a channel of Redis."""
+class Channels:
+    """Carries texts by Redis, on a channel for each conversation."""
 
     def __init__(self, url: str, name: str, timeout: float) -> None:
         self._name = f"foja:deltas:{name}"
+        self._wanted: set[str] = set()
+        self._changed = asyncio.Event()
         self._sender = redis.Redis.from_url(url, socket_timeout=timeout, socket_connect_timeout=timeout)
         self._listener = redis.Redis.from_url(url, health_check_interval=BEAT)
 
-    async def send(self, texts: list[str]) -> None:
+    async def send(self, texts: Mapping[UUID, str]) -> None:
         with _our_errors():
-            for text in texts:
-                await self._sender.publish(self._name, text)
+            for entity_id, text in texts.items():
+                await self._sender.publish(self._channel(entity_id), text)
 
     async def listen(self, hear: Hear) -> None:
         with _our_errors():
-            async with self._listener.pubsub(ignore_subscribe_messages=True) as channel:
-                await channel.subscribe(self._name)
-                while True:
-                    # With a timeout: each time, it also asks whether the other end is still there.
-                    if message := await channel.get_message(timeout=BEAT):
-                        hear(message["data"].decode())
+            async with self._listener.pubsub(ignore_subscribe_messages=True) as channels:
+                await channels.subscribe(self._name)  # nothing comes here: it is there to be read from
+                keeping = asyncio.create_task(self._keep_subscribed(channels))
+                try:
+                    while not keeping.done():
+                        # With a timeout: each time, it also asks whether the other end is still there.
+                        if message := await channels.get_message(timeout=BEAT):
+                            hear(message["data"].decode())
+                finally:
+                    keeping.cancel()
+                    await asyncio.gather(keeping, return_exceptions=True)
+
+    def want(self, entity_id: UUID) -> None:
+        self._wanted.add(self._channel(entity_id))
+        self._changed.set()
+
+    def leave(self, entity_id: UUID) -> None:
+        self._wanted.discard(self._channel(entity_id))
+        self._changed.set()
 
     async def close(self) -> None:
         for client in (self._sender, self._listener):
             with contextlib.suppress(RedisError, OSError):
                 await client.aclose()
+
+    def _channel(self, entity_id: UUID) -> str:
+        return f"{self._name}:{entity_id.hex}"
+
+    async def _keep_subscribed(self, channels: PubSub) -> None:
+        """Subscribe to what is wanted, and to nothing else, for as long as it lasts."""
+        have: set[str] = set()
+        while True:
+            self._changed.clear()
+            wanted = set(self._wanted)
+            if new := wanted - have:
+                await channels.subscribe(*new)
+            if old := have - wanted:
+                await channels.unsubscribe(*old)
+            have = wanted
+            await self._changed.wait()
+
+
+class Either:
+    """Carries texts by the first carrier, and by the second while the first one fails. Hears both."""
+
+    def __init__(self, first: Carrier, second: Carrier) -> None:
+        self._first, self._second = first, second
+        self._back = 0.0
+
+    async def send(self, texts: Mapping[UUID, str]) -> None:
+        clock = asyncio.get_running_loop().time
+        if clock() >= self._back:
+            try:
+                await self._first.send(texts)
+            except LedgerUnavailable:
+                self._back = clock() + AWAY
+            else:
+                return
+        await self._second.send(texts)
+
+    async def listen(self, hear: Hear) -> None:
+        await asyncio.gather(*(_listen_always(each, hear) for each in (self._first, self._second)))
+
+    def want(self, entity_id: UUID) -> None:
+        for each in (self._first, self._second):
+            each.want(entity_id)
+
+    def leave(self, entity_id: UUID) -> None:
+        for each in (self._first, self._second):
+            each.leave(entity_id)
+
+    async def close(self) -> None:
+        await self._first.close()
+        await self._second.close()
+
+
+async def _listen_always(carrier: Carrier, hear: Hear) -> None:
+    while True:
+        with contextlib.suppress(FojaError):
+            await carrier.listen(hear)
+        await asyncio.sleep(AGAIN)
 
 
 def cut(batch: int, text: str) -> Iterator[str]:
@@ -123,5 +208,5 @@ def _our_errors() -> Iterator[None]:
         if task and task.cancelling():
             raise asyncio.CancelledError from error
         raise LedgerUnavailable(
-            f"Redis does not carry chunks now ({error}); they are lost, events are not"
+            f"Redis does not carry chunks now ({error}); notifications do meanwhile"
         ) from error

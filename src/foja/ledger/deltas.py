@@ -1,8 +1,9 @@
 """What is said in passing, between processes. It is never stored and never replayed.
 
-In this process it is heard at once. To the others it travels in batches: the first
-at once, then one for everything of the last 25 ms. Whoever misses one sees the
-persisted event instead; so nobody waits here, and the oldest is dropped first.
+In this process it is heard at once. To the others it travels in batches, one per
+conversation: the first at once, then one for everything of the last 25 ms. Whoever
+misses one sees the persisted event instead; so nobody waits here, and the oldest is
+dropped first.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections import deque
-from collections.abc import Callable
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID, uuid4
@@ -24,6 +25,7 @@ PAUSE = 0.025
 AGAIN = 0.2
 LARGEST = 65_536
 MOST_WAITING = 4_096
+MOST_VOICES = 1_024
 
 Hear = Callable[[str], None]
 
@@ -31,11 +33,17 @@ Hear = Callable[[str], None]
 class Carrier(Protocol):
     """Brings texts to the other processes, in order, or loses them."""
 
-    async def send(self, texts: list[str]) -> None:
-        """Send these texts; raise one of our errors if it cannot be done."""
+    async def send(self, texts: Mapping[UUID, str]) -> None:
+        """Send a text about each of these conversations; raise one of our errors if it cannot be done."""
 
     async def listen(self, hear: Hear) -> None:
         """Hand over what others send until it fails; what it raises is ours."""
+
+    def want(self, entity_id: UUID) -> None:
+        """Bring what is said about this conversation too."""
+
+    def leave(self, entity_id: UUID) -> None:
+        """Nobody here follows this conversation any more."""
 
     async def close(self) -> None:
         """Leave nothing open."""
@@ -47,6 +55,9 @@ class Deltas:
     def __init__(self, carrier: Carrier, hints: Hints, tenant: str) -> None:
         self._carrier, self._hints, self._tenant = carrier, hints, tenant
         self._name = uuid4().hex[:12]
+        self._batch = 0
+        self._followed: Counter[UUID] = Counter()
+        self._voices: OrderedDict[str, int] = OrderedDict()  # the last batch heard of each process
         self._waiting: deque[Transient] = deque(maxlen=MOST_WAITING)
         self._due = asyncio.Event()
         self._sending: asyncio.Task[None] | None = None
@@ -63,10 +74,20 @@ class Deltas:
         if self._sending is None:
             self._sending = asyncio.create_task(self._send())
 
-    def listen(self) -> None:
-        """Hear the other processes, from the first time on that anybody here follows."""
+    @contextlib.contextmanager
+    def hearing(self, entity_id: UUID) -> Iterator[None]:
+        """Hear the other processes about a conversation while somebody here follows it."""
         if self._listening is None:
             self._listening = asyncio.create_task(self._listen())
+        self._followed[entity_id] += 1
+        self._carrier.want(entity_id)
+        try:
+            yield
+        finally:
+            self._followed[entity_id] -= 1
+            if not self._followed[entity_id]:
+                del self._followed[entity_id]
+                self._carrier.leave(entity_id)
 
     async def close(self) -> None:
         """End both tasks."""
@@ -80,11 +101,18 @@ class Deltas:
         while True:
             await self._due.wait()
             self._due.clear()
-            said = list(self._waiting)
-            self._waiting.clear()
             with contextlib.suppress(FojaError):
-                await self._carrier.send([pack(self._name, self._tenant, said)])
+                await self._carrier.send(self._parcels())
             await asyncio.sleep(PAUSE)
+
+    def _parcels(self) -> dict[UUID, str]:
+        """Return what waits, as a text for each conversation."""
+        said: defaultdict[UUID, list[Transient]] = defaultdict(list)
+        for each in self._waiting:
+            said[each.entity_id].append(each)
+        self._waiting.clear()
+        self._batch += 1
+        return {entity: pack(self._name, self._batch, self._tenant, each) for entity, each in said.items()}
 
     async def _listen(self) -> None:
         while True:
@@ -95,15 +123,26 @@ class Deltas:
     def _hear(self, text: str) -> None:
         # Whoever may connect may also send; what is not ours is not heard.
         with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):
-            name, tenant, said = json.loads(text)
-            if tenant == self._tenant and name != self._name:
-                for each in said:
-                    self._hints.pass_on(unpack(each))
+            name, batch, tenant, said = json.loads(text)
+            chunks = [unpack(each) for each in said]
+            if chunks and tenant == self._tenant and name != self._name:
+                self._hear_once(f"{name}:{chunks[0].entity_id}", int(batch), chunks)
+
+    def _hear_once(self, voice: str, batch: int, chunks: list[Transient]) -> None:
+        """Pass chunks on, unless they came before on another way, or later ones did."""
+        if batch <= self._voices.get(voice, 0):
+            return
+        self._voices[voice] = batch
+        self._voices.move_to_end(voice)
+        if len(self._voices) > MOST_VOICES:
+            self._voices.popitem(last=False)
+        for chunk in chunks:
+            self._hints.pass_on(chunk)
 
 
-def pack(name: str, tenant: str, said: list[Transient]) -> str:
+def pack(name: str, batch: int, tenant: str, said: list[Transient]) -> str:
     """Return some chunks as the text that travels."""
-    return json.dumps([name, tenant, [each.envelope() for each in said]], separators=(",", ":"))
+    return json.dumps([name, batch, tenant, [each.envelope() for each in said]], separators=(",", ":"))
 
 
 def unpack(envelope: dict[str, Any]) -> Transient:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import AbstractContextManager
 from uuid import UUID
 
 from foja.errors import Unavailable
@@ -71,11 +72,16 @@ class Follower:
         return events
 
 
-async def follow(hints: Hints, follower: Follower) -> AsyncGenerator[Heard]:
-    """Yield every event that `follower` lacks, and what is said in passing, for ever."""
+async def follow(
+    hints: Hints, follower: Follower, hearing: AbstractContextManager[None]
+) -> AsyncGenerator[Heard]:
+    """Yield every event that `follower` lacks, and what is said in passing, for ever.
+
+    While it runs it keeps `hearing` what other processes say.
+    """
     due = True
     passing: list[Transient] = []
-    with hints.watch(follower.entity_id) as wake:
+    with hearing, hints.watch(follower.entity_id) as wake:
         while True:
             due = due or wake.grown
             wake.clear()

@@ -108,8 +108,7 @@ class Ledger:
 
     def go_on(self, follower: Follower) -> AsyncGenerator[Heard]:
         """Yield what a follower lacks and what is said in passing, for ever."""
-        self._deltas.listen()
-        return follow(self._hints, follower)
+        return follow(self._hints, follower, self._deltas.hearing(follower.entity_id))
 
     async def emit(self, transient: Transient) -> None:
         """Tell whoever follows the stream now; nothing is written."""
