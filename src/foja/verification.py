@@ -21,6 +21,7 @@ from foja.judge.loose import Loose, judge_loose
 from foja.judge.proof import other_algorithm
 from foja.judge.report import Report, Subject
 from foja.judge.trust import Trust
+from foja.proofs.finding import Finding, Status
 from foja.proofs.ots.header import SIZE
 
 Named: TypeAlias = "str | PathLike[str]"
@@ -77,7 +78,7 @@ def _moment(at: datetime) -> datetime:
 
 def _judge(file: BinaryIO, subject: Subject, proofs: list[Loose], trust: Trust, at: datetime) -> Report:
     if _lists_evidence(file) and (_is_bundle(file) or (not proofs and looks_like(file))):
-        return _with_more(_judge_bundle(file, subject, trust, at), proofs, trust)
+        return _with_more(_judge_bundle(file, subject, trust, at), file, proofs, trust)
     digests = _digests_of(file, {other_algorithm(each.data) for each in proofs})
     whole = Subject(digests["sha256"], subject.name)
     bundles, others = (
@@ -85,7 +86,8 @@ def _judge(file: BinaryIO, subject: Subject, proofs: list[Loose], trust: Trust, 
         [each for each in proofs if not each.is_bundle],
     )
     if len(bundles) == 1 and subject.sha256 in (None, whole.sha256):
-        return _with_more(_judge_bundle(io.BytesIO(bundles[0].data), whole, trust, at), others, trust)
+        bundle = io.BytesIO(bundles[0].data)
+        return _with_more(_judge_bundle(bundle, whole, trust, at), bundle, others, trust)
     return judge_loose(whole, proofs, trust, at, stated=subject.sha256, content=file, digests=digests)
 
 
@@ -102,10 +104,21 @@ def _lists_evidence(file: BinaryIO) -> bool:
     return _EVIDENCE in file.read(_PIECE)
 
 
-def _with_more(report: Report, proofs: list[Loose], trust: Trust) -> Report:
-    """Add what proofs beside a bundle show about its document: one may have ripened since."""
+def _with_more(report: Report, bundle: BinaryIO, proofs: list[Loose], trust: Trust) -> Report:
+    """Add what proofs beside a bundle show about its document, or else about the bundle's own bytes."""
     more = judge_loose(report.subject, proofs, trust, report.at).evidence
+    if any(each.status is Status.INVALID for each in more):
+        itself = Subject(_digests_of(bundle, set())["sha256"], report.subject.name)
+        whole = judge_loose(itself, proofs, trust, report.at).evidence
+        more = tuple(map(_about_either, more, whole))
     return replace(report, evidence=report.evidence + more)
+
+
+def _about_either(document: Finding, bundle: Finding) -> Finding:
+    """Of what a proof shows about a document and about its bundle, return what fits."""
+    if document.status is not Status.INVALID or bundle.status is Status.INVALID:
+        return document
+    return replace(bundle, evidence="bundle")
 
 
 def _judge_bundle(file: BinaryIO, subject: Subject, trust: Trust, at: datetime) -> Report:

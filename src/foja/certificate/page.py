@@ -87,6 +87,11 @@ class _Page:
             self._line(word("proven", self.language).format(**self._when(earliest)), 11)
         else:
             self._line(word("nothing_proven", self.language), 11)
+        if revoked := report.revoked:
+            said = word("revoked", self.language).format(
+                time=_moment(revoked.at), reason=revoked.reason or "–"
+            )
+            self._line(said, 11)
         self._line(word("judged_at", self.language).format(time=_moment(report.at)), 9, GREY)
 
     def evidence(self, report: Report) -> None:

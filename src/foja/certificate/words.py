@@ -33,6 +33,10 @@ WORDS: Final = {
         "Nothing is proven about when the document existed.",
         "No está probado nada sobre cuándo existía el documento.",
     ),
+    "revoked": (
+        "The document was revoked on {time}: {reason}",
+        "El documento fue revocado el {time}: {reason}",
+    ),
     "judged_at": ("Judged as of {time}.", "Examinado con fecha {time}."),
     "evidence": ("The evidence, one by one", "La evidencia, una por una"),
     "until": ("no later than {time}, according to {source}", "a más tardar el {time}, según {source}"),
@@ -63,6 +67,7 @@ KINDS: Final = {
     "bitcoin": ("Bitcoin", "Bitcoin"),
     "polygon": ("Polygon", "Polygon"),
     "evm": ("Blockchain (EVM)", "Cadena de bloques (EVM)"),
+    "bundle": ("Proof over the bundle file", "Prueba sobre el archivo del paquete"),
     "rekor": ("Transparency log (Rekor)", "Registro de transparencia (Rekor)"),
 }
 

@@ -103,9 +103,14 @@ def envelope(event: Excerpt) -> dict[str, Any]:
     }
 
 
+def moment(at_us: int) -> datetime:
+    """Return a moment in UTC; one beyond the calendar is an `OverflowError`."""
+    return _EPOCH + timedelta(microseconds=at_us)
+
+
 def instant_text(at_us: int) -> str:
     """Return a moment in UTC, to the microsecond."""
-    return (_EPOCH + timedelta(microseconds=at_us)).isoformat(timespec="microseconds")
+    return moment(at_us).isoformat(timespec="microseconds")
 
 
 def parse_excerpt(text: str | bytes) -> Excerpt:

@@ -28,6 +28,7 @@ STAMP = {
     **ATTEMPT,
     "authority": "string",
     "serial": "string",
+    "nonce": "string",
     "policy": "string",
     "accuracy_ms": "number",
     "tsa_cert_sha256": "string",

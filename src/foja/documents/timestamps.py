@@ -38,6 +38,7 @@ def _token(found: Confirmed) -> dict[str, Any]:
     stamp = found.stamp
     details: Mapping[str, Any] = {
         "serial": format(stamp.serial, "x"),
+        "nonce": None if stamp.nonce is None else format(stamp.nonce, "x"),  # the one sent: that was checked
         "policy": stamp.policy,
         "authority": found.authority,
         "accuracy_ms": stamp.accuracy and stamp.accuracy / timedelta(milliseconds=1),

@@ -50,6 +50,7 @@ class Asked:
     at: datetime
     headers: tuple[tuple[int, bytes], ...] = ()
     digests: Mapping[str, bytes] | None = None
+    nonce: int | None = None
 
 
 def check_proof(
@@ -62,11 +63,13 @@ def check_proof(
     kind: str | None = None,
     headers: Iterable[tuple[int, bytes]] = (),
     digests: Mapping[str, bytes] | None = None,
+    nonce: int | None = None,
 ) -> Finding:
     """Return what one proof shows about a digest at a time. Never raises for what the proof holds.
 
     `headers` are Bitcoin headers that came along with the proof: used, not trusted. `digests` are those
-    of the same content by other algorithms, as far as they are known; None: only SHA-256 will do.
+    of the same content by other algorithms, as far as they are known; None: only SHA-256 will do. `nonce` is
+    the one that was sent to an authority, if it is known.
     """
     if len(data) > LARGEST:
         detail = f"a proof of {len(data)} bytes is over the limit of {LARGEST}"
@@ -76,7 +79,7 @@ def check_proof(
     if check is None:
         detail = "this is no proof of a kind that is known here"
         return Finding("proof", Status.UNSUPPORTED, Reason.UNKNOWN_PROOF, detail, name=name)
-    finding = check(data, Asked(sha256, trust, at, tuple(headers), digests))
+    finding = check(data, Asked(sha256, trust, at, tuple(headers), digests, nonce))
     return replace(_not_after(finding, at), name=name)
 
 
@@ -122,6 +125,8 @@ def _check_tsa(data: bytes, asked: Asked) -> Finding:
     from foja.proofs.tsa import judge
 
     terms = terms_of(asked.trust, asked.at)
+    if asked.nonce is not None:
+        terms = replace(terms, nonce=asked.nonce)
     checked = judge(data, asked.sha256, terms)
     used = checked.stamp.algorithm if checked.stamp else None
     if checked.finding.reason is not Reason.IMPRINT_ALGORITHM or asked.digests is None or used not in _OTHERS:

@@ -39,6 +39,15 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
+class Revoked:
+    """The event that took a document back. Its proofs hold all the same: they are about the bytes."""
+
+    seq: int
+    at: datetime
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """A verdict and everything it rests on."""
 
@@ -47,6 +56,7 @@ class Report:
     at: datetime
     required: tuple[str, ...] | None = None  # None or empty: whatever was given, unless it is only pending
     policy: dict[str, Json] | None = None
+    revoked: Revoked | None = None  # by the history that came along, as far as it goes
 
     @property
     def verdict(self) -> Verdict:
@@ -75,6 +85,7 @@ class Report:
             "required": None if self.required is None else list(self.required),
             "evidence": [_document(each) for each in self.evidence],
             "policy": self.policy,
+            **({"revoked": _revoked(self.revoked)} if self.revoked else {}),
         }
 
     def json(self) -> bytes:
@@ -115,6 +126,10 @@ def _document(finding: Finding) -> Json:
         "according_to": plain(finding.according_to),
         "not_checked": [plain(each) for each in finding.not_checked],
     }
+
+
+def _revoked(revoked: Revoked) -> Json:
+    return {"seq": revoked.seq, "at": instant(revoked.at), "reason": plain(revoked.reason)}
 
 
 def plain(text: str | None) -> str | None:

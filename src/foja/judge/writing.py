@@ -23,6 +23,7 @@ _NAMES = {
     "container": "bundle",
     "seal": "timestamp over the bundle",
     "document": "document",
+    "bundle": "proof over the bundle file",
     "proof": "proof",
 }
 
@@ -64,6 +65,9 @@ def _claim(report: Report) -> Iterator[str]:
         about = "about " if earliest.evidence == "bitcoin" else ""
         when, who = instant(earliest.no_later_than), plain(earliest.according_to)
         yield f"It existed no later than {about}{when}, according to {who}."
+    if revoked := report.revoked:
+        words = f": {plain(revoked.reason)}" if revoked.reason else ""
+        yield f"The document was revoked on {instant(revoked.at)} (event {revoked.seq}){words}"
     if not report.evidence:
         yield "No evidence was given."
 

@@ -1,13 +1,14 @@
 """Which proof an event recorded: the one place that knows where events keep them.
 
-`tsa.confirmed` holds the token in `token_b64`; as a file it is the reply that grants it. The others hold
-theirs in `proof`: a text is the file in base64, `{"sha256": …}` names a file kept in the store, any other
-object is the file in canonical form.
+`tsa.confirmed` holds the token in `token_b64`; as a file it is the reply that grants it. Its `nonce` is the
+one that was sent, in hexadecimal. The others hold theirs in `proof`: a text is the file in base64,
+`{"sha256": …}` names a file kept in the store, any other object is the file in canonical form.
 """
 
 from __future__ import annotations
 
 import binascii
+import re
 from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ _WORDS = {
     "anchor.submitted": None,
     "anchor.confirmed": None,
 }
+_NONCE = re.compile("[0-9a-f]{1,64}")
 _OBJECT_IDENTIFIER = b"\x06"
 _GRANTED = b"\x30\x03\x02\x01\x00"
 
@@ -35,6 +37,7 @@ class Record:
     seq: int
     sha256: bytes
     data: bytes | None
+    nonce: int | None = None  # of the request that a timestamp answers, if that was kept
 
 
 def recorded(event: Excerpt) -> Record | None:
@@ -46,7 +49,10 @@ def recorded(event: Excerpt) -> Record | None:
     digest, data = _proof(payload)
     if digest is None or not isinstance(evidence, str) or not isinstance(witness, str):
         return None
-    return Record(evidence, witness, event.seq, digest, data)
+    nonce = payload.get("nonce")
+    if "nonce" in payload and not (isinstance(nonce, str) and _NONCE.fullmatch(nonce)):
+        return None
+    return Record(evidence, witness, event.seq, digest, data, int(str(nonce), 16) if nonce else None)
 
 
 def _proof(payload: Mapping[str, Json]) -> tuple[bytes | None, bytes | None]:

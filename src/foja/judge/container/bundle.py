@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 from foja.core.bundle import names
 from foja.core.bundle.manifest import Evidence, Manifest
+from foja.core.bundle.record import Record
 from foja.errors import BadBundle
 from foja.judge.container.files import Files, open_files
 from foja.judge.container.ledger import (
@@ -54,14 +55,16 @@ def judge_bundle(file: BinaryIO, question: Question) -> Report:
     except BadBundle as error:
         return _report(question, subject, (_refusal(CONTAINER, error), *sealed.findings), ())
     moment = min(sealed.since or question.at, question.at)
+    ledger, told = _ledger(files, manifest, question.trust)
     findings = (
         _container(files, manifest, question.digest),
         *sealed.findings,
-        _ledger(files, manifest, question.trust),
-        *_proofs(files, manifest, replace(question, at=moment)),
+        ledger,
+        *_proofs(files, manifest, told, replace(question, at=moment)),
     )
     subject = Subject(manifest.witness_hash, _name(manifest))
-    return _report(question, subject, findings, manifest.required)
+    report = _report(question, subject, findings, manifest.required)
+    return replace(report, revoked=told.revoked if told else None)
 
 
 def _report(
@@ -89,8 +92,8 @@ def _container(files: Files, manifest: Manifest, digest: bytes | None) -> Findin
     return Finding(CONTAINER, Status.VERIFIED, detail=detail, not_checked=missed)
 
 
-def _ledger(files: Files, manifest: Manifest, trust: Trust) -> Finding:
-    """L1."""
+def _ledger(files: Files, manifest: Manifest, trust: Trust) -> tuple[Finding, Told | None]:
+    """L1. What a history says that is refused is not told."""
     container = files.container
     try:
         told = read_history(container, manifest)
@@ -103,8 +106,8 @@ def _ledger(files: Files, manifest: Manifest, trust: Trust) -> Finding:
         if manifest.source:
             source = find_standing(container, manifest.source, names.SOURCE_PROOF, trust.logs)
     except BadBundle as error:
-        return _refusal(LEDGER, error)
-    return _standing(manifest, told, standing, source)
+        return _refusal(LEDGER, error), None
+    return _standing(manifest, told, standing, source), told
 
 
 def _check_named(manifest: Manifest, standing: Standing | None) -> None:
@@ -127,22 +130,37 @@ def _standing(manifest: Manifest, told: Told, standing: Standing | None, source:
         return Finding(LEDGER, Status.INDETERMINATE, Reason.BODY_ERASED, detail)
     detail = f"{manifest.stream.events} events without a gap, in the log {standing.checkpoint.origin}"
     if told.revoked is not None:
-        detail += f"; event {told.revoked} says that the document was revoked"
+        detail += f"; event {told.revoked.seq} says that the document was revoked"
     return Finding(LEDGER, Status.VERIFIED, detail=detail, not_checked=(LATER,))
 
 
-def _proofs(files: Files, manifest: Manifest, question: Question) -> Iterator[Finding]:
+def _proofs(files: Files, manifest: Manifest, told: Told | None, question: Question) -> Iterator[Finding]:
     headers = files.headers() if any(each.kind == BITCOIN for each in manifest.evidence) else []
+    asked = replace(question, digest=manifest.witness_hash)
     for each in manifest.evidence:
-        yield _proof(files, each, manifest.witness_hash, question, headers if each.kind == BITCOIN else [])
+        if told and each.seq in told.lost:
+            yield _lost(each, told.lost[each.seq])
+        else:
+            record = told.records.get(each.seq) if told else None
+            yield _proof(files, each, record, asked, headers if each.kind == BITCOIN else [])
     there = {each.kind for each in manifest.evidence}
     for kind in manifest.required:
         if kind not in there:
             yield Finding(kind, Status.ABSENT, Reason.NOT_INCLUDED, "it is required and not in the bundle")
 
 
+def _lost(evidence: Evidence, by: int) -> Finding:
+    """A confirmation that was taken back is history: it proves nothing, and fails nothing."""
+    detail = f"event {by} says that its block is in the chain no more; only a later confirmation counts"
+    return Finding(evidence.kind, Status.INDETERMINATE, Reason.REORGED, detail, name=evidence.path)
+
+
 def _proof(
-    files: Files, evidence: Evidence, witness: bytes, question: Question, headers: list[tuple[int, bytes]]
+    files: Files,
+    evidence: Evidence,
+    record: Record | None,
+    question: Question,
+    headers: list[tuple[int, bytes]],
 ) -> Finding:
     try:
         data = files.container.read(evidence.path)
@@ -150,12 +168,13 @@ def _proof(
         return replace(_refusal(evidence.kind, error), name=evidence.path)
     return check_proof(
         data,
-        witness,
+        question.digest or b"",
         question.trust,
         question.at,
         name=evidence.path,
         kind=evidence.kind,
         headers=headers,
+        nonce=record.nonce if record else None,
     )
 
 

@@ -13,13 +13,15 @@ from foja.core.bundle.record import Record, recorded
 from foja.core.bundle.transcript import transcript
 from foja.core.canonical import Json
 from foja.core.chain import leaf_entry
-from foja.core.excerpt import Excerpt
+from foja.core.excerpt import Excerpt, moment
 from foja.core.note import Verifier
 from foja.errors import BadBundle
+from foja.judge.report import Revoked
 from foja.judge.standing import Standing, stand
 
 DOMAIN = "document"
 REQUESTED, ADDED, REVOKED = "document.protected.requested", "document.added", "document.revoked"
+FAILED, REORGED = "anchor.failed", "reorged"
 _ERASABLE = (
     ADDED,
     1,
@@ -36,7 +38,8 @@ class Told:
     added: Mapping[str, Json] | None
     requested: Mapping[str, Json] | None
     records: Mapping[int, Record]
-    revoked: int | None = None  # the event that took the document back
+    lost: Mapping[int, int]  # proofs that were taken back, each with the event that did
+    revoked: Revoked | None = None
     erased: bool = False  # what was added is not told any more
 
 
@@ -46,19 +49,36 @@ def read_history(container: Container, manifest: Manifest) -> Told:
     if stream.domain != DOMAIN:
         raise BadBundle("WITNESS_MISMATCH", f"the history is of a {stream.domain!a}, not of a {DOMAIN}")
     payloads: dict[str, Mapping[str, Json] | None] = {}
-    records, revoked = {}, None
+    records, lost, revoked = dict[int, Record](), dict[int, int](), None
     for event in history.decode(stream.domain, stream.entity_id, container.chunks(names.EVENTS)):
         head, count = event.chain_hash, count + 1
         _check_kept(event)
         if event.kind in (ADDED, REQUESTED):
             payloads[event.kind] = event.payload if isinstance(event.payload, dict) else None
         elif event.kind == REVOKED:
-            revoked = event.seq
+            revoked = _revoked(event)
+        elif event.kind == FAILED:
+            lost |= dict.fromkeys(_taken_back(event, records), event.seq)
         elif record := recorded(event):
             records[event.seq] = record
     _check_end(stream, count, head)
     added, requested = payloads.get(ADDED), payloads.get(REQUESTED)
-    return Told(head, count, added, requested, records, revoked, ADDED in payloads and added is None)
+    erased = ADDED in payloads and added is None
+    return Told(head, count, added, requested, records, lost, revoked, erased)
+
+
+def _taken_back(event: Excerpt, records: Mapping[int, Record]) -> list[int]:
+    """Return the confirmations of a network that an event says are in no block any more."""
+    said = event.payload if isinstance(event.payload, dict) else {}
+    if said.get("failure_code") != REORGED:
+        return []
+    about = (said.get("network"), said.get("witness_hash"))
+    return [seq for seq, each in records.items() if (each.evidence, each.witness_hash) == about]
+
+
+def _revoked(event: Excerpt) -> Revoked:
+    reason = event.payload.get("reason") if isinstance(event.payload, dict) else None
+    return Revoked(event.seq, moment(event.at_us), reason if isinstance(reason, str) else None)
 
 
 def _check_kept(event: Excerpt) -> None:
