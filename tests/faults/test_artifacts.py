@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
@@ -19,12 +18,12 @@ from foja.documents.stamping import Stamper
 from foja.judge.report import Verdict
 from foja.proofs.tsa import Terms
 from foja.remote.tsa import NoReply, Trouble
-from tests.faults.document_scene import STEPS, Order, Step, run
-from tests.faults.document_scene import Moment as DocumentMoment
+from tests.faults.document_scene import Order, run
+from tests.faults.mortal import KILLED, STEPS, Step
+from tests.faults.mortal import Moment as Death
 from tests.faults.steps import Moment, SteppedPlace, Steps
 
 ALL = ("protect_document_v2", "run_tsa", "build_artifact")
-KILLED = -signal.SIGKILL
 TEXT = b"Nobody promised that this would be easy.\n"
 
 
@@ -149,7 +148,7 @@ async def test_killed_at_every_step_there_is_one_artifact(
     admin: psycopg.Connection[Any],
     database_url: str,
     tmp_path: Path,
-    kills: list[tuple[Step, DocumentMoment]],
+    kills: list[tuple[Step, Death]],
 ) -> None:
     for step, moment in kills:
         async with open_app() as app:

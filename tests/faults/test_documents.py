@@ -17,10 +17,10 @@ from foja.documents import executor, timestamps
 from foja.documents.picture import Pipeline, State
 from tests.database.papers import WITNESS, Paper, later
 from tests.database.rows import Admin
-from tests.faults.document_scene import STEPS, Order, run
+from tests.faults.document_scene import Order, run
+from tests.faults.mortal import KILLED, STEPS
 from tests.tsa_server import MADE, SENT, TsaServer, running_tsa
 
-KILLED = -9
 STORY = ["document.added", "document.protected.requested", "job.run-tsa.required", "tsa.confirmed"]
 ONLY = [executor.TYPE, timestamps.TYPE]
 EVIL = sorted({*MADE, *SENT} - {"honest", "two purposes", "purpose not critical", "empty"})

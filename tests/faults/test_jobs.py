@@ -40,18 +40,10 @@ from tests.errands import (
     states,
     wanted,
 )
-from tests.faults.job_scene import Moment, Order, Step, run
+from tests.faults.job_scene import Order, run
+from tests.faults.mortal import KILLED, STEPS, Moment, Step
 from tests.faults.proxy import Moment as Cut
 from tests.faults.proxy import wired
-
-KILLED = -9
-STEPS: list[tuple[Step, Moment]] = [
-    ("claim", "and not saved"),
-    ("claim", "but saved"),
-    ("work", "and not saved"),
-    ("settle", "and not saved"),
-    ("settle", "but saved"),
-]
 
 
 @pytest.fixture

@@ -77,10 +77,11 @@ def test_a_thousand_files_interrupted_again_and_again(
     run: Run, admin: Admin, database_url: str, tmp_path: Path
 ) -> None:
     root = tmp_path / "many"
-    for n in range(1000):
-        path = root / f"{n % 37}" / f"{n}.bin"
+    texts = [b"", b"the same", "año nuevo\n".encode() * 50, b"%PDF-1.7\n", b"\x00" * 300_000]
+    for n in range(1000):  # empty, equal, text, binary, small and large, each under a name of its own
+        path = root / f"{n % 37}" / "ñ" / f"{n}.{('txt', 'pdf', 'bin')[n % 3]}"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(os.urandom(n % 500))
+        path.write_bytes(texts[n % 5] if n % 2 else os.urandom(n))
     for number in (signal.SIGINT, signal.SIGKILL, signal.SIGTERM, signal.SIGKILL):
         interrupted(root, admin, database_url, tmp_path, number)
         give_back(admin)
