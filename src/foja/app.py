@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Collection, Coroutine, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Collection, Iterable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -19,26 +18,19 @@ from foja.conversations.approvals import expire_approvals
 from foja.conversations.events import CONVERSATION
 from foja.conversations.work import Conversations
 from foja.core.note import Signer
-from foja.documents import artifacts, executor, renewal, timestamps
-from foja.documents.artifacts import Artifacts
+from foja.documents import artifacts
 from foja.documents.bundling import Bundles
 from foja.documents.events import DOCUMENT, Evidence
-from foja.documents.executor import Executor
 from foja.documents.gathering import Gathering
-from foja.documents.renewal import Renewals
 from foja.documents.rules import WINDOWS, Policy
 from foja.documents.stamping import Stamper
 from foja.documents.sweeping import expire_attempts
-from foja.documents.timestamps import Timestamps
 from foja.documents.work import Document, Documents
-from foja.embedded import postgres, redis
 from foja.embedded.keys import signing_seed
-from foja.errors import MigrationFailed, SetupFailed, UnknownJob
-from foja.jobs.company import Company
+from foja.errors import MigrationFailed, SetupFailed
 from foja.jobs.desk import Desk
-from foja.jobs.queue import Queue, hint
+from foja.jobs.queue import hint
 from foja.jobs.sweep import run_ticks, sweep_jobs
-from foja.jobs.worker import Worker as JobWorker
 from foja.judge.anchors import read as read_trust
 from foja.ledger.append import Writer
 from foja.ledger.batching import MicroBatch
@@ -55,18 +47,19 @@ from foja.ledger.log import Log
 from foja.ledger.receipts import STATEMENTS
 from foja.ledger.sequencer import Sequencer
 from foja.proofs.tsa import Terms
+from foja.servers import database, redis_url
 from foja.settings import Settings, load
 from foja.sql.database import Database
 from foja.sql.database import connect as connect_as
 from foja.sql.line import Line
 from foja.sql.lines import Lines
 from foja.sql.migrate import migrate
+from foja.staff import Rebuilt, Staff, Tools
 from foja.threads.work import Threads
-from foja.worker import Chore, Worker, sparingly
+from foja.worker import Chore, Worker, side_by_side, sparingly
 
 API, SWEEPER = "api", "sweeper"
 SWEEP = 1.0
-SHORTEST_WAIT = 0.5  # seconds, for a checkpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +69,6 @@ class Installation:
     id: UUID
     epoch: str
     draft_type: int  # what this database calls a draft
-
-
-@dataclass(frozen=True, slots=True)
-class Rebuilt:
-    """How many documents there are, and of how many the list said something else than their events."""
-
-    documents: int
-    mended: int
 
 
 class App:
@@ -101,11 +86,11 @@ class App:
     store: Store
     signer: Signer
     database: Database
+    staff: Staff
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._open = AsyncExitStack()
-        self._workers: list[JobWorker] = []
 
     async def __aenter__(self) -> Self:
         try:
@@ -125,7 +110,7 @@ class App:
 
         `only` names the job types to do here, if others are done elsewhere.
         """
-        workers = await self._chosen(only)
+        workers = await self.staff.chosen(only)
         chores: list[Chore] = [
             partial(expire_approvals, self._sweeper, self._hints),
             partial(expire_attempts, self._sweeper, self._hints),
@@ -140,16 +125,11 @@ class App:
         if until_idle:
             await sequencer.run(until_idle=True)
         else:
-            await _side_by_side(sequencer.run(), *(worker.run() for worker in workers))
+            await side_by_side(sequencer.run(), *(worker.run() for worker in workers))
 
     async def rebuild(self) -> Rebuilt:
         """Write what lists show of documents anew, by replay; others may write meanwhile."""
-        self._hire()
-        documents, mended, after = 0, 0, None
-        while page := [row[0] for row in await self.ledger.ask("document_ids", after=after, limit=500)]:
-            documents, after = documents + len(page), page[-1]
-            mended += await self._executor.rebuild(page)
-        return Rebuilt(documents, mended)
+        return await self.staff.rebuild()
 
     @property
     def trust(self) -> list[str]:
@@ -188,14 +168,6 @@ class App:
         self._open.push_async_callback(database.close)
         await database.open()
         return database
-
-    def _queue(self, source: str, most: int = 4) -> Queue:
-        """Return the queue of one source. Whoever works there opens it: as its role, or not at all."""
-        database = Database(self.settings.database_url, f"foja_{source.replace('-', '_')}", most)
-        self._open.push_async_callback(database.close)
-        queue = Queue(database, self._hints, source=source, tenant=self.settings.tenant)
-        self._open.push_async_callback(queue.close)
-        return queue
 
     async def _recognise(self) -> Installation:
         await self.database.row(sql.query("recognise"))
@@ -260,45 +232,14 @@ class App:
             tell=partial(self._hints.touch, hint(DOCUMENT.name)),
             note=worth(settings),
         )
-
-    async def _chosen(self, only: Collection[str] | None) -> list[JobWorker]:
-        self._hire()
-        types = {worker.type for worker in self._workers}
-        if unknown := sorted(set(only or ()) - types):
-            raise UnknownJob(f"nobody here does {unknown[0]!r}; choose from {', '.join(sorted(types))}")
-        chosen = [worker for worker in self._workers if only is None or worker.type in only]
-        for worker in chosen:
-            await worker.open()
-        return chosen
+        tools = Tools(self.ledger, self.store, self.documents, self.bundles, self.stamper)
+        self.staff = Staff(settings, self._hints, self._open, tools)
 
     async def _protect_stream(self, entity_id: UUID, required_evidence: Iterable[str]) -> Document:
         """Make a document of a stream of another domain, and ask for evidence of it."""
         document = await self.documents.add_transcript(entity_id)
         await self.documents.protect(document.id, required_evidence)
         return document
-
-    def _hire(self) -> None:
-        """Make a worker for every job type. A process that only writes needs none of them."""
-        if self._workers:
-            return
-        deciding = self._queue(executor.SOURCE)
-        self._executor = Executor(deciding.database, self.documents.abilities, self.documents.policy)
-        stamping, building = self._queue(timestamps.SOURCE), self._queue(artifacts.SOURCE)
-        renewals = Renewals(self.bundles, self.store, self.ledger)
-        artifact = Artifacts(self.bundles, self.store, max(self.settings.checkpoint_seconds, SHORTEST_WAIT))
-        company, stamps = Company(), Timestamps(self.stamper)
-        self._workers = [
-            JobWorker(
-                deciding, executor.TYPE, self._executor.work, most=256, hear=[DOCUMENT.name], company=company
-            ),
-            # Two, so that authorities are asked while the answers of others are recorded.
-            *(
-                JobWorker(stamping, timestamps.TYPE, stamps.work, most=timestamps.MOST, company=company)
-                for _ in range(2)
-            ),
-            JobWorker(building, artifacts.TYPE, artifact.work, most=artifacts.MOST, company=company),
-            JobWorker(building, renewal.TYPE, renewals.work, most=1, company=company),
-        ]
 
     def _deltas(self, installation: Installation, hints: Hints) -> Deltas:
         deltas = Deltas(self._carrier(installation), hints, self.settings.tenant)
@@ -341,49 +282,6 @@ class App:
     def _signer(self, installation: Installation) -> Signer:
         name = self.settings.log_name or f"foja.local/{installation.id.hex[:12]}"
         return Signer(name, signing_seed(self.settings.home / "keys" / "log.key"))
-
-
-async def _side_by_side(*works: Coroutine[Any, Any, None]) -> None:
-    """Do all of these until one fails, or until told to stop; end none of them half-way."""
-    tasks = [asyncio.create_task(work) for work in works]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-@asynccontextmanager
-async def database(settings: Settings) -> AsyncIterator[str]:
-    """Lend the administrator's URL, of the embedded server if no other is set."""
-    if settings.database_url:
-        yield settings.database_url
-        return
-    start = asyncio.ensure_future(asyncio.to_thread(postgres.start, settings.home))
-    try:
-        yield (await asyncio.shield(start)).url
-    finally:
-        # Waited for even if interrupted: a server that nobody releases would go on running.
-        await asyncio.to_thread((await start).release)
-
-
-@asynccontextmanager
-async def redis_url(settings: Settings) -> AsyncIterator[str]:
-    """Lend the URL of the Redis in use, started if it is the embedded one; empty if there is none."""
-    if settings.sequence_lane == "redis" and not settings.redis_url:
-        raise SetupFailed(
-            "FOJA_SEQUENCE_LANE is redis and no Redis is set; set FOJA_REDIS_URL, or choose auto or postgres"
-        )
-    if settings.redis_url != "embedded":
-        yield settings.redis_url
-        return
-    start = asyncio.ensure_future(asyncio.to_thread(redis.start, settings.home))
-    try:
-        yield (await asyncio.shield(start)).url
-    finally:
-        # Waited for even if interrupted, as above.
-        await asyncio.to_thread((await start).release)
 
 
 def connect(**settings: Any) -> App:

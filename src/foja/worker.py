@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any
 
 from foja.errors import FojaError, LogHalted
 from foja.ledger.sequencer import Sequencer
@@ -98,3 +99,14 @@ def sparingly(chore: Chore, seconds: float) -> Chore:
         return await chore()
 
     return seldom
+
+
+async def side_by_side(*works: Coroutine[Any, Any, None]) -> None:
+    """Do all of these until one fails, or until told to stop; end none of them half-way."""
+    tasks = [asyncio.create_task(work) for work in works]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

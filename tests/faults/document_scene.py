@@ -29,13 +29,12 @@ def run(order: Order) -> int | None:
 
 async def _work(order: Order) -> None:
     async with foja.connect(database_url=order.url, home=order.home) as app:
-        await app._chosen(None)
         _doom(app, order)
         await app.work(until_idle=True, only=order.only)
 
 
 def _doom(app: App, order: Order) -> None:
-    for worker in [each for each in app._workers if each.type == order.job_type]:
+    for worker in [each for each in app.staff.workers if each.type == order.job_type]:
         queue = worker._queue
         queue.__class__ = Mortal
         assert isinstance(queue, Mortal)

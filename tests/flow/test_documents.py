@@ -15,12 +15,13 @@ from uuid import UUID, uuid4
 import pytest
 
 from foja import errors
-from foja.app import App, Rebuilt
+from foja.app import App
 from foja.documents.events import Evidence
 from foja.documents.lifecycle import Lifecycle
 from foja.documents.picture import State, Status
 from foja.observe.audit import audit
 from foja.proofs.tsa import LOCAL_NOTICE
+from foja.staff import Rebuilt
 from tests.database.papers import Paper
 from tests.database.rows import Admin
 

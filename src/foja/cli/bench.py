@@ -8,11 +8,12 @@ from argparse import Namespace
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from foja.app import App, database
+from foja.app import App
 from foja.cli.installation import settings_of
 from foja.cli.output import document, table
 from foja.cli.scratch import scratch
 from foja.conversations.work import Conversation
+from foja.servers import database
 from foja.settings import Settings
 
 KIND, BODY = "user_message_sent", {"content": "How long is this sheet? About as long as most of them are."}

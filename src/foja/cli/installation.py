@@ -6,13 +6,14 @@ from argparse import Namespace
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from foja.app import App, database
+from foja.app import App
 from foja.blobs.store import Store, open_store
 from foja.cli.verifying import read_key
 from foja.core.note import Signer, Verifier
 from foja.embedded.keys import signing_seed
 from foja.errors import SetupFailed
 from foja.observe.snapshot import snapshot
+from foja.servers import database
 from foja.settings import Settings, load
 
 OPTIONS = ("home", "database_url", "web_host", "web_port", "web_expose")

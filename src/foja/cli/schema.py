@@ -5,9 +5,9 @@ from __future__ import annotations
 from argparse import Namespace
 from dataclasses import asdict
 
-from foja.app import database
 from foja.cli.installation import settings_of
 from foja.cli.output import document, say, table
+from foja.servers import database
 from foja.sql import migrate as migrations
 
 

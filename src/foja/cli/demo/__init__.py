@@ -7,7 +7,7 @@ import time
 from argparse import Namespace
 from pathlib import Path
 
-from foja.app import App, database
+from foja.app import App
 from foja.cli.demo.bundling import show_bundle
 from foja.cli.demo.evidence import show_log, show_proof, show_tampering
 from foja.cli.demo.protecting import show_protecting
@@ -15,6 +15,7 @@ from foja.cli.demo.story import Story, following
 from foja.cli.demo.writing import TALKS, show_slots, show_writing
 from foja.cli.output import record, say
 from foja.observe.fsck import Outside
+from foja.servers import database
 from foja.settings import Settings
 
 TOUCHED = 3

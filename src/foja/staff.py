@@ -1,0 +1,112 @@
+"""The staff of an installation: a worker for every job type, hired when somebody wants work done."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import cached_property
+
+from foja.blobs.store import Store
+from foja.documents import artifacts, executor, renewal, timestamps
+from foja.documents.artifacts import Artifacts
+from foja.documents.bundling import Bundles
+from foja.documents.events import DOCUMENT
+from foja.documents.executor import Executor
+from foja.documents.renewal import Renewals
+from foja.documents.stamping import Stamper
+from foja.documents.timestamps import Timestamps
+from foja.documents.work import Documents
+from foja.errors import UnknownJob
+from foja.jobs.company import Company
+from foja.jobs.queue import Queue
+from foja.jobs.worker import Worker
+from foja.ledger.hints import Hints
+from foja.ledger.ledger import Ledger
+from foja.settings import Settings
+from foja.sql.database import Database
+
+CONNECTIONS = 4  # of each source
+PAGE = 500
+SHORTEST_WAIT = 0.5  # seconds, for a checkpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """How many documents there are, and of how many the list said something else than their events."""
+
+    documents: int
+    mended: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What the staff works with."""
+
+    ledger: Ledger
+    store: Store
+    documents: Documents
+    bundles: Bundles
+    stamper: Stamper
+
+
+class Staff:
+    """Workers by job type. A process that only writes needs none of them, and opens nothing for them."""
+
+    def __init__(self, settings: Settings, hints: Hints, closing: AsyncExitStack, tools: Tools) -> None:
+        self._settings, self._hints, self._closing, self._tools = settings, hints, closing, tools
+
+    @cached_property
+    def workers(self) -> list[Worker]:
+        """Everybody, hired on first use."""
+        stamping, building = self._queue(timestamps.SOURCE), self._queue(artifacts.SOURCE)
+        tools, company, stamps = self._tools, Company(), Timestamps(self._tools.stamper)
+        renewals = Renewals(tools.bundles, tools.store, tools.ledger)
+        wait = max(self._settings.checkpoint_seconds, SHORTEST_WAIT)
+        artifact, decide = Artifacts(tools.bundles, tools.store, wait), self._executor.work
+        return [
+            Worker(self._deciding, executor.TYPE, decide, most=256, hear=[DOCUMENT.name], company=company),
+            # Two, so that authorities are asked while the answers of others are recorded.
+            *(
+                Worker(stamping, timestamps.TYPE, stamps.work, most=timestamps.MOST, company=company)
+                for _ in range(2)
+            ),
+            Worker(building, artifacts.TYPE, artifact.work, most=artifacts.MOST, company=company),
+            Worker(building, renewal.TYPE, renewals.work, most=1, company=company),
+        ]
+
+    async def chosen(self, only: Collection[str] | None) -> list[Worker]:
+        """Return those who do these types, or all, ready to work; each as its role or not at all."""
+        types = {worker.type for worker in self.workers}
+        if unknown := sorted(set(only or ()) - types):
+            raise UnknownJob(f"nobody here does {unknown[0]!r}; choose from {', '.join(sorted(types))}")
+        chosen = [worker for worker in self.workers if only is None or worker.type in only]
+        for worker in chosen:
+            await worker.open()
+        return chosen
+
+    async def rebuild(self) -> Rebuilt:
+        """Write what lists show of documents anew, by replay; others may write meanwhile."""
+        ask = self._tools.ledger.ask
+        documents, mended, after = 0, 0, None
+        while page := [row[0] for row in await ask("document_ids", after=after, limit=PAGE)]:
+            documents, after = documents + len(page), page[-1]
+            mended += await self._executor.rebuild(page)
+        return Rebuilt(documents, mended)
+
+    @cached_property
+    def _deciding(self) -> Queue:
+        return self._queue(executor.SOURCE)
+
+    @property
+    def _executor(self) -> Executor:
+        documents = self._tools.documents
+        return Executor(self._deciding.database, documents.abilities, documents.policy)
+
+    def _queue(self, source: str) -> Queue:
+        role = f"foja_{source.replace('-', '_')}"
+        database = Database(self._settings.database_url, role, CONNECTIONS)
+        self._closing.push_async_callback(database.close)
+        queue = Queue(database, self._hints, source=source, tenant=self._settings.tenant)
+        self._closing.push_async_callback(queue.close)
+        return queue
