@@ -10,7 +10,8 @@ from typing import Any
 from foja.errors import FojaError, LogHalted
 from foja.ledger.sequencer import Sequencer
 
-PAUSE = 0.05
+PAUSE, BREATH = 0.05, 0.02  # when there is nothing to do, and when there was little: much at once costs less
+MUCH = 1_000
 AFTER_AN_ERROR = 1.0
 Chore = Callable[[], Awaitable[int]]  # returns how much it did
 log = logging.getLogger("foja.worker")
@@ -67,8 +68,8 @@ class Worker:
                 log.warning("%s", error)
                 self._checked, done = False, 0
                 await asyncio.sleep(AFTER_AN_ERROR)
-            if not done:
-                await asyncio.sleep(PAUSE)
+            if done < MUCH:
+                await asyncio.sleep(BREATH if done else PAUSE)
 
     async def _step(self) -> int:
         done = await self._sequencer.sweep() + await self._number()

@@ -295,8 +295,9 @@ end $$;
 -- The common case, decided without looking at each member.
 create function foja.is_plain(rule foja.kind, payload text) returns boolean
 language sql stable parallel safe
-return payload = '{"' || rule.sole_field || '":' || to_json(payload::jsonb ->> rule.sole_field)::text || '}'
-    and rule.sole_string;
+return case when rule.sole_string
+    then payload = '{"' || rule.sole_field || '":' || to_json(payload::jsonb ->> rule.sole_field)::text || '}'
+    else false end;
 
 create function foja.is_complete(required jsonb, body jsonb) returns boolean
 language sql immutable parallel safe
@@ -473,7 +474,7 @@ begin
     insert into foja.event values (p_entity, e.seq, p_event, p_kind, p_v, e.at, p_actor, p_source, p_payload::json,
         p_salt, p_hash, p_key, p_tenant);
     if tracked then
-        perform foja.track(p_entity, e.seq);
+        perform foja.track(p_domain, new, true) from foja.event new where new.entity_id = p_entity and new.seq = e.seq;
     end if;
     if e.sealed then
         insert into foja.pending (entity_id, seq, chain_hash) values (array[p_entity], array[e.seq], array[e.head]);
@@ -729,7 +730,8 @@ begin
         idempotency_key, expected_seq, seq, at)
     where u.seq is not null;
     if b.tracked is not null then
-        perform foja.track(entities[item], b.seq[item]) from unnest(b.tracked) item;
+        perform foja.track(p_drafts[item].domain, new, true) from unnest(b.tracked) item
+        join foja.event new on new.entity_id = entities[item] and new.seq = b.seq[item];
     end if;
     if array_position(b.link, null) is null then
         insert into foja.pending (entity_id, seq, chain_hash) values (entities, b.seq, b.link);
@@ -834,7 +836,8 @@ begin
         p_payload::json, p_salt, p_hash, p_key, p_tenant);
     insert into foja.unsealed values (p_entity, p_seq);
     update foja.entity set last_at = greatest(last_at, p_at) where entity_id = p_entity;
-    perform foja.track(p_entity, p_seq) from foja.entity e join foja.kind k using (domain)
+    perform foja.track(e.domain, new, false) from foja.entity e join foja.kind k using (domain)
+    join foja.event new on new.entity_id = e.entity_id and new.seq = p_seq
     where e.entity_id = p_entity and k.kind = p_kind and k.v = p_v and k.tracked;
     return row('appended', null, p_seq, p_event, p_at, p_hash, false)::foja.receipt;
 end $$;
@@ -1497,14 +1500,12 @@ end $$;
 -- What a domain keeps beside its events, and what it refuses because of it. Called by whoever records
 -- an event of a `tracked` kind, in the same transaction: each domain brings the function for its own.
 
-create function foja.track(p_entity uuid, p_seq bigint) returns void
+-- `p_at_head`: it got the next number of its stream, not one that was taken before.
+create function foja.track(p_domain text, new foja.event, p_at_head boolean) returns void
 language plpgsql as $$
-declare
-    new foja.event;
 begin
-    select * into new from foja.event where entity_id = p_entity and seq = p_seq;
-    case (select e.domain from foja.entity e where e.entity_id = p_entity)
+    case p_domain
         when 'conversation' then perform foja.track_approval(new);
-        when 'document' then perform foja.track_document(new);
+        when 'document' then perform foja.track_document(new, p_at_head);
     end case;
 end $$;

@@ -491,10 +491,10 @@ begin
     end if;
 end $$;
 
-create function foja.track_document(new foja.event) returns void
+create function foja.track_document(new foja.event, p_at_head boolean) returns void
 language plpgsql as $$
 begin
-    if exists (select from foja.slot s where s.entity_id = new.entity_id and s.seq = new.seq) then
+    if not p_at_head then
         perform foja.refuse('bad_reservation', 'a document is written at its head; leave the number out');
     end if;
     perform foja.take_document(new);

@@ -81,8 +81,9 @@ end $$;
 -- The common case, decided without looking at each member.
 create function foja.is_plain(rule foja.kind, payload text) returns boolean
 language sql stable parallel safe
-return payload = '{"' || rule.sole_field || '":' || to_json(payload::jsonb ->> rule.sole_field)::text || '}'
-    and rule.sole_string;
+return case when rule.sole_string
+    then payload = '{"' || rule.sole_field || '":' || to_json(payload::jsonb ->> rule.sole_field)::text || '}'
+    else false end;
 
 create function foja.is_complete(required jsonb, body jsonb) returns boolean
 language sql immutable parallel safe

@@ -125,7 +125,7 @@ begin
     insert into foja.event values (p_entity, e.seq, p_event, p_kind, p_v, e.at, p_actor, p_source, p_payload::json,
         p_salt, p_hash, p_key, p_tenant);
     if tracked then
-        perform foja.track(p_entity, e.seq);
+        perform foja.track(p_domain, new, true) from foja.event new where new.entity_id = p_entity and new.seq = e.seq;
     end if;
     if e.sealed then
         insert into foja.pending (entity_id, seq, chain_hash) values (array[p_entity], array[e.seq], array[e.head]);

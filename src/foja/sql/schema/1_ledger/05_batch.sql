@@ -222,7 +222,8 @@ begin
         idempotency_key, expected_seq, seq, at)
     where u.seq is not null;
     if b.tracked is not null then
-        perform foja.track(entities[item], b.seq[item]) from unnest(b.tracked) item;
+        perform foja.track(p_drafts[item].domain, new, true) from unnest(b.tracked) item
+        join foja.event new on new.entity_id = entities[item] and new.seq = b.seq[item];
     end if;
     if array_position(b.link, null) is null then
         insert into foja.pending (entity_id, seq, chain_hash) values (entities, b.seq, b.link);

@@ -77,7 +77,8 @@ begin
         p_payload::json, p_salt, p_hash, p_key, p_tenant);
     insert into foja.unsealed values (p_entity, p_seq);
     update foja.entity set last_at = greatest(last_at, p_at) where entity_id = p_entity;
-    perform foja.track(p_entity, p_seq) from foja.entity e join foja.kind k using (domain)
+    perform foja.track(e.domain, new, false) from foja.entity e join foja.kind k using (domain)
+    join foja.event new on new.entity_id = e.entity_id and new.seq = p_seq
     where e.entity_id = p_entity and k.kind = p_kind and k.v = p_v and k.tracked;
     return row('appended', null, p_seq, p_event, p_at, p_hash, false)::foja.receipt;
 end $$;

@@ -1,14 +1,12 @@
 -- What a domain keeps beside its events, and what it refuses because of it. Called by whoever records
 -- an event of a `tracked` kind, in the same transaction: each domain brings the function for its own.
 
-create function foja.track(p_entity uuid, p_seq bigint) returns void
+-- `p_at_head`: it got the next number of its stream, not one that was taken before.
+create function foja.track(p_domain text, new foja.event, p_at_head boolean) returns void
 language plpgsql as $$
-declare
-    new foja.event;
 begin
-    select * into new from foja.event where entity_id = p_entity and seq = p_seq;
-    case (select e.domain from foja.entity e where e.entity_id = p_entity)
+    case p_domain
         when 'conversation' then perform foja.track_approval(new);
-        when 'document' then perform foja.track_document(new);
+        when 'document' then perform foja.track_document(new, p_at_head);
     end case;
 end $$;

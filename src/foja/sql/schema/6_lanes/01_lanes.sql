@@ -77,7 +77,8 @@ begin
         if found then
             insert into foja.unsealed values (p_entity, p_seq);
             if tracked then
-                perform foja.track(p_entity, p_seq);
+                perform foja.track(p_domain, new, false) from foja.event new
+                where new.entity_id = p_entity and new.seq = p_seq;
             end if;
             return row('appended', null, p_seq, p_event, moment, p_hash, false)::foja.receipt;
         end if;

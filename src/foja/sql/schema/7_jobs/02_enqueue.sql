@@ -27,20 +27,24 @@ create function foja.check_last_words(p_entity uuid[], p_words text[]) returns v
 language plpgsql stable as $$
 declare
     acting text := foja.acting_role();
+    said record;
 begin
-    if exists (select from unnest(p_entity, p_words) u(entity_id, words)
-            left join foja.entity e on e.entity_id = u.entity_id
-            where u.words is not null and not coalesce(foja.is_last_word(e.domain, u.words::jsonb), false)) then
-        perform foja.refuse('bad_payload', 'last words are of a kind that the sweeper may say of this stream');
-    elsif exists (select from unnest(p_entity, p_words) u(entity_id, words)
-            join foja.entity e on e.entity_id = u.entity_id
-            join foja.domain d on d.domain = e.domain left join foja.job_type t on t.type = d.executor
-            where u.words is not null and acting is distinct from t.role
+    for said in
+        select distinct e.domain, jsonb_build_object('kind', w.words -> 'kind', 'v', coalesce(w.words -> 'v', '1')) as words
+        from unnest(p_entity, p_words) u(entity_id, given) cross join lateral (select u.given::jsonb as words offset 0) w
+        left join foja.entity e on e.entity_id = u.entity_id
+        where u.given is not null
+    loop
+        if said.domain is null or not foja.is_last_word(said.domain, said.words) then
+            perform foja.refuse('bad_payload', 'last words are of a kind that the sweeper may say of this stream');
+        elsif acting is distinct from (select t.role from foja.domain d join foja.job_type t on t.type = d.executor
+                    where d.domain = said.domain)
                 and not exists (select from foja.kind k cross join unnest(k.sources) source
-                    where k.domain = e.domain and k.kind = u.words::jsonb ->> 'kind'
-                        and acting = 'foja_' || replace(source, '-', '_'))) then
-        perform foja.refuse('wrong_source', format('the role %s may not give last words to these jobs', acting));
-    end if;
+                    where k.domain = said.domain and k.kind = said.words ->> 'kind'
+                        and acting = 'foja_' || replace(source, '-', '_')) then
+            perform foja.refuse('wrong_source', format('the role %s may not give last words to these jobs', acting));
+        end if;
+    end loop;
 end $$;
 
 -- Queue these jobs, but those whose key is known; returns how many are new. Of a serial type, the
