@@ -125,6 +125,23 @@ async def test_several_events_of_a_stream_can_be_erased(app: App, admin: Admin) 
     assert await check_proofs(app, admin, talk) == 7
 
 
+async def test_several_bodies_are_forgotten_in_one_transaction_or_none(app: App, admin: Admin) -> None:
+    talk = await app.conversations.open()
+    await talk.append_many([talk.draft("thinking", SAID) for _ in range(20)])
+    await talk.append("turn_paused", {"reason": "kept whole"})
+    with pytest.raises(errors.NotErasable):
+        await app.ledger.erase_all(talk.id, [0, 1, 20, 2], reason="asked")
+    assert all(event.payload for event in await talk.events())
+    await app.ledger.erase_all(talk.id, range(20), reason="asked")
+    await app.ledger.erase_all(talk.id, range(20), reason="asked again")
+    events = await talk.events()
+    assert [event.seq for event in events if event.payload is None] == list(range(20))
+    assert [event.payload["seq"] for event in events if event.kind == "body.erased"] == list(range(20))
+    transactions = admin.execute("select count(distinct xmin::text) from foja.event where seq < 20")
+    assert transactions.fetchone() == (1,)
+    await app.work(until_idle=True)
+
+
 async def test_what_is_kept_whole_cannot_be_erased(app: App, admin: Admin) -> None:
     talk = await app.conversations.open()
     await talk.append("turn_paused", {"reason": "r"})

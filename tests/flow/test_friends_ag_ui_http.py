@@ -69,10 +69,12 @@ async def test_the_real_agent_asks_twice(app: App, client: httpx.AsyncClient) ->
     assert len(questions) == 2
 
 
-async def read(client: httpx.AsyncClient, talk: Conversation, frames: int, joined: asyncio.Event) -> str:
+async def read(
+    client: httpx.AsyncClient, talk: Conversation, frames: int, joined: asyncio.Event, words: str = ""
+) -> str:
     """Return so many frames of a stream, or all of a run, then hang up."""
     text = ""
-    async with client.stream("GET", f"/v1/conversations/{talk.id}/ag-ui") as response:
+    async with client.stream("GET", f"/v1/conversations/{talk.id}/ag-ui{words}") as response:
         assert response.headers["content-type"].startswith("text/event-stream")
         async for piece in response.aiter_text():
             text += piece
@@ -98,6 +100,30 @@ async def test_a_real_stream_cut_at_every_frame(app: App, client: httpx.AsyncCli
     for cut, found in enumerate(await asyncio.to_thread(run_node, "check.mjs", chains), 1):
         assert "error" not in found, (cut, found)
         assert plain(found["messages"]) == [("user", "what time?"), *TURN], cut
+
+
+async def test_a_snapshot_reaches_as_far_back_as_it_is_asked_to(app: App, client: httpx.AsyncClient) -> None:
+    """It begins with a question; what comes later comes, below an old open slot too."""
+    talk = await app.conversations.open()
+    slots = await talk.reserve(1, ttl=60)
+    for turn in range(30):
+        await talk.append("user_message_sent", {"content": f"question {turn}"})
+        await answer(talk, f"t{turn}")
+    text = await read(client, talk, 99, asyncio.Event(), "?last=12")
+    assert len(text) < 20_000
+    joined = asyncio.Event()
+    await talk.append("user_message_sent", {"content": "again?"})
+    reading = asyncio.create_task(read(client, talk, 99, joined, "?last=7"))
+    async with asyncio.timeout(60):
+        await joined.wait()
+        await answer(talk, "last")
+        live = await reading
+    done = await asyncio.to_thread(run_node, "check.mjs", [[text], [live]])
+    wanted = [("user", "question 28"), *TURN, ("user", "question 29"), *TURN]
+    assert plain(done[0]["messages"]) == wanted
+    assert plain(done[1]["messages"]) == [*wanted[5:], ("user", "again?"), *TURN]
+    await slots.void(0, reason="not needed")
+    assert (await client.get(f"/v1/conversations/{talk.id}/ag-ui?last=0")).status_code == 422
 
 
 async def test_a_stream_that_has_nothing_to_say_beats(app: App, open_app: Any) -> None:

@@ -122,7 +122,7 @@ def asking_and_waking_read_what_they_touch(full: Admin) -> None:
         here: dict[str, object] = {"entity": entity, "key": f"new {n}"}
         full.execute("set local role foja_run_errand")
         check(full, "select foja.enqueue_job_v1('run_errand', %(entity)s, %(key)s)", 2, **here)
-        check(full, "select foja.enqueue_job_v1('run_in_order', %(entity)s, %(key)s || 's')", 5, **here)
+        check(full, "select foja.enqueue_job_v1('run_in_order', %(entity)s, %(key)s || 's')", 8, **here)
         full.execute("reset role")
         check(
             full,

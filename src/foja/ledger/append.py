@@ -89,6 +89,13 @@ class Writer:
         )
         self.hint(entity_id)
 
+    async def erase_all(self, entity_id: UUID, seqs: Sequence[int], *, reason: str) -> None:
+        """Forget the bodies of some events in one transaction, or of none."""
+        bounded([reason])
+        values = {"entity": entity_id, "tenant": self.tenant, "seqs": list(seqs), "source": self.source}
+        await self.patiently(lambda: self._database.row(sql.query("erase_all"), reason=reason, **values))
+        self.hint(entity_id)
+
     def check(self, draft: Draft) -> None:
         """Raise `WrongSource` if this draft is for another source's writer."""
         if draft.source != self.source:

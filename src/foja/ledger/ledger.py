@@ -60,6 +60,10 @@ class Ledger:
         """Forget one body; its hash and every proof stay."""
         await self._writer.erase(entity_id, seq, reason=reason, actor=actor)
 
+    async def erase_all(self, entity_id: UUID, seqs: Sequence[int], *, reason: str) -> None:
+        """Forget several bodies of a stream, or none."""
+        await self._writer.erase_all(entity_id, seqs, reason=reason)
+
     async def reserve(
         self, domain: Domain, entity_id: UUID, count: int, ttl: float, intents: Sequence[Any] | None
     ) -> Slots:

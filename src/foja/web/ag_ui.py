@@ -8,7 +8,7 @@ from contextlib import aclosing
 from typing import Annotated, Any
 
 from ag_ui.core import RunAgentInput
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
 
 from foja.conversations.work import Conversation
 from foja.friends.ag_ui import Frame, encode, frames
@@ -20,13 +20,14 @@ from foja.web.stream import Stream
 # The schema of a run's input is AG-UI's own; https://docs.ag-ui.com describes it.
 INPUT = {"requestBody": {"required": True, "content": {JSON: {"schema": {"type": "object"}}}}}
 routes = APIRouter(prefix="/v1/conversations", tags=["ag-ui"])
+Last = Annotated[int | None, Query(ge=1, le=10_000, description="how many events the snapshot goes back")]
 
 
 @routes.get("/{conversation_id}/ag-ui")
-async def follow(door: The, conversation_id: str) -> Response:
+async def follow(door: The, conversation_id: str, last: Last = None) -> Response:
     """Follow as AG-UI events, from a snapshot on, for ever."""
     talk = await door.conversation(conversation_id)
-    return Stream(_pieces(frames(talk), door.beat), door)
+    return Stream(_pieces(frames(talk, last=last), door.beat), door)
 
 
 @routes.post("/{conversation_id}/ag-ui", openapi_extra=INPUT)

@@ -29,14 +29,19 @@ class Frame(NamedTuple):
 
 
 async def frames(
-    talk: Conversation, *, one_run: bool = False, shown: Sequence[str] | None = None
+    talk: Conversation,
+    *,
+    one_run: bool = False,
+    shown: Sequence[str] | None = None,
+    last: int | None = None,
 ) -> AsyncGenerator[Frame, None]:
     """Yield a conversation as AG-UI frames: for ever, or until a run is over.
 
     `shown` are the ids of the messages the client has; not knowing them, it is told to forget first.
+    With `last`, the snapshot holds only turns that began within so many events.
     """
     while True:
-        events = await _all(talk)
+        events = await (_all(talk) if last is None else _last(talk, last))
         telling = Telling(talk.id)
         cursor = next((event.cursor for event in reversed(events) if event.cursor), None)
         for frame in _under(telling.join(events, shown), cursor):
@@ -64,7 +69,8 @@ def encode(frame: Frame) -> bytes:
 async def _live(talk: Conversation, events: Sequence[Event]) -> AsyncGenerator[Event | Transient, None]:
     """Yield what comes after these events, until there is a reset."""
     seen = {event.seq for event in events if not event.open}
-    prefix = next((event.seq for event in reversed(events) if event.cursor), None)
+    below = events[0].seq - 1 if events else None
+    prefix = next((event.seq for event in reversed(events) if event.cursor), below)
     follow = cast("AsyncIterator[Event | Transient | Reset]", talk.follow(after=prefix))
     async for item in follow:
         if isinstance(item, Reset):
@@ -78,6 +84,14 @@ async def _all(talk: Conversation) -> list[Event]:
     while page := await talk.events(after=events[-1].seq if events else None, limit=PAGE):
         events += page
     return events
+
+
+async def _last(talk: Conversation, most: int) -> list[Event]:
+    """Return the last events, from the first question among them on."""
+    head = (await talk.state()).next_seq
+    events = await talk.events(after=max(head - most, 0) - 1, limit=most)
+    first = next((n for n, event in enumerate(events) if event.kind == "user_message_sent"), 0)
+    return events[first:]
 
 
 def _under(told: Sequence[BaseEvent], cursor: str | None) -> list[Frame]:

@@ -18,6 +18,11 @@ select foja.append_drafts($1, $2, $3, $4, $5);
 select status, detail, seq, at, body_hash, sealed
 from foja.erase(%(entity)s, %(tenant)s, %(seq)s, %(source)s, %(actor)s, %(reason)s);
 
+-- name: erase_all
+-- Forget some bodies of a stream, in order: all of them, or none.
+select count(e) from unnest(%(seqs)s::bigint[]) with ordinality as wanted (seq, turn)
+cross join lateral foja.erase(%(entity)s, %(tenant)s, wanted.seq, %(source)s, null, %(reason)s) e;
+
 -- name: recognise
 -- The epoch of this history, renewed if the server is another one than last time.
 select foja.recognise();
