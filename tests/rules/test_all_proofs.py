@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import io
+import random
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 import foja
+from foja.judge.container.bundle import Question, judge_bundle
 from foja.judge.report import Verdict
 from foja.judge.writing import as_html, as_text
 from foja.proofs.finding import Status
 from tests.rules.all_proofs import REQUIRED, TEXT, all_proofs, only_tsa
-from tests.rules.bundles import NOW
+from tests.rules.bundles import NOW, Scene
 
 PROOFS = all_proofs()
 AT = NOW + timedelta(hours=1)
@@ -50,6 +53,24 @@ def test_without_trust_nothing_passes() -> None:
         assert report.verdict is not Verdict.TOTAL_PASSED
         proofs = [each for each in report.evidence if each.evidence in REQUIRED]
         assert all(each.status is not Status.VERIFIED for each in proofs)
+
+
+SWEEPS = [pytest.param(1499, id="sample"), pytest.param(1, id="all", marks=pytest.mark.long)]
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("step", SWEEPS)
+@pytest.mark.parametrize("kind", ["all four", "conversation", "renewed"])
+def test_no_flipped_bit_of_any_bundle_passes(kind: str, step: int) -> None:
+    scene = Scene()
+    made = {"conversation": lambda: scene.seal(scene.talk().parts()), "renewed": lambda: scene.renewed(0)}
+    data, trust = (made[kind](), scene.trust) if kind in made else (PROOFS.bundle, PROOFS.trust)
+    assert foja.verify(data, trust, AT).verdict is Verdict.TOTAL_PASSED
+    for bit in range(random.randrange(step), 8 * len(data), step):
+        broken = bytearray(data)
+        broken[bit // 8] ^= 1 << bit % 8
+        report = judge_bundle(io.BytesIO(broken), Question(trust, AT))
+        assert report.verdict is not Verdict.TOTAL_PASSED, bit
 
 
 def test_a_timestamp_is_not_what_was_required() -> None:

@@ -378,6 +378,17 @@ def test_a_renamed_document(scene: Scene) -> None:
     assert reasons(judged(scene, scene.changed(rename))) == {("ledger", "NAME_MISMATCH")}
 
 
+def test_a_name_that_nobody_recorded_is_not_repeated(scene: Scene) -> None:
+    """Where the history names nothing, the name in the bundle is anybody's; the report does not say it."""
+    digest = sha256(TEXT).digest()
+    first, *rest = scene.said(digest)
+    said: Said = [(first[0], {"sha256": digest.hex(), "custody": "stored"}), *rest]
+    report = judged(scene, scene.bundle(said=said))
+    assert (report.verdict, report.subject.name) == (PASSED, None)
+    missed = {each.evidence: each.not_checked for each in report.evidence}["ledger"]
+    assert any("its name" in each for each in missed)
+
+
 def test_a_name_holds_nothing_unseen() -> None:
     assert names.document_name("con\u202etxt\u200b.pdf") == "document/con_txt_.pdf"
 

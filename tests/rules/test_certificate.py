@@ -6,17 +6,29 @@ import re
 import subprocess
 import sys
 import zlib
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
 import pytest
+from opentimestamps.core.notary import LitecoinBlockHeaderAttestation
+from opentimestamps.core.op import Op, OpRIPEMD160, OpSHA256
+from opentimestamps.core.timestamp import Timestamp
 
+import foja
 from foja.certificate.font import letters, writable
+from foja.certificate.notices import spoken
 from foja.certificate.page import Bundle, certificate
 from foja.certificate.words import KINDS, LANGUAGES, STATUSES, VERDICTS, WORDS
+from foja.core.bundle import history
 from foja.errors import Refused
 from foja.judge.report import Report, Subject, Verdict
+from foja.judge.trust import Trust
 from foja.proofs.finding import Finding, Reason, Status
+from tests.rules import sigstores, stamps
+from tests.rules.all_proofs import all_proofs
+from tests.rules.bundles import ENTITY, NOW, Scene
+from tests.rules.streams import stream
 
 AT = datetime(2026, 11, 16, 7, 50, tzinfo=UTC)
 EVIDENCE = (
@@ -41,6 +53,54 @@ def test_every_letter_of_every_word_can_be_written() -> None:
     assert all(len(pair) == len(LANGUAGES) for pair in every)
     assert set(VERDICTS) == set(Verdict)
     assert set(STATUSES) == set(Status)
+
+
+def everything_said() -> set[str]:
+    """Return every remark and every source of a time, over all kinds of evidence."""
+    proofs, scene, at = all_proofs(), Scene(), NOW + timedelta(hours=1)
+    digest = sha256(b"document").digest()
+    said = stream("document", ENTITY, scene.said(digest))
+    erased = [replace(said[0], payload=None, actor=None, salt=None), *said[1:]]
+    exported = b"".join(history.export("document", ENTITY, erased))
+    bare = replace(scene.contents(), document=None)
+    bare = replace(bare, manifest=replace(bare.manifest, document=None))
+    narrow, end = narrowed()
+    old = stamps.written((narrow, stamps.block()), (stamps.WAY, LitecoinBlockHeaderAttestation(5)))
+    easy = replace(Trust(), minimum_difficulty=0, headers=((100, stamps.mined(end).data),))
+    instance = sigstores.Instance()
+    certified = instance.bundle(certificate=instance.certificate(), version=1)
+    trust = [instance.trusted_root(), scene.stamper.root.pem]
+    reports = [
+        foja.verify(proofs.bundle, proofs.trust, at),
+        foja.verify(b"document", trust, at, proofs=[certified, scene.stamper.reply(digest)]),
+        foja.verify(b"document", easy, at, proofs=[old]),
+        foja.verify(scene.seal(scene.talk().parts()), scene.trust, at),
+        foja.verify(scene.seal(bare.parts()), scene.trust, at),
+        foja.verify(exported, scene.trust, at, proofs=[scene.prove(said[-1]).text().encode()]),
+    ]
+    return {text for report in reports for text in remarks(report)}
+
+
+def narrowed() -> tuple[list[Op], bytes]:
+    """Return operations that pass through RIPEMD-160, and where they lead."""
+    way = [OpRIPEMD160(), OpSHA256()]
+    stamp = Timestamp(stamps.DIGEST)
+    return way, stamp.ops.add(way[0]).ops.add(way[1]).msg
+
+
+def remarks(report: Report) -> list[str]:
+    missed = [text for each in report.evidence for text in each.not_checked]
+    return missed + [each.according_to for each in report.evidence if each.according_to]
+
+
+def test_everything_the_judge_says_is_said_in_spanish() -> None:
+    every = everything_said()
+    names = {text for text in every if text.startswith("CN=Foja local")}
+    assert len(every) > 12
+    assert {text for text in every if spoken(text, "es") == text} == names
+    assert all(spoken(text, "en") == text for text in every)
+    assert {letter for text in every for letter in spoken(text, "es")} <= letters()
+    assert spoken("Bitcoin block 358391", "es") == "el bloque 358391 de Bitcoin"
 
 
 def test_a_letter_the_font_lacks_is_spelled() -> None:

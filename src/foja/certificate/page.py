@@ -13,7 +13,8 @@ from fpdf import FPDF
 from fpdf.enums import XPos, YPos
 
 from foja.certificate.font import NAME, font_bytes, writable
-from foja.certificate.words import KINDS, LANGUAGES, STATUSES, VERDICTS, notice, word
+from foja.certificate.notices import spoken
+from foja.certificate.words import KINDS, LANGUAGES, STATUSES, VERDICTS, word
 from foja.errors import Refused
 from foja.judge.report import Report, instant
 from foja.proofs.finding import Finding
@@ -105,7 +106,7 @@ class _Page:
         self._heading("missed")
         every = dict.fromkeys(text for each in report.evidence for text in each.not_checked)
         for text in every:
-            self._line(f"· {notice(text, self.language)}", 9)
+            self._line(f"· {spoken(text, self.language)}", 9)
         if not every:
             self._line(word("nothing_missed", self.language), 9)
 
@@ -132,7 +133,7 @@ class _Page:
             modification_date=report.at,
             mime_type="application/json",
             associated_file_relationship="Data",
-            desc="The report this page was made from",
+            desc=word("report", self.language),
         )
         return bytes(self.pdf.output())
 
@@ -150,7 +151,8 @@ class _Page:
         """Return time and source; a miner's clock may be two hours off, so Bitcoin's time is about right."""
         moment = finding.no_later_than
         about = word("about", self.language) if finding.evidence == "bitcoin" else ""
-        return {"time": about + _moment(moment) if moment else "?", "source": finding.according_to or "?"}
+        source = spoken(finding.according_to or "?", self.language)
+        return {"time": about + _moment(moment) if moment else "?", "source": source}
 
     def _heading(self, name: str) -> None:
         self.pdf.ln(3)

@@ -6,7 +6,6 @@ from typing import Final
 
 from foja.judge.report import Verdict
 from foja.proofs.finding import Status
-from foja.proofs.tsa.words import LOCAL_NOTICE
 
 LANGUAGES: Final = ("en", "es")
 
@@ -57,6 +56,7 @@ WORDS: Final = {
         "3. O descomprímalo: openssl ts -verify -digest NÚMERO -in evidence/tsa/01.tsr -CAfile RAÍCES.",
     ),
     "bundle": ("The bundle", "El paquete"),
+    "report": ("The report this page was made from", "El informe del que salió esta página"),
 }
 
 KINDS: Final = {
@@ -98,29 +98,7 @@ VERDICTS: Final = {
     ),
 }
 
-NOTICES: Final = {
-    LOCAL_NOTICE: "autoridad local: prueba el orden ante usted, no la hora ante otros",
-    "nonce: which one was sent is not known": "nonce: no se sabe cuál se envió",
-    "accuracy: the authority does not state it": "precisión: la autoridad no la declara",
-    "ledger: what was recorded after the last event in this bundle": (
-        "libro de eventos: lo registrado después del último evento de este paquete"
-    ),
-    "document: it is not in the bundle; give the file, or its digest": (
-        "documento: no está en el paquete; aporte el archivo o su resumen"
-    ),
-}
-
 
 def word(name: str, language: str) -> str:
     """Return a sentence of the page."""
     return WORDS[name][LANGUAGES.index(language)]
-
-
-def notice(text: str, language: str) -> str:
-    """Return what was not checked in this language, or as it was said where it has no translation."""
-    if language == "es":
-        prefix = "revocation of "
-        if text.startswith(prefix):
-            return f"revocación de {text.removeprefix(prefix)}"
-        return NOTICES.get(text, text)
-    return text

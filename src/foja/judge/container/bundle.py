@@ -28,6 +28,7 @@ from foja.judge.trust import Trust
 from foja.proofs.finding import Finding, Reason, Status
 
 CONTAINER, LEDGER, SEAL, BITCOIN = "container", "ledger", "seal", "bitcoin"
+UNNAMED = "document: its name in the bundle, since the history gives it none"
 LATER = "ledger: what was recorded after the last event in this bundle"
 FILE_ABSENT = "document: it is not in the bundle; give the file, or its digest"
 
@@ -62,7 +63,7 @@ def judge_bundle(file: BinaryIO, question: Question) -> Report:
         ledger,
         *_proofs(files, manifest, told, replace(question, at=moment)),
     )
-    subject = Subject(manifest.witness_hash, _name(manifest))
+    subject = Subject(manifest.witness_hash, _name(manifest, told))
     report = _report(question, subject, findings, manifest.required)
     return replace(report, revoked=told.revoked if told else None)
 
@@ -131,7 +132,8 @@ def _standing(manifest: Manifest, told: Told, standing: Standing | None, source:
     detail = f"{manifest.stream.events} events without a gap, in the log {standing.checkpoint.origin}"
     if told.revoked is not None:
         detail += f"; event {told.revoked.seq} says that the document was revoked"
-    return Finding(LEDGER, Status.VERIFIED, detail=detail, not_checked=(LATER,))
+    missed = (LATER, UNNAMED) if manifest.document and told.name is None else (LATER,)
+    return Finding(LEDGER, Status.VERIFIED, detail=detail, not_checked=missed)
 
 
 def _proofs(files: Files, manifest: Manifest, told: Told | None, question: Question) -> Iterator[Finding]:
@@ -182,5 +184,8 @@ def _refusal(evidence: str, error: BadBundle) -> Finding:
     return Finding(evidence, Status.INVALID, Reason(error.code), str(error))
 
 
-def _name(manifest: Manifest) -> str | None:
-    return manifest.document.removeprefix(names.DOCUMENT) if manifest.document else None
+def _name(manifest: Manifest, told: Told | None) -> str | None:
+    """Return the document's name, unless the history is whole and gives none: then anybody gave it."""
+    if manifest.document is None or (told and told.name is None):
+        return None
+    return manifest.document.removeprefix(names.DOCUMENT)

@@ -42,6 +42,12 @@ class Told:
     revoked: Revoked | None = None
     erased: bool = False  # what was added is not told any more
 
+    @property
+    def name(self) -> str | None:
+        """What the history calls the document, if it calls it anything."""
+        name = (self.added or {}).get("name")
+        return name if isinstance(name, str) else None
+
 
 def read_history(container: Container, manifest: Manifest) -> Told:
     """Return what the document's stream says, every body, number and link of it checked."""
@@ -104,8 +110,8 @@ def check_agreement(manifest: Manifest, told: Told) -> None:
 
 def check_name(manifest: Manifest, told: Told) -> None:
     """The document is called what the history calls it, where it calls it anything, or `BadBundle`."""
-    name = (told.added or {}).get("name")
-    if manifest.document and isinstance(name, str) and manifest.document != names.document_name(name):
+    name = told.name
+    if manifest.document and name is not None and manifest.document != names.document_name(name):
         raise BadBundle("NAME_MISMATCH", "the document has another name than the history gives it")
 
 
