@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Protocol
 
 from foja.embedded import postgres, redis
 from foja.errors import SetupFailed
@@ -17,12 +19,8 @@ async def database(settings: Settings) -> AsyncIterator[str]:
     if settings.database_url:
         yield settings.database_url
         return
-    start = asyncio.ensure_future(asyncio.to_thread(postgres.start, settings.home))
-    try:
-        yield (await asyncio.shield(start)).url
-    finally:
-        # Waited for even if interrupted: a server that nobody releases would go on running.
-        await asyncio.to_thread((await start).release)
+    async with _running(postgres.start, settings.home) as url:
+        yield url
 
 
 @asynccontextmanager
@@ -35,9 +33,21 @@ async def redis_url(settings: Settings) -> AsyncIterator[str]:
     if settings.redis_url != "embedded":
         yield settings.redis_url
         return
-    start = asyncio.ensure_future(asyncio.to_thread(redis.start, settings.home))
+    async with _running(redis.start, settings.home) as url:
+        yield url
+
+
+class _Server(Protocol):
+    @property
+    def url(self) -> str: ...
+    def release(self) -> None: ...
+
+
+@asynccontextmanager
+async def _running(start: Callable[[Path], _Server], home: Path) -> AsyncIterator[str]:
+    starting = asyncio.ensure_future(asyncio.to_thread(start, home))
     try:
-        yield (await asyncio.shield(start)).url
+        yield (await asyncio.shield(starting)).url
     finally:
-        # Waited for even if interrupted, as above.
-        await asyncio.to_thread((await start).release)
+        # Waited for even if interrupted: a server that nobody releases would go on running.
+        await asyncio.to_thread((await starting).release)

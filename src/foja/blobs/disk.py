@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from foja.blobs.copying import copy
+from foja.durable import sync
 from foja.errors import ObjectChanged
 
 
@@ -74,7 +75,7 @@ class Disk:
         place = self._place(key)
         with self._written(data) as whole:
             whole.rename(place)
-        _sync(place.parent)
+        sync(place.parent)
 
     def _create(self, key: str, data: bytes) -> bool:
         place = self._place(key)
@@ -89,7 +90,7 @@ class Disk:
         except FileExistsError:
             return False
         finally:
-            _sync(place.parent)  # whoever was first may not have synced it yet
+            sync(place.parent)  # whoever was first may not have synced it yet
 
     def _replace(self, key: str, data: bytes, expected: str) -> bool:
         path = self.root / key
@@ -131,7 +132,7 @@ class Disk:
         missing = [folder for folder in path.parents if not folder.exists()]
         path.parent.mkdir(parents=True, exist_ok=True)
         for folder in missing:
-            _sync(folder.parent)
+            sync(folder.parent)
         return path
 
 
@@ -142,12 +143,3 @@ def _version(data: bytes) -> str:
 def _sync_file(file: BinaryIO) -> None:
     file.flush()
     os.fsync(file.fileno())
-
-
-def _sync(folder: Path) -> None:
-    """Make the names in this folder survive a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from foja import sql
 from foja.documents.events import DOCUMENT, Evidence
-from foja.documents.history import History, read
+from foja.documents.history import Fact, History, read
 from foja.documents.picture import summary
 from foja.documents.rules import Need, Policy, needs
 from foja.jobs.outcome import Done, Job, NewJob, Outcome
@@ -18,15 +18,6 @@ from foja.ledger.event import Draft, draft
 from foja.sql.database import Database
 
 TYPE, SOURCE = "protect_document_v2", "protect-document-v2"
-
-
-class Fact(NamedTuple):
-    """As much of an event as a decision needs."""
-
-    seq: int
-    kind: str
-    at: datetime
-    payload: Any
 
 
 class Executor:

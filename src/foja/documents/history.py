@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from foja.documents.events import ASKED_FOR, NETWORKS, REQUIRABLE, Evidence, Stage
 
@@ -24,6 +24,15 @@ class Sheet(Protocol):
     def at(self) -> datetime | None: ...
     @property
     def payload(self) -> Any: ...
+
+
+class Fact(NamedTuple):
+    """An event as it is read for a decision, or for a line of a list."""
+
+    seq: int
+    kind: str
+    at: datetime
+    payload: Any
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any, NamedTuple
 from uuid import UUID
 
+from foja.documents.history import Fact
 from foja.documents.picture import summary
 from foja.observe.findings import Findings
 from foja.observe.snapshot import Row, Snapshot
 
 CHECK = "summary"
 COLUMNS = ("state", "pipeline", "lifecycle_status", "witness_hash")
-
-
-class Fact(NamedTuple):
-    """As much of an event as an entry is made of."""
-
-    seq: int
-    kind: str
-    at: datetime
-    payload: Any
 
 
 async def check_summaries(moment: Snapshot, findings: Findings) -> None:

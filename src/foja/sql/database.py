@@ -12,12 +12,11 @@ import psycopg
 from psycopg import AsyncConnection, sql
 from psycopg.abc import Buffer
 from psycopg.adapt import Loader
-from psycopg.pq import Format, TransactionStatus
+from psycopg.pq import Format
 
 from foja import errors
+from foja.sql.pool import Connection as Connection
 from foja.sql.pool import Pool
-
-Connection = AsyncConnection[tuple[Any, ...]]
 
 
 class OnRedis(errors.Refused):
@@ -165,27 +164,12 @@ class _BinaryJson(_Json):
     format = Format.BINARY
 
 
-class Lent:
-    """A connection that the pool can lend."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
-
-    def usable(self) -> bool:
-        """Is the connection open, with nothing left unfinished?"""
-        return self.connection.info.transaction_status == TransactionStatus.IDLE
-
-    def drop(self) -> None:
-        """Close at once."""
-        self.connection.pgconn.finish()
-
-
 class Database:
     """A few connections that act as one role."""
 
     def __init__(self, url: str, role: str, most: int) -> None:
         self.url, self.role = url, role
-        self._pool = Pool(self._connect, most)
+        self._pool = Pool(lambda: connect(url, role), most)
 
     async def open(self) -> None:
         """Make the first connection, so that a wrong URL or role is known at once."""
@@ -201,7 +185,7 @@ class Database:
         lent = await self._pool.take()
         try:
             with our_errors():
-                yield lent.connection
+                yield lent
         finally:
             self._pool.give_back(lent)
 
@@ -224,6 +208,3 @@ class Database:
         """Run one statement and return its only row, if any."""
         found = await self.rows(query, **values)
         return found[0] if found else None
-
-    async def _connect(self) -> Lent:
-        return Lent(await connect(self.url, self.role))

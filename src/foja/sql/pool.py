@@ -1,4 +1,4 @@
-"""A few open things, lent one at a time. Lending is a list operation, not a task.
+"""A few connections, lent one at a time. Lending is a list operation, not a task.
 
 Our own, because it sits on the path of every read and every fill. Appends share `lines`.
 """
@@ -8,34 +8,28 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Generic, Protocol, TypeVar
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.pq import TransactionStatus
 
 from foja.errors import Refused
 
-
-class Lendable(Protocol):
-    """What can be lent: it knows whether it still works, and can be dropped at once."""
-
-    def usable(self) -> bool: ...
-
-    def drop(self) -> None: ...
+Connection = AsyncConnection[tuple[Any, ...]]
 
 
-Item = TypeVar("Item", bound=Lendable)
+class Pool:
+    """Makes up to `most` connections when they are wanted. One that broke is never lent again."""
 
-
-class Pool(Generic[Item]):
-    """Makes up to `most` items when they are wanted. One that broke is never lent again."""
-
-    def __init__(self, make: Callable[[], Awaitable[Item]], most: int) -> None:
+    def __init__(self, make: Callable[[], Awaitable[Connection]], most: int) -> None:
         self._make, self._most = make, most
-        self._idle: list[Item] = []
+        self._idle: list[Connection] = []
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._open = 0
         self._closed = False
 
-    async def take(self) -> Item:
-        """Lend an item, made if there is none; wait while all are lent."""
+    async def take(self) -> Connection:
+        """Lend a connection, made if there is none; wait while all are lent."""
         while True:
             if self._closed:
                 raise Refused("this app is closed; connect again")
@@ -45,18 +39,18 @@ class Pool(Generic[Item]):
                 return await self._add()
             await self._turn()
 
-    def give_back(self, item: Item) -> None:
-        """Take an item back; a broken one is dropped with its idle neighbours."""
-        if item.usable() and not self._closed:
-            self._idle.append(item)
+    def give_back(self, connection: Connection) -> None:
+        """Take it back; one that is broken or left something unfinished goes, with its idle neighbours."""
+        if connection.info.transaction_status == TransactionStatus.IDLE and not self._closed:
+            self._idle.append(connection)
         else:
             # The server is probably gone for all of them.
-            self._drop(item, *self._idle)
+            self._drop(connection, *self._idle)
             self._idle.clear()
         self._call_next()
 
     def close(self) -> None:
-        """Drop every item; one that is lent now, when it comes back."""
+        """Close every connection; one that is lent now, when it comes back."""
         self._closed = True
         self._drop(*self._idle)
         self._idle.clear()
@@ -72,7 +66,7 @@ class Pool(Generic[Item]):
                 self._call_next()  # called in the moment it gave up
             raise
 
-    async def _add(self) -> Item:
+    async def _add(self) -> Connection:
         self._open += 1
         try:
             return await self._make()
@@ -81,9 +75,9 @@ class Pool(Generic[Item]):
             self._call_next()
             raise
 
-    def _drop(self, *items: Item) -> None:
-        for item in items:
-            item.drop()
+    def _drop(self, *connections: Connection) -> None:
+        for connection in connections:
+            connection.pgconn.finish()
             self._open -= 1
 
     def _call_next(self) -> None:

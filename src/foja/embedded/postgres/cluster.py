@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from foja.durable import sync
 from foja.embedded import locks
-from foja.embedded.durable import sync
 from foja.embedded.postgres import sockets
 from foja.embedded.postgres.account import Account, choose
 from foja.embedded.postgres.programs import last_words, run

@@ -8,7 +8,7 @@ import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
-from foja.embedded.durable import sync
+from foja.durable import sync
 from foja.embedded.locks import turn
 from foja.embedded.tsa.issuing import Identity, is_due, new_root, new_signer, read_identity
 from foja.errors import SetupFailed
