@@ -40,12 +40,35 @@ class Scale:
     memory: tuple[int, int]
     warm_calls: int
     protected: tuple[int, ...]  # documents
+    protected_once: int  # so many that one round of them is enough
 
 
 FULL = Scale(
-    2.0, 5, 5_000, (1, 16, 64), 256, (10, 1_000, 100_000), 1_000, (10_000, 100_000), 8, (100, 1_000, 10_000)
+    seconds=2.0,
+    rounds=5,
+    streams=5_000,
+    callers=(1, 16, 64),
+    batch=256,
+    histories=(10, 1_000, 100_000),
+    samples=1_000,
+    memory=(10_000, 100_000),
+    warm_calls=8,
+    protected=(100, 1_000, 10_000),
+    protected_once=100_000,
 )
-QUICK = Scale(0.3, 1, 40, (1, 8), 16, (10, 50, 200), 10, (500, 2_000), 1, (20, 60))
+QUICK = Scale(
+    seconds=0.3,
+    rounds=1,
+    streams=40,
+    callers=(1, 8),
+    batch=16,
+    histories=(10, 50, 200),
+    samples=10,
+    memory=(500, 2_000),
+    warm_calls=1,
+    protected=(20, 60),
+    protected_once=100,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from foja.app import App
 CALLERS = 64
 SHARE, GROWTH = 0.5, 1.2
 TYPES = ("protect_document_v2", "run_tsa")
-POLL = 0.1  # to count is work too, and more of it the more there are
+POLL, POLLS = 0.1, 50_000  # to count is work too, and more of it the more there are
 PROGRAM = "import sys; from foja.cli import main; sys.exit(main())"
 
 
@@ -50,16 +50,21 @@ async def run(bench: Bench) -> Outcome:
             bench.say(f"protect · round {turn + 1} · the authority alone")
             before = await _alone(served, min(many, 2_000))
             for count in steps:
-                bench.say(f"protect · round {turn + 1} · {count:,} digests")
-                figures.each.setdefault(count, []).append(await _protected(bench, served, count) / count)
+                await _measure(bench, served, count, figures)
             after = await _alone(served, min(many, 2_000))
             figures.tokens.append((before + after) / 2)  # what slows the machine for a while slows both
             figures.documents.append(1 / figures.each[many][-1])
+        await _measure(bench, served, bench.scale.protected_once, figures)
     return Outcome(
         [_table(figures, many), _steps(figures)],
         _targets(figures, many),
         {"documents": figures.documents, "tokens": figures.tokens, "seconds_each": figures.each},
     )
+
+
+async def _measure(bench: Bench, served: Served, count: int, figures: Figures) -> None:
+    bench.say(f"protect · {count:,} digests")
+    figures.each.setdefault(count, []).append(await _protected(bench, served, count) / count)
 
 
 async def _alone(served: Served, count: int) -> float:
@@ -126,7 +131,7 @@ async def _protect(app: App, count: int) -> None:
     before = await _confirmed(app)
     await asyncio.gather(*(add() for _ in range(CALLERS)))
     while await _confirmed(app) < before + count:
-        await asyncio.sleep(POLL)
+        await asyncio.sleep(max(POLL, count / POLLS))
 
 
 async def _confirmed(app: App) -> int:
