@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import socket
 from collections.abc import AsyncIterator
 from typing import Any
@@ -18,6 +19,7 @@ from foja.app import App
 from foja.errors import SetupFailed
 from foja.web.bodies import LARGEST
 from foja.web.serve import bind
+from tests.database.papers import Paper
 from tests.flow.client import SAY, served
 
 TOOL = "tool_use_completed"
@@ -319,6 +321,31 @@ async def test_metrics_are_shown(client: httpx.AsyncClient) -> None:
     assert answer.headers["content-type"].startswith("text/plain")
     assert "foja_streams_open" in answer.text
     assert "foja_sequence_gaps_total" in answer.text
+
+
+async def test_metrics_say_how_long_jobs_wait_and_which_need_a_person(
+    client: httpx.AsyncClient, admin: psycopg.Connection[Any]
+) -> None:
+    paper = Paper(admin)
+    paper.request()
+    for number, state in enumerate(("dead", "running", "running", "queued")):
+        admin.execute(
+            """insert into foja.job (type, entity_id, correlation_id, tenant, dedupe_key, max_tries, state,
+                lease_until) values ('run_tsa', %s, %s, 'default', %s, 5, %s, now() - interval '1 min')""",
+            [paper.id, paper.id, str(number), state],
+        )
+    shown = (await client.get("/metrics")).text
+    assert 'foja_job_oldest_ready_seconds{type="protect_document_v2"} ' in shown
+    admin.execute("update foja.job set run_at = now() - interval '1 hour' where state = 'queued'")
+    shown = (await client.get("/metrics")).text
+    ages = re.findall(r'foja_job_oldest_ready_seconds\{type="(\w+)"\} ([\d.]+)', shown)
+    assert {name for name, seconds in ages if 3600 <= float(seconds) < 4000} == {
+        "protect_document_v2",
+        "run_tsa",
+    }
+    assert 'foja_jobs_dead{type="run_tsa"} 1.0' in shown
+    assert 'foja_jobs_past_lease{type="run_tsa"} 2.0' in shown
+    assert 'foja_jobs_dead{type="build_artifact"} 0.0' in shown
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,10 @@ __all__ = [
     "CONTENT_TYPE",
     "FALLBACKS",
     "GAPS",
+    "JOBS_DEAD",
+    "JOBS_PAST_LEASE",
     "JOBS_SETTLED",
+    "JOB_AGE",
     "JOB_CORRECTIONS",
     "JOB_SECONDS",
     "LANE_MOVES",
@@ -45,6 +48,11 @@ JOB_SECONDS = Histogram("foja_job_seconds", "Time from the claim of a batch to i
 JOB_CORRECTIONS = Counter(
     "foja_job_corrections_total", "Jobs that came with a correlation not their stream's."
 )
+JOB_AGE = Gauge(
+    "foja_job_oldest_ready_seconds", "How long the oldest job that could be claimed has waited.", ["type"]
+)
+JOBS_DEAD = Gauge("foja_jobs_dead", "Jobs that died and whose stream does not say so.", ["type"])
+JOBS_PAST_LEASE = Gauge("foja_jobs_past_lease", "Jobs whose worker did not come back yet.", ["type"])
 LEASES_LOST = Counter("foja_job_leases_lost_total", "Jobs whose work was stopped because the lease was lost.")
 
 TIMESTAMPS = Counter(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -9,7 +10,9 @@ from fastapi import FastAPI, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from foja import __version__, sql
+from foja.errors import Unavailable
 from foja.observe.metrics import CONTENT_TYPE, exposition
+from foja.observe.queue import gauge_jobs
 from foja.web import approvals, conversations, page, slots
 from foja.web.conversations import The, document
 from foja.web.door import Door
@@ -44,8 +47,10 @@ async def health(door: The) -> Response:
     return document({"status": "ok"})
 
 
-async def metrics() -> Response:
-    """Return what this process counted, as Prometheus reads it."""
+async def metrics(door: The) -> Response:
+    """Return what this process counted and how the queue stands, as Prometheus reads it."""
+    with suppress(Unavailable):  # what was counted is told all the same
+        await gauge_jobs(door.app.database, door.app.settings.tenant)
     return Response(exposition(), media_type=CONTENT_TYPE)
 
 

@@ -47,6 +47,21 @@ where tenant = %(tenant)s
     and (%(entity)s::uuid is null or entity_id = %(entity)s)
 order by job_id desc limit %(limit)s;
 
+-- name: job_gauges
+-- Of each type: how long the oldest job waits that could be claimed, how many are past their lease, how many died
+-- without a word.
+select t.type, coalesce(extract(epoch from clock_timestamp() - min(ready.run_at)), 0)::double precision,
+    (select count(*) from foja.job j where j.type = t.type and j.state = 'running' and j.lease_until < clock_timestamp()),
+    (select count(*) from foja.job j where j.state = 'dead' and j.type = t.type and not j.silent)
+from foja.job_type t cross join generate_series(0, 2) rank
+left join lateral (
+    select j.run_at from foja.job j
+    where j.type = t.type and j.tenant = %(tenant)s and j.priority = rank and j.run_at <= clock_timestamp()
+        and j.head and j.state in ('queued', 'retry_scheduled')
+    order by j.run_at limit 1
+) ready on true
+group by t.type;
+
 -- name: paused_types
 -- The types of which nothing is claimed now.
 select type from foja.job_type where paused order by type;

@@ -1,0 +1,18 @@
+"""How the queue stands, for whoever watches: what waits, what nobody came back from, what died."""
+
+from __future__ import annotations
+
+from foja import sql
+from foja.observe.metrics import JOB_AGE, JOBS_DEAD, JOBS_PAST_LEASE
+from foja.sql.database import Database
+
+
+async def gauge_jobs(database: Database, tenant: str) -> None:
+    """Set the gauges of the queue to what the database says now; if it does not answer, to nothing."""
+    for gauge in (JOB_AGE, JOBS_PAST_LEASE, JOBS_DEAD):
+        gauge.clear()
+    await database.rows(sql.query("queue_woken"))
+    for job_type, age, late, dead in await database.rows(sql.query("job_gauges"), tenant=tenant):
+        JOB_AGE.labels(job_type).set(age)
+        JOBS_PAST_LEASE.labels(job_type).set(late)
+        JOBS_DEAD.labels(job_type).set(dead)
