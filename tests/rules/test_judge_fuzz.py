@@ -15,13 +15,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foja.core.bundle import archive, asic, assembly, names
+from foja.core.bundle import archive, asic, assembly, history, names
 from foja.core.bundle.archive import part
 from foja.core.canonical import Json, canonical, parse
 from foja.core.proof import Proof
 from foja.errors import BadBundle, FojaError, Refused
 from foja.judge.anchors import read
 from foja.judge.container.bundle import Question, judge_bundle
+from foja.judge.history import check_history
 from foja.judge.ledger import check_event
 from foja.judge.proof import check_proof
 from foja.judge.report import Report
@@ -36,6 +37,9 @@ AT = bundles.NOW + timedelta(hours=1)
 SCENE = bundles.Scene()
 EVENT = stream("document", bundles.ENTITY, SCENE.said(DIGEST))[-1]
 PLACE: Proof = SCENE.prove(EVENT)
+EXPORTED = b"".join(
+    history.export("document", bundles.ENTITY, stream("document", bundles.ENTITY, SCENE.said(DIGEST)))
+)
 INSTANCE = sigstores.Instance()
 LONGEST = 2.0  # seconds for one input, on a busy machine
 MOST_MEMORY = 512 * 1024  # kilobytes more than before
@@ -95,6 +99,7 @@ JUDGES: dict[str, tuple[Judge, list[bytes]]] = {
     "list": (listed, [LISTED]),
     "event": (lambda data: check_event(data, PLACE.text().encode(), SCENE.trust), [EVENT.text().encode()]),
     "place": (lambda data: check_event(EVENT.text().encode(), data, SCENE.trust), [PLACE.text().encode()]),
+    "export": (lambda data: check_history([data], PLACE.text().encode(), SCENE.trust), [EXPORTED]),
     "trust": (trust, [ROOT, SCENE.stamper.root.pem, SCENE.key.verifier().vkey().encode()]),
 }
 

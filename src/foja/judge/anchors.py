@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from binascii import Error as NotBase64
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from foja.core.canonical import Json, parse
@@ -20,7 +20,7 @@ from foja.judge.trust import Identity, Trust
 
 POLICY = "foja/policy/v1"
 LARGEST = 4 * 1024 * 1024
-_PEM = re.compile("-----BEGIN ([A-Z0-9 ]+)-----\n(.*?)\n-----END \\1-----", re.DOTALL)
+_BEGIN = re.compile("-----BEGIN ([A-Z0-9 ]+)-----")
 _VKEY = re.compile(r"[^\s+]+\+[0-9a-f]{8}\+[A-Za-z0-9+/=]+")
 _SIGSTORE = "application/vnd.dev.sigstore.trustedroot"
 
@@ -47,12 +47,23 @@ def _read_item(found: Found, item: str | bytes) -> None:
         raise Refused("a trust item is neither text nor a DER certificate; give PEM, a key or JSON") from None
     if text.lstrip().startswith("{"):
         return _add_json(found, text)
-    text = text.replace("\r\n", "\n")
-    for kind, body in _PEM.findall(text):
-        _add_pem(found, kind, body)
-    for line in _PEM.sub("", text).splitlines():
-        _add_line(found, line.strip())
+    lines = map(str.strip, text.split("\n"))
+    for line in lines:
+        if begun := _BEGIN.fullmatch(line):
+            _add_pem(found, begun[1], _body(begun[1], lines))
+        else:
+            _add_line(found, line)
     return None
+
+
+def _body(kind: str, lines: Iterator[str]) -> str:
+    """Return the lines of a PEM block that has begun, up to its end."""
+    body = list[str]()
+    for line in lines:
+        if line == f"-----END {kind}-----":
+            return "".join(body)
+        body.append(line)
+    raise Refused(f"a PEM block {kind} does not end; copy all of it")
 
 
 def _add_pem(found: Found, kind: str, body: str) -> None:

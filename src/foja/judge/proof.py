@@ -139,10 +139,10 @@ def _check_tsa(data: bytes, asked: Asked) -> Finding:
 
 def _check_bitcoin(data: bytes, asked: Asked) -> Finding:
     from foja.proofs.ots import check
-    from foja.proofs.ots.header import Header
+    from foja.proofs.ots.header import header_at
 
     trust = asked.trust
-    named, carried = [[Header(*each) for each in some] for some in (trust.headers, asked.headers)]
+    named, carried = [[header_at(*each) for each in some] for some in (trust.headers, asked.headers)]
     return check(
         data, asked.sha256, named=named, carried=carried, minimum_difficulty=trust.minimum_difficulty
     )

@@ -83,6 +83,7 @@ class _Sources:
     def __init__(self, named: _Headers, carried: _Headers, minimum_difficulty: int) -> None:
         self._named, self._carried = named, carried
         self._minimum_difficulty = minimum_difficulty
+        self._known = dict[Header, bool]()  # a way is gone once, however many attestations lead to it
 
     def judge(self, attestation: Attestation) -> Finding:
         """Return what one Bitcoin attestation shows."""
@@ -118,13 +119,25 @@ class _Sources:
 
     def _is_trusted(self, header: Header) -> bool:
         """Say whether the header was named, or blocks lead from it to one that was."""
-        while header not in self._named.get(header.height, ()):
-            above = [*self._named.get(header.height + 1, ()), *self._carried.get(header.height + 1, ())]
-            following = [each for each in above if each.previous == header.hash]
-            if not following or not following[0].is_worked(self._minimum_difficulty):
-                return False
-            header = following[0]
-        return True
+        way, here = list[Header](), header
+        while here not in self._known and here not in self._named.get(here.height, ()):
+            way.append(here)
+            above = self._above(here)
+            if above is None:
+                self._known[here] = False
+            else:
+                here = above
+        trusted = self._known.get(here, True)
+        self._known.update(dict.fromkeys(way, trusted))
+        return trusted
+
+    def _above(self, header: Header) -> Header | None:
+        """Return the worked header that follows, if it is at hand."""
+        height = header.height + 1
+        above = [*self._named.get(height, ()), *self._carried.get(height, ())]
+        following = [each for each in above if each.previous == header.hash]
+        worked = following and following[0].is_worked(self._minimum_difficulty)
+        return following[0] if worked else None
 
     def _unworked(self, header: Header) -> Finding:
         detail = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 
 from foja.errors import Refused
@@ -68,3 +68,9 @@ class Header:
         if self.target == 0 or self.target * minimum_difficulty > _EASIEST:
             return False
         return int.from_bytes(self.hash, "little") <= self.target
+
+
+@lru_cache(maxsize=8192)
+def header_at(height: int, data: bytes) -> Header:
+    """Return a header; the same one for every proof of a bundle, so that it is hashed once."""
+    return Header(height, data)
