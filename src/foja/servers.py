@@ -11,12 +11,14 @@ from typing import Protocol
 from foja.embedded import postgres, redis
 from foja.errors import SetupFailed
 from foja.settings import Settings
+from foja.sql.database import check_address
 
 
 @asynccontextmanager
 async def database(settings: Settings) -> AsyncIterator[str]:
     """Lend the administrator's URL, of the embedded server if no other is set."""
     if settings.database_url:
+        check_address(settings.database_url)
         yield settings.database_url
         return
     async with _running(postgres.start, settings.home) as url:

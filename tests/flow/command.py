@@ -41,6 +41,10 @@ class Process:
         assert self._process.stdout is not None
         return self._process.stdout.readline()
 
+    def complaint(self) -> str:
+        assert self._process.stderr is not None
+        return self._process.stderr.readline()
+
     def end(self, number: signal.Signals) -> Ran:
         self._process.send_signal(number)
         out, err = self._process.communicate(timeout=60)

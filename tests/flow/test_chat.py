@@ -100,6 +100,7 @@ SHOWN = """\
 def test_a_conversation_begins_with_an_id_and_a_word(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     talk = UUID(run("chat", "new").out.strip())
     assert UUID(run("chat", "new", "--json").document["id"]) != talk
+    check_refused(run("chat", "say", talk, " "), 1, "nothing to say")
     assert run("chat", "say", talk, "hello", "--as", "ana").lines == [f"event 0 of {talk}"]
     monkeypatch.setattr("sys.stdin", io.StringIO("two\nlines\n"))
     said = run("chat", "say", talk, "-", "--kind", "message", "--json").document

@@ -97,7 +97,10 @@ def test_what_is_wrong_with_the_installation_is_one_line(
     cases: list[tuple[list[object], str]] = [
         (["audit", "--database-url", no_server], "does not answer"),
         (["events", TALK, "--database-url", no_server], "does not answer"),
+        (["audit", "--database-url", "nonsense"], "postgresql://"),
+        (["migrate", "--database-url", "postgresql://x?no=thing"], "postgresql://"),
         (["audit", "--database-url", empty_database_url], "foja migrate"),
+        (["log", "verify", tmp_path / "absent", "--key", "x"], "absent: No such file"),
         (["fsck", "--home", tmp_path], "--key"),
         (["fsck", "--checkpoint", tmp_path / "absent"], "No such file"),
     ]
@@ -159,6 +162,16 @@ def test_events_follows_until_it_is_interrupted(
     assert json.loads(process.line())["seq"] == 6
     ended = process.end(number)
     assert (ended.code, ended.err) == (code, "")
+
+
+@pytest.mark.usefixtures("written")
+@pytest.mark.parametrize("words", [("events", UUID(int=0xC), "--follow"), ("chat", "follow", UUID(int=0xC))])
+def test_who_follows_what_is_not_there_is_told(
+    words: tuple[object, ...], spawn: Callable[..., Process]
+) -> None:
+    process = spawn(*words)
+    assert "check the id" in process.complaint().lower()
+    assert process.end(signal.SIGTERM).code == 143
 
 
 @pytest.mark.usefixtures("written")
@@ -277,7 +290,8 @@ def test_a_proof_can_be_piped_and_an_unknown_event_has_none(run: Run, tmp_path: 
     assert run("log", "prove", TALK, 0, "--event", event).lines[0] == "c2sp.org/tlog-proof@v1"
     assert json.loads(event.read_text())["event"]["seq"] == 0
     assert set(run("log", "prove", TALK, 0, "--json").document) == {"proof", "event", "key"}
-    check_refused(run("log", "prove", TALK, 99), 1, "foja worker")
+    check_refused(run("log", "prove", TALK, 99), 1, "has no event 99")
+    check_refused(run("log", "prove", UUID(int=0xC), 0), 1, "check them")
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])

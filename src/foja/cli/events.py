@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from argparse import Namespace
 from collections.abc import AsyncIterator
+from uuid import UUID
 
 from foja.app import App
 from foja.cli.installation import opened
-from foja.cli.output import record, say
+from foja.cli.output import complain, record, say
 from foja.errors import UnknownEntity
 from foja.ledger.event import Event, Heard, Reset, Transient
 
@@ -20,6 +21,7 @@ async def events(arguments: Namespace) -> int:
     show = _show_json if arguments.json else _show
     async with opened(arguments) as app:
         if arguments.follow:
+            await tell_if_empty(app, arguments.entity)
             async for event in _follow(app, arguments):
                 show(event)
         else:
@@ -34,6 +36,12 @@ async def _read(app: App, arguments: Namespace) -> list[Event]:
     if not (await app.ledger.state(arguments.entity)).next_seq:
         raise UnknownEntity(f"nothing was ever written to {arguments.entity}; check the id and FOJA_TENANT")
     return await app.ledger.events(arguments.entity, arguments.after, arguments.limit)
+
+
+async def tell_if_empty(app: App, entity_id: UUID | None) -> None:
+    """Say that there is nothing to follow yet: the id may be wrong, and the wait for ever."""
+    if entity_id and not (await app.ledger.state(entity_id)).next_seq:
+        complain(f"nothing was written to {entity_id} yet; waiting. Check the id and FOJA_TENANT")
 
 
 def _follow(app: App, arguments: Namespace) -> AsyncIterator[Heard]:

@@ -12,7 +12,7 @@ from foja.cli.output import complain, document, say, table
 from foja.cli.verifying import event_file
 from foja.core.excerpt import Excerpt
 from foja.core.note import Verifier
-from foja.errors import ObjectMissing
+from foja.errors import ObjectMissing, UnknownEntity
 from foja.ledger.log import ProvenEvent
 from foja.observe.excerpts import excerpt
 from foja.observe.logs import LogState, read_logs
@@ -89,6 +89,8 @@ async def restart(arguments: Namespace) -> int:
 
 
 async def _prove(app: App, arguments: Namespace) -> tuple[ProvenEvent, Excerpt]:
+    if arguments.seq >= (await app.ledger.state(arguments.entity)).next_seq:
+        raise UnknownEntity(f"{arguments.entity} has no event {arguments.seq}; check them and FOJA_TENANT")
     proven = await app.ledger.log.prove(arguments.entity, arguments.seq)
     event = await excerpt(app.database, app.settings.tenant, arguments.entity, arguments.seq)
     proven.proof.check(event.check(), [Verifier.from_vkey(app.trust[0])])

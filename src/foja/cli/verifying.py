@@ -17,9 +17,9 @@ EVENT = ".event.json"
 def verify(arguments: Namespace) -> int:
     """Check a proof and the event it is about; 1 if anything disagrees."""
     try:
+        proof = parse_proof(read_text(arguments.proof))
         excerpt = _excerpt(arguments)
         entry: bytes = excerpt.check() if excerpt else arguments.entry
-        proof = parse_proof(read_text(arguments.proof))
         checkpoint = proof.check(entry, [read_key(arguments.key)])
     except Tampered as error:
         return _refuse(str(error), as_json=arguments.json)

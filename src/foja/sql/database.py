@@ -12,6 +12,7 @@ import psycopg
 from psycopg import AsyncConnection, sql
 from psycopg.abc import Buffer
 from psycopg.adapt import Loader
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import Format
 
 from foja import errors
@@ -121,6 +122,16 @@ def our_errors() -> Iterator[None]:
         if task and task.cancelling():
             raise asyncio.CancelledError from error
         raise translate(error) from error
+
+
+def check_address(url: str) -> None:
+    """Raise `SetupFailed` if this is no way to say where a database is."""
+    try:
+        conninfo_to_dict(url)
+    except psycopg.ProgrammingError as error:
+        raise errors.SetupFailed(
+            f"FOJA_DATABASE_URL cannot be read ({error}); write it as postgresql://user@host/database"
+        ) from None
 
 
 async def act_as(connection: Connection, role: str) -> None:

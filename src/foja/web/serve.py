@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
+import os
 import socket
 from collections.abc import AsyncIterator, Iterator
 
@@ -39,7 +40,7 @@ def bind(host: str, port: int, *, expose: bool) -> socket.socket:
     try:
         listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
-        reason = error.strerror or error
+        reason = os.strerror(error.errno) if error.errno else error
         raise SetupFailed(
             f"cannot listen on {host} port {port} ({reason}); choose another with --port or FOJA_WEB_PORT"
         ) from None

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 
 from foja.cli.chat.batches import batches
 from foja.cli.chat.transcript import Deadlines, groups, line
+from foja.cli.events import tell_if_empty
 from foja.cli.installation import opened
 from foja.cli.output import document, record, say, table
 from foja.conversations.reading import Wire
@@ -57,6 +58,7 @@ async def follow(arguments: Namespace) -> int:
     """Show what is there and what comes, for ever."""
     async with opened(arguments) as app:
         talk = await app.conversations.open(arguments.talk)
+        await tell_if_empty(app, talk.id)
         heard = batches(talk.follow(after=arguments.after))
         if arguments.json:
             async for batch in heard:

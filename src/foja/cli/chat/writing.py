@@ -26,7 +26,10 @@ def new(arguments: Namespace) -> int:
 
 async def speak(arguments: Namespace) -> int:
     """Append one event and tell its number."""
-    payload = payload_of(arguments.kind, _text(arguments.text))
+    text = _text(arguments.text)
+    if not text.strip():
+        raise BadPayload("there is nothing to say: the text is empty, and what is said stays")
+    payload = payload_of(arguments.kind, text)
     async with started(settings_of(arguments)) as app:
         talk = await app.conversations.open(arguments.talk)
         event = await talk.append(
