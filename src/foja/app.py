@@ -19,13 +19,14 @@ from foja.conversations.events import CONVERSATION
 from foja.conversations.work import Conversations
 from foja.core.note import Signer
 from foja.documents import artifacts
+from foja.documents.adding import Document
 from foja.documents.bundling import Bundles
 from foja.documents.events import DOCUMENT, Evidence
 from foja.documents.gathering import Gathering
 from foja.documents.rules import WINDOWS, Policy
 from foja.documents.stamping import Stamper
 from foja.documents.sweeping import expire_attempts
-from foja.documents.work import Document, Documents
+from foja.documents.work import Documents
 from foja.embedded.keys import signing_seed
 from foja.errors import MigrationFailed, SetupFailed
 from foja.jobs.desk import Desk

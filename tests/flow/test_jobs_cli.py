@@ -74,7 +74,8 @@ def test_a_dead_job_is_found_and_retried(run: Run, entity: UUID, admin: Admin) -
     assert run("audit").code == 0
     assert run("jobs", "show", job, "--json").document["tries"] == 0
     again = run("jobs", "retry", job)
-    assert (again.code, again.lines) == (1, ["0 of 1 queued again"])
+    assert (again.code, again.lines[0]) == (1, "0 of 1 queued again")
+    assert "foja jobs show" in again.lines[1]
 
 
 def test_a_dead_job_can_be_put_away(run: Run, entity: UUID, admin: Admin) -> None:

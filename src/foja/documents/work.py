@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, BinaryIO
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from foja.blobs.store import Store
-from foja.core.bundle.manifest import stream_document
+from foja.documents import adding
+from foja.documents.adding import Data, Document
 from foja.documents.bundling import Bundles
 from foja.documents.events import DOCUMENT, REQUIRABLE, Evidence, Stage, check_hash
 from foja.documents.history import read
@@ -24,20 +22,7 @@ from foja.errors import BadPayload, CannotProduce, IdempotencyConflict, OutOfTur
 from foja.ledger.event import Event
 from foja.ledger.ledger import Ledger
 
-Data = bytes | Path | str | BinaryIO
 ADDED = "added"
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """What was added, and the id it has from now on. The same file under the same name has the same."""
-
-    id: UUID
-    sha256: str
-    name: str | None
-    size: int | None
-    custody: str
-    new: bool  # False: it was here before
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +72,7 @@ class Documents:
 
         A new version is a document of its own that names its `predecessor`.
         """
-        async with _opened(data) as source:
-            sha256, size = await self._store.keep(source)
-        said = {"sha256": sha256, "custody": "stored", "size": size}
+        said = await adding.kept(self._store, data)
         return await self._begin(said, name, media_type, predecessor, actor)
 
     async def add_digest(
@@ -103,7 +86,7 @@ class Documents:
         actor: str | None = None,
     ) -> Document:
         """Begin the history of something whose bytes stay with whoever has them."""
-        said = {"sha256": check_hash(sha256), "custody": "hash_only", "size": size}
+        said = adding.elsewhere(sha256, size)
         return await self._begin(said, name, media_type, predecessor, actor)
 
     async def add_transcript(
@@ -111,16 +94,9 @@ class Documents:
     ) -> Document:
         """Begin the history of what another stream says so far. Its bundle shows that it says so."""
         made = await self._bundles.transcribe(entity_id)
-        said = {
-            "sha256": await self._store.put(made.text),
-            "custody": "stored",
-            "size": len(made.text),
-            "transcript_of": stream_document(made.stream),
-            "excerpt_sha256": await self._store.put(made.excerpt),
-        }
-        return await self._begin(
-            said, name or f"{made.stream.domain}-{entity_id}.jsonl", "application/jsonl", None, actor
-        )
+        said = await adding.transcribed(self._store, made)
+        called = name or f"{made.stream.domain}-{entity_id}.jsonl"
+        return await self._begin(said, called, "application/jsonl", None, actor)
 
     async def protect(
         self,
@@ -223,10 +199,7 @@ class Documents:
 
     def identity(self, sha256: str, name: str | None, predecessor: UUID | None = None) -> UUID:
         """Return the id that these bytes have, or would have, under this name."""
-        parts = ("document", self._tenant, sha256, name or "", str(predecessor or ""))
-        if not _is_text(name or ""):
-            raise BadPayload(f"the name {name!a} is not UTF-8; rename it, or give another name")
-        return uuid5(self._namespace, "\0".join(parts))
+        return adding.identity(self._namespace, self._tenant, sha256, name, predecessor)
 
     async def known(self, documents: Sequence[UUID]) -> Sequence[UUID]:
         """Return those of these documents that exist, in the order given."""
@@ -252,13 +225,7 @@ class Documents:
         actor: str | None,
     ) -> Document:
         document = self.identity(said["sha256"], name, predecessor)
-        body = {
-            **said,
-            "name": name,
-            "media_type": media_type,
-            "predecessor": str(predecessor) if predecessor else None,
-        }
-        body = {field: value for field, value in body.items() if value is not None}
+        body = adding.described(said, name, media_type, predecessor)
         try:
             new = not (await self._append(document, "document.added", body, actor, ADDED)).replayed
         except IdempotencyConflict:  # added before, in other words: those count
@@ -315,34 +282,11 @@ class Documents:
         return [Listed(*row) for row in rows]
 
 
-@asynccontextmanager
-async def _opened(data: Data) -> AsyncIterator[BinaryIO]:
-    if isinstance(data, bytes):
-        yield io.BytesIO(data)
-    elif isinstance(data, Path | str):
-        file = await asyncio.to_thread(Path(data).open, "rb")
-        try:
-            yield file
-        finally:
-            await asyncio.to_thread(file.close)
-    else:
-        yield data
-
-
 def _id(document_id: UUID | str) -> UUID:
     try:
         return UUID(str(document_id))
     except ValueError:
         raise UnknownEntity(f"{document_id!r} is no id of a document; they are UUIDs") from None
-
-
-def _is_text(words: str) -> bool:
-    """Can this be written as UTF-8? A file name that is none comes with halves of characters."""
-    try:
-        words.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _stage(stage: str) -> str:

@@ -91,6 +91,8 @@ async def _steer(
         document({"asked": len(arguments.jobs), "done": done})
     else:
         say(f"{done} of {len(arguments.jobs)} {words}")
+        if done < len(arguments.jobs):
+            say("the others are at work or over; `foja jobs show ID` says how each one stands")
     return 0 if done else 1
 
 

@@ -15,7 +15,7 @@ from foja.blobs.copying import copy
 from foja.cli.installation import settings_of, started
 from foja.cli.output import Progress, complain, progress, record, say, table
 from foja.cli.running import working
-from foja.documents.work import Document
+from foja.documents.adding import Document
 from foja.errors import Refused
 
 AT_ONCE = 16
