@@ -142,6 +142,7 @@ def test_status_shows_the_list_and_one_document(run: Run, folder: Path) -> None:
     document = run("status", path, "--json").document
     assert document["state"] == "final"
     assert [each["kind"] for each in document["timeline"]][3] == "tsa.confirmed"
+    assert all(each["at"][10] == "T" for each in document["timeline"]), "ISO 8601"
     by_id = run("status", document["id"], "--json").document
     assert by_id["id"] == document["id"]
     told = run("explain", document["id"], "--json").document

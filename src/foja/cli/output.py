@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
 Progress = Callable[[int, int], None]
@@ -31,12 +32,17 @@ def complain(line: str) -> None:
 
 def document(value: Any) -> None:
     """Print one JSON document."""
-    print(json.dumps(value, ensure_ascii=False, indent=2, default=str), flush=True)
+    print(json.dumps(value, ensure_ascii=False, indent=2, default=_word), flush=True)
 
 
 def record(value: Any) -> None:
     """Print one line of JSON."""
-    print(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str), flush=True)
+    print(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_word), flush=True)
+
+
+def _word(value: object) -> str:
+    """Return what JSON has no type for; a moment as ISO 8601 writes it."""
+    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
