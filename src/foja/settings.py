@@ -62,6 +62,9 @@ class Settings(BaseSettings):
         default="", description="A Bitcoin node of your own, user and password in it; empty: none."
     )
     polygon_rpc_url: str = Field(default="", description="A Polygon node of your own; empty: none.")
+    rekor_url: str = Field(
+        default="", description="A Rekor log of version 2, where its tiles are read; empty: none."
+    )
     tsa_urls: str = Field(
         default="",
         description="Timestamp authorities, in the order they are asked, with spaces between; "

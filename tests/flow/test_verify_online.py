@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -17,7 +19,10 @@ from foja.cli import main
 from foja.proofs.evm.anchor import Anchor
 from tests.flow.anvil import node
 from tests.flow.test_evm_node import data, header_of, mined
+from tests.rules import test_rekor_growth as logs
 from tests.rules.blocks import Trie, batch
+from tests.rules.bundles import NOW
+from tests.rules.sigstores import armour, spki
 from tests.rules.stamps import HEADER, PROOF
 
 
@@ -49,11 +54,17 @@ class Bitcoin(BaseHTTPRequestHandler):
 @contextmanager
 def bitcoin(**changes: object) -> Iterator[tuple[str, list[str]]]:
     handler = type("Changed", (Bitcoin,), {"asked": [], **changes})
+    with served_by(handler) as port:
+        yield f"http://user:password@127.0.0.1:{port}", handler.asked  # type: ignore[attr-defined]
+
+
+@contextmanager
+def served_by(handler: type[BaseHTTPRequestHandler]) -> Iterator[int]:
     server = HTTPServer(("127.0.0.1", 0), handler)
     thread = Thread(target=server.serve_forever)
     thread.start()
     try:
-        yield f"http://user:password@127.0.0.1:{server.server_port}", handler.asked  # type: ignore[attr-defined]
+        yield server.server_port
     finally:
         server.shutdown()
         server.server_close()
@@ -118,3 +129,52 @@ def test_a_block_is_trusted_once_it_is_final(folder: Path, monkeypatch: pytest.M
         chain.ask("anvil_reorg", 129, [])
         chain.ask("anvil_mine", "0x80")
         assert main(words) == 2
+
+
+class Tiles(BaseHTTPRequestHandler):
+    """Answers as a Rekor log of version 2 is read: files by their paths."""
+
+    files: ClassVar[dict[str, bytes]] = {}
+
+    def do_GET(self) -> None:
+        body = self.files.get(self.path.removeprefix("/log/"))
+        self.send_response(404 if body is None else 200)
+        self.send_header("content-length", str(len(body or b"")))
+        self.end_headers()
+        self.wfile.write(body or b"")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("entries", "withheld", "code", "says"),
+    [
+        ([*logs.ENTRIES, b"e", b"f"], None, 0, "of 7 entries begins"),
+        ([b"a", b"b", b"forged", b"c", b"d", b"e"], None, 1, "LOG_INCONSISTENT"),
+        ([*logs.ENTRIES, b"e"], "checkpoint", 0, "same checkpoint"),
+        ([*logs.ENTRIES, b"e"], "tile/0/000.p/6", 0, "same checkpoint"),
+        ([b"a", b"b"], None, 0, "same checkpoint"),
+    ],
+)
+def test_a_log_is_asked_whether_it_still_begins_so(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    entries: list[bytes],
+    withheld: str | None,
+    code: int,
+    says: str,
+) -> None:
+    note, files = logs.grown(*entries)
+    every = {**files, "checkpoint": note.encode()}
+    served = {name: data for name, data in every.items() if name != withheld}
+    (folder / "x.sigstore.json").write_bytes(logs.BUNDLE)
+    (folder / "root.json").write_bytes(logs.HERE.trusted_root())
+    (folder / "key.pem").write_bytes(b64decode(armour("PUBLIC KEY", spki(logs.HERE.signer))))
+    words = ["verify", "document.txt", "--proof", "x.sigstore.json", "--trust", "root.json"]
+    with served_by(type("Changed", (Tiles,), {"files": served})) as port:
+        monkeypatch.setenv("FOJA_REKOR_URL", f"http://127.0.0.1:{port}/log/")
+        at = (NOW + timedelta(hours=1)).isoformat()
+        assert main([*words, "--trust", "key.pem", "--at", at, "--online"]) == code
+    assert says in capsys.readouterr().out

@@ -6,12 +6,15 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from foja.core.bundle.reading import looks_like, open_container
+from foja.core.note import parse_checkpoint, split_note
 from foja.errors import BadBundle, Tampered
 from foja.judge.proof import LARGEST, kind_of
 from foja.judge.trust import Trust
 from foja.proofs.evm import parse_header
 from foja.proofs.evm.anchor import parse_anchor
+from foja.proofs.flaw import Flaw
 from foja.proofs.ots.stamp import Attestation, parse_stamp
+from foja.proofs.rekor.bundle import parse_bundle
 
 
 def heights_lacking(proofs: Iterable[bytes], trust: Trust) -> list[int]:
@@ -33,6 +36,11 @@ def blocks_lacking(proofs: Iterable[bytes], trust: Trust) -> list[tuple[int, byt
     return sorted(each for each in found if each[1] not in trust.blocks)
 
 
+def trees_lacking(proofs: Iterable[bytes]) -> list[tuple[str, int]]:
+    """Return origin and size of the logs that Sigstore bundles were recorded in."""
+    return sorted({tree for data in proofs if kind_of(data) == "rekor" for tree in _tree(data)})
+
+
 def proofs_in(file: BinaryIO) -> list[bytes]:
     """Return the proofs inside a bundle, or the file itself if it may be one."""
     if not looks_like(file):
@@ -49,6 +57,16 @@ def _stamp(data: bytes) -> Iterator[Attestation]:
     try:
         yield from parse_stamp(data).attestations
     except Tampered:
+        return
+
+
+def _tree(data: bytes) -> Iterator[tuple[str, int]]:
+    try:
+        inclusion = parse_bundle(data).entry.inclusion
+        if inclusion:
+            checkpoint = parse_checkpoint(split_note(inclusion.checkpoint)[0])
+            yield checkpoint.origin, checkpoint.size
+    except (Tampered, Flaw):
         return
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import TypeAlias
 
 from foja.core.canonical import Json
 from foja.core.note import Verifier
 
 # Mainnet passed this before OpenTimestamps existed; a regtest or testnet block does not come near it cheaply.
 MAINNET_DIFFICULTY = 10_000_000_000
+
+Growths: TypeAlias = "tuple[tuple[int, str, tuple[bytes, ...]], ...]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ class Trust:
     chains: tuple[int, ...] = ()  # EVM: if any, only these chain ids
     senders: tuple[bytes, ...] = ()  # EVM: if any, only these accounts
     identities: tuple[Identity, ...] = ()  # Sigstore: if any, only these
+    growths: Growths = ()  # newer checkpoints of logs: from a tree of which size, the note, the way
     required: tuple[str, ...] | None = None  # evidence that must be verified
     minimum_difficulty: int = MAINNET_DIFFICULTY
     timestamp_policies: tuple[str, ...] | None = None  # OIDs of timestamp policies; None: any
@@ -64,7 +68,16 @@ class Trust:
             if self.timestamp_policies is None
             else _sorted(self.timestamp_policies),
             "revocation_required": self.revocation_required,
+            **(
+                {"checkpoints": _digests(tuple(note.encode() for _, note, _ in self.growths))}
+                if self.growths
+                else {}
+            ),
         }
+
+
+def _notes(growths: Growths) -> Json:
+    return _digests(tuple(note.encode() for _, note, _ in growths))
 
 
 def _digests(items: tuple[bytes, ...]) -> Json:

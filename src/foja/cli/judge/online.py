@@ -9,10 +9,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from foja.cli.output import complain
-from foja.errors import Unavailable
-from foja.judge.lacking import blocks_lacking, heights_lacking
+from foja.core import tiles
+from foja.core.note import parse_checkpoint, split_note
+from foja.errors import Tampered, Unavailable
+from foja.judge.lacking import blocks_lacking, heights_lacking, trees_lacking
 from foja.judge.trust import Trust
 from foja.remote.node import Node, node
+from foja.remote.tiles import TileLog, tile_log
 from foja.settings import Settings
 
 CONFIRMATIONS = 6
@@ -25,6 +28,9 @@ async def completed(trust: Trust, proofs: Sequence[bytes], settings: Settings) -
         trust = await _with_headers(trust, heights, settings.bitcoin_rpc_url)
     if blocks and settings.polygon_rpc_url:
         trust = await _with_blocks(trust, blocks, settings.polygon_rpc_url)
+    trees = trees_lacking(proofs)
+    if trees and settings.rekor_url:
+        trust = await _with_growths(trust, trees, settings.rekor_url)
     return trust
 
 
@@ -68,6 +74,25 @@ async def _stands(chain: Node, number: int, name: bytes) -> bool:
     """Say whether this block, and no other, is at its height."""
     block = await chain.ask("eth_getBlockByNumber", hex(number), False)
     return isinstance(block, dict) and block.get("hash") == f"0x{name.hex()}"
+
+
+async def _with_growths(trust: Trust, trees: Sequence[tuple[str, int]], url: str) -> Trust:
+    """Ask the log for its newest checkpoint, and for the way to it from each of these trees."""
+    try:
+        async with tile_log(url) as log:
+            note = (await log.read("checkpoint")).decode(errors="replace")
+            newest = parse_checkpoint(split_note(note)[0])
+            sizes = [size for origin, size in trees if origin == newest.origin and 0 < size <= newest.size]
+            found = [(size, note, await _way(log, size, newest.size)) for size in sizes]
+    except (Unavailable, Tampered) as error:
+        complain(str(error))
+        return trust
+    return replace(trust, growths=(*trust.growths, *found))
+
+
+async def _way(log: TileLog, size: int, newest: int) -> tuple[bytes, ...]:
+    needed = tiles.consistency_tiles(size, newest)
+    return tuple(tiles.prove_consistency(size, newest, {each: await log.read(each.path) for each in needed}))
 
 
 def _number(block: object) -> int:

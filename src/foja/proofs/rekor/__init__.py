@@ -2,7 +2,8 @@
 
 R1 the signature is of this digest, by a signer who counts · R2 the log recorded just that ·
 R3 the checkpoint is signed by the log · R4 the entry is under it · R5 a time that somebody
-signed: the log itself (version 1), or a timestamp authority over the signature (version 2).
+signed: the log itself (version 1), or a timestamp authority over the signature (version 2) ·
+R6 if a newer checkpoint is at hand: the log still begins with the tree of the proof.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from foja.proofs.flaw import Flaw
 from foja.proofs.rekor.body import Recorded, read_body
 from foja.proofs.rekor.bundle import Bundle, parse_bundle
 from foja.proofs.rekor.certificate import Signer, check_certificate, read_certificate, signer_of
+from foja.proofs.rekor.growth import Growth, check_growth
 from foja.proofs.rekor.keys import public_key, signs, signs_digest
 from foja.proofs.rekor.log import check_entry, find_log, promised_time
 from foja.proofs.rekor.statement import is_about
@@ -42,6 +44,7 @@ class Anchors:
     signers: Sequence[bytes] = ()
     identities: Sequence[Signer] = ()
     terms: Terms = _NO_TERMS
+    growths: Sequence[Growth] = ()
 
     def all_logs(self) -> list[Log]:
         """Return every log that is trusted, however it was named."""
@@ -72,7 +75,8 @@ def _check(bundle: Bundle, digest: bytes, anchors: Anchors) -> Finding:
         detail = f"{log.name} was not trusted then"
         raise Flaw(Reason.NO_TRUST_ANCHOR, detail, Status.INDETERMINATE)
     signer = _check_signer(bundle, recorded, moments, anchors)
-    return _verified(log, checkpoint, min(times), signer, anchors)
+    grown = check_growth(checkpoint, log, anchors.growths)
+    return _verified(log, checkpoint, min(times), signer, anchors, grown)
 
 
 def _check_subject(bundle: Bundle, digest: bytes) -> None:
@@ -184,12 +188,19 @@ def _check_signer(
 
 
 def _verified(
-    log: Log, checkpoint: Checkpoint, time: tuple[datetime, str], signer: Signer | None, anchors: Anchors
+    log: Log,
+    checkpoint: Checkpoint,
+    time: tuple[datetime, str],
+    signer: Signer | None,
+    anchors: Anchors,
+    grown: int | None,
 ) -> Finding:
     moment, authority = time
     by = f"signed by {signer.subject} (says {signer.issuer})" if signer else "signed by a key you trust"
     detail = f"{by}, recorded in {checkpoint.origin} under its checkpoint of {checkpoint.size} entries"
-    missed = [f"whether the log {log.name} shows others the same checkpoint"]
+    missed = [] if grown else [f"whether the log {log.name} shows others the same checkpoint"]
+    if grown:
+        detail += f", with which its newer one of {grown} entries begins"
     if signer and not anchors.identities:
         missed.append(f"whether {signer.subject} is who should have signed")
     return Finding(EVIDENCE, Status.VERIFIED, None, detail, moment, authority, tuple(missed))

@@ -12,7 +12,7 @@ from foja.core.note import Checkpoint, parse_checkpoint, split_note
 from foja.errors import Tampered
 from foja.proofs.finding import Reason, Status
 from foja.proofs.flaw import Flaw
-from foja.proofs.rekor.bundle import Entry, Inclusion
+from foja.proofs.rekor.bundle import Entry
 from foja.proofs.rekor.keys import signs
 from foja.proofs.rekor.trusted_root import Log
 
@@ -33,8 +33,8 @@ def check_entry(entry: Entry, log: Log) -> Checkpoint:
     if entry.inclusion is None:
         detail = f"{log.name} promised to record the entry; that it did is not shown"
         raise Flaw(Reason.NO_INCLUSION_PROOF, detail, Status.INDETERMINATE)
-    checkpoint = _checkpoint(entry.inclusion, log)
     inclusion = entry.inclusion
+    checkpoint = signed_checkpoint(inclusion.checkpoint, log)
     if (inclusion.root, inclusion.size) != (checkpoint.root, checkpoint.size):
         raise Flaw(Reason.INCLUSION_INVALID, "the proof is about another tree than the signed checkpoint")
     try:
@@ -73,9 +73,10 @@ def _check_unpromised(entry: Entry) -> None:
         raise Flaw(Reason.INCLUSION_INVALID, "the entry is said to stand in two places")
 
 
-def _checkpoint(inclusion: Inclusion, log: Log) -> Checkpoint:
+def signed_checkpoint(note: str, log: Log) -> Checkpoint:
+    """Return the checkpoint in a note that this log signed, or raise a flaw."""
     try:
-        text, signatures = split_note(inclusion.checkpoint)
+        text, signatures = split_note(note)
         checkpoint = parse_checkpoint(text)
     except Tampered as error:
         raise Flaw(Reason.MALFORMED, str(error)) from None
