@@ -13,6 +13,7 @@ import pytest
 
 from foja.app import App
 from foja.conversations.work import Conversation
+from tests.database.rows import disarm
 from tests.faults.test_http import write_a_mess
 from tests.flow.client import SAY, Message, Tab, messages, reading, served, until
 from tests.races.writers import TOOL, result, words
@@ -148,6 +149,28 @@ async def test_a_long_history_comes_whole_and_in_order(app: App) -> None:
         await tab.read(client, stream_of(talk), until=lambda t: len(t.events) == 2_000)
     assert list(tab.events) == list(range(2_000))
     assert tab.count == 2_000
+
+
+async def test_a_cursor_in_a_pruned_range_gets_a_reset_and_what_is_left(
+    app: App, admin: psycopg.Connection[Any]
+) -> None:
+    """Nothing of ours prunes yet: rows are taken away here as an archive would."""
+    talk = await conversation(app, 10)
+    await app.work(until_idle=True)
+    epoch = (await talk.state()).epoch
+    disarm(admin).execute("delete from foja.event where seq < 6")
+    left = [("event", f"{epoch}:{seq}") for seq in range(6, 10)]
+    async with served(app) as client:
+        path = stream_of(talk)
+        found = await first_messages(client, f"{path}?after={epoch}:2", 5)
+        assert (found[0].name, found[0].data) == ("reset", {"reason": "pruned"})
+        assert [(each.name, each.id) for each in found[1:]] == left
+        for honest, rest in (("", left), (f"?after={epoch}:5", left), (f"?after={epoch}:7", left[2:])):
+            found = await first_messages(client, f"{path}{honest}", len(rest))
+            assert [(each.name, each.id) for each in found] == rest
+        lost = await client.get(f"/v1/conversations/{talk.id}/events?after={epoch}:2")
+        assert lost.status_code == 410
+        assert "pruned" in lost.json()["detail"]
 
 
 async def test_one_stream_too_many_is_told_to_come_back(open_app: Callable[..., App]) -> None:

@@ -15,7 +15,7 @@ from uuid import UUID
 from foja.errors import Unavailable
 from foja.ledger.event import Event, Heard, Reset, Transient
 from foja.ledger.hints import Hints, Wake
-from foja.ledger.read import Position, Reader
+from foja.ledger.read import Position, Reader, State
 
 PAGE = 500
 POLL = 1.0
@@ -35,6 +35,7 @@ class Follower:
     ) -> None:
         self.entity_id, self.position = entity_id, position
         self.behind = True  # may there be more at once?
+        self._looked = False  # whether what comes next is still kept
         self._reader, self._after, self.page = reader, after, page
 
     async def step(self) -> Sequence[Event | Reset]:
@@ -48,7 +49,7 @@ class Follower:
 
     def reset(self, reason: Reset) -> Sequence[Reset]:
         """Forget the place: everything comes again."""
-        self.position, self._after, self.behind = None, None, True
+        self.position, self._after, self.behind, self._looked = None, None, True, False
         return [reason]
 
     async def _advance(self, position: Position) -> Sequence[Event | Reset]:
@@ -57,6 +58,10 @@ class Follower:
             return self.reset(Reset("epoch"))
         if state.next_seq <= position.head:
             return self.reset(Reset("future"))
+        if (kept := await self._pruned(position, state)) is not None:
+            if position.head >= 0:
+                return self.reset(Reset("pruned"))
+            position.head = kept - 1
         events = await self._reader.filled(self.entity_id, position, self.page)
         more = state.next_seq > position.head + 1 and len(events) < self.page
         try:
@@ -70,6 +75,15 @@ class Follower:
             return events
         self.behind = len(events) >= self.page
         return events
+
+    async def _pruned(self, position: Position, state: State) -> int | None:
+        """Return the first number still kept, if what this reader would be given next is not."""
+        if self._looked or position.head + 1 >= state.sealed:
+            return None
+        self._looked = True
+        kept = await self._reader.first(self.entity_id, position.head)
+        kept = state.sealed if kept is None else kept
+        return kept if kept > position.head + 1 else None
 
 
 async def follow(

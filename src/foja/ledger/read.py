@@ -148,6 +148,13 @@ class Reader:
         )
         return position.deliver(entity_id, rows)
 
+    async def first(self, entity_id: UUID, after: int) -> int | None:
+        """Return the lowest number above another one that holds an event."""
+        row = await self._database.row(
+            sql.query("first_number"), entity=entity_id, tenant=self._tenant, after=after
+        )
+        return row[0] if row else None
+
     async def newest(
         self, entity_id: UUID, kinds: Sequence[str], before: int | None, limit: int | None
     ) -> list[Said]:

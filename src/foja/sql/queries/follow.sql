@@ -31,6 +31,11 @@ union all
  where entity_id = %(entity)s and tenant = %(tenant)s and seq > %(after)s and state = 'open' order by seq limit %(limit)s)
 order by seq limit %(limit)s;
 
+-- name: first_number
+-- The first number above another one that holds an event.
+select seq from foja.event
+where entity_id = %(entity)s and tenant = %(tenant)s and seq > %(after)s order by seq limit 1;
+
 -- name: read_numbers
 -- Events at the given numbers, if they are there by now.
 select e.seq, event_id, kind, v, at, actor, source, payload, body_hash
