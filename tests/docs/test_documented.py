@@ -113,6 +113,24 @@ def test_every_reason_of_the_judge_is_explained() -> None:
     assert set(Reason) <= explained
 
 
+CHECKS = {
+    f"{room}{number}"
+    for room, most in {"C": 5, "L": 1, "T": 9, "B": 5, "E": 6, "R": 6}.items()
+    for number in range(1, most + 1)
+}
+
+
+def test_every_check_of_the_judge_has_its_module_and_its_test() -> None:
+    section = prose(ROOT / "docs" / "verify.md").partition("## Check by check")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| ([A-Z]\d) \| .+ \| `([\w/]+\.py)` \| `.+` \|$", section, re.MULTILINE)
+    assert {check for check, _ in rows} == CHECKS
+    assert all((ROOT / "src" / "foja" / module).is_file() for _, module in rows)
+    tests = re.findall(r"`([\w/]+\.py)::(\w+)`", section)
+    assert len(tests) > len(CHECKS)
+    for file, name in tests:
+        assert f"def {name}(" in (ROOT / "tests" / file).read_text(), name
+
+
 def test_every_exit_code_is_explained() -> None:
     section = prose(OPERATIONS).partition("## Exit codes")[2].partition("\n## ")[0]
     explained = set(map(int, re.findall(r"^\| (\d+) \|", section, re.MULTILINE)))

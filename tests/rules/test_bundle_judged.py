@@ -114,6 +114,7 @@ def test_the_copies_of_roots_inside_are_never_believed(scene: Scene) -> None:
     report = judged(scene, stranger.bundle())
     assert report.verdict is not PASSED
     assert not [each for each in report.evidence if each.status is Status.VERIFIED and each.no_later_than]
+    assert {each.reason for each in report.evidence[1:]} == {Reason.NO_TRUST_ANCHOR}
 
 
 @pytest.mark.parametrize("required", [(), ("container",)])

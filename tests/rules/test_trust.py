@@ -18,7 +18,11 @@ from hypothesis import strategies as st
 from foja.core.note import Signer
 from foja.errors import Refused
 from foja.judge.anchors import read
+from foja.judge.proof import check_proof
 from foja.judge.trust import MAINNET_DIFFICULTY, Identity, Trust
+from foja.proofs.tsa import check, trusted
+from tests.rules.bundles import NOW as MADE
+from tests.rules.bundles import Scene
 
 KEY = generate_private_key(SECP256R1())
 LOG = Signer("example.com/log", sha256(b"log").digest()).verifier()
@@ -109,6 +113,7 @@ def test_a_policy_demands_and_trusts() -> None:
         policy(requires=["tsa"]),
         policy(required="tsa"),
         policy(minimum_difficulty=-1),
+        policy(worst_accuracy_ms=-1),
         policy(minimum_difficulty=True),
         policy(revocation_required=1),
         policy(identities=[{"subject": "ana"}]),
@@ -137,3 +142,18 @@ def test_reading_is_total(item: bytes | str) -> None:
 
 def test_the_report_shows_the_same_trust_in_any_order() -> None:
     assert read([ROOT, LOG.vkey()]).document() == read([LOG.vkey(), ROOT, ROOT]).document()
+
+
+def test_a_policy_may_ask_for_an_accuracy() -> None:
+    """T8; the authority here says that it is right within a second."""
+    scene, digest = Scene(), sha256(b"document").digest()
+    reply = scene.stamper.reply(digest)
+    stated = check(reply, digest, roots=trusted(scene.stamper.root.pem)).stamp
+    assert stated is not None
+    assert stated.accuracy is not None
+    exact = stated.accuracy // timedelta(milliseconds=1)
+    for worst, reason in ((exact, None), (exact - 1, "ACCURACY_NOT_ALLOWED")):
+        trust = read([scene.stamper.root.pem, policy(worst_accuracy_ms=worst)])
+        assert trust.document()["worst_accuracy_ms"] == worst
+        assert check_proof(reply, digest, trust, MADE).reason == reason
+    assert "worst_accuracy_ms" not in read([]).document()

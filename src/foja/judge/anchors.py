@@ -259,6 +259,7 @@ POLICY_FIELDS: dict[str, Callable[[Found, str, Json], None]] = {
     "timestamp_policies": _texts,
     "revocation_required": _flag,
     "minimum_difficulty": _count,
+    "worst_accuracy_ms": _count,
     "evm_blocks": _lines("evm-block"),
     "evm_chains": _numbers,
     "evm_senders": _lines("evm-sender"),

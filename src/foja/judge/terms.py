@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 
 from foja.judge.trust import Trust
@@ -16,6 +16,7 @@ from foja.proofs.tsa import Terms, trusted
 @lru_cache(maxsize=64)
 def terms_of(trust: Trust, at: datetime) -> Terms:
     """Return what a timestamp has to fulfil."""
+    worst = trust.worst_accuracy_ms
     return Terms(
         roots=trusted(*trust.roots),
         intermediates=trusted(*trust.intermediates),
@@ -23,6 +24,7 @@ def terms_of(trust: Trust, at: datetime) -> Terms:
         at=at,
         crls=trust.crls,
         require_revocation=trust.revocation_required,
+        worst_accuracy=None if worst is None else timedelta(milliseconds=worst),
     )
 
 

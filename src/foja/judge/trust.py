@@ -47,6 +47,7 @@ class Trust:
     minimum_difficulty: int = MAINNET_DIFFICULTY
     timestamp_policies: tuple[str, ...] | None = None  # OIDs of timestamp policies; None: any
     revocation_required: bool = False
+    worst_accuracy_ms: int | None = None  # how inexact a timestamp may be; None: as it likes
 
     def document(self) -> dict[str, Json]:
         """Return the trust as a report shows it: large things by their SHA-256, all in order."""
@@ -68,11 +69,8 @@ class Trust:
             if self.timestamp_policies is None
             else _sorted(self.timestamp_policies),
             "revocation_required": self.revocation_required,
-            **(
-                {"checkpoints": _digests(tuple(note.encode() for _, note, _ in self.growths))}
-                if self.growths
-                else {}
-            ),
+            **({} if self.worst_accuracy_ms is None else {"worst_accuracy_ms": self.worst_accuracy_ms}),
+            **({"checkpoints": _notes(self.growths)} if self.growths else {}),
         }
 
 
