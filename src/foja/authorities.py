@@ -30,7 +30,7 @@ class Authorities:
 
 
 def worth(settings: Settings) -> str | None:
-    """Return what every report has to add about timestamps, while nobody but ourselves is asked."""
+    """Return what every report has to add while nobody but ourselves stamps."""
     return None if settings.tsa_urls.split() else LOCAL_NOTICE
 
 

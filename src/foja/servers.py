@@ -1,4 +1,4 @@
-"""The servers an installation stands on: those that are set, or else its own, started and released."""
+"""The servers an installation stands on: those that are set, or else its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The staff of an installation: a worker for every job type, hired when somebody wants work done."""
+"""The staff: a worker for every job type, hired when somebody wants work done."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SHORTEST_WAIT = 0.5  # seconds, for a checkpoint
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """How many documents there are, and of how many the list said something else than their events."""
+    """How many documents there are, and how many of them were listed wrong."""
 
     documents: int
     mended: int
@@ -51,7 +51,7 @@ class Tools:
 
 
 class Staff:
-    """Workers by job type. A process that only writes needs none of them, and opens nothing for them."""
+    """Workers by job type. A process that only writes opens nothing for them."""
 
     def __init__(self, settings: Settings, hints: Hints, closing: AsyncExitStack, tools: Tools) -> None:
         self._settings, self._hints, self._closing, self._tools = settings, hints, closing, tools
@@ -76,7 +76,7 @@ class Staff:
         ]
 
     async def chosen(self, only: Collection[str] | None) -> list[Worker]:
-        """Return those who do these types, or all, ready to work; each as its role or not at all."""
+        """Return who does these types, or all: each as its own role, or not at all."""
         types = {worker.type for worker in self.workers}
         if unknown := sorted(set(only or ()) - types):
             raise UnknownJob(f"nobody here does {unknown[0]!r}; choose from {', '.join(sorted(types))}")

@@ -176,6 +176,33 @@ def test_what_comes_late_says_so_and_ends_what_is_open(paper: Paper) -> None:
     assert paper.refusal("tsa.failed", {**FAILED, "attempt": 2}) == "attempt_not_open"
 
 
+@pytest.mark.parametrize("state", ["queued", "running"])
+@pytest.mark.parametrize("ending", ["tsa.confirmed", "tsa.failed"])
+def test_an_attempt_that_is_ended_without_its_job_takes_it_away(
+    paper: Paper, state: str, ending: str
+) -> None:
+    paper.request()
+    key = f"run_tsa:{paper.id}:{paper.ask()['seq']}"
+    paper.admin.execute("select foja.enqueue_job_v1('run_tsa', %s, %s)", [paper.id, key])
+    token = None
+    if state == "running":
+        with acting(paper.admin, "foja_run_tsa"):
+            token = paper.admin.execute(
+                "select lease_token from foja.claim_jobs_v1('run_tsa', 'default', 1, 'w')"
+            ).fetchone()
+    if ending == "tsa.confirmed":
+        paper.confirm()
+    else:
+        paper.say("tsa.failed", FAILED)
+    row = paper.admin.execute("select job_id, state from foja.job where dedupe_key = %s", [key]).fetchone()
+    assert row is not None
+    assert row[1] == "cancelled"
+    if token:
+        with acting(paper.admin, "foja_run_tsa"):
+            told = paper.admin.execute("select foja.complete_job_v1(%s, %s)", [row[0], token[0]])
+        assert told.fetchone() == ("lost",)
+
+
 def test_no_anchor_without_a_timestamp_of_its_witness(paper: Paper) -> None:
     paper.allow("polygon")
     paper.request("tsa", "polygon")

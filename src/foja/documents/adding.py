@@ -1,4 +1,4 @@
-"""What a document begins with: the bytes that are kept, the words about them, and the id they have."""
+"""What a document begins with: its bytes, the words about them, its id."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Executor:
         return [self._decide(job.entity_id, histories.get(job.entity_id, History()), now) for job in jobs]
 
     async def rebuild(self, documents: Sequence[UUID]) -> int:
-        """Write what lists show of these documents anew, by replay; return where that was something else."""
+        """Write what lists show of these anew, by replay; return how many were wrong."""
         mended, left = 0, list(documents)
         while left and (facts := (await self._read(left))[0]):
             rows = await self._database.rows(sql.query("rebuild_summaries"), **_entries(facts, {}))

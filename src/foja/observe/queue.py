@@ -1,4 +1,4 @@
-"""How the queue stands, for whoever watches: what waits, what nobody came back from, what died."""
+"""How the queue stands: what waits, what nobody came back from, what died."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from foja.sql.database import Database
 
 
 async def gauge_jobs(database: Database, tenant: str) -> None:
-    """Set the gauges of the queue to what the database says now; if it does not answer, to nothing."""
+    """Set the gauges to what the database says now, or to nothing if it is away."""
     for gauge in (JOB_AGE, JOBS_PAST_LEASE, JOBS_DEAD):
         gauge.clear()
     await database.rows(sql.query("queue_woken"))

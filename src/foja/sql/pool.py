@@ -40,7 +40,7 @@ class Pool:
             await self._turn()
 
     def give_back(self, connection: Connection) -> None:
-        """Take it back; one that is broken or left something unfinished goes, with its idle neighbours."""
+        """Take it back; a broken or unfinished one goes, with its idle neighbours."""
         if connection.info.transaction_status == TransactionStatus.IDLE and not self._closed:
             self._idle.append(connection)
         else:

@@ -1,4 +1,4 @@
-"""What a word on the command line may stand for; whatever else it is, it is refused with a reason."""
+"""What a word on the command line may stand for; anything else is refused."""
 
 from __future__ import annotations
 

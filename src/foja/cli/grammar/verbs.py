@@ -25,7 +25,7 @@ def shared() -> ArgumentParser:
 
 
 def verbs_of(parser: ArgumentParser, *, required: bool = False) -> Verbs:
-    """Return what adds verbs under a parser; without one of them the parser's own is meant."""
+    """Return what adds verbs under a parser, which may have a meaning of its own."""
     below: Any = parser.add_subparsers(title="verbs", metavar="VERB", required=required)
     parents = [shared()]
 

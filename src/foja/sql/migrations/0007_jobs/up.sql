@@ -479,6 +479,7 @@ begin
             p_next_words) u(of, type, entity_id, key, payload, delay, priority, words)
         where verdicts[u.of] = 'done';
     end if;
+    perform foja.close_jobs(p_job, verdicts, p_error, p_delay);  -- first: what follows finds them ended
     if p_drafts is not null then
         perform foja.append_drafts(p_drafts, p_source, p_tenant, true, p_careful);
     end if;
@@ -486,7 +487,6 @@ begin
         perform foja.put_jobs(p_next_type, p_next_entity, null, p_tenant, p_next_key, p_next_payload, p_next_delay,
             p_next_priority, p_next_words);
     end if;
-    perform foja.close_jobs(p_job, verdicts, p_error, p_delay);
     if special then
         update foja.job j set silent = true  -- it said itself how it ended
         from unnest(p_job, verdicts) with ordinality u(job_id, verdict, place)

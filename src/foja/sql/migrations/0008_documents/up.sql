@@ -299,11 +299,13 @@ return (select a from foja.attempt a where a.entity_id = p_entity and a.evidence
     and (a.attempt = p_attempt or p_attempt is null)
     order by a.state = 'open' desc, a.attempt desc limit 1);
 
--- Mark the ending of an attempt; a confirmation ends every other one too, and takes their jobs away.
+-- Mark the ending of an attempt; a confirmation ends every other one too. Jobs that would still work on them are
+-- taken away; the one that says so has ended before.
 create function foja.end_attempt(a foja.attempt, p_state text) returns void
 language plpgsql as $$
 declare
     keys text[];
+    own text := foja.attempt_key(foja.job_of(a.evidence), a.entity_id, a.asked_seq);
 begin
     update foja.attempt x set state = p_state where x.entity_id = a.entity_id and x.evidence = a.evidence
         and x.witness_hash = a.witness_hash and x.attempt = a.attempt;
@@ -315,8 +317,11 @@ begin
         )
         select array_agg(key) into keys from ended;
     end if;
+    if exists (select from foja.job j where j.dedupe_key = own and j.state in ('queued', 'running', 'retry_scheduled')) then
+        keys := keys || own;
+    end if;
     if keys is not null then
-        perform foja.cancel_keys(keys, 'confirmed by another attempt');
+        perform foja.cancel_keys(keys, 'its attempt has ended');
     end if;
 end $$;
 
@@ -720,9 +725,8 @@ revoke execute on function
     foja.find_request, foja.check_growth, foja.track_request, foja.check_retry, foja.attempt_key, foja.job_of,
     foja.attempt_number, foja.is_required, foja.drop_artifact, foja.artifact_problem, foja.evidence_asked, foja.check_turn, foja.track_asking, foja.check_network, foja.find_attempt, foja.end_attempt,
     foja.track_confirmation, foja.track_failure, foja.track_report, foja.track_finalization, foja.track_word,
-    foja.track_document, foja.take_document, foja.retrack_documents, foja.check_ability, foja.timeout_kind, foja.timeout_words, foja.expire_attempts, foja.write_summaries,
-    foja.rebuild_summaries,
-    foja.envelope, foja.envelope_problem, public.append_document_entity_event
+    foja.track_document, foja.take_document, foja.retrack_documents, foja.check_ability, foja.timeout_kind, foja.timeout_words, foja.expire_attempts,
+    foja.write_summaries, foja.rebuild_summaries, foja.envelope, foja.envelope_problem, public.append_document_entity_event
     from public;
 
 grant select on foja.ability, foja.document, foja.attempt, foja.document_summary, public.document_entities

@@ -109,11 +109,13 @@ return (select a from foja.attempt a where a.entity_id = p_entity and a.evidence
     and (a.attempt = p_attempt or p_attempt is null)
     order by a.state = 'open' desc, a.attempt desc limit 1);
 
--- Mark the ending of an attempt; a confirmation ends every other one too, and takes their jobs away.
+-- Mark the ending of an attempt; a confirmation ends every other one too. Jobs that would still work on them are
+-- taken away; the one that says so has ended before.
 create function foja.end_attempt(a foja.attempt, p_state text) returns void
 language plpgsql as $$
 declare
     keys text[];
+    own text := foja.attempt_key(foja.job_of(a.evidence), a.entity_id, a.asked_seq);
 begin
     update foja.attempt x set state = p_state where x.entity_id = a.entity_id and x.evidence = a.evidence
         and x.witness_hash = a.witness_hash and x.attempt = a.attempt;
@@ -125,8 +127,11 @@ begin
         )
         select array_agg(key) into keys from ended;
     end if;
+    if exists (select from foja.job j where j.dedupe_key = own and j.state in ('queued', 'running', 'retry_scheduled')) then
+        keys := keys || own;
+    end if;
     if keys is not null then
-        perform foja.cancel_keys(keys, 'confirmed by another attempt');
+        perform foja.cancel_keys(keys, 'its attempt has ended');
     end if;
 end $$;
 
