@@ -122,6 +122,7 @@ async def test_reloaded_and_cut_off_it_ends_as_a_fresh_load(
         await page.reload()  # in the middle of a turn
         await page.until(LIVE)
         await talk.append("thinking", {"content": "let me see", **place, "block_index": 0})
+        await page.until(seen("thinking", "see"))  # what is said in passing before that may be missed
         await chunks(talk, "message_chunk", 1, "I ", "look")
         await page.until(seen("message_chunk", "look"))
 
