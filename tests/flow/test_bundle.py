@@ -52,6 +52,24 @@ async def test_a_document_becomes_final_and_passes(app: App) -> None:
     assert await app.documents.bundle(document) == container
 
 
+async def test_the_nonce_that_was_sent_is_kept_and_compared(app: App) -> None:
+    report = foja.verify(await app.documents.bundle(await protected(app)), trust=app.trust)
+    [token] = [each for each in report.evidence if each.evidence == "tsa"]
+    assert not [each for each in token.not_checked if "nonce" in each]
+
+
+async def test_a_document_that_was_revoked_after_its_artifact_says_so(app: App) -> None:
+    document = await protected(app)
+    artifact = await app.documents.bundle(document)
+    await app.documents.revoke(document, reason="a new one is valid")
+    await app.work(until_idle=True)
+    report = foja.verify(await app.documents.bundle(document), trust=app.trust)
+    assert report.verdict is Verdict.TOTAL_PASSED
+    assert report.revoked is not None
+    assert report.revoked.reason == "a new one is valid"
+    assert foja.verify(artifact, trust=app.trust).revoked is None
+
+
 async def test_the_same_document_built_twice_has_the_same_inner_bytes(app: App) -> None:
     document = await protected(app)
     first = await app.documents.bundle(document, with_document=False)

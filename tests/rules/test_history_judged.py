@@ -94,6 +94,8 @@ def test_an_export_has_one_spelling() -> None:
     assert refusal(data.replace(b'"v":1', b'"v": 1', 1), proof) is Reason.NON_CANONICAL
     head, rest = data.split(b"\n", 1)
     assert refusal(head.replace(b"{", b'{"about":1,', 1) + b"\n" + rest, proof) is Reason.UNKNOWN_FIELD
+    odd = head.replace(b'"document"', b'"docu\\u0000ment"', 1)
+    assert refusal(odd + b"\n" + rest, proof) is Reason.MALFORMED
     assert refusal(head.replace(b":", b": ", 1) + b"\n" + rest, proof) is Reason.NON_CANONICAL
 
 

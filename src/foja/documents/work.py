@@ -181,7 +181,10 @@ class Documents:
     async def write_bundle(
         self, document_id: UUID | str, target: BinaryIO, *, with_document: bool = True
     ) -> None:
-        """Write the same to a file: the artifact once it is final, else what there is by now."""
+        """Write the same to a file: the artifact once it is final, else what there is by now.
+
+        What was revoked since is written anew, so that its bundle says so.
+        """
         document = _id(document_id)
         artifact = await self._ledger.ask("document_artifact", document=document)
         if artifact and with_document:

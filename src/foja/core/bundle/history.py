@@ -46,9 +46,10 @@ def read_heading(line: bytes) -> tuple[str, UUID]:
     try:
         fields = _closed(parse(line), _HEADING)
         domain, entity_id = str(fields["domain"]), UUID(str(fields["entity_id"]))
+        spelled = heading(domain, entity_id)
     except (NotCanonical, ValueError) as error:
         raise BadBundle("MALFORMED", f"the history does not say whose it is ({error})") from None
-    if heading(domain, entity_id) != line + b"\n":
+    if spelled != line + b"\n":
         raise BadBundle("NON_CANONICAL", "the first line of the history is not in its one spelling")
     return domain, entity_id
 

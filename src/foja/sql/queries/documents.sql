@@ -26,9 +26,10 @@ where v.entity_id = %(document)s and v.tenant = %(tenant)s
 order by v.seq desc limit 1;
 
 -- name: document_artifact
--- The newest artifact of a document, renewals included.
+-- The newest artifact of a document, renewals included; none once it was revoked: a bundle made anew says so.
 select v.payload ->> 'sha256' from foja.event v
 where v.entity_id = %(document)s and v.tenant = %(tenant)s and v.kind in ('artifact.finalized', 'artifact.renewed')
+    and not exists (select from foja.event r where r.entity_id = v.entity_id and r.kind = 'document.revoked')
 order by v.seq desc limit 1;
 
 -- name: artifacts_due
