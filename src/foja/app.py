@@ -112,12 +112,13 @@ class App:
         `only` names the job types to do here, if others are done elsewhere.
         """
         workers = await self.staff.chosen(only)
-        chores: list[Chore] = [
+        sweeps: list[Chore] = [
             partial(expire_approvals, self._sweeper, self._hints),
             partial(expire_attempts, self._sweeper, self._hints),
-            sparingly(partial(sweep_jobs, self._sweeper), 0 if until_idle else SWEEP),
-            sparingly(partial(run_ticks, self._sweeper), 0 if until_idle else SWEEP),
+            partial(sweep_jobs, self._sweeper),
+            partial(run_ticks, self._sweeper),
         ]
+        chores = [sparingly(sweep, 0 if until_idle else SWEEP) for sweep in sweeps]
         waiting: list[Chore] = []
         if until_idle:
             chores += [worker.step for worker in workers if worker.type != artifacts.TYPE]
