@@ -80,8 +80,8 @@ class Follower:
         """Return the first number still kept, if what this reader would be given next is not."""
         if self._looked or position.head + 1 >= state.sealed:
             return None
-        self._looked = True
         kept = await self._reader.first(self.entity_id, position.head)
+        self._looked = True
         kept = state.sealed if kept is None else kept
         return kept if kept > position.head + 1 else None
 
