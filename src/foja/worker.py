@@ -10,8 +10,8 @@ from typing import Any
 from foja.errors import FojaError, LogHalted
 from foja.ledger.sequencer import Sequencer
 
-PAUSE, BREATH = 0.05, 0.02  # when there is nothing to do, and when there was little: much at once costs less
-MUCH = 1_000
+PAUSE = 0.05
+MUCH = 1_000  # less than this can wait for more: much at once costs less
 AFTER_AN_ERROR = 1.0
 Chore = Callable[[], Awaitable[int]]  # returns how much it did
 log = logging.getLogger("foja.worker")
@@ -69,7 +69,7 @@ class Worker:
                 self._checked, done = False, 0
                 await asyncio.sleep(AFTER_AN_ERROR)
             if done < MUCH:
-                await asyncio.sleep(BREATH if done else PAUSE)
+                await asyncio.sleep(PAUSE)
 
     async def _step(self) -> int:
         done = await self._sequencer.sweep() + await self._number()
