@@ -21,8 +21,8 @@ select count(*) from foja.event;
 select entity_id, seq from foja.event;
 
 -- name: count_wakeups
--- How many streams wait for their executor.
-select count(*) from foja.woken;
+-- Whether streams wait for their executor, in the list or in the queue.
+select (select count(*) from foja.woken) + (select count(*) from foja.job where state = 'queued');
 
 -- name: append_event_bytes
 -- One append as the ledger's own lines send it.
