@@ -9,14 +9,14 @@ from typing import Any, LiteralString
 
 import orjson
 import psycopg
-from psycopg import AsyncConnection, sql
+from psycopg import sql
 from psycopg.abc import Buffer
 from psycopg.adapt import Loader
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import Format
 
 from foja import errors
-from foja.sql.pool import Connection as Connection
+from foja.sql.eager import Connection as Connection
 from foja.sql.pool import Pool
 
 
@@ -151,7 +151,7 @@ async def act_as(connection: Connection, role: str) -> None:
 async def connect(url: str, role: str) -> Connection:
     """Open one connection of its own that acts as `role`."""
     with our_errors():
-        connection = await AsyncConnection.connect(url, autocommit=True, prepare_threshold=1)
+        connection = await Connection.connect(url, autocommit=True, prepare_threshold=1)
     for loader in (_Json, _BinaryJson):
         connection.adapters.register_loader("json", loader)
     try:

@@ -8,14 +8,11 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Any
 
-from psycopg import AsyncConnection
 from psycopg.pq import TransactionStatus
 
 from foja.errors import Refused
-
-Connection = AsyncConnection[tuple[Any, ...]]
+from foja.sql.eager import Connection
 
 
 class Pool:
