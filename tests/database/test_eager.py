@@ -19,7 +19,7 @@ async def database(database_url: str) -> Database:
     return Database(database_url, "foja_api", 2)
 
 
-@pytest.mark.parametrize("reading", ["rows", "many", "flood"])
+@pytest.mark.parametrize("reading", ["rows", "many"])
 async def test_a_long_answer_comes_whole_and_leaves_others_their_turn(
     database: Database, reading: str
 ) -> None:

@@ -18,7 +18,6 @@ from foja.errors import CursorLost
 from foja.ledger.event import MAX_SEQ, OPEN, Event, Reset, event_of
 from foja.sql.database import Database
 
-PAGE = 1000
 HIGHEST = UUID(int=2**128 - 1)
 NUMBER = re.compile("[0-9]{1,18}")
 Row = tuple[int, UUID | None, str, int, datetime | None, str | None, str | None, Any, bytes | None]
@@ -138,8 +137,7 @@ class Reader:
 
     async def tail(self, entity_id: UUID, position: Position, limit: int) -> list[Event]:
         """Return what stands above a position, and move the position there."""
-        read = self._database.many if limit <= PAGE else self._database.flood
-        rows = await read(
+        rows = await self._database.many(
             sql.query("read_tail"),
             entity=entity_id,
             tenant=self._tenant,

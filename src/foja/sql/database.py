@@ -57,7 +57,6 @@ ADVICE = {
     "slot_voided": "append at the head instead",
     "cannot_produce": "leave it out, or install what produces it",
 }
-CHUNK = 200  # rows, about as much as the server may send ahead
 RETRYABLE = {"40001", "40P01", "55P03"}
 RAISED = (psycopg.Error, OSError, UnicodeError)
 
@@ -209,11 +208,6 @@ class Database:
         """Do the same in binary, which is quicker where there are thousands of rows."""
         async with self.connection() as connection:
             return await (await connection.execute(query, values, binary=True)).fetchall()
-
-    async def flood(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]:
-        """Do the same where there may be very many: rows are read while the server makes the next ones."""
-        async with self.connection() as connection, connection.cursor() as cursor:
-            return [row async for row in cursor.stream(query, values, binary=True, size=CHUNK)]
 
     async def row(self, query: LiteralString, **values: object) -> tuple[Any, ...] | None:
         """Run one statement and return its only row, if any."""
