@@ -96,7 +96,7 @@ async def test_what_takes_too_long_is_ended_and_a_late_answer_changes_nothing(
     async with open_app(
         tsa_urls=tsa.url,
         tsa_roots=str(tmp_path / "root.pem"),
-        tsa_timeout_seconds=0.6,
+        tsa_timeout_seconds=2.5,  # the sweeper looks once a second
         tsa_window_seconds=0.2,
         protect_attempts=2,
         protect_pause_seconds=0,
@@ -107,7 +107,7 @@ async def test_what_takes_too_long_is_ended_and_a_late_answer_changes_nothing(
         async with asyncio.timeout(30):
             while "Gave up" not in await app.documents.explain(document.id):
                 await asyncio.sleep(0.05)
-        await asyncio.sleep(0.7)  # until the last answer would have come
+        await asyncio.sleep(2.6)  # until the last answer would have come
         working.cancel()
         await asyncio.gather(working, return_exceptions=True)
         events = await app.documents.events(document.id)

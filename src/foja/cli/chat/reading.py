@@ -58,16 +58,17 @@ async def follow(arguments: Namespace) -> int:
     """Show what is there and what comes, for ever."""
     async with opened(arguments) as app:
         talk = await app.conversations.open(arguments.talk)
-        await tell_if_empty(app, talk.id)
         heard = batches(talk.follow(after=arguments.after))
+        if sys.stdout.isatty() and not arguments.json:
+            from foja.cli.chat.live import watch
+
+            await watch(heard)  # it says itself that there is nothing yet
+            return 0
+        await tell_if_empty(app, talk.id)
         if arguments.json:
             async for batch in heard:
                 for form in batch:
                     record(form)
-        elif sys.stdout.isatty():
-            from foja.cli.chat.live import watch
-
-            await watch(heard)
         else:
             await _copy(heard)
     return 0
