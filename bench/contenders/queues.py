@@ -77,6 +77,9 @@ class Crew(Protocol):
         """Lend a call that writes an event and enqueues its job in one transaction."""
         yield lambda caller, document: asyncio.sleep(0)
 
+    async def enlist(self) -> None:
+        """Queue what was only noted in the transaction of its event; its time counts."""
+
     async def count(self) -> int:
         """Return how many jobs were ever done well or are still queued."""
 
@@ -131,6 +134,9 @@ class Foja:
                 await app.ledger.append(draft(CHORE, document, "chore.asked", payload(caller)))
 
             yield call
+
+    async def enlist(self) -> None:
+        await tell(self._room.url, "queue_all_woken")
 
     async def count(self) -> int:
         done, facts, asked = (await ask(self._room.url, "count_chores"))[0]
@@ -240,6 +246,9 @@ class PgQueuer:
             for each in connections:
                 await each.close()
 
+    async def enlist(self) -> None:
+        """Do nothing: its jobs are queued."""
+
     async def count(self) -> int:
         return await self._done() + int((await ask(self._room.url, "count_pgqueuer_all"))[0][0])
 
@@ -308,6 +317,9 @@ class Procrastinate:
 
             yield call
         await disconnect(connections)
+
+    async def enlist(self) -> None:
+        """Do nothing: its jobs are queued."""
 
     async def count(self) -> int:
         return int((await ask(self._room.url, "count_procrastinate_all"))[0][0])

@@ -23,6 +23,10 @@ exception when duplicate_object or unique_violation then
     null;
 end $$;
 
+-- name: queue_all_woken
+-- What the next claims of executors do.
+select foja.queue_woken_v1(1000000);
+
 -- name: count_chores
 -- Jobs that ended well with their fact, and jobs of executors that wait.
 select (select count(*) from foja.job where state = 'succeeded'), (select count(*) from foja.event where kind = 'chore.done'),

@@ -135,6 +135,7 @@ async def _ask(bench: Bench, side: Side) -> None:
         gc.collect()
         began = time.perf_counter()
         await asyncio.gather(*map(caller, range(CALLERS)))
+        await side.crew.enlist()
         side.asked.append(len(wanted) / (time.perf_counter() - began))
     side.claimed += len(wanted)
 
