@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from typing import LiteralString
 
 import pytest
+from psycopg.abc import PQGen
+from psycopg.waiting import Ready, Wait
 
 from foja.errors import FojaError
 from foja.sql.database import Database
+from foja.sql.eager import MOST, _eagerly
 
 ROWS = 40_000
 LONG: LiteralString = "select n, repeat('x', 200) from generate_series(1, %(rows)s) n"
@@ -56,3 +60,30 @@ async def test_a_server_that_goes_away_in_the_middle_is_an_error(database: Datab
     with pytest.raises(FojaError):
         await database.many(hurt)
     await database.close()
+
+
+def reading(parts: int) -> PQGen[str]:
+    """Read so many parts, as psycopg does, and return the whole."""
+    for _ in range(parts):
+        assert (yield Wait.R) == Ready.R
+    return "whole"
+
+
+def waits(gen: PQGen[str]) -> int:
+    """Return how often a reading goes back to the loop."""
+    next(gen)
+    for count in range(1, 1_000):
+        try:
+            gen.send(Ready.R)
+        except StopIteration as end:
+            return count if end.value == "whole" else 0
+    raise AssertionError("it never ends")
+
+
+def test_what_is_there_is_read_at_once_and_what_is_not_is_waited_for() -> None:
+    here, there = socket.socketpair()
+    with here, there:
+        assert waits(_eagerly(reading(10), here.fileno())) == 10
+        there.send(b"x")
+        assert waits(_eagerly(reading(10), here.fileno())) == 1
+        assert waits(_eagerly(reading(2 * MOST + 3), here.fileno())) == 3, "others have their turn"

@@ -11,11 +11,12 @@ from contextlib import asynccontextmanager
 from foja.app import App
 from foja.cli.installation import settings_of, started
 from foja.cli.output import record, say
-from foja.web.serve import address, bind, serving
 
 
 async def up(arguments: Namespace) -> int:
     """Start everything and say where it is."""
+    from foja.web.serve import address, bind, serving  # a worker starts without it
+
     async with started(settings_of(arguments)) as app:
         settings = app.settings
         with bind(settings.web_host, settings.web_port, expose=settings.web_expose) as listener:
@@ -35,6 +36,8 @@ async def worker(arguments: Namespace) -> int:
 
 async def web(arguments: Namespace) -> int:
     """Serve HTTP."""
+    from foja.web.serve import address, bind, serving  # a worker starts without it
+
     async with started(settings_of(arguments)) as app:
         settings = app.settings
         with bind(settings.web_host, settings.web_port, expose=settings.web_expose) as listener:

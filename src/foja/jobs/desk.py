@@ -58,36 +58,19 @@ class Desk:
         job_type: str | None = None,
         entity_id: UUID | None = None,
         limit: int = 100,
-    ) -> list[JobView]:
+    ) -> Sequence[JobView]:
         """Return the newest jobs of these, newest first."""
         if state is not None and state not in STATES:
             raise Refused(f"there is no state {state!r}; a job is {', '.join(STATES)}")
         await self._database.rows(sql.query("queue_woken"))
-        rows = await self._database.rows(
-            sql.query("list_jobs"),
-            tenant=self._tenant,
-            state=state,
-            type=job_type,
-            entity=entity_id,
-            job=None,
-            limit=limit,
-        )
-        return [JobView(*row) for row in rows]
+        return await self._find(state=state, type=job_type, entity=entity_id, limit=limit)
 
     async def show(self, job_id: int) -> JobView:
         """Return one job, or raise `UnknownJob`."""
-        rows = await self._database.rows(
-            sql.query("list_jobs"),
-            tenant=self._tenant,
-            state=None,
-            type=None,
-            entity=None,
-            job=job_id,
-            limit=1,
-        )
-        if not rows:
+        found = await self._find(job=job_id)
+        if not found:
             raise UnknownJob(f"there is no job {job_id}; `foja jobs list` shows them")
-        return JobView(*rows[0])
+        return found[0]
 
     async def paused(self) -> Sequence[str]:
         """Return the types of which nothing is claimed now."""
@@ -108,6 +91,11 @@ class Desk:
     async def resume(self, job_type: str) -> None:
         """Let this type be claimed again."""
         await self._switch("resume_jobs", job_type)
+
+    async def _find(self, **wanted: object) -> Sequence[JobView]:
+        asked = dict.fromkeys(("state", "type", "entity", "job")) | {"limit": 1} | wanted
+        rows = await self._database.rows(sql.query("list_jobs"), tenant=self._tenant, **asked)
+        return [JobView(*row) for row in rows]
 
     async def _steer(self, query: str, jobs: Sequence[int]) -> int:
         for job_id in jobs:
