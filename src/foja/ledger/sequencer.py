@@ -59,8 +59,13 @@ class Sequencer:
 
     async def sweep(self) -> int:
         """Void expired slots and lost numbers, and seal what became contiguous; returns how much was done."""
-        voided = await self._count("expire_slots", streams=STREAMS) + await self._void_holes()
-        return voided + await self._count("seal_ready", streams=STREAMS, most=RUN)
+        done = await self._void_holes()
+        late, waiting = await self._database.row(sql.query("sweeps_due")) or (False, False)
+        if late:
+            done += await self._count("expire_slots", streams=STREAMS)
+        if late or waiting:
+            done += await self._count("seal_ready", streams=STREAMS, most=RUN)
+        return done
 
     async def _void_holes(self) -> int:
         """Look for lost numbers, but not at every sweep: they are rare and seconds old."""
@@ -73,10 +78,7 @@ class Sequencer:
 
     async def number(self) -> int:
         """Give waiting events their places in the log; returns how many."""
-        current = await self.current()
-        if current.halted:
-            return 0
-        placed = await self._count("number_pending", origin=current.origin, most=BATCH)
+        placed = await self._count("number_pending", name=self._signer.name, most=BATCH)
         if placed:
             self._hints.touch_log()
         return placed
@@ -201,6 +203,6 @@ class Sequencer:
         await self._database.row(sql.query("halt_log"), origin=current.origin, reason=reason)
         raise LogHalted(f"log {current.name} is halted: {reason}; see `foja log restart --help`")
 
-    async def _count(self, name: str, **values: object) -> int:
+    async def _count(self, name: str, /, **values: object) -> int:
         row = await self._database.row(sql.query(name), **values)
         return int(row[0]) if row else 0

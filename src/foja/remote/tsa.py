@@ -14,7 +14,6 @@ import httpx
 
 ASKED, ANSWERED = "application/timestamp-query", "application/timestamp-reply"
 MOST_BYTES = 262_144
-POOL = 8  # connections
 KEPT_SECONDS = 2.0  # an idle connection; less than any server waits before it closes one
 # A proxy of the environment is used, but never to reach this machine.
 NEARBY = {f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")}
@@ -38,15 +37,16 @@ class NoReply:
 
 
 class Connections:
-    """Pooled connections to authorities. Use it as an async context manager, or close it.
+    """Kept connections to authorities. Use it as an async context manager, or close it.
 
-    Several small pools: httpx looks at every connection of a pool for every request, and with
-    dozens in one that costs more than the request.
+    A client serves one request at a time: httpx looks at every connection of a client for every
+    request, and with a handful of idle ones that costs more than the request.
     """
 
     def __init__(self, *, timeout_seconds: float, most: int = 64) -> None:
-        self._seconds, self._most = timeout_seconds, most
-        self._pools: list[_Pool] = []
+        self._seconds = timeout_seconds
+        self._turn = asyncio.Semaphore(most)
+        self._idle = list[httpx.AsyncClient]()
 
     async def __aenter__(self) -> Self:
         return self
@@ -58,32 +58,22 @@ class Connections:
 
     async def close(self) -> None:
         """Leave no connection open."""
-        for pool in self._pools:
-            await pool.client.aclose()
+        for client in self._idle:
+            await client.aclose()
 
     async def post(self, url: str, query: bytes) -> bytes | NoReply:
         """Return what an authority answers, or why nothing came; whole within the time given."""
-        pool = self._free_pool()
-        pool.busy += 1
         try:
-            async with asyncio.timeout(self._seconds):
-                return await _exchange(pool.client, url, query)
+            async with asyncio.timeout(self._seconds), self._turn:
+                client = self._idle.pop() if self._idle else self._new_client()
+                try:
+                    return await _exchange(client, url, query)
+                finally:
+                    self._idle.append(client)
         except (TimeoutError, httpx.TimeoutException):
             return NoReply(Trouble.HUNG, f"no whole answer within {self._seconds:g} seconds")
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             return NoReply(Trouble.UNREACHABLE, str(error) or type(error).__name__)
-        finally:
-            pool.busy -= 1
-
-    def _free_pool(self) -> _Pool:
-        """Return the first pool with a connection to spare, a new one, or else the least busy."""
-        for pool in self._pools:
-            if pool.busy < POOL:
-                return pool
-        if len(self._pools) * POOL < self._most:
-            self._pools.append(_Pool(self._new_client()))
-            return self._pools[-1]
-        return min(self._pools, key=lambda pool: pool.busy)
 
     @cached_property
     def _certificates(self) -> ssl.SSLContext:
@@ -91,19 +81,12 @@ class Connections:
         return httpx.create_ssl_context()
 
     def _new_client(self) -> httpx.AsyncClient:
-        most = {"max_connections": POOL, "max_keepalive_connections": POOL}
-        limits = httpx.Limits(**most, keepalive_expiry=KEPT_SECONDS)
         return httpx.AsyncClient(
-            timeout=self._seconds, limits=limits, mounts=NEARBY, verify=self._certificates
+            timeout=self._seconds,
+            limits=httpx.Limits(keepalive_expiry=KEPT_SECONDS),
+            mounts=NEARBY,
+            verify=self._certificates,
         )
-
-
-@dataclass(slots=True)
-class _Pool:
-    """A few connections, and how many requests use them now."""
-
-    client: httpx.AsyncClient
-    busy: int = 0
 
 
 async def _exchange(client: httpx.AsyncClient, url: str, query: bytes) -> bytes | NoReply:

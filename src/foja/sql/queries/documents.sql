@@ -5,7 +5,7 @@ select evidence from foja.ability;
 -- name: document_histories
 -- The sealed history of many documents and the moment it was read; tokens stay where they are.
 select v.entity_id, v.seq, v.kind, v.at,
-    case v.kind when 'tsa.confirmed' then v.payload::jsonb - 'token_b64' else v.payload::jsonb end, clock_timestamp()
+    case v.kind when 'tsa.confirmed' then (v.payload::jsonb - 'token_b64')::json else v.payload end, clock_timestamp()
 from unnest(%(entities)s::uuid[]) asked (entity_id)
 join foja.entity e on e.entity_id = asked.entity_id and e.domain = 'document'
 cross join lateral (select * from foja.event x where x.entity_id = e.entity_id and x.seq < e.sealed offset 0) v

@@ -1,3 +1,8 @@
+-- name: sweeps_due
+-- Is there a reserved number nobody came back for, and is anything waiting to be sealed? Mostly neither.
+select exists (select from foja.slot where state = 'open' and deadline <= clock_timestamp()),
+    exists (select from foja.unsealed);
+
 -- name: seal_ready
 -- Seal what became contiguous, a bounded amount.
 select foja.seal_ready(%(streams)s, %(most)s);
@@ -11,8 +16,8 @@ select foja.expire_slots(%(streams)s);
 select origin, name, next_idx, halted from foja.open_log(%(name)s);
 
 -- name: number_pending
--- Give the oldest sealed events their places in the log.
-select foja.number_pending(%(origin)s, %(most)s);
+-- Give the oldest sealed events their places in the log, unless it is halted.
+select foja.number_pending(origin, %(most)s) from foja.open_log(%(name)s);
 
 -- name: last_checkpoint
 -- The newest checkpoint of at most a size.
