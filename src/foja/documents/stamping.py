@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from typing import Protocol
 
 from foja.observe.metrics import TIMESTAMP_SECONDS, TIMESTAMPS
@@ -15,6 +16,7 @@ from foja.remote.tsa import NoReply, Trouble
 
 NONCE_BITS = 64
 REST_SECONDS = 30.0
+_seconds, _count = cache(TIMESTAMP_SECONDS.labels), cache(TIMESTAMPS.labels)  # looked up once for each
 
 
 class Authority(Protocol):
@@ -82,11 +84,13 @@ class Stamper:
             if isinstance(found, Setback):
                 setbacks.append(found)
             else:
-                return replace(found, setbacks=tuple(setbacks))
+                return replace(found, setbacks=tuple(setbacks)) if setbacks else found
         return Unconfirmed(tuple(setbacks))
 
     def _in_turn(self) -> list[Authority]:
         """Return everybody as configured, but last those who did not answer a moment ago."""
+        if not self._resting:
+            return self._authorities
         now = time.monotonic()
         return sorted(self._authorities, key=lambda each: self._resting.get(each.name, 0.0) > now)
 
@@ -96,9 +100,8 @@ class Stamper:
         if isinstance(found, Setback) and found.code == Trouble.UNREACHABLE:
             # A connection that was kept may have been closed at the other end: the next one is new.
             found = await self._asked(authority, digest, algorithm)
-        TIMESTAMP_SECONDS.labels(authority.name).observe(time.monotonic() - began)
-        outcome = "confirmed" if isinstance(found, Confirmed) else found.code
-        TIMESTAMPS.labels(authority.name, outcome).inc()
+        _seconds(authority.name).observe(time.monotonic() - began)
+        _count(authority.name, "confirmed" if isinstance(found, Confirmed) else found.code).inc()
         return found
 
     async def _asked(self, authority: Authority, digest: bytes, algorithm: str) -> Confirmed | Setback:
@@ -107,7 +110,7 @@ class Stamper:
         if isinstance(reply, NoReply):
             self._resting[authority.name] = time.monotonic() + REST_SECONDS
             return Setback(authority.name, reply.trouble, reply.detail)
-        terms = replace(self._terms, nonce=nonce, algorithm=algorithm, at=datetime.now(UTC))
+        terms = self._terms.asked(nonce, algorithm, at=datetime.now(UTC))
         return _outcome(authority.name, reply, judge(reply, digest, terms))
 
 

@@ -14,6 +14,7 @@ from foja.jobs.outcome import Done, Job, Outcome
 from foja.ledger.event import draft
 
 TYPE, SOURCE = "run_tsa", "run-tsa"
+MILLISECOND = timedelta(milliseconds=1)
 MOST = 32  # a batch; two of them keep as many connections busy as there are
 
 
@@ -41,7 +42,7 @@ def _token(found: Confirmed) -> dict[str, Any]:
         "nonce": None if stamp.nonce is None else format(stamp.nonce, "x"),  # the one sent: that was checked
         "policy": stamp.policy,
         "authority": found.authority,
-        "accuracy_ms": stamp.accuracy and stamp.accuracy / timedelta(milliseconds=1),
+        "accuracy_ms": None if stamp.accuracy is None else _milliseconds(stamp.accuracy),
         "tsa_cert_sha256": stamp.certificate_sha256,
         "local": stamp.local or None,
     }
@@ -50,6 +51,12 @@ def _token(found: Confirmed) -> dict[str, Any]:
         "gen_time": stamp.gen_time.isoformat(),
         **{name: value for name, value in details.items() if value is not None},
     }
+
+
+def _milliseconds(accuracy: timedelta) -> int | float:
+    """Return a whole number if it is one: spelled the same, and without the care that a fraction takes."""
+    found = accuracy / MILLISECOND
+    return int(found) if found.is_integer() else found
 
 
 def _failure(found: Unconfirmed) -> tuple[str, dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from uuid import UUID, uuid5
@@ -94,8 +95,10 @@ class Queue:
         return self._draft_type
 
     def _report(self, settled: Settled, verdicts: Sequence[Verdict]) -> None:
-        for (job, outcome), verdict in zip(settled, verdicts, strict=True):
-            JOBS_SETTLED.labels(job.type, verdict).inc()
+        ends = Counter((job.type, verdict) for (job, _), verdict in zip(settled, verdicts, strict=True))
+        for names, count in ends.items():
+            JOBS_SETTLED.labels(*names).inc(count)
+        for (_, outcome), verdict in zip(settled, verdicts, strict=True):
             if isinstance(outcome, Done | GiveUp) and verdict in ("done", "give_up"):
                 for draft in outcome.events:
                     self._hints.touch(draft.entity_id)

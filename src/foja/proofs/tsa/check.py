@@ -72,6 +72,21 @@ class Terms:
     ocsps: Sequence[bytes] = ()
     require_revocation: bool = False
 
+    def asked(self, nonce: int, algorithm: str, *, at: datetime) -> Terms:
+        """Return the terms of the answer to one question: these, and its nonce."""
+        return Terms(
+            self.roots,
+            self.intermediates,
+            algorithm,
+            nonce,
+            self.policies,
+            self.worst_accuracy,
+            at,
+            self.crls,
+            self.ocsps,
+            self.require_revocation,
+        )
+
 
 def check(
     reply: bytes,

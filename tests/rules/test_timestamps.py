@@ -1,0 +1,70 @@
+"""What `run_tsa` says of a token, whatever the authority states about itself."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from foja.documents.stamping import Stamper
+from foja.documents.timestamps import Timestamps
+from foja.jobs.outcome import Done, Job
+from foja.proofs.der import integer, plain, sequence
+from foja.proofs.tsa import Terms, read_request, trusted
+from tests.rules.authorities import DAY, Recipe, reply, root, signer
+
+DIGEST = sha256(b"a sheet").digest()
+ENTITY = UUID(int=7)
+NOW = datetime.now(UTC)
+ROOT = root(ends=NOW + DAY)
+SIGNER = signer(ROOT, ends=NOW + DAY)
+
+
+class Stating:
+    """An authority that is honest, and states its accuracy in its own way."""
+
+    name = "stating"
+
+    def __init__(self, accuracy: bytes) -> None:
+        self._accuracy = accuracy
+
+    async def ask(self, query: bytes) -> bytes:
+        asked = read_request(query)
+        return reply(Recipe(SIGNER, asked.imprint, nonce=asked.nonce, gen_time=NOW, accuracy=self._accuracy))
+
+
+def job() -> Job:
+    payload = {"witness_hash": DIGEST.hex(), "attempt": 1}
+    return Job(1, "run_tsa", ENTITY, "", "key", payload, 1, 5, UUID(int=8), 30.0)
+
+
+async def said(accuracy: bytes) -> dict[str, Any]:
+    stamper = Stamper([Stating(accuracy)], Terms(trusted(ROOT.der)))
+    [outcome] = await Timestamps(stamper).work([job()])
+    assert isinstance(outcome, Done)
+    [draft] = outcome.events
+    assert draft.kind == "tsa.confirmed"
+    found: dict[str, Any] = json.loads(draft.payload)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "spelled"),
+    [
+        (sequence(integer(1)), "1000"),
+        (sequence(integer(2), integer(30, plain(0))), "2030"),
+        (sequence(integer(2), integer(30, plain(0)), integer(4, plain(1))), "2030.004"),
+        (sequence(integer(2**31 - 1)), "2147483647000"),
+        (sequence(), "0"),
+    ],
+)
+async def test_an_accuracy_is_said_in_milliseconds(accuracy: bytes, spelled: str) -> None:
+    assert json.dumps((await said(accuracy))["accuracy_ms"]) == spelled
+
+
+async def test_an_accuracy_that_is_not_stated_is_not_said() -> None:
+    assert "accuracy_ms" not in await said(b"")
