@@ -90,6 +90,12 @@ def _expired(tsa: TsaServer, recipe: Recipe) -> Recipe:
     return replace(recipe, signer=tsa.made_signer(ends=recipe.gen_time - timedelta(days=1)))
 
 
+def _set_back(tsa: TsaServer, recipe: Recipe) -> Recipe:
+    """A clock that was set back to when the signer was good: by its own time the token is flawless."""
+    ended = recipe.gen_time - timedelta(days=1)
+    return replace(recipe, signer=tsa.made_signer(ends=ended), gen_time=ended - timedelta(days=1))
+
+
 def _rogue(tsa: TsaServer, recipe: Recipe) -> Recipe:
     """A whole authority of somebody else's, under the true one's names, its root brought along."""
     forged = tsa.made_root(key_ids=False)
@@ -115,6 +121,9 @@ MADE: dict[str, Bend] = {
     "another algorithm": lambda tsa, r: replace(r, algorithm="sha3-256"),
     "untrusted": lambda tsa, r: replace(r, signer=tsa.made_signer(tsa.made_root("Unknown Root"))),
     "expired": _expired,
+    "expired, clock set back": _set_back,
+    "clock set back": lambda tsa, r: replace(r, gen_time=r.gen_time - timedelta(minutes=6)),
+    "clock ahead": lambda tsa, r: replace(r, gen_time=r.gen_time + timedelta(minutes=6)),
     "embedded rogue root": _embedded_root,
     "forged root": _rogue,
     "ESSCertID of another": lambda tsa, r: replace(r, identified=tsa.true_root),

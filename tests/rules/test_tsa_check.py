@@ -323,6 +323,21 @@ def test_a_token_is_judged_at_a_time() -> None:
     assert checked(reply(HONEST), at=None).verified
 
 
+def test_an_answer_is_not_older_than_its_question() -> None:
+    """The nonce shows that it was made after asking; a time from before is a lie, or a wrong clock."""
+    for behind, accuracy, good in (
+        (timedelta(minutes=4), 0, True),  # clocks differ a little
+        (timedelta(minutes=5, seconds=1), 0, False),
+        (timedelta(minutes=5, seconds=1), 1, True),  # what it proves is not earlier than that
+        (timedelta(minutes=5, seconds=2), 1, False),
+        (900 * DAY, 1, False),
+    ):
+        recipe = replace(HONEST, accuracy=sequence(integer(accuracy)) if accuracy else b"")
+        found = checked(reply(recipe), since=NOW + behind).finding
+        assert found.reason == (None if good else Reason.BACKDATED), behind
+    assert checked(reply(HONEST), at=NOW + 200 * DAY).verified, "a kept token may be as old as it is"
+
+
 def test_a_root_that_was_renewed_counts_as_long_as_its_newest_form() -> None:
     old = root(key=ROOT.key, ends=NOW + 10 * DAY)
     for roots in ((old, ROOT), (ROOT, old)):

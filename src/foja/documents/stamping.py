@@ -105,12 +105,12 @@ class Stamper:
         return found
 
     async def _asked(self, authority: Authority, digest: bytes, algorithm: str) -> Confirmed | Setback:
-        nonce = secrets.randbits(NONCE_BITS)
+        nonce, since = secrets.randbits(NONCE_BITS), datetime.now(UTC)
         reply = await authority.ask(request(digest, nonce=nonce, algorithm=algorithm))
         if isinstance(reply, NoReply):
             self._resting[authority.name] = time.monotonic() + REST_SECONDS
             return Setback(authority.name, reply.trouble, reply.detail)
-        terms = self._terms.asked(nonce, algorithm, at=datetime.now(UTC))
+        terms = self._terms.asked(nonce, algorithm, since=since, at=datetime.now(UTC))
         return _outcome(authority.name, reply, judge(reply, digest, terms))
 
 

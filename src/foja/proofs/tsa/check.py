@@ -18,7 +18,7 @@ from foja.proofs.tsa.token import Info, Token, read_token
 from foja.proofs.tsa.words import LOCAL_NOTICE, LOCAL_POLICY
 
 EVIDENCE = "tsa"
-SKEW = timedelta(minutes=5)  # how far an authority's clock may be ahead of the validation time
+SKEW = timedelta(minutes=5)  # how far an authority's clock and ours may be apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +71,10 @@ class Terms:
     crls: Sequence[bytes] = ()
     ocsps: Sequence[bytes] = ()
     require_revocation: bool = False
+    since: datetime | None = None  # when its nonce was sent; None: long ago, perhaps
 
-    def asked(self, nonce: int, algorithm: str, *, at: datetime) -> Terms:
-        """Return the terms of the answer to one question: these, and its nonce."""
+    def asked(self, nonce: int, algorithm: str, *, since: datetime, at: datetime) -> Terms:
+        """Return the terms of the answer to one question: these, its nonce, and when it was sent."""
         return Terms(
             self.roots,
             self.intermediates,
@@ -85,6 +86,7 @@ class Terms:
             self.crls,
             self.ocsps,
             self.require_revocation,
+            since,
         )
 
 
@@ -102,10 +104,12 @@ def check(
     crls: Sequence[bytes] = (),
     ocsps: Sequence[bytes] = (),
     require_revocation: bool = False,
+    since: datetime | None = None,
 ) -> Checked:
     """Say what a TimeStampResp or TimeStampToken proves about a digest, under these terms.
 
-    `nonce` None: it is not known which one was sent; `at` None: judged as of the token's own time.
+    `nonce` None: it is not known which one was sent; `at` None: judged as of the token's own time;
+    `since`: when the nonce was sent, for whoever has just asked.
     """
     terms = Terms(
         roots,
@@ -118,6 +122,7 @@ def check(
         crls,
         ocsps,
         require_revocation,
+        since,
     )
     return judge(reply, digest, terms)
 
@@ -146,6 +151,7 @@ def _check(token: Token, digest: bytes, terms: Terms) -> Checked:
     check_signature(token, signer)
     chain = path(signer, (*embedded, *terms.intermediates), terms.roots, info.gen_time)
     _check_moment(info, chain[-1], terms.at)
+    _check_since(info, terms.since)
     _check_policy(info, terms)
     unknown = check_revocation(chain, info.gen_time, _revocations(token, terms), terms.require_revocation)
     return Checked(_verified(info, signer, terms, unknown), _stamp(token, chain))
@@ -184,6 +190,20 @@ def _check_moment(info: Info, root: Certificate, at: datetime | None) -> None:
         )
 
 
+def _check_since(info: Info, since: datetime | None) -> None:
+    """What answers our nonce was made after it was sent: an older time proves what is not so."""
+    if since is not None and _latest(info) < since - SKEW:
+        raise Flaw(
+            Reason.BACKDATED,
+            f"it says {info.gen_time:%Y-%m-%dT%H:%M:%SZ}, and was asked for {since:%Y-%m-%dT%H:%M:%SZ}: "
+            "it is dated back, or one of the two clocks is wrong",
+        )
+
+
+def _latest(info: Info) -> datetime:
+    return info.gen_time + (info.accuracy or timedelta())
+
+
 def _check_policy(info: Info, terms: Terms) -> None:
     """T8."""
     if terms.policies is not None and info.policy not in terms.policies:
@@ -205,7 +225,7 @@ def _verified(info: Info, signer: Certificate, terms: Terms, unknown: Sequence[s
         missed.append("accuracy: the authority does not state it")
     if info.policy == LOCAL_POLICY:
         missed.append(LOCAL_NOTICE)
-    latest = info.gen_time + (info.accuracy or timedelta())
+    latest = _latest(info)
     detail = f"existed no later than {latest.isoformat()} according to {signer.name}"
     return Finding(EVIDENCE, Status.VERIFIED, None, detail, latest, signer.name, tuple(missed))
 
