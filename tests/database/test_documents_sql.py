@@ -10,6 +10,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from foja.documents.events import DOCUMENT
+from foja.errors import BadPayload
 from foja.observe.audit import audit
 from tests.database.papers import OTHER, TOKEN, WITNESS, Paper, acting, later
 from tests.database.rows import Admin
@@ -375,9 +376,22 @@ def test_no_attempt_is_open_for_ever(paper: Paper) -> None:
     assert paper.refusal("job.run-tsa.required", asking) == "bad_payload"
 
 
-def test_a_witness_is_a_digest_and_evidence_a_list_also_later_on(paper: Paper) -> None:
+def test_a_witness_is_a_digest_wherever_it_is_named(paper: Paper) -> None:
+    fits = {"string": "tsa", "number": 1, "array": ["tsa"], "boolean": True}
     paper.request()
-    assert paper.refusal("document.witness.ready", {"witness_hash": "rubbish"}) == "bad_payload"
+    paper.ask()
+    for rule in DOCUMENT.kinds.values():
+        if "witness_hash" in {*rule.required, *rule.optional}:
+            said = {name: fits[types] for name, types in rule.required.items()}
+            for rubbish in ("rubbish", "", "A" * 64, "a" * 65, 7, None):
+                body = {**said, "witness_hash": rubbish}
+                assert paper.refusal(rule.name, body, source=min(rule.sources)) == "bad_payload"
+                with pytest.raises(BadPayload):
+                    rule.check(body)
+
+
+def test_evidence_is_a_list_also_later_on(paper: Paper) -> None:
+    paper.request()
     scalar = {"witness_hash": OTHER, "required_evidence": "tsa"}
     assert paper.refusal("document.protected.requested", scalar) == "bad_payload"
 

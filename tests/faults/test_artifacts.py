@@ -103,7 +103,8 @@ async def test_without_a_token_the_attempt_ends_with_a_reason_and_others_follow(
         assert view.state == "protected"
         assert "it did not answer" in view.explain
         app.bundles._stamper = good
-        await app.documents.retry(document, "artifact")
+        granted = await app.documents.retry(document, "artifact")
+        assert granted.payload == {"evidence": "artifact", "witness_hash": hashlib.sha256(TEXT).hexdigest()}
         assert (await finished(app, document))[-1] == "artifact.finalized"
 
 

@@ -137,6 +137,14 @@ async def test_what_cannot_be_asked_for(app: App) -> None:
         await app.documents.retry(document.id, "tsa")
 
 
+async def test_a_witness_that_is_none_is_refused_and_the_document_goes_on(app: App) -> None:
+    document = await app.documents.add(CONTRACT)
+    for kind in ("document.signed", "document.witness.ready"):
+        with pytest.raises(errors.BadPayload, match="64 hexadecimal digits"):
+            await app.documents.record(document.id, kind, {"witness_hash": "RUBBISH"})
+    assert (await app.documents.protect(document.id)).payload["witness_hash"] == document.sha256
+
+
 async def test_stages_each_with_a_witness_of_its_own(app: App) -> None:
     document = await app.documents.add(CONTRACT)
     await app.documents.protect(document.id, stage="initial")

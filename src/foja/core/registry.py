@@ -5,6 +5,7 @@ The database keeps the same table and checks it again; a test compares the two.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -21,6 +22,7 @@ JSON_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "array": (list, tuple),
     "object": (dict,),
 }
+DIGEST: Final = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class Kind:
     erasable: bool = False
     v: int = 1
     keyed_by: tuple[str, str] | None = None  # a word and a field
+    digests: tuple[str, ...] = ()  # fields that are SHA-256 digests where they are present
 
     def key(self, payload: Mapping[str, object], given: str | None) -> str | None:
         """Return the idempotency key of a body: its own, if the kind says so, or the one given."""
@@ -58,10 +61,22 @@ class Kind:
         for name, allowed in self.choices.items():
             if payload.get(name) not in allowed:
                 raise BadPayload(f"{self.name}.{name} must be one of {', '.join(sorted(allowed))}")
+        for name in self.digests:
+            if name in payload:
+                check_digest(payload[name], f"{self.name}.{name}")
 
     def _check_type(self, name: str, types: str, value: object) -> None:
         if type(value) not in _exact(types) and not _fits(types, value):
             raise BadPayload(f"{self.name}.{name} must be {types}, not {type(value).__name__}")
+
+
+def check_digest(word: object, where: str = "this") -> str:
+    """Return a SHA-256 digest as it is written here, or say how to write it."""
+    if not isinstance(word, str) or not DIGEST.fullmatch(word):
+        raise BadPayload(
+            f"{where} is {word!r}, no SHA-256 digest; write its 64 hexadecimal digits in lower case"
+        )
+    return word
 
 
 @lru_cache

@@ -13,7 +13,7 @@ from uuid import UUID, uuid5
 
 from foja.blobs.store import Store
 from foja.core.bundle.manifest import stream_document
-from foja.documents.events import check_hash
+from foja.core.registry import check_digest
 from foja.documents.gathering import Transcript
 from foja.errors import BadPayload
 
@@ -52,7 +52,7 @@ async def transcribed(store: Store, made: Transcript) -> dict[str, Any]:
 
 def elsewhere(sha256: str, size: int | None) -> dict[str, Any]:
     """Return what is said of bytes that stay with whoever has them."""
-    return {"sha256": check_hash(sha256), "custody": "hash_only", "size": size}
+    return {"sha256": check_digest(sha256), "custody": "hash_only", "size": size}
 
 
 def described(

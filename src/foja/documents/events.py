@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
 from foja.core.registry import Domain, Kind, domain
-from foja.errors import BadPayload
 
 API = frozenset({"api"})
 EXECUTOR = frozenset({"protect-document-v2"})
@@ -66,11 +65,20 @@ ASKS: Final[Mapping[Evidence, str]] = {
     evidence: f"job.{job.replace('_', '-')}.required" for evidence, job in JOBS.items()
 }
 ASKED_FOR: Final[Mapping[str, Evidence]] = {kind: evidence for evidence, kind in ASKS.items()}
-HASH: Final = re.compile("[0-9a-f]{64}")
+DIGESTS: Final = ("witness_hash", "sha256")
+
+
+def _with_digests(*kinds: Kind) -> Iterable[Kind]:
+    """Return these kinds, knowing which of their fields are digests."""
+    return [
+        replace(kind, digests=tuple(name for name in DIGESTS if name in {*kind.required, *kind.optional}))
+        for kind in kinds
+    ]
+
 
 DOCUMENT: Domain = domain(
     "document",
-    [
+    _with_digests(
         Kind(
             "document.added",
             API,
@@ -135,12 +143,5 @@ DOCUMENT: Domain = domain(
             {"gen_time": "string", "renew_before": "string", **REASON},
         ),
         Kind("protection.retry.requested", API, {"evidence": "string", **WITNESS}, REASON),
-    ],
+    ),
 )
-
-
-def check_hash(word: object) -> str:
-    """Return a SHA-256 digest as it is written here, or say how to write it."""
-    if not isinstance(word, str) or not HASH.fullmatch(word):
-        raise BadPayload(f"{word!r} is no SHA-256 digest; write its 64 hexadecimal digits in lower case")
-    return word

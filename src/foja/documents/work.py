@@ -11,10 +11,11 @@ from typing import Any, BinaryIO
 from uuid import UUID
 
 from foja.blobs.store import Store
+from foja.core.registry import check_digest
 from foja.documents import adding
 from foja.documents.adding import Data, Document
 from foja.documents.bundling import Bundles
-from foja.documents.events import DOCUMENT, REQUIRABLE, Evidence, Stage, check_hash
+from foja.documents.events import DOCUMENT, REQUIRABLE, Evidence, Stage
 from foja.documents.history import read
 from foja.documents.rules import Policy, Standing, standing
 from foja.documents.view import View, view
@@ -110,7 +111,7 @@ class Documents:
         """Ask for evidence of the document as it is now; an equal request returns the first."""
         document = _id(document_id)
         wanted = self.wanted(required_evidence)
-        witness = check_hash(witness_hash or await self._witness(document))
+        witness = check_digest(witness_hash or await self._witness(document))
         said: dict[str, Any] = {"witness_hash": witness, "required_evidence": list(wanted)}
         if stage is not None:
             said["stage"] = _stage(stage)
@@ -158,7 +159,10 @@ class Documents:
             raise OutOfTurn(
                 f"{evidence} of {document} was not given up; `foja explain {document}` says where it stands"
             )
-        said = {"evidence": evidence, "witness_hash": given_up[-1].witness}
+        witness = given_up[-1].witness
+        if evidence == Evidence.ARTIFACT and history.last:
+            witness = history.last.witness  # a document has one artifact: of the request that rules
+        said = {"evidence": evidence, "witness_hash": witness}
         return await self.record(
             document,
             "protection.retry.requested",

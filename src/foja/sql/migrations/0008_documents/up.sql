@@ -156,8 +156,6 @@ begin
     perform foja.check_live(d);
     if problem is not null then
         perform foja.refuse_for(problem);
-    elsif not foja.is_hash(witness) then
-        perform foja.refuse('bad_payload', 'witness_hash is a SHA-256 digest: 64 hexadecimal digits in lower case');
     elsif foja.stage_rank(wanted_stage) is null then
         perform foja.refuse('bad_payload', 'a stage is initial, intermediate or final');
     end if;
@@ -451,8 +449,6 @@ begin
         end if;
     elsif d.closed = 'archived' or d.closed is not null and new.kind <> 'document.archived' then
         perform foja.refuse('document_closed', format('%s was %s', d.entity_id, d.closed));
-    elsif new.kind = 'document.witness.ready' and not foja.is_hash(said ->> 'witness_hash') then
-        perform foja.refuse('bad_payload', 'witness_hash is 64 hexadecimal digits in lower case');
     elsif new.kind in ('document.revoked', 'document.archived') then
         update foja.document set closed = split_part(new.kind, '.', 2) where entity_id = new.entity_id;
         perform foja.drop_artifact(new.entity_id, new.kind);
@@ -474,7 +470,9 @@ begin
             case new.kind when 'document.added' then said ->> 'sha256' end)
         returning * into d;
     end if;
-    if new.kind = 'document.protected.requested' then
+    if said -> 'witness_hash' is not null and not foja.is_hash(said ->> 'witness_hash') then
+        perform foja.refuse('bad_payload', 'witness_hash is a SHA-256 digest: 64 hexadecimal digits in lower case');
+    elsif new.kind = 'document.protected.requested' then
         perform foja.track_request(new, said, d);
     elsif new.kind like 'document.%' then
         perform foja.track_word(new, said, d);

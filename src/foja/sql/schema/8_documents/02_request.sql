@@ -97,8 +97,6 @@ begin
     perform foja.check_live(d);
     if problem is not null then
         perform foja.refuse_for(problem);
-    elsif not foja.is_hash(witness) then
-        perform foja.refuse('bad_payload', 'witness_hash is a SHA-256 digest: 64 hexadecimal digits in lower case');
     elsif foja.stage_rank(wanted_stage) is null then
         perform foja.refuse('bad_payload', 'a stage is initial, intermediate or final');
     end if;
