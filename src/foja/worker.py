@@ -42,11 +42,48 @@ class Worker:
     async def _until_idle(self) -> None:
         again = True
         while again:
-            while await self._step():
+            while await _all_of([self._sequencer.sweep, self._number, *self._chores]):
                 pass
             while await self._behind():
                 pass
-            again = sum([await chore() for chore in self._afterwards]) > 0
+            again = await _all_of(self._afterwards) > 0
+
+    async def _for_ever(self) -> None:
+        """Keep deadlines and keep the log, side by side: neither waits for what the other needs."""
+        chores = [self._patiently(chore) for chore in (self._sequencer.sweep, *self._chores)]
+        await side_by_side(_again_and_again(chores), _again_and_again([self._patiently(self._log())]))
+
+    def _log(self) -> Chore:
+        """Return the chore that numbers, and publishes as often as it should."""
+        clock = asyncio.get_running_loop().time
+        due, pending = clock(), True
+
+        async def keep() -> int:
+            nonlocal due, pending
+            done = await self._number()
+            pending = pending or done > 0
+            if pending and clock() >= due:
+                pending, due = await self._behind(), clock() + self._every
+            return done
+
+        return keep
+
+    def _patiently(self, chore: Chore) -> Chore:
+        """Return a chore that never fails: it says why, and rests for a second."""
+        clock, rested = asyncio.get_running_loop().time, 0.0
+
+        async def patient() -> int:
+            nonlocal rested
+            if clock() < rested:
+                return 0
+            try:
+                return await chore()
+            except FojaError as error:
+                log.warning("%s", error)
+                self._checked, rested = False, clock() + AFTER_AN_ERROR
+                return 0
+
+        return patient
 
     async def _behind(self) -> bool:
         try:
@@ -55,36 +92,36 @@ class Worker:
         except LogHalted:
             return False
 
-    async def _for_ever(self) -> None:
-        clock = asyncio.get_running_loop().time
-        due, pending = clock(), True
-        while True:
-            try:
-                done = await self._step()
-                pending = pending or done > 0
-                if pending and clock() >= due:
-                    pending, due = await self._behind(), clock() + self._every
-            except FojaError as error:
-                log.warning("%s", error)
-                self._checked, done = False, 0
-                await asyncio.sleep(AFTER_AN_ERROR)
-            if done < MUCH:
-                await asyncio.sleep(PAUSE)
-
-    async def _step(self) -> int:
-        done = await self._sequencer.sweep() + await self._number()
-        for chore in self._chores:
-            done += await chore()
-        return done
-
     async def _number(self) -> int:
         try:
             if not self._checked:
+                self._checked = True  # until anything fails, also meanwhile
                 await self._sequencer.check()
-                self._checked = True
             return await self._sequencer.number()
-        except LogHalted:
-            return 0
+        except FojaError as error:
+            self._checked = False
+            if isinstance(error, LogHalted):
+                return 0
+            raise
+
+
+async def _again_and_again(chores: Sequence[Chore]) -> None:
+    while True:
+        if await _all_of(chores) < MUCH:
+            await asyncio.sleep(PAUSE)
+
+
+async def _all_of(chores: Sequence[Chore]) -> int:
+    """Do each of these, whatever comes of the others; then raise what failed first."""
+    done, failed = 0, None
+    for chore in chores:
+        try:
+            done += await chore()
+        except FojaError as error:
+            failed = failed or error
+    if failed:
+        raise failed
+    return done
 
 
 def sparingly(chore: Chore, seconds: float) -> Chore:

@@ -1,0 +1,125 @@
+"""The worker through bad days of its neighbours: whatever fails, deadlines are kept by whoever still can."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from foja.app import App
+from foja.documents import executor
+from foja.errors import FojaError, Unavailable
+from foja.worker import Worker
+from tests.database.rows import Admin
+
+
+@contextmanager
+def away(store: Path) -> Iterator[None]:
+    """Every name in the store leads in a circle."""
+    aside = store.rename(store.with_name("aside"))
+    store.symlink_to(store)
+    yield
+    store.unlink()
+    aside.rename(store)
+
+
+@contextmanager
+def hanging(store: Path) -> Iterator[None]:
+    """Whoever reads the checkpoint waits for somebody who never speaks."""
+    checkpoint = next(store.glob("log/*/checkpoint"))
+    checkpoint.unlink()
+    os.mkfifo(checkpoint)
+    try:
+        yield
+    finally:
+        os.close(os.open(checkpoint, os.O_RDWR | os.O_NONBLOCK))
+
+
+@asynccontextmanager
+async def working(work: Awaitable[None]) -> AsyncIterator[None]:
+    task = asyncio.ensure_future(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def late(app: App, admin: Admin) -> UUID:
+    """Return a document whose attempt is past its deadline, in a log that was published."""
+    document = await app.documents.add_digest("a" * 64)
+    await app.documents.protect(document.id)
+    await app.work(until_idle=True, only=[executor.TYPE])
+    admin.execute("update foja.attempt set deadline = clock_timestamp()")
+    return document.id
+
+
+async def ending(app: App, document: UUID) -> None:
+    """Return when the sweeper has said that the attempt took too long."""
+    async with asyncio.timeout(10):
+        while (await app.documents.events(document))[-1].kind != "tsa.failed":
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("broken", [away, hanging])
+async def test_attempts_end_in_time_without_the_store(
+    app: App, admin: Admin, broken: Callable[[Path], AbstractContextManager[None]]
+) -> None:
+    document = await late(app, admin)
+    with broken(app.settings.home / "store"):
+        async with working(app.work(only=[])):
+            await ending(app, document)
+
+
+async def test_attempts_end_in_time_where_the_log_has_another_key(
+    app: App, admin: Admin, open_app: Callable[..., App], tmp_path: Path
+) -> None:
+    document = await late(app, admin)
+    keyless = open_app(home=tmp_path / "other", storage_url=app.settings.store_url)
+    async with keyless as other, working(other.work(only=[])):
+        await ending(app, document)
+
+
+async def test_working_until_idle_keeps_deadlines_before_it_says_what_failed(app: App, admin: Admin) -> None:
+    document = await late(app, admin)
+    with away(app.settings.home / "store"), pytest.raises(FojaError):
+        await app.work(until_idle=True, only=[])
+    await asyncio.wait_for(ending(app, document), 1)
+
+
+async def test_a_chore_that_fails_leaves_the_others_their_turn(
+    app: App, caplog: pytest.LogCaptureFixture
+) -> None:
+    tries: list[str] = []
+
+    async def fail() -> int:
+        tries.append("failed")
+        raise Unavailable("never today")
+
+    async def do() -> int:
+        tries.append("done")
+        return 0
+
+    async with working(Worker(app.sequencer, 1.0, [fail, do]).run()), asyncio.timeout(10):
+        while tries.count("failed") < 2:
+            await asyncio.sleep(0.05)
+    assert tries.count("done") > 5, "no chore waits for the pause of another"
+    assert caplog.text.count("never today") == 2, "logged each time it is tried, a second apart"
+    with pytest.raises(Unavailable, match="never today"):
+        await Worker(app.sequencer, 1.0, [fail, do]).run(until_idle=True)
+    assert tries[-2:] == ["failed", "done"]
+
+
+async def test_the_log_goes_on_beside_a_chore_that_fails(app: App) -> None:
+    async def fail() -> int:
+        raise Unavailable("never today")
+
+    await (await app.conversations.open()).append("user_message_sent", {"content": "hi"})
+    async with working(Worker(app.sequencer, 0.0, [fail]).run()), asyncio.timeout(10):
+        while not list((app.settings.home / "store").glob("log/*/checkpoint")):
+            await asyncio.sleep(0.05)
