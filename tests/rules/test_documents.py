@@ -131,6 +131,47 @@ def test_an_anchor_that_is_taken_back_is_asked_for_again() -> None:
     assert wanted(history(*said)) == [("submit_anchor_polygon", 2)]
 
 
+END = {
+    "final": [asked(ARTIFACT), confirmed(ARTIFACT)],
+    "revoked": [("document.revoked", {"reason": "r"})],
+    "archived": [("document.archived", {"reason": "r"})],
+}
+
+
+@pytest.mark.parametrize("attempts", [1, 3])
+@pytest.mark.parametrize("end", END)
+def test_an_anchor_that_is_taken_back_after_the_end_is_shown_and_explained(end: str, attempts: int) -> None:
+    said = [request("tsa", "polygon"), asked(TSA), confirmed(TSA)]
+    for attempt in range(1, attempts):
+        said += [asked(POLYGON, attempt), failed(POLYGON, attempt)]
+    said += [asked(POLYGON, attempts), confirmed(POLYGON, attempts), *END[end]]
+    said.append(failed(POLYGON, attempts, code="reorged"))
+    now = shown(history(*said))
+    [polygon] = [each for each in now.evidence if each.evidence is POLYGON]
+    assert (polygon.status, polygon.failure_code) == (Status.FAILED, "reorged")
+    assert polygon.since == history(*said)[-1].at
+    words = explain(now)
+    assert end in words
+    assert "the anchor on Polygon was taken back at 2026-02-26 12:00:" in words
+    assert "Nothing more will happen" not in words
+
+
+def test_what_did_not_come_before_the_end_is_explained() -> None:
+    said = [request("tsa", "polygon"), asked(TSA), failed(TSA, code="hung"), END["revoked"][0]]
+    now = shown(history(*said))
+    assert [each.status for each in now.evidence] == [Status.FAILED] * 3
+    assert "the timestamp did not come before that. The last attempt ended with hung." in explain(now)
+
+
+def test_the_newest_trouble_is_told_when_a_late_confirmation_is_taken_back() -> None:
+    said = [request("tsa", "polygon"), asked(TSA), confirmed(TSA)]
+    for attempt in (1, 2, 3):
+        said += [asked(POLYGON, attempt), failed(POLYGON, attempt, code="timeout")]
+    said += [confirmed(POLYGON, 1), failed(POLYGON, 1, code="reorged")]
+    [polygon] = [each for each in shown(history(*said)).evidence if each.evidence is POLYGON]
+    assert (polygon.status, polygon.failure_code) == (Status.GIVEN_UP, "reorged")
+
+
 def test_a_late_confirmation_ends_the_attempt_that_is_open_then() -> None:
     said = [request("tsa"), asked(TSA, 1), failed(TSA, 1, code="timeout"), asked(TSA, 2), confirmed(TSA, 1)]
     assert read(history(*said)).track(TSA, WITNESSES[0]).open is None

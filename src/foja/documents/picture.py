@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from foja.documents.events import NETWORKS, Evidence, Stage
-from foja.documents.history import History, Sheet, Track, read
+from foja.documents.history import Ending, History, Sheet, Track, read
 from foja.documents.lifecycle import Lifecycle, lifecycle
 from foja.documents.rules import DEFAULT, Policy, Standing, due, standing
 
@@ -40,7 +40,7 @@ class Status(StrEnum):
     SCHEDULED = "scheduled"  # an attempt has its time, and it is not over yet
     OPEN = "open"
     CONFIRMED = "confirmed"
-    FAILED = "failed"  # the document was closed before the next attempt
+    FAILED = "failed"  # it did not come, or was taken back, and the document is closed or final
     GIVEN_UP = "given_up"
     NOT_INSTALLED = "not_installed"
 
@@ -144,7 +144,7 @@ def _shown(history: History) -> list[Track]:
 def _evidence_view(
     track: Track, history: History, abilities: AbstractSet[str], policy: Policy, at: datetime
 ) -> EvidenceView:
-    attempt, failure = track.open, track.failure or track.lost
+    attempt, failure = track.open, _trouble(track)
     status = _status(track, history, abilities, policy, at)
     ended = track.confirmed or (failure if status in (Status.GIVEN_UP, Status.FAILED) else None)
     return EvidenceView(
@@ -163,6 +163,12 @@ def _evidence_view(
     )
 
 
+def _trouble(track: Track) -> Ending | None:
+    """Return what went wrong last: an attempt, or a confirmation that was taken back."""
+    found = [each for each in (track.failure, track.lost) if each]
+    return max(found, key=lambda each: each.seq, default=None)
+
+
 def _status(
     track: Track, history: History, abilities: AbstractSet[str], policy: Policy, at: datetime
 ) -> Status:
@@ -171,10 +177,11 @@ def _status(
         return Status.CONFIRMED
     if track.open:
         return Status.SCHEDULED if track.open.run_at > at else Status.OPEN
-    if stands is Standing.GIVEN_UP:
+    over = history.closed or history.finalized
+    if stands is Standing.GIVEN_UP and not (over and track.lost):
         return Status.GIVEN_UP
-    if history.closed or history.finalized:
-        return Status.FAILED if track.failure else Status.WAITING
+    if over:
+        return Status.FAILED
     if track.evidence not in abilities:
         return Status.NOT_INSTALLED
     return Status.REQUESTED if any(track is each for each in due(history)) else Status.WAITING

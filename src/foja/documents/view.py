@@ -10,7 +10,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from foja.documents.events import ASKED_FOR, Evidence, Stage
-from foja.documents.history import Sheet
+from foja.documents.history import REORGED, Sheet
 from foja.documents.lifecycle import Lifecycle
 from foja.documents.picture import EvidenceView, Picture, Pipeline, State, Status, picture
 from foja.documents.rules import DEFAULT, Policy
@@ -129,10 +129,8 @@ def timeline(events: Sequence[Sheet]) -> tuple[Moment, ...]:
 
 def explain(shown: Picture, document_id: UUID | str = "ID") -> str:
     """Return what the document waits for, since when, and what happens next and when."""
-    if shown.closed:
-        return f"It was {shown.closed} {_when(shown.closed_at)}. Nothing more is asked for."
-    if shown.finalized_at:
-        return f"It is final since {_when(shown.finalized_at)}. Nothing more will happen."
+    if shown.closed or shown.finalized_at:
+        return _over(shown)
     if not shown.required_evidence:
         return f"Nobody has asked for protection yet. `foja protect` does, for {document_id} too."
     missing = [each for each in shown.evidence if each.status is not Status.CONFIRMED]
@@ -143,12 +141,23 @@ def explain(shown: Picture, document_id: UUID | str = "ID") -> str:
     return " ".join([*sentences, *_after(missing, telling)])
 
 
+def _over(shown: Picture) -> str:
+    """Return how it ended, and what did not come before or was taken back since."""
+    words = f"It is final since {_when(shown.finalized_at)}."
+    if shown.closed:
+        words = f"It was {shown.closed} {_when(shown.closed_at)}."
+    left = [_sentence(each, None) for each in shown.evidence if each.status is not Status.CONFIRMED]
+    done = "Nothing more is asked for." if left or shown.closed else "Nothing more will happen."
+    return " ".join([words, done, *left])
+
+
 def _after(missing: Sequence[EvidenceView], telling: Sequence[EvidenceView]) -> list[str]:
     waiting = [NAMES[each.evidence] for each in missing if each not in telling]
     return [f"After that: {', then '.join(waiting)}."] if waiting else []
 
 
-def _sentence(each: EvidenceView, document_id: UUID | str) -> str:
+def _sentence(each: EvidenceView, document_id: UUID | str | None) -> str:
+    """Return how one evidence stands; without an id the document is over, and nobody may grant more."""
     name = NAMES[each.evidence]
     why = _why(each)
     if each.status is Status.SCHEDULED:
@@ -161,11 +170,14 @@ def _sentence(each: EvidenceView, document_id: UUID | str) -> str:
             f"Waiting for {name} since {_when(each.since)}: attempt {each.attempt} is under way and ends "
             f"by {_when(each.deadline)}.{why}"
         )
+    if each.status is Status.FAILED and each.failure_code == REORGED:
+        reason = f" ({each.reason})" if each.reason else ""
+        return f"But {name} was taken back at {_when(each.since)}{reason}."
+    if each.status is Status.FAILED:
+        return f"But {name} did not come before that.{why}"
     if each.status is Status.GIVEN_UP:
-        return (
-            f"Gave up on {name} {_when(each.since)}, after attempt {each.attempt}.{why} "
-            f"`foja retry {document_id} {each.evidence}` grants new ones."
-        )
+        hint = f" `foja retry {document_id} {each.evidence}` grants new ones." if document_id else ""
+        return f"Gave up on {name} {_when(each.since)}, after attempt {each.attempt}.{why}{hint}"
     if each.status is Status.NOT_INSTALLED:
         return f"{name[:1].upper()}{name[1:]} is not installed here: nothing happens until it is.{why}"
     return f"Waiting for {name} since {_when(each.since)}: the executor asks for it next.{why}"
