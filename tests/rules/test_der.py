@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from foja.errors import Malformed
 from foja.proofs.der import (
+    LONGEST_REMEMBERED,
     OCTETS,
     OID,
     SEQUENCE,
@@ -21,6 +22,7 @@ from foja.proofs.der import (
     integer,
     oid,
     oid_content,
+    remembered,
     sequence,
     set_of,
 )
@@ -112,3 +114,43 @@ def test_what_is_left_over_is_refused() -> None:
     outer.enter(SEQUENCE)
     with pytest.raises(Malformed):
         outer.finish()
+
+
+def test_to_move_inside_is_to_refuse_what_is_behind() -> None:
+    assert Reader(sequence(element(OCTETS, b"ab"))).into(SEQUENCE).into(OCTETS).rest == b"ab"
+    with pytest.raises(Malformed, match="more"):
+        Reader(sequence(element(OCTETS, b"ab"), b"\x00")).into(SEQUENCE).into(OCTETS)
+    with pytest.raises(Malformed, match="tag 0x30"):
+        Reader(element(OCTETS, b"ab")).into(SEQUENCE)
+
+
+@given(st.lists(st.integers(-300, 300), max_size=400))
+def test_what_is_remembered_is_what_is_read(values: list[int]) -> None:
+    def read(parts: Reader) -> int:
+        found = parts.integer()
+        parts.finish()
+        return found
+
+    recall = remembered(read)
+    for value in values:
+        assert recall(Reader(integer(value))) == value
+    with pytest.raises(Malformed):
+        recall(Reader(integer(7) + b"\x00"))
+
+
+def test_the_same_bytes_are_read_once_unless_they_are_refused_or_long() -> None:
+    asked = list[bytes]()
+
+    @remembered
+    def read(parts: Reader) -> bytes:
+        asked.append(parts.rest)
+        return parts.take(OCTETS)
+
+    good, bad = element(OCTETS, b"ab"), integer(1)
+    long = element(OCTETS, bytes(LONGEST_REMEMBERED))
+    for _ in range(2):
+        assert read(Reader(good)) == b"ab"
+        assert read(Reader(long)) == bytes(LONGEST_REMEMBERED)
+        with pytest.raises(Malformed):
+            read(Reader(bad))
+    assert asked == [good, long, bad, long, bad]

@@ -359,3 +359,21 @@ def test_names_that_lead_in_circles_end() -> None:
     low = signer(two)
     found = checked(reply(replace(HONEST, signer=low, embedded=[low, one, two])))
     assert found.finding.reason is Reason.NO_TRUST_ANCHOR
+
+
+def test_a_signer_that_was_good_before_is_looked_at_again() -> None:
+    """What is remembered of a signer says nothing about another time, other roots or another signature."""
+    mid = certify("Mid", ROOT, ca=True, ends=NOW + 1.5 * DAY)
+    made = Recipe(low := signer(mid), DIGEST, embedded=[low, mid])
+    liar = Certified(low.certificate, ROOT.key)
+    for _ in range(2):
+        assert checked(reply(made)).verified
+        assert checked(reply(replace(made, gen_time=NOW + DAY / 2))).verified
+        late = checked(reply(replace(made, gen_time=NOW + 2 * DAY)), at=NOW + 3 * DAY).finding
+        assert late.reason is Reason.CERT_EXPIRED_AT_GENTIME
+        early = checked(reply(replace(made, gen_time=NOW - 301 * DAY))).finding
+        assert early.reason is Reason.CERT_NOT_YET_VALID_AT_GENTIME
+        assert checked(reply(made), OTHER).finding.reason is Reason.NO_TRUST_ANCHOR
+        assert checked(reply(made), mid).verified
+        assert checked(reply(replace(made, signer=liar))).finding.reason is Reason.SIGNATURE_INVALID
+        assert checked(reply(replace(made, embedded=[low]))).finding.reason is Reason.NO_TRUST_ANCHOR

@@ -7,14 +7,19 @@ says which tag comes next, so bytes from outside decide neither depth nor time.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from foja.errors import Malformed
+
+T = TypeVar("T")
 
 BOOLEAN, INTEGER, BITS, OCTETS, NULL, OID = 0x01, 0x02, 0x03, 0x04, 0x05, 0x06
 UTF8, UTC_TIME, TIME, SEQUENCE, SET = 0x0C, 0x17, 0x18, 0x30, 0x31
 LONGEST_INTEGER, LONGEST_OID = 64, 64
-_TIME = re.compile(r"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:\.(\d{1,12}))?Z", re.ASCII)
+MOST_REMEMBERED, LONGEST_REMEMBERED = 64, 16_384
+_TIME = re.compile(rb"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:\.(\d{1,12}))?Z")
 
 
 def plain(number: int) -> int:
@@ -39,6 +44,11 @@ class Reader:
     def next(self) -> int:
         """The tag that comes next; -1 at the end."""
         return self._data[self._at] if self._at < self._end else -1
+
+    @property
+    def rest(self) -> bytes:
+        """What was not read yet."""
+        return self._data[self._at : self._end]
 
     def take(self, tag: int) -> bytes:
         """Return the content of the next element and move behind it."""
@@ -66,6 +76,13 @@ class Reader:
         """Enter the next element if it has this tag."""
         return self.enter(tag) if self.next == tag else None
 
+    def into(self, tag: int) -> Reader:
+        """Move inside the next element and refuse what is left over behind it."""
+        self._at, end = self._bounds(tag)
+        if end != self._end:
+            raise Malformed("there is more in it than belongs there")
+        return self
+
     def finish(self) -> None:
         """Refuse what is left over."""
         if self._at != self._end:
@@ -87,11 +104,11 @@ class Reader:
 
     def time(self) -> datetime:
         """Return the next GeneralizedTime, in UTC, cut to microseconds."""
-        found = _TIME.fullmatch(self.take(TIME).decode("latin-1"))
+        found = _TIME.fullmatch(self.take(TIME))
         if found is None:
             raise Malformed("a time in it is not written as YYYYMMDDhhmmss[.f]Z")
         year, month, day, hour, minute, second = map(int, found.groups()[:6])
-        fraction = int((found[7] or "").ljust(6, "0")[:6])
+        fraction = int((found[7] or b"").ljust(6, b"0")[:6])
         try:
             return datetime(year, month, day, hour, minute, second, fraction, UTC)
         except ValueError:
@@ -99,15 +116,17 @@ class Reader:
 
     def _bounds(self, tag: int) -> tuple[int, int]:
         data, at = self._data, self._at
-        if at + 2 > self._end or data[at] != tag or tag & 0x1F == 0x1F:
+        start = at + 2
+        if start > self._end or data[at] != tag or tag & 0x1F == 0x1F:
             raise Malformed(f"expected an element with tag {tag:#04x} at byte {at}")
-        length, start = data[at + 1], at + 2
+        length = data[at + 1]
         if length >= 0x80:
             start += length & 0x7F
             length = self._long(at + 2, start)
-        if start + length > self._end:
+        end = start + length
+        if end > self._end:
             raise Malformed(f"the element at byte {at} is cut short")
-        return start, start + length
+        return start, end
 
     def _long(self, at: int, start: int) -> int:
         digits = self._data[at:start]
@@ -117,6 +136,24 @@ class Reader:
         if length < 0x80:
             raise Malformed(f"the length at byte {at} is longer than it need be")
         return length
+
+
+def remembered(read: Callable[[Reader], T]) -> Callable[[Reader], T]:
+    """Let the same bytes be read once. Only for what depends on nothing else; a refusal is not kept."""
+    known = dict[bytes, T]()
+
+    def recall(parts: Reader) -> T:
+        spelled = parts.rest
+        if spelled in known:
+            return known[spelled]
+        found = read(parts)
+        if len(spelled) <= LONGEST_REMEMBERED:
+            if len(known) >= MOST_REMEMBERED:
+                known.clear()
+            known[spelled] = found
+        return found
+
+    return recall
 
 
 def element(tag: int, *parts: bytes) -> bytes:

@@ -55,6 +55,7 @@ class Certificate:
     purposes_critical: bool
     strange: bool  # says something critical that we do not understand
     weak: bool  # signed by way of a broken hash, or its key is too short
+    sha256: str  # the digest that names it
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Certificate) and self.der == other.der
@@ -71,11 +72,6 @@ class Certificate:
     def pem(self) -> bytes:
         """The certificate, as people hand it around."""
         return self.x509.public_bytes(Encoding.PEM)
-
-    @property
-    def sha256(self) -> str:
-        """The digest that names it."""
-        return sha256(self.der).hexdigest()
 
 
 def trusted(*given: bytes) -> tuple[Certificate, ...]:
@@ -160,6 +156,7 @@ def _certificate(der: bytes, found: x509.Certificate, issuer: bytes, subject: by
         purposes_critical=bool(purposes and purposes.critical),
         strange=any(each.critical and name not in _UNDERSTOOD for name, each in parts.items()),
         weak=_is_weak(found, key),
+        sha256=sha256(der).hexdigest(),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import lru_cache
 
 from foja.proofs.finding import Reason, Status
 from foja.proofs.flaw import Flaw
@@ -12,6 +13,7 @@ from foja.proofs.tsa.certificate import Certificate, is_issued_by
 TIME_STAMPING, ANY_PURPOSE = "1.3.6.1.5.5.7.3.8", "2.5.29.37.0"
 LONGEST = 8
 MOST_STEPS = 64
+MOST_REMEMBERED = 32  # signers; what comes with one may be large
 
 
 def check_signer(signer: Certificate) -> None:
@@ -24,7 +26,8 @@ def check_signer(signer: Certificate) -> None:
         raise Flaw(Reason.KEY_USAGE_INVALID, f"the key of {signer.name} may not sign timestamps")
 
 
-def check_related(signer: Certificate, embedded: Sequence[Certificate]) -> None:
+@lru_cache(maxsize=MOST_REMEMBERED)
+def check_related(signer: Certificate, embedded: tuple[Certificate, ...]) -> None:
     """Refuse certificates that lead nowhere from a token's signer, and copies of roots that were changed."""
     related = {signer}
     while more := {each for each in embedded if each not in related and _issues_one_of(each, related)}:
@@ -43,6 +46,18 @@ def path(
     signer: Certificate, others: Sequence[Certificate], roots: Sequence[Certificate], at: datetime
 ) -> tuple[Certificate, ...]:
     """T7: return the certificates from the signer to a root, all good at that time, or raise `Flaw`."""
+    second = at.replace(microsecond=0)
+    if all(each.not_before <= second <= each.not_after for each in (signer, *others, *roots)):
+        return _lasting_path(signer, tuple(others), tuple(roots))
+    return _Search(others, roots, at).run(signer)
+
+
+@lru_cache(maxsize=MOST_REMEMBERED)
+def _lasting_path(
+    signer: Certificate, others: tuple[Certificate, ...], roots: tuple[Certificate, ...]
+) -> tuple[Certificate, ...]:
+    """Return the path at any time when all of them are valid: it is the same one."""
+    at = max(each.not_before for each in (signer, *others, *roots))
     return _Search(others, roots, at).run(signer)
 
 

@@ -133,11 +133,10 @@ def judge(reply: bytes, digest: bytes, terms: Terms) -> Checked:
         token = read_token(reply)
     except (Flaw, Malformed) as flaw:
         return Checked(_refusal(flaw))
-    stamp = _stamp(token)
     try:
         return _check(token, digest, terms)
     except (Flaw, Malformed) as flaw:
-        return Checked(_refusal(flaw), stamp)
+        return Checked(_refusal(flaw), _stamp(token))
 
 
 def _check(token: Token, digest: bytes, terms: Terms) -> Checked:

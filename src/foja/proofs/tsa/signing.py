@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import new as digest_by
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -32,6 +33,8 @@ from foja.proofs.tsa.words import (
 
 HASHES = {"sha256": hashes.SHA256(), "sha384": hashes.SHA384(), "sha512": hashes.SHA512()}
 LONGEST_SALT = 128
+MOST_REMEMBERED = 32  # signers; what names one may be long
+_ECDSA = {name: ec.ECDSA(each) for name, each in HASHES.items()}
 _NO_PARAMETERS = (b"", bytes((NULL, 0)))
 
 
@@ -44,7 +47,8 @@ def signer_of(token: Token, known: Sequence[Certificate]) -> Certificate:
             "the certificate of its signer is neither in it nor among those given",
             Status.INDETERMINATE,
         )
-    identifiers = list(_identifiers(token.signature))
+    said = token.signature.attributes
+    identifiers = _identifiers(said.get(SIGNING_CERTIFICATE_V2), said.get(SIGNING_CERTIFICATE))
     for each in named:
         if identifiers and all(_is_identified(each, *identifier) for identifier in identifiers):
             return each
@@ -75,15 +79,18 @@ def _is_named(each: Certificate, signature: Signature) -> bool:
 Identifier = tuple[str | None, bytes, tuple[bytes, int] | None]
 
 
-def _identifiers(signature: Signature) -> Iterator[Identifier]:
-    """Yield the first ESSCertID of each version that is there: hash, and issuer and serial if said."""
-    if value := signature.attributes.get(SIGNING_CERTIFICATE_V2):
-        first = Reader(value).enter(SEQUENCE).enter(SEQUENCE).enter(SEQUENCE)
-        algorithm = algorithm_of(first) if first.next == SEQUENCE else "sha256"
-        yield algorithm, first.take(OCTETS), _issuer_serial(first)
-    if value := signature.attributes.get(SIGNING_CERTIFICATE):
-        first = Reader(value).enter(SEQUENCE).enter(SEQUENCE).enter(SEQUENCE)
-        yield "sha1", first.take(OCTETS), _issuer_serial(first)
+@lru_cache(maxsize=MOST_REMEMBERED)
+def _identifiers(second: bytes | None, first: bytes | None) -> tuple[Identifier, ...]:
+    """Return the first ESSCertID of each version that is there: hash, and issuer and serial if said."""
+    found = list[Identifier]()
+    if second:
+        parts = Reader(second).enter(SEQUENCE).enter(SEQUENCE).enter(SEQUENCE)
+        algorithm = algorithm_of(parts) if parts.next == SEQUENCE else "sha256"
+        found.append((algorithm, parts.take(OCTETS), _issuer_serial(parts)))
+    if first:
+        parts = Reader(first).enter(SEQUENCE).enter(SEQUENCE).enter(SEQUENCE)
+        found.append(("sha1", parts.take(OCTETS), _issuer_serial(parts)))
+    return tuple(found)
 
 
 def _issuer_serial(identifier: Reader) -> tuple[bytes, int] | None:
@@ -103,9 +110,14 @@ def _is_identified(
     each: Certificate, algorithm: str | None, digest: bytes, issuer_serial: tuple[bytes, int] | None
 ) -> bool:
     """SHA-1 only tells certificates apart here: the key that signs for it is checked in any case."""
-    if algorithm is None or not hmac.compare_digest(digest_by(algorithm, each.der).digest(), digest):
+    if algorithm is None or not hmac.compare_digest(_fingerprint(each, algorithm), digest):
         return False
     return issuer_serial is None or issuer_serial == (each.issuer, each.serial)
+
+
+@lru_cache(maxsize=MOST_REMEMBERED)
+def _fingerprint(each: Certificate, algorithm: str) -> bytes:
+    return digest_by(algorithm, each.der).digest()
 
 
 def _check_attributes(signature: Signature, content: bytes) -> None:
@@ -121,10 +133,10 @@ def _check_attributes(signature: Signature, content: bytes) -> None:
 def _verify(signer: Certificate, signature: Signature, digest: hashes.HashAlgorithm) -> None:
     key, method = signer.key, signature.method
     plain = signature.parameters in _NO_PARAMETERS
-    if isinstance(key, rsa.RSAPublicKey) and key.key_size < SMALLEST_RSA:
-        raise _unsupported(f"the key of {signer.name} is shorter than {SMALLEST_RSA} bits")
     if isinstance(key, ec.EllipticCurvePublicKey) and plain and ECDSA_WITH.get(method) == digest.name:
-        key.verify(signature.value, signature.signed, ec.ECDSA(digest))
+        key.verify(signature.value, signature.signed, _ECDSA[digest.name])
+    elif isinstance(key, rsa.RSAPublicKey) and key.key_size < SMALLEST_RSA:
+        raise _unsupported(f"the key of {signer.name} is shorter than {SMALLEST_RSA} bits")
     elif isinstance(key, rsa.RSAPublicKey) and plain and digest.name in RSA_WITH.get(method, ()):
         key.verify(signature.value, signature.signed, padding.PKCS1v15(), digest)
     elif isinstance(key, rsa.RSAPublicKey) and method == RSA_PSS:

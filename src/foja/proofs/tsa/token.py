@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import NamedTuple
 
 from foja.errors import Malformed
 from foja.proofs.der import (
@@ -18,6 +19,7 @@ from foja.proofs.der import (
     Reader,
     dotted,
     plain,
+    remembered,
     tagged,
 )
 from foja.proofs.finding import Reason, Status
@@ -27,6 +29,9 @@ from foja.proofs.tsa.words import OCSP_RESPONSE, SIGNED_DATA, TST_INFO, algorith
 MOST_BYTES = 262_144
 MOST_CERTIFICATES = 16
 MOST_ATTRIBUTES = 32
+ZERO, ONE = tagged(0), tagged(1)  # [0] and [1]
+_SET = bytes((SET,))
+_dotted = lru_cache(maxsize=64)(dotted)
 _SAID = {0: "granted", 1: "granted with changes", 2: "rejection", 3: "waiting", 4: "revocation warning"}
 _FAILURES = {
     0: "badAlg",
@@ -40,8 +45,7 @@ _FAILURES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Info:
+class Info(NamedTuple):
     """What the authority says: TSTInfo."""
 
     policy: str
@@ -53,8 +57,7 @@ class Info:
     nonce: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(NamedTuple):
     """Who says it, and how it was signed: the one SignerInfo."""
 
     issuer: bytes | None
@@ -68,8 +71,7 @@ class Signature:
     value: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A TimeStampToken, and what came along with it."""
 
     der: bytes
@@ -85,9 +87,7 @@ def read_token(data: bytes) -> Token:
     """Return the token in a reply that grants one, or the token itself; raise `Flaw` or `Malformed`."""
     if len(data) > MOST_BYTES:
         raise Malformed(f"{len(data):,} bytes are more than a token has; {MOST_BYTES:,} are read")
-    outer = Reader(data)
-    inside = outer.enter(SEQUENCE)
-    outer.finish()
+    inside = Reader(data).into(SEQUENCE)
     if inside.next == OID:
         return _token(data)
     _check_granted(inside.enter(SEQUENCE))
@@ -98,6 +98,7 @@ def read_token(data: bytes) -> Token:
     return _token(token)
 
 
+@remembered
 def _check_granted(info: Reader) -> None:
     """T1."""
     status = info.integer()
@@ -121,14 +122,10 @@ def _failures(bits: bytes) -> list[str]:
 
 
 def _token(der: bytes) -> Token:
-    content_info = Reader(der).enter(SEQUENCE)
+    content_info = Reader(der).into(SEQUENCE)
     if content_info.oid() != SIGNED_DATA:
         raise Flaw(Reason.CONTENT_TYPE, "this is no signed data, so it is no timestamp")
-    wrapped = content_info.enter(tagged(0))
-    content_info.finish()
-    data = wrapped.enter(SEQUENCE)
-    wrapped.finish()
-    return _signed_data(der, data)
+    return _signed_data(der, content_info.into(ZERO).into(SEQUENCE))
 
 
 def _signed_data(der: bytes, data: Reader) -> Token:
@@ -136,8 +133,8 @@ def _signed_data(der: bytes, data: Reader) -> Token:
         raise Malformed("signed data of this kind has version 3")
     algorithms = _algorithms(data.enter(SET))
     content = _content(data.enter(SEQUENCE))
-    certificates = _certificates(data.optional(tagged(0)))
-    crls, ocsps = _revocations(data.optional(tagged(1)))
+    certificates = _certificates(data.enter(ZERO)) if data.next == ZERO else ()
+    crls, ocsps = _revocations(data.enter(ONE)) if data.next == ONE else ((), ())
     signature = _signature(_only_signer(data.enter(SET)))
     data.finish()
     if signature.digest_algorithm not in algorithms:
@@ -145,31 +142,29 @@ def _signed_data(der: bytes, data: Reader) -> Token:
     return Token(der, content, _info(content), signature, certificates, crls, ocsps)
 
 
-def _algorithms(each: Reader) -> list[str | None]:
+@remembered
+def _algorithms(each: Reader) -> tuple[str | None, ...]:
     found = list[str | None]()
     while each.next != -1 and len(found) < MOST_ATTRIBUTES:
         found.append(algorithm_of(each))
     each.finish()
-    return found
+    return tuple(found)
 
 
 def _content(encapsulated: Reader) -> bytes:
     """T2: what is signed is a TSTInfo."""
     if encapsulated.oid() != TST_INFO:
         raise Flaw(Reason.CONTENT_TYPE, "what is signed is no TSTInfo, so it is no timestamp")
-    wrapped = encapsulated.enter(tagged(0))
-    encapsulated.finish()
-    content = wrapped.take(OCTETS)
-    wrapped.finish()
-    return content
+    return encapsulated.into(ZERO).into(OCTETS).rest
 
 
-def _certificates(each: Reader | None) -> tuple[bytes, ...]:
+@remembered
+def _certificates(each: Reader) -> tuple[bytes, ...]:
     found = list[bytes]()
-    while each is not None and each.next != -1:
+    while each.next != -1:
         if each.next == SEQUENCE:
             found.append(each.whole(SEQUENCE))
-        elif each.next in (tagged(1), tagged(2), tagged(3)):
+        elif each.next in (ONE, tagged(2), tagged(3)):
             each.any()  # certificates of attributes prove nothing here
         else:
             raise Malformed("among its certificates is something else")
@@ -178,13 +173,13 @@ def _certificates(each: Reader | None) -> tuple[bytes, ...]:
     return tuple(found)
 
 
-def _revocations(each: Reader | None) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
+def _revocations(each: Reader) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
     crls, ocsps = list[bytes](), list[bytes]()
-    while each is not None and each.next != -1:
+    while each.next != -1:
         if each.next == SEQUENCE:
             crls.append(each.whole(SEQUENCE))
             continue
-        other = each.enter(tagged(1))
+        other = each.enter(ONE)
         if other.oid() == OCSP_RESPONSE:
             ocsps.append(other.whole(SEQUENCE))
             other.finish()
@@ -209,28 +204,38 @@ def _signature(signer: Reader) -> Signature:
     if version != (3 if key_id else 1):
         raise Malformed("its signer is named in another way than its version says")
     digest_algorithm = algorithm_of(signer)
-    signed = signer.whole(tagged(0))
-    method = signer.enter(SEQUENCE)
-    method_oid = method.oid()
-    parameters = b"" if method.next == -1 else method.any()
-    method.finish()
+    signed = signer.whole(ZERO)
+    method, parameters = _method(signer.enter(SEQUENCE))
     value = signer.take(OCTETS)
-    signer.optional(tagged(1))
+    signer.optional(ONE)
     signer.finish()
-    attributes = _attributes(Reader(signed).enter(tagged(0)))
-    as_signed = bytes((SET,)) + signed[1:]  # RFC 5652, 5.4: signed under another tag than sent
+    attributes = _attributes(Reader(signed).into(ZERO))
+    as_signed = _SET + signed[1:]  # RFC 5652, 5.4: signed under another tag than sent
     return Signature(
-        issuer, serial, key_id, digest_algorithm, as_signed, attributes, method_oid, parameters, value
+        issuer, serial, key_id, digest_algorithm, as_signed, attributes, method, parameters, value
     )
 
 
 def _signer_name(signer: Reader) -> tuple[bytes | None, int | None, bytes | None]:
     if signer.next == plain(0):
         return None, None, signer.take(plain(0))
-    name = signer.enter(SEQUENCE)
+    return *_issuer_serial(signer.enter(SEQUENCE)), None
+
+
+@remembered
+def _issuer_serial(name: Reader) -> tuple[bytes, int]:
     issuer, serial = name.whole(SEQUENCE), name.integer()
     name.finish()
-    return issuer, serial, None
+    return issuer, serial
+
+
+@remembered
+def _method(parts: Reader) -> tuple[bytes, bytes]:
+    """Return how it is signed, and the parameters of that."""
+    name = parts.oid()
+    parameters = b"" if parts.next == -1 else parts.any()
+    parts.finish()
+    return name, parameters
 
 
 def _attributes(each: Reader) -> dict[bytes, bytes]:
@@ -238,10 +243,9 @@ def _attributes(each: Reader) -> dict[bytes, bytes]:
     found = dict[bytes, bytes]()
     while each.next != -1:
         attribute = each.enter(SEQUENCE)
-        name, values = attribute.oid(), attribute.enter(SET)
+        name = attribute.oid()
+        value = attribute.into(SET).any()
         attribute.finish()
-        value = values.any()
-        values.finish()
         if name in found or len(found) >= MOST_ATTRIBUTES:
             raise Malformed("its signer says the same thing twice, or far too much")
         found[name] = value
@@ -249,38 +253,35 @@ def _attributes(each: Reader) -> dict[bytes, bytes]:
 
 
 def _info(content: bytes) -> Info:
-    outer = Reader(content)
-    parts = outer.enter(SEQUENCE)
-    outer.finish()
+    parts = Reader(content).into(SEQUENCE)
     if parts.integer() != 1:
         raise Flaw(Reason.CONTENT_TYPE, "only version 1 of a TSTInfo is known")
-    policy = dotted(parts.oid())
+    policy = _dotted(parts.oid())
     imprint = parts.enter(SEQUENCE)
-    algorithm, digest = algorithm_of(imprint), imprint.take(OCTETS)
-    imprint.finish()
+    algorithm, digest = algorithm_of(imprint), imprint.into(OCTETS).rest
     serial, gen_time = parts.integer(), parts.time()
-    accuracy = _accuracy(parts.optional(SEQUENCE))
+    accuracy = _accuracy(parts.enter(SEQUENCE)) if parts.next == SEQUENCE else None
     if parts.next == BOOLEAN:
         parts.take(BOOLEAN)
     nonce = parts.integer() if parts.next == INTEGER else None
-    parts.optional(tagged(0))
-    _check_extensions(parts.optional(tagged(1)))
+    parts.optional(ZERO)
+    if parts.next == ONE:
+        _check_extensions(parts.enter(ONE))
     parts.finish()
     return Info(policy, algorithm, digest, serial, gen_time, accuracy, nonce)
 
 
-def _check_extensions(each: Reader | None) -> None:
+def _check_extensions(each: Reader) -> None:
     """Refuse what must not be ignored: none is understood."""
-    while each is not None and each.next != -1:
+    while each.next != -1:
         extension = each.enter(SEQUENCE)
         extension.oid()
         if extension.next == BOOLEAN and extension.take(BOOLEAN) != b"\0":
             raise Flaw(Reason.EXTENSION_UNSUPPORTED, "it carries a critical extension", Status.UNSUPPORTED)
 
 
-def _accuracy(parts: Reader | None) -> timedelta | None:
-    if parts is None:
-        return None
+@remembered
+def _accuracy(parts: Reader) -> timedelta:
     seconds = parts.integer() if parts.next == INTEGER else 0
     millis = parts.integer(plain(0)) if parts.next == plain(0) else 0
     micros = parts.integer(plain(1)) if parts.next == plain(1) else 0

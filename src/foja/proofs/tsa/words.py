@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from foja.proofs.der import NULL, SEQUENCE, Reader, oid, oid_content, sequence
+from foja.proofs.der import NULL, SEQUENCE, Reader, oid, oid_content, remembered, sequence
 
 ALGORITHMS: Final = {
     "sha256": oid_content("2.16.840.1.101.3.4.2.1"),
@@ -53,7 +53,11 @@ LOCAL_NOTICE: Final = "local authority: proves order to you, not time to others"
 
 def algorithm_of(parts: Reader) -> str | None:
     """Return the hash algorithm that comes next; None if it is none of ours."""
-    identifier = parts.enter(SEQUENCE)
+    return _algorithm(parts.enter(SEQUENCE))
+
+
+@remembered
+def _algorithm(identifier: Reader) -> str | None:
     name = NAMES.get(identifier.oid())
     if identifier.next == NULL and identifier.take(NULL):
         return None
