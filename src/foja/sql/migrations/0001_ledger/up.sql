@@ -24,6 +24,16 @@ create table foja.domain (
     head_only boolean not null default false  -- written at the head alone: no reserved numbers, no lane in Redis
 );
 
+-- A predicate that is true of bodies with these keys, each of one of its types.
+create function foja.shape_of(required jsonb) returns jsonpath
+language sql immutable parallel safe
+return (select 'strict $.type() == "object"' || coalesce(string_agg(' && (' || types.words || ')', ''), '')
+    from jsonb_each(required) need cross join lateral (
+        select string_agg(case each when 'any' then format('exists ($.%s)', to_json(need.key))
+            else format('$.%s.type() == %s', to_json(need.key), to_json(each)) end, ' || ')
+        from jsonb_array_elements_text(need.value) each
+    ) types(words))::jsonpath;
+
 -- The closed registry: what may be said, in which version, by whom. `required` maps each
 -- required key to the JSON types it may have; `sole_field` is the key where there is just one.
 create table foja.kind (
@@ -37,6 +47,7 @@ create table foja.kind (
     tracked boolean not null default false,   -- is anything kept beside its events? then it is kept with them
     reserved boolean not null default false,  -- written by the ledger itself, never by a caller
     keyed_by text[],                          -- a word and a field: the idempotency key is always `word:field`
+    shape jsonpath generated always as (foja.shape_of(required)) stored,
     sole_field text generated always as (substring(required::text from '^\{"(\w+)": [^:]*\}$')) stored,
     sole_string boolean generated always as (required::text ~ '^\{"\w+": [^:]*"string"[^:]*\}$') stored,
     primary key (domain, kind, v)
@@ -186,6 +197,7 @@ create function foja.canonical(value jsonb, depth integer default 1) returns tex
 language plpgsql immutable strict parallel safe as $$
 declare
     type text := jsonb_typeof(value);
+    items text[];
 begin
     if type in ('object', 'array') and depth > 64 then
         perform foja.refuse('not_canonical', 'nested over 64 levels deep');
@@ -202,10 +214,10 @@ begin
                     else foja.utf16_order(member.key) end collate "C"), '') || '}'
             from jsonb_each(value) member);
     elsif type = 'array' then
-        return (
-            select '[' || coalesce(string_agg(
-                foja.canonical(item.value, depth + 1), ',' order by item.ordinality), '') || ']'
-            from jsonb_array_elements(value) with ordinality item);
+        for place in 0 .. jsonb_array_length(value) - 1 loop
+            items := items || foja.canonical(value -> place, depth + 1);
+        end loop;
+        return '[' || coalesce(array_to_string(items, ','), '') || ']';
     elsif type = 'number' then
         return foja.canonical_number(value);
     end if;
@@ -299,12 +311,6 @@ return case when rule.sole_string
     then payload = '{"' || rule.sole_field || '":' || to_json(payload::jsonb ->> rule.sole_field)::text || '}'
     else false end;
 
-create function foja.is_complete(required jsonb, body jsonb) returns boolean
-language sql immutable parallel safe
-return jsonb_typeof(body) = 'object' and not exists (
-    select from jsonb_each(required) need
-    where not coalesce(need.value ? 'any' and body ? need.key or need.value ? jsonb_typeof(body -> need.key), false));
-
 -- Is there plainly nothing wrong with this body? One expression, for the planner to inline.
 create function foja.is_sound(
     rule foja.kind, p_source text, p_actor text, p_payload text, p_salt bytea, p_hash bytea
@@ -334,7 +340,7 @@ begin
     end if;
     if foja.is_plain(rule, p_payload) is not true then
         body := p_payload::jsonb;
-        if not foja.is_complete(rule.required, body) then
+        if (body @@ rule.shape) is not true then
             return format('bad_payload: %s needs %s', rule.kind, rule.required);
         elsif foja.canonical(body) <> p_payload then
             return 'not_canonical: the payload is not in canonical form (RFC 8785)';

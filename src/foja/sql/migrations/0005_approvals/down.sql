@@ -2,4 +2,4 @@
 
 update foja.kind set tracked = false;
 drop table foja.approval_due, foja.approval_event;
-drop function foja.expire_approval, foja.track_approval, foja.moment;
+drop function foja.expire_approval, foja.track_approval, foja.moment, foja.moment_of;

@@ -97,24 +97,23 @@ declare
 begin
     if jsonb_typeof(wanted) is distinct from 'array' or not wanted ? 'tsa' then
         return 'bad_payload: required_evidence is a list that always contains tsa';
+    elsif wanted <@ '["tsa", "polygon", "bitcoin", "rekor"]' then
+        return null;
     end if;
     select string_agg(coalesce(each #>> '{}', 'null'), ', ') into unknown from jsonb_array_elements(wanted) each
     where jsonb_typeof(each) <> 'string' or each #>> '{}' not in ('tsa', 'polygon', 'bitcoin', 'rekor');
-    if unknown is not null then
-        return format('bad_payload: required_evidence knows tsa, polygon, bitcoin and rekor, not %s', unknown);
-    end if;
-    return null;
+    return format('bad_payload: required_evidence knows tsa, polygon, bitcoin and rekor, not %s', unknown);
 end $$;
 
 -- Nothing is asked for that nobody here could bring.
 create function foja.check_ability(wanted jsonb) returns void
 language plpgsql stable as $$
 declare
-    beyond text := (select string_agg(each, ', ') from jsonb_array_elements_text(wanted) each
-        where not exists (select from foja.ability a where a.evidence = each));
+    abilities jsonb := (select coalesce(jsonb_agg(a.evidence), '[]') from foja.ability a);
 begin
-    if beyond is not null then
-        perform foja.refuse('cannot_produce', format('this installation cannot produce %s', beyond));
+    if not wanted <@ abilities then
+        perform foja.refuse('cannot_produce', format('this installation cannot produce %s',
+            (select string_agg(each, ', ') from jsonb_array_elements_text(wanted) each where not abilities ? each)));
     end if;
 end $$;
 
@@ -162,10 +161,10 @@ begin
     evidence := array(select distinct jsonb_array_elements_text(said -> 'required_evidence'));
     if d.requested_seq is not null then
         perform foja.check_growth(d, new, wanted_stage, witness, evidence);
+        perform foja.drop_artifact(new.entity_id, 'asked for anew');
     end if;
     update foja.document set witness_hash = witness, stage = wanted_stage, required_evidence = evidence,
         requested_seq = new.seq where entity_id = new.entity_id;
-    perform foja.drop_artifact(new.entity_id, 'asked for anew');
 end $$;
 
 -- New attempts are granted for what is asked for and not there.
@@ -222,11 +221,15 @@ end $$;
 
 -- Did a request name this evidence for this witness? The last one is at hand.
 create function foja.is_required(d foja.document, p_evidence text, p_witness text) returns boolean
-language sql stable
-return d.witness_hash = p_witness and p_evidence = any (d.required_evidence)
-    or exists (select from foja.event e where e.entity_id = d.entity_id and e.seq < d.requested_seq
+language plpgsql stable as $$
+begin
+    if d.witness_hash = p_witness and p_evidence = any (d.required_evidence) then
+        return true;
+    end if;
+    return exists (select from foja.event e where e.entity_id = d.entity_id and e.seq < d.requested_seq
         and e.kind = 'document.protected.requested' and e.payload ->> 'witness_hash' = p_witness
         and (e.payload -> 'required_evidence')::jsonb ? p_evidence);
+end $$;
 
 -- What must be there before this evidence may be asked for.
 create function foja.check_turn(d foja.document, p_evidence text, p_witness text) returns void
@@ -291,11 +294,16 @@ end $$;
 -- The attempt a report is about: the one it names, or else the open one, or else the last.
 create function foja.find_attempt(p_entity uuid, p_evidence text, p_witness text, p_attempt integer)
 returns foja.attempt
-language sql stable
-return (select a from foja.attempt a where a.entity_id = p_entity and a.evidence = p_evidence
-    and (a.witness_hash = p_witness or p_evidence = 'artifact')
-    and (a.attempt = p_attempt or p_attempt is null)
-    order by a.state = 'open' desc, a.attempt desc limit 1);
+language plpgsql stable as $$
+declare
+    found foja.attempt;
+begin
+    select * into found from foja.attempt a where a.entity_id = p_entity and a.evidence = p_evidence
+        and (a.witness_hash = p_witness or p_evidence = 'artifact')
+        and (a.attempt = p_attempt or p_attempt is null)
+    order by a.state = 'open' desc, a.attempt desc limit 1;
+    return found;
+end $$;
 
 -- Mark the ending of an attempt; a confirmation ends every other one too. Jobs that would still work on them are
 -- taken away; the one that says so has ended before.
@@ -462,7 +470,9 @@ declare
     d foja.document;
     said jsonb := new.payload;
 begin
-    select * into d from foja.document where entity_id = new.entity_id;
+    if new.seq > 0 then
+        select * into d from foja.document where entity_id = new.entity_id;
+    end if;
     if d.entity_id is null then
         -- What is added is written at once, not corrected a moment later.
         insert into foja.document (entity_id, tenant, added_seq, witness_hash)

@@ -24,6 +24,16 @@ create table foja.domain (
     head_only boolean not null default false  -- written at the head alone: no reserved numbers, no lane in Redis
 );
 
+-- A predicate that is true of bodies with these keys, each of one of its types.
+create function foja.shape_of(required jsonb) returns jsonpath
+language sql immutable parallel safe
+return (select 'strict $.type() == "object"' || coalesce(string_agg(' && (' || types.words || ')', ''), '')
+    from jsonb_each(required) need cross join lateral (
+        select string_agg(case each when 'any' then format('exists ($.%s)', to_json(need.key))
+            else format('$.%s.type() == %s', to_json(need.key), to_json(each)) end, ' || ')
+        from jsonb_array_elements_text(need.value) each
+    ) types(words))::jsonpath;
+
 -- The closed registry: what may be said, in which version, by whom. `required` maps each
 -- required key to the JSON types it may have; `sole_field` is the key where there is just one.
 create table foja.kind (
@@ -37,6 +47,7 @@ create table foja.kind (
     tracked boolean not null default false,   -- is anything kept beside its events? then it is kept with them
     reserved boolean not null default false,  -- written by the ledger itself, never by a caller
     keyed_by text[],                          -- a word and a field: the idempotency key is always `word:field`
+    shape jsonpath generated always as (foja.shape_of(required)) stored,
     sole_field text generated always as (substring(required::text from '^\{"(\w+)": [^:]*\}$')) stored,
     sole_string boolean generated always as (required::text ~ '^\{"\w+": [^:]*"string"[^:]*\}$') stored,
     primary key (domain, kind, v)

@@ -68,6 +68,7 @@ create function foja.canonical(value jsonb, depth integer default 1) returns tex
 language plpgsql immutable strict parallel safe as $$
 declare
     type text := jsonb_typeof(value);
+    items text[];
 begin
     if type in ('object', 'array') and depth > 64 then
         perform foja.refuse('not_canonical', 'nested over 64 levels deep');
@@ -84,10 +85,10 @@ begin
                     else foja.utf16_order(member.key) end collate "C"), '') || '}'
             from jsonb_each(value) member);
     elsif type = 'array' then
-        return (
-            select '[' || coalesce(string_agg(
-                foja.canonical(item.value, depth + 1), ',' order by item.ordinality), '') || ']'
-            from jsonb_array_elements(value) with ordinality item);
+        for place in 0 .. jsonb_array_length(value) - 1 loop
+            items := items || foja.canonical(value -> place, depth + 1);
+        end loop;
+        return '[' || coalesce(array_to_string(items, ','), '') || ']';
     elsif type = 'number' then
         return foja.canonical_number(value);
     end if;

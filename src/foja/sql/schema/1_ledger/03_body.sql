@@ -85,12 +85,6 @@ return case when rule.sole_string
     then payload = '{"' || rule.sole_field || '":' || to_json(payload::jsonb ->> rule.sole_field)::text || '}'
     else false end;
 
-create function foja.is_complete(required jsonb, body jsonb) returns boolean
-language sql immutable parallel safe
-return jsonb_typeof(body) = 'object' and not exists (
-    select from jsonb_each(required) need
-    where not coalesce(need.value ? 'any' and body ? need.key or need.value ? jsonb_typeof(body -> need.key), false));
-
 -- Is there plainly nothing wrong with this body? One expression, for the planner to inline.
 create function foja.is_sound(
     rule foja.kind, p_source text, p_actor text, p_payload text, p_salt bytea, p_hash bytea
@@ -120,7 +114,7 @@ begin
     end if;
     if foja.is_plain(rule, p_payload) is not true then
         body := p_payload::jsonb;
-        if not foja.is_complete(rule.required, body) then
+        if (body @@ rule.shape) is not true then
             return format('bad_payload: %s needs %s', rule.kind, rule.required);
         elsif foja.canonical(body) <> p_payload then
             return 'not_canonical: the payload is not in canonical form (RFC 8785)';

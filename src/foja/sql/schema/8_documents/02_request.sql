@@ -38,24 +38,23 @@ declare
 begin
     if jsonb_typeof(wanted) is distinct from 'array' or not wanted ? 'tsa' then
         return 'bad_payload: required_evidence is a list that always contains tsa';
+    elsif wanted <@ '["tsa", "polygon", "bitcoin", "rekor"]' then
+        return null;
     end if;
     select string_agg(coalesce(each #>> '{}', 'null'), ', ') into unknown from jsonb_array_elements(wanted) each
     where jsonb_typeof(each) <> 'string' or each #>> '{}' not in ('tsa', 'polygon', 'bitcoin', 'rekor');
-    if unknown is not null then
-        return format('bad_payload: required_evidence knows tsa, polygon, bitcoin and rekor, not %s', unknown);
-    end if;
-    return null;
+    return format('bad_payload: required_evidence knows tsa, polygon, bitcoin and rekor, not %s', unknown);
 end $$;
 
 -- Nothing is asked for that nobody here could bring.
 create function foja.check_ability(wanted jsonb) returns void
 language plpgsql stable as $$
 declare
-    beyond text := (select string_agg(each, ', ') from jsonb_array_elements_text(wanted) each
-        where not exists (select from foja.ability a where a.evidence = each));
+    abilities jsonb := (select coalesce(jsonb_agg(a.evidence), '[]') from foja.ability a);
 begin
-    if beyond is not null then
-        perform foja.refuse('cannot_produce', format('this installation cannot produce %s', beyond));
+    if not wanted <@ abilities then
+        perform foja.refuse('cannot_produce', format('this installation cannot produce %s',
+            (select string_agg(each, ', ') from jsonb_array_elements_text(wanted) each where not abilities ? each)));
     end if;
 end $$;
 
@@ -103,10 +102,10 @@ begin
     evidence := array(select distinct jsonb_array_elements_text(said -> 'required_evidence'));
     if d.requested_seq is not null then
         perform foja.check_growth(d, new, wanted_stage, witness, evidence);
+        perform foja.drop_artifact(new.entity_id, 'asked for anew');
     end if;
     update foja.document set witness_hash = witness, stage = wanted_stage, required_evidence = evidence,
         requested_seq = new.seq where entity_id = new.entity_id;
-    perform foja.drop_artifact(new.entity_id, 'asked for anew');
 end $$;
 
 -- New attempts are granted for what is asked for and not there.

@@ -34,11 +34,15 @@ end $$;
 
 -- Did a request name this evidence for this witness? The last one is at hand.
 create function foja.is_required(d foja.document, p_evidence text, p_witness text) returns boolean
-language sql stable
-return d.witness_hash = p_witness and p_evidence = any (d.required_evidence)
-    or exists (select from foja.event e where e.entity_id = d.entity_id and e.seq < d.requested_seq
+language plpgsql stable as $$
+begin
+    if d.witness_hash = p_witness and p_evidence = any (d.required_evidence) then
+        return true;
+    end if;
+    return exists (select from foja.event e where e.entity_id = d.entity_id and e.seq < d.requested_seq
         and e.kind = 'document.protected.requested' and e.payload ->> 'witness_hash' = p_witness
         and (e.payload -> 'required_evidence')::jsonb ? p_evidence);
+end $$;
 
 -- What must be there before this evidence may be asked for.
 create function foja.check_turn(d foja.document, p_evidence text, p_witness text) returns void
@@ -103,11 +107,16 @@ end $$;
 -- The attempt a report is about: the one it names, or else the open one, or else the last.
 create function foja.find_attempt(p_entity uuid, p_evidence text, p_witness text, p_attempt integer)
 returns foja.attempt
-language sql stable
-return (select a from foja.attempt a where a.entity_id = p_entity and a.evidence = p_evidence
-    and (a.witness_hash = p_witness or p_evidence = 'artifact')
-    and (a.attempt = p_attempt or p_attempt is null)
-    order by a.state = 'open' desc, a.attempt desc limit 1);
+language plpgsql stable as $$
+declare
+    found foja.attempt;
+begin
+    select * into found from foja.attempt a where a.entity_id = p_entity and a.evidence = p_evidence
+        and (a.witness_hash = p_witness or p_evidence = 'artifact')
+        and (a.attempt = p_attempt or p_attempt is null)
+    order by a.state = 'open' desc, a.attempt desc limit 1;
+    return found;
+end $$;
 
 -- Mark the ending of an attempt; a confirmation ends every other one too. Jobs that would still work on them are
 -- taken away; the one that says so has ended before.

@@ -123,7 +123,9 @@ declare
     d foja.document;
     said jsonb := new.payload;
 begin
-    select * into d from foja.document where entity_id = new.entity_id;
+    if new.seq > 0 then
+        select * into d from foja.document where entity_id = new.entity_id;
+    end if;
     if d.entity_id is null then
         -- What is added is written at once, not corrected a moment later.
         insert into foja.document (entity_id, tenant, added_seq, witness_hash)
