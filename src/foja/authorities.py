@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TypeVar
 from foja.documents.stamping import Authority
 from foja.embedded import tsa
 from foja.errors import Refused, SetupFailed
-from foja.proofs.tsa import LOCAL_NOTICE, Terms, revocation_lists, trusted
+from foja.proofs.tsa import LOCAL_NOTICE, Certificate, Terms, revocation_lists, trusted
 from foja.remote.tsa import Authority as Remote
 from foja.remote.tsa import Connections
 from foja.settings import Settings
@@ -30,8 +30,11 @@ class Authorities:
 
 
 def worth(settings: Settings) -> str | None:
-    """Return what every report has to add while nobody but ourselves stamps."""
-    return None if settings.tsa_urls.split() else LOCAL_NOTICE
+    """Return what reports have to add while no token can be anybody's but a local authority's."""
+    if not settings.tsa_urls.split():
+        return LOCAL_NOTICE
+    roots = [each for each in _given_roots(settings) if each.vouches_for_itself]
+    return LOCAL_NOTICE if roots and all(map(tsa.is_local, roots)) else None
 
 
 async def open_authorities(settings: Settings, closing: AsyncExitStack) -> Authorities:
@@ -39,7 +42,7 @@ async def open_authorities(settings: Settings, closing: AsyncExitStack) -> Autho
     if settings.tsa_urls and not settings.tsa_roots:
         raise SetupFailed("FOJA_TSA_URLS is set and no root is trusted; name roots in FOJA_TSA_ROOTS")
     asked = _remote(settings, closing) or [await asyncio.to_thread(tsa.Authority, settings.home)]
-    given = _read(trusted, settings.tsa_roots, "FOJA_TSA_ROOTS")
+    given = _given_roots(settings)
     if given and not any(each.vouches_for_itself for each in given):
         raise SetupFailed("no certificate in FOJA_TSA_ROOTS is a root: none vouches for itself; add theirs")
     local = tsa.kept_root(settings.home)  # old tokens stay verifiable when others are asked
@@ -51,6 +54,10 @@ async def open_authorities(settings: Settings, closing: AsyncExitStack) -> Autho
         crls=_read(revocation_lists, settings.tsa_crls, "FOJA_TSA_CRLS"),
     )
     return Authorities(asked, terms, roots)
+
+
+def _given_roots(settings: Settings) -> Sequence[Certificate]:
+    return _read(trusted, settings.tsa_roots, "FOJA_TSA_ROOTS")
 
 
 def _remote(settings: Settings, closing: AsyncExitStack) -> list[Authority]:

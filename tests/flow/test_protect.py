@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,11 @@ from foja.cli.papers.protecting import unless_ended
 from foja.errors import WrongSource
 from foja.proofs.tsa import LOCAL_NOTICE
 from tests.database.rows import Admin
-from tests.flow.command import FOJA, Run, check_refused
+from tests.flow.command import FOJA, Process, Run, check_refused
+from tests.rules.authorities import root
 
 FILES = 60
+PAPER, BUNDLE = "paper.txt", "paper.asice"
 
 
 @pytest.fixture
@@ -150,7 +153,35 @@ def test_status_shows_the_list_and_one_document(run: Run, folder: Path) -> None:
 
 
 def test_every_report_says_what_its_timestamps_are_worth(run: Run, tmp_path: Path) -> None:
-    paper, bundle, page = tmp_path / "paper.txt", tmp_path / "paper.asice", tmp_path / "paper.pdf"
+    check_reports(run, tmp_path)
+    roots = [tmp_path / "log.vkey", tmp_path / "root.pem"]
+    roots[0].write_text(run("log", "key").out)
+    run("tsa", "root", "-o", roots[1])
+    judged = ("verify", tmp_path / BUNDLE, *(word for root in roots for word in ("--trust", root)))
+    assert LOCAL_NOTICE in run(*judged).out
+    assert LOCAL_NOTICE in run(*judged, "--json").out
+
+
+def test_the_local_authority_is_not_worth_more_over_http(
+    run: Run, spawn: Callable[..., Process], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Several machines ask the one that runs `foja tsa serve`: every token is still a local one."""
+    serving = spawn("tsa", "serve", "--port", "0", "--home", tmp_path / "elsewhere", "--json")
+    trusted = tmp_path / "trusted.pem"
+    run("tsa", "root", "-o", trusted, "--home", tmp_path / "elsewhere")
+    monkeypatch.setenv("FOJA_TSA_URLS", json.loads(serving.line())["tsa"])
+    monkeypatch.setenv("FOJA_TSA_ROOTS", str(trusted))
+    check_reports(run, tmp_path)
+    trusted.write_bytes(trusted.read_bytes() + root("Somebody Else").pem)  # the next token may be theirs
+    assert run("tsa", "--json").document["note"] is None
+    paper = tmp_path / PAPER
+    for words in (("protect", paper), ("status",), ("status", paper), ("explain", paper)):
+        assert run(*words, "--json").document["note"] == LOCAL_NOTICE, words
+        assert LOCAL_NOTICE in run(*words).out, words
+
+
+def check_reports(run: Run, folder: Path) -> None:
+    paper = folder / PAPER
     paper.write_bytes(b"paper")
     waiting = run("protect", paper, "--json").document
     assert waiting["note"] == LOCAL_NOTICE
@@ -161,18 +192,12 @@ def test_every_report_says_what_its_timestamps_are_worth(run: Run, tmp_path: Pat
         ("status",),
         ("status", paper),
         ("explain", paper),
-        ("bundle", waiting["id"], "-o", bundle, "--certificate", page),
+        ("bundle", waiting["id"], "-o", folder / BUNDLE, "--certificate", folder / "paper.pdf"),
         ("tsa",),
     ]
     for words in reports:
         assert run(*words, "--json").document["note"] == LOCAL_NOTICE, words
         assert LOCAL_NOTICE in run(*words).out, words
-    roots = [tmp_path / "log.vkey", tmp_path / "root.pem"]
-    roots[0].write_text(run("log", "key").out)
-    run("tsa", "root", "-o", roots[1])
-    judged = ("verify", bundle, *(word for root in roots for word in ("--trust", root)))
-    assert LOCAL_NOTICE in run(*judged).out
-    assert LOCAL_NOTICE in run(*judged, "--json").out
     [asked] = run("tsa", "ask", "--json").document.values()
     assert LOCAL_NOTICE in asked["detail"]
     assert LOCAL_NOTICE in run("tsa", "ask").out

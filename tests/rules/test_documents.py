@@ -315,3 +315,26 @@ def test_a_view_tells_the_whole_story_and_what_a_local_authority_is_worth() -> N
     assert seen.note == LOCAL_NOTICE
     assert seen.document()["state"] == "protected"
     assert seen.document()["pipeline"] == "awaiting_artifact"
+
+
+@pytest.mark.parametrize(
+    ("stamps", "here", "note"),
+    [
+        ([], LOCAL_NOTICE, LOCAL_NOTICE),
+        ([], None, None),
+        ([(0, False)], LOCAL_NOTICE, LOCAL_NOTICE),  # the stamp that counts is still to come
+        ([(0, True)], None, LOCAL_NOTICE),
+        ([(1, False)], LOCAL_NOTICE, None),
+        ([(1, True)], None, LOCAL_NOTICE),
+        ([(0, True), (1, False)], LOCAL_NOTICE, None),
+        ([(0, False), (1, True)], None, LOCAL_NOTICE),
+    ],
+)
+def test_what_the_stamp_of_the_last_request_is_worth_is_said(
+    stamps: list[tuple[int, bool]], here: str | None, note: str | None
+) -> None:
+    asked_for = [request("tsa", witness=each) for each in WITNESSES[:2]]
+    told = [(confirmed(TSA, witness=WITNESSES[number]), local) for number, local in stamps]
+    facts = history(*asked_for, *((kind, {**body, "local": local}) for (kind, body), local in told))
+    seen = view(START_ID, facts, abilities=frozenset({"tsa"}), at=NOW, note=here)
+    assert seen.note == note

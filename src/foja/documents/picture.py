@@ -79,7 +79,7 @@ class Picture:
     closed_at: datetime | None
     name: str | None
     length: int
-    local: bool  # is the only authority so far our own?
+    local: bool | None  # is the stamp that counts one of our own authority? None: there is none to tell by
 
 
 def picture(
@@ -90,7 +90,6 @@ def picture(
     last = history.last
     added = history.added or {}
     views = tuple(_evidence_view(track, history, abilities, policy, at) for track in _shown(history))
-    stamps = [view.local for view in views if view.evidence is Evidence.TSA and view.confirmed_at]
     return Picture(
         state=state(history),
         pipeline=pipeline(history),
@@ -104,7 +103,7 @@ def picture(
         closed_at=history.closed_at,
         name=added.get("name"),
         length=history.length,
-        local=bool(stamps) and all(stamps),
+        local=_local(views, last.witness if last else None),
     )
 
 
@@ -185,6 +184,15 @@ def _status(
     if track.evidence not in abilities:
         return Status.NOT_INSTALLED
     return Status.REQUESTED if any(track is each for each in due(history)) else Status.WAITING
+
+
+def _local(views: Sequence[EvidenceView], witness: str | None) -> bool | None:
+    """Return whether the stamp of a witness is a local one; until it has one, whether any other is."""
+    stamps = [each for each in views if each.evidence is Evidence.TSA and each.confirmed_at]
+    for each in stamps:
+        if each.witness_hash == witness:
+            return each.local
+    return any(each.local for each in stamps) or None
 
 
 def _asked_at(track: Track, history: History) -> datetime | None:

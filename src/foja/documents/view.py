@@ -103,7 +103,7 @@ def view(
 ) -> View:
     """Return the document that these events make, as it stands at a moment.
 
-    `note` is what every report here adds; a stamp of our own authority adds it by itself.
+    `note` is what reports here add as long as no stamp tells what it is worth.
     """
     shown = picture(events, abilities=abilities, at=at, policy=policy)
     return View(
@@ -118,8 +118,15 @@ def view(
         evidence=shown.evidence,
         timeline=timeline(events),
         explain=explain(shown, document_id),
-        note=LOCAL_NOTICE if shown.local else note,
+        note=remark(shown.local, note),
     )
+
+
+def remark(local: bool | None, note: str | None) -> str | None:
+    """Return what a report must add: by the stamp that counts, or by what the next one will be worth."""
+    if local is None:
+        return note
+    return LOCAL_NOTICE if local else None
 
 
 def timeline(events: Sequence[Sheet]) -> tuple[Moment, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 from uuid import UUID
 
 from foja.blobs.store import Store
@@ -18,7 +18,7 @@ from foja.documents.bundling import Bundles
 from foja.documents.events import DOCUMENT, REQUIRABLE, Evidence, Stage
 from foja.documents.history import read
 from foja.documents.rules import Policy, Standing, standing
-from foja.documents.view import View, view
+from foja.documents.view import View, remark, view
 from foja.errors import BadPayload, CannotProduce, IdempotencyConflict, OutOfTurn, UnknownEntity
 from foja.ledger.event import Event
 from foja.ledger.ledger import Ledger
@@ -37,6 +37,15 @@ class Listed:
     lifecycle: str
     witness_hash: str | None
     began_at: datetime
+    note: str | None  # what a report must add
+
+
+class Stands(NamedTuple):
+    """Where one document stands, as lists show it."""
+
+    state: str
+    pipeline: str | None
+    note: str | None
 
 
 class Documents:
@@ -213,10 +222,12 @@ class Documents:
         rows = await self._ledger.ask("documents_known", documents=list(documents))
         return [document for (document,) in rows]
 
-    async def states(self, documents: Sequence[UUID]) -> dict[UUID, tuple[str, str | None]]:
-        """Return state and pipeline of these documents, as lists show them."""
+    async def states(self, documents: Sequence[UUID]) -> dict[UUID, Stands]:
+        """Return where each of these documents stands; one that is not listed yet has no evidence."""
         rows = await self._ledger.ask("document_states", documents=list(documents))
-        return {document: (state, pipeline) for document, state, pipeline in rows}
+        notes = await self._notes(documents)
+        states = {document: (state, pipeline) for document, state, pipeline in rows}
+        return {each: Stands(*states.get(each, ("none", None)), notes[each]) for each in documents}
 
     async def at_work(self, documents: Sequence[UUID]) -> set[UUID]:
         """Return those about which something is being done, or will be in a moment."""
@@ -286,7 +297,13 @@ class Documents:
     async def list(self, *, before: UUID | None = None, limit: int = 100) -> list[Listed]:
         """Return documents, newest first, from below one of them."""
         rows = await self._ledger.ask("documents", before=before, limit=limit)
-        return [Listed(*row) for row in rows]
+        notes = await self._notes([row[0] for row in rows])
+        return [Listed(*(*row, notes[row[0]])) for row in rows]
+
+    async def _notes(self, documents: Sequence[UUID]) -> dict[UUID, str | None]:
+        """Return what a report about each of these must add."""
+        local = dict(await self._ledger.ask("documents_local", documents=list(documents)))
+        return {each: remark(local.get(each), self.note) for each in documents}
 
 
 def _id(document_id: UUID | str) -> UUID:

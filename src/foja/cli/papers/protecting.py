@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from argparse import Namespace
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from foja.cli.installation import settings_of, started
 from foja.cli.output import Progress, complain, progress, record, say, table
 from foja.cli.running import working
 from foja.documents.adding import Document
+from foja.documents.work import Stands
 from foja.errors import Refused
 
 AT_ONCE = 16
@@ -128,15 +129,14 @@ async def _worked_on(app: App, *, wait: bool) -> AsyncIterator[asyncio.Task[None
 async def _report(app: App, tally: Tally, arguments: Namespace) -> int:
     states = await app.documents.states([document.id for document in tally.done])
     for document in tally.done if arguments.json else ():
-        state, pipeline = states.get(document.id, ("none", None))
         known = {
             "id": str(document.id),
             "name": document.name,
             "sha256": document.sha256,
             "new": document.new,
         }
-        record({**known, "state": state, "pipeline": pipeline, "note": app.documents.note})
-    bare = [each for each in tally.done if states.get(each.id, ("none", None))[0] == "none"]
+        record({**known, **states[document.id]._asdict()})
+    bare = [each for each in tally.done if states[each.id].state == "none"]
     if not arguments.json:
         await _tell(app, tally, states, bare, waited=arguments.wait)
     return 1 if tally.failed or (arguments.wait and bare) else 0
@@ -145,13 +145,13 @@ async def _report(app: App, tally: Tally, arguments: Namespace) -> int:
 async def _tell(
     app: App,
     tally: Tally,
-    states: Mapping[UUID, tuple[str, str | None]],
+    states: Mapping[UUID, Stands],
     bare: Sequence[Document],
     *,
     waited: bool,
 ) -> None:
     rows = [
-        (states.get(each.id, ("none", None))[0], "new" if each.new else "known", each.id, each.name)
+        (states[each.id].state, "new" if each.new else "known", each.id, each.name)
         for each in tally.done[:SHOWN]
     ]
     if rows:
@@ -166,8 +166,14 @@ async def _tell(
         say(f"paused: {', '.join(paused)}; `foja jobs resume` lets them go on")
     for each in bare[:3] if waited else ():
         say(f"{each.name}: {await app.documents.explain(each.id)}")
-    if app.documents.note:
-        say(app.documents.note)
+    remember(each.note for each in states.values())
+
+
+def remember(notes: Iterable[str | None]) -> None:
+    """Say once what reports about these documents must add."""
+    for note in dict.fromkeys(notes):
+        if note:
+            say(note)
 
 
 @asynccontextmanager

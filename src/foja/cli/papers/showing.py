@@ -12,7 +12,7 @@ from uuid import UUID
 from foja.app import App
 from foja.cli.installation import opened
 from foja.cli.output import document, record, say, table
-from foja.cli.papers.protecting import digest
+from foja.cli.papers.protecting import digest, remember
 from foja.documents.view import View
 from foja.errors import UnknownEntity
 
@@ -120,15 +120,14 @@ async def _list(app: App, arguments: Namespace) -> None:
     listed = await app.documents.list(limit=arguments.limit)
     if arguments.json:
         for each in listed:
-            record({**{name: getattr(each, name) for name in each.__slots__}, "note": app.documents.note})
+            record({name: getattr(each, name) for name in each.__slots__})
         return
     if not listed:
         say("no document is listed yet; `foja protect FILE` adds one, and a worker lists it")
         return
     rows = [(each.state, each.pipeline, _moment(each.began_at), each.id, each.name) for each in listed]
     table(("state", "pipeline", "since", "document", "name"), rows)
-    if app.documents.note:
-        say(app.documents.note)
+    remember(each.note for each in listed)
 
 
 def _moment(at: datetime | None) -> str | None:

@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from foja.embedded.tsa.answering import Failure, Pen, granted, pen, rejected
-from foja.embedded.tsa.issuing import Identity, is_due
+from foja.embedded.tsa.issuing import ROOT_NAME, Identity, is_due
 from foja.embedded.tsa.keeping import FOLDER, PUBLIC, Keeper
 from foja.errors import Malformed
-from foja.proofs.tsa import ALGORITHMS, LOCAL_POLICY, read_request
+from foja.proofs.tsa import ALGORITHMS, LOCAL_POLICY, Certificate, read_request
 from foja.proofs.tsa.words import SIZES
 
 MOST_BYTES = 4096  # of a request
@@ -67,6 +67,11 @@ def kept_root(home: Path) -> bytes | None:
     """Return the root of an authority that was ever used here: its tokens stay verifiable."""
     path = home / FOLDER / PUBLIC
     return path.read_bytes() if path.exists() else None
+
+
+def is_local(root: Certificate) -> bool:
+    """Say whether a root is that of a local authority, of this installation or another, by its name."""
+    return root.name.startswith(f"CN={ROOT_NAME} ")
 
 
 def _serial() -> int:

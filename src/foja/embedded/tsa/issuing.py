@@ -24,6 +24,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from foja.errors import SetupFailed
 
 ROOT_LASTS = timedelta(days=365 * 50)
+ROOT_NAME = "Foja local root"
 SIGNER_LASTS = timedelta(days=365)
 RENEWED_BEFORE = timedelta(days=60)
 SKEW = timedelta(hours=1)  # a clock that was set back a little must not make a new certificate useless
@@ -83,7 +84,7 @@ def read_identity(kept: bytes) -> Identity:
 def new_root(now: datetime) -> Identity:
     """Return a root that nobody else has."""
     key = generate_private_key(SECP256R1())
-    name = _name(f"Foja local root {secrets.token_hex(4)}")
+    name = _name(f"{ROOT_NAME} {secrets.token_hex(4)}")
     builder = _builder(name, name, key, now - SKEW, now + ROOT_LASTS)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
     usage = {**_USED_FOR_NOTHING, "key_cert_sign": True, "crl_sign": True}

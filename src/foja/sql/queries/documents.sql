@@ -71,6 +71,19 @@ order by s.began_at desc, s.entity_id desc limit %(limit)s;
 select s.entity_id, s.state, s.pipeline from foja.document_summary s
 where s.entity_id = any (%(documents)s::uuid[]) and s.tenant = %(tenant)s;
 
+-- name: documents_local
+-- Of these documents, whether the stamp that counts is the local authority's: that of the last request, and
+-- until it has one, any. Without a stamp there is nothing to tell.
+select s.entity_id,
+    coalesce(bool_or(t.local) filter (where t.witness_hash = s.witness_hash), nullif(bool_or(t.local), false))
+from foja.document_summary s
+cross join lateral (
+    select v.payload ->> 'witness_hash', v.payload ->> 'local' is not distinct from 'true' from foja.event v
+    where v.entity_id = s.entity_id and v.kind = 'tsa.confirmed' offset 0
+) t (witness_hash, local)
+where s.entity_id = any (%(documents)s::uuid[]) and s.tenant = %(tenant)s
+group by s.entity_id, s.witness_hash;
+
 -- name: documents_known
 -- Which of these documents exist, in the order asked.
 select e.entity_id from unnest(%(documents)s::uuid[]) with ordinality asked (entity_id, place)
