@@ -8,6 +8,7 @@ import hashlib
 import io
 import subprocess
 from collections.abc import Callable
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -16,9 +17,10 @@ import pytest
 
 from foja import errors
 from foja.app import App
-from foja.documents.events import Evidence
+from foja.documents.events import ASKED_FOR, Evidence
 from foja.documents.lifecycle import Lifecycle
 from foja.documents.picture import State, Status
+from foja.documents.rules import decide
 from foja.observe.audit import audit
 from foja.proofs.tsa import LOCAL_NOTICE
 from foja.staff import Rebuilt
@@ -160,6 +162,18 @@ async def test_stages_each_with_a_witness_of_its_own(app: App) -> None:
     stamped = [each for each in view.evidence if each.evidence is Evidence.TSA]
     assert [each.status for each in stamped] == [Status.CONFIRMED] * 2
     assert view.lifecycle is Lifecycle.SIGNED
+    await check_asked(app, document.id)
+
+
+async def check_asked(app: App, document: UUID) -> None:
+    """Fail unless everything that was asked for is what the rules decide from the events before it."""
+    events = await app.documents.events(document)
+    asked = [event for event in events if event.kind in ASKED_FOR]
+    assert asked
+    for event in asked:
+        at = datetime.fromisoformat(event.payload["run_at"])
+        [need, *_] = decide(events[: event.seq], abilities=app.documents.abilities, at=at)
+        assert (need.kind, need.payload()) == (event.kind, event.payload)
 
 
 async def test_what_is_revoked_or_archived_is_left_alone(app: App) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from hypothesis import strategies as st
 
 from foja.documents.events import ASKS, NETWORKS, Evidence
-from foja.documents.rules import Need, Policy, decide
+from foja.documents.rules import Policy
 
 START = datetime(2026, 2, 26, 12, tzinfo=UTC)
 WITNESSES = ("a" * 64, "b" * 64)
@@ -97,32 +96,3 @@ ANYTHING = st.one_of(
     ),
 )
 ANY_HISTORY = st.lists(ANYTHING, max_size=20).map(lambda said: history(*said))
-
-
-@dataclass
-class Pipeline:
-    """A document whose executor and workers are played by a test; every need becomes an open attempt."""
-
-    abilities: frozenset[str] = EVERYTHING
-    policy: Policy = POLICY
-    facts: list[Fact] = field(default_factory=list)
-    open: list[Need] = field(default_factory=list)
-    now: datetime = START
-
-    def say(self, kind: str, body: dict[str, Any], *, after: float = 1.0) -> None:
-        self.now += timedelta(seconds=after)
-        self.facts.append(Fact(len(self.facts), kind, self.now, body))
-
-    def execute(self) -> Sequence[Need]:
-        """Do what the executor does with what it reads."""
-        needs = decide(self.facts, abilities=self.abilities, at=self.now, policy=self.policy)
-        for need in needs:
-            self.say(need.kind, need.payload(), after=0)
-        self.open += needs
-        return needs
-
-    def end(self, need: Need, *, well: bool) -> None:
-        """Let one attempt end."""
-        self.open.remove(need)
-        ending = confirmed if well else failed
-        self.say(*ending(need.evidence, need.attempt, need.witness))

@@ -30,13 +30,11 @@ from tests.rules.document_histories import (
     history,
     request,
 )
-from tests.rules.document_histories import Pipeline as Played
 
 TSA, POLYGON, BITCOIN, ARTIFACT = Evidence.TSA, Evidence.POLYGON, Evidence.BITCOIN, Evidence.ARTIFACT
 NOW = START + timedelta(days=1)
 START_ID = UUID(int=1)
 RANK = list(State)
-ANY_END = st.lists(st.booleans(), max_size=40)
 
 
 def wanted(facts: Sequence[Fact], abilities: frozenset[str] = EVERYTHING) -> list[tuple[str, int]]:
@@ -203,15 +201,6 @@ def test_decide_is_total_and_repeatable(facts: list[Fact]) -> None:
 
 
 @given(ANY_HISTORY)
-def test_every_prefix_gives_the_same_decisions_again(facts: list[Fact]) -> None:
-    ways = [
-        [decide(facts[:n], abilities=EVERYTHING, at=facts[n - 1].at) for n in range(1, len(facts) + 1)]
-        for _ in range(2)
-    ]
-    assert ways[0] == ways[1]
-
-
-@given(ANY_HISTORY)
 def test_what_is_final_or_closed_is_silent(facts: list[Fact]) -> None:
     ended = any(
         fact.kind in ("artifact.finalized", "document.revoked", "document.archived") and fact.payload
@@ -234,59 +223,6 @@ def test_failures_never_lower_what_can_be_shown(facts: list[Fact], evidence: Evi
         (need.evidence, need.witness): need.attempt for need in decide(more, abilities=EVERYTHING, at=NOW)
     }
     assert all(after[pair] >= number for pair, number in before.items() if pair in after)
-
-
-@given(
-    st.lists(st.sampled_from(["polygon", "bitcoin", "rekor"]), unique=True),
-    st.sampled_from([EVERYTHING, EVERYTHING - {"artifact"}]),
-    ANY_END,
-    st.data(),
-)
-def test_nothing_waits_without_an_explanation_and_everything_ends(
-    networks: list[str], abilities: frozenset[str], ends: list[bool], data: st.DataObject
-) -> None:
-    played = Played(abilities)
-    played.say(*request("tsa", *networks))
-    for well in ends:
-        played.execute()
-        check_explained(played)
-        if not played.open:
-            break
-        played.end(data.draw(st.sampled_from(played.open)), well=well)
-    for _ in range(100):
-        if not played.execute() and not played.open:
-            break
-        for need in list(played.open):
-            played.end(need, well=False)
-    else:
-        raise AssertionError("it never ended")
-    check_explained(played)
-
-
-def check_explained(played: Played) -> None:
-    """Fail unless every evidence is confirmed, open with a deadline, given up, or waits for one that is."""
-    now = picture(played.facts, abilities=played.abilities, at=played.now, policy=played.policy)
-    known = {Status.CONFIRMED, Status.GIVEN_UP, Status.NOT_INSTALLED, Status.WAITING}
-    for each in now.evidence:
-        assert each.status in known or each.deadline is not None
-        if each.status is Status.WAITING:
-            assert any(other.status is not Status.CONFIRMED for other in now.evidence if other is not each)
-    assert now.state is State.FINAL or explain(now)
-
-
-@given(st.lists(st.booleans(), max_size=5))
-def test_stages_lead_from_the_first_to_the_artifact(failures: list[bool]) -> None:
-    played = Played()
-    steps = [("initial", ["tsa"], "a"), ("intermediate", ["tsa"], "b"), ("final", ["tsa", "polygon"], "c")]
-    for stage, evidence, letter in steps:
-        played.say(*request(*evidence, witness=letter * 64, stage=stage))
-        while played.execute() or played.open:
-            played.end(played.open[0], well=not (failures and failures.pop()))
-    now = shown(played.facts)
-    given_up = [each for each in now.evidence if each.status is Status.GIVEN_UP]
-    assert now.state is State.FINAL or given_up
-    stamped = {fact.payload["witness_hash"] for fact in played.facts if fact.kind == "tsa.confirmed"}
-    assert stamped == {letter * 64 for _, _, letter in steps} or given_up
 
 
 def test_every_state_of_the_seed_is_reached_and_none_beside() -> None:

@@ -1,0 +1,187 @@
+"""Whatever happens to a document, in whatever order: nothing waits unexplained, and everything ends."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from foja.documents.events import ASKED_FOR, NETWORKS, Evidence
+from foja.documents.history import read
+from foja.documents.picture import EvidenceView, Picture, State, Status, picture
+from foja.documents.rules import Need, decide
+from foja.documents.view import NAMES, explain
+from tests.rules.document_histories import EVERYTHING
+from tests.rules.played_documents import RANK, WITNESSES, Played, key
+
+ABILITIES = st.sampled_from([EVERYTHING, EVERYTHING - {"artifact"}, EVERYTHING - {"bitcoin"}])
+OFTEN = {"execute": 6, "confirm": 6, "fail": 4, "time out": 2, "take back": 2, "request": 2}  # else once
+
+
+def happen(choose: Callable[[Sequence[Any]], Any], played: Played) -> str:
+    """Let something happen that may happen now; return what it is."""
+    moves = played.moves()
+    name: str = choose([name for name in sorted(moves) for _ in range(OFTEN.get(name, 1))])
+    choose(moves[name])()
+    return name
+
+
+def drawing(data: st.DataObject) -> Callable[[Sequence[Any]], Any]:
+    return lambda choices: data.draw(st.sampled_from(choices))
+
+
+@given(ABILITIES, st.integers(1, 30), st.data())
+@settings(deadline=None)
+def test_nothing_waits_without_an_explanation_and_everything_ends(
+    abilities: frozenset[str], moves: int, data: st.DataObject
+) -> None:
+    played = Played(abilities)
+    for _ in range(moves):
+        happen(drawing(data), played)
+        check_explained(played)
+    for _ in range(200):
+        wrote = played.execute()
+        check_explained(played, executed=True)
+        if not wrote and not played.open:
+            break
+        for need in played.open:
+            if need in played.open:
+                played.time_out(need)
+                check_explained(played)
+    else:
+        raise AssertionError("it never ended")
+
+
+@given(ABILITIES, st.integers(1, 30), st.data())
+@settings(deadline=None)
+def test_whatever_was_asked_for_is_what_the_rules_decide_from_what_stood_before(
+    abilities: frozenset[str], moves: int, data: st.DataObject
+) -> None:
+    played = Played(abilities)
+    silent = set()
+    for _ in range(moves):
+        name = happen(drawing(data), played)
+        if name == "execute":
+            silent.add((len(played.facts), played.now))
+    for place, fact in enumerate(played.facts):
+        decided = decide(played.facts[:place], abilities=abilities, at=fact.at, policy=played.policy)
+        if fact.kind in ASKED_FOR:
+            assert (decided[0].kind, decided[0].payload()) == (fact.kind, fact.payload)
+    for place, at in silent:
+        assert decide(played.facts[:place], abilities=abilities, at=at, policy=played.policy) == []
+
+
+@given(st.lists(st.booleans(), max_size=5))
+def test_stages_lead_from_the_first_to_the_artifact(failures: list[bool]) -> None:
+    played = Played()
+    steps = zip(WITNESSES, RANK, (["tsa"], ["tsa"], ["tsa", "polygon"]), strict=True)
+    for witness, stage, evidence in steps:
+        played.request(witness, stage, evidence)
+        while played.execute() or played.open:
+            played.end(played.open[0], well=not (failures and failures.pop()))
+    now = picture(played.facts, abilities=EVERYTHING, at=played.now, policy=played.policy)
+    given_up = [each for each in now.evidence if each.status is Status.GIVEN_UP]
+    assert now.state is State.FINAL or given_up
+    stamped = {fact.payload["witness_hash"] for fact in played.facts if fact.kind == "tsa.confirmed"}
+    assert stamped == set(WITNESSES) or given_up
+
+
+def test_a_play_has_everything_in_it() -> None:
+    moves, statuses, ends = set(), set(), set()
+    for seed in range(150):
+        chance, played = random.Random(seed), Played(EVERYTHING - {"bitcoin"} if seed % 3 else EVERYTHING)
+        for _ in range(30):
+            moves.add(happen(chance.choice, played))
+            now = picture(played.facts, abilities=played.abilities, at=played.now, policy=played.policy)
+            statuses |= {(each.evidence in NETWORKS, each.status) for each in now.evidence}
+            ends.add((now.state, played.over))
+            check_explained(played)
+    assert moves == {*OFTEN, "come late", "grant", "close", "wait"}
+    assert (
+        {status for _, status in statuses}
+        == {status for network, status in statuses if network}
+        == set(Status)
+    )
+    assert {over for state, over in ends if state is State.FINAL} >= {"final", "archived"}
+
+
+def check_explained(played: Played, *, executed: bool = False) -> None:
+    """Fail unless every evidence that was asked for stands somewhere, and `explain` says where."""
+    now = picture(played.facts, abilities=played.abilities, at=played.now, policy=played.policy)
+    words = explain(now)
+    assert words
+    assert now.length == len(played.facts)
+    check_complete(played, now)
+    needs = decide(played.facts, abilities=played.abilities, at=played.now, policy=played.policy)
+    requested = {(each.evidence, each.witness) for each in needs}
+    assert requested == {
+        (each.evidence, each.witness_hash) for each in now.evidence if each.status is Status.REQUESTED
+    }
+    assert not (executed and requested)
+    for each in now.evidence:
+        check_told(each, now, words, over=played.over)
+
+
+def check_complete(played: Played, now: Picture) -> None:
+    """Fail unless what is shown is what was asked for, and stands as the database has it."""
+    asked = {(Evidence(name), witness) for witness, _, names in played.requests for name in names}
+    if played.requests and played.requests[-1][1] in (None, "final"):
+        asked.add((Evidence.ARTIFACT, played.requests[-1][0]))
+    assert {(each.evidence, each.witness_hash) for each in now.evidence} == asked
+    history = read(played.facts)
+    for evidence, witness in asked:
+        track = history.track(evidence, witness)
+        stands = {
+            state: need.attempt
+            for need, state in played.attempts.items()
+            if key(evidence, witness) == about(need)
+        }
+        assert (track.open.number if track.open else None) == stands.get("open")
+        assert (track.confirmed is not None) == ("confirmed" in stands)
+        counted = played.made(evidence, witness) - played.spent.get(key(evidence, witness), 0)
+        assert track.counted == counted
+
+
+def about(need: Need) -> tuple[Evidence, str]:
+    return key(need.evidence, need.witness)
+
+
+def check_told(each: EvidenceView, now: Picture, words: str, *, over: str | None) -> None:
+    name = NAMES[each.evidence]
+    if each.status is Status.CONFIRMED:
+        assert each.confirmed_at
+        return
+    assert name in words or f"{name[:1].upper()}{name[1:]}" in words
+    if each.status in (Status.OPEN, Status.SCHEDULED):
+        assert each.deadline
+        assert each.deadline.strftime("%Y-%m-%d %H:%M:%SZ") in words
+    elif each.status is Status.GIVEN_UP:
+        assert f"Gave up on {name}" in words
+        assert each.failure_code
+        assert each.failure_code in words
+        assert ("foja retry" in words) == (over is None)
+    elif each.status is Status.WAITING:
+        assert over is None
+        assert f"{name}" in words.partition("After that: ")[2]
+        assert blockers(each, now)
+    elif each.status is Status.FAILED:
+        assert over
+        assert each.failure_code is None or each.failure_code in words or "taken back" in words
+    elif each.status is Status.NOT_INSTALLED:
+        assert "not installed" in words
+    else:
+        assert each.status is Status.REQUESTED
+        assert over is None
+
+
+def blockers(each: EvidenceView, now: Picture) -> list[EvidenceView]:
+    """Return what comes before this and is not there: its timestamp, or for the artifact what is required."""
+    if each.evidence in NETWORKS:
+        before = [other for other in now.evidence if other.evidence is Evidence.TSA]
+    else:
+        before = [other for other in now.evidence if other.evidence in now.required_evidence]
+    missing = [other for other in before if other.status is not Status.CONFIRMED]
+    return [other for other in missing if other.witness_hash == each.witness_hash]
