@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from foja.proofs.der import integer, sequence
 from foja.proofs.tsa import Question, read_request
 from tests.rules.authorities import (
     CODE_SIGNING,
@@ -113,7 +114,7 @@ def _two_purposes(tsa: TsaServer, recipe: Recipe) -> Recipe:
     return replace(recipe, signer=tsa.made_signer(purposes=[TIME_STAMPING, CODE_SIGNING]))
 
 
-# Replies in good form, each with one thing wrong, or nothing.
+# Replies in good form, each with one thing wrong, or nothing; not to say how exact one is may be.
 MADE: dict[str, Bend] = {
     "honest": lambda tsa, r: r,
     "another digest": lambda tsa, r: replace(r, digest=bytes(len(r.digest))),
@@ -124,6 +125,8 @@ MADE: dict[str, Bend] = {
     "expired, clock set back": _set_back,
     "clock set back": lambda tsa, r: replace(r, gen_time=r.gen_time - timedelta(minutes=6)),
     "clock ahead": lambda tsa, r: replace(r, gen_time=r.gen_time + timedelta(minutes=6)),
+    "inexact": lambda tsa, r: replace(r, accuracy=sequence(integer(86_400))),
+    "no accuracy": lambda tsa, r: replace(r, accuracy=b""),
     "embedded rogue root": _embedded_root,
     "forged root": _rogue,
     "ESSCertID of another": lambda tsa, r: replace(r, identified=tsa.true_root),

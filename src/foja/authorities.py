@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
 
@@ -41,6 +42,11 @@ async def open_authorities(settings: Settings, closing: AsyncExitStack) -> Autho
     """Return the authorities of an installation; the local one is made if it is needed."""
     if settings.tsa_urls and not settings.tsa_roots:
         raise SetupFailed("FOJA_TSA_URLS is set and no root is trusted; name roots in FOJA_TSA_ROOTS")
+    if settings.tsa_require_revocation and not settings.tsa_urls and not settings.tsa_crls:
+        raise SetupFailed(
+            "FOJA_TSA_REQUIRE_REVOCATION is set, and the local authority has no list of the revoked; "
+            "name authorities in FOJA_TSA_URLS"
+        )
     asked = _remote(settings, closing) or [await asyncio.to_thread(tsa.Authority, settings.home)]
     given = _given_roots(settings)
     if given and not any(each.vouches_for_itself for each in given):
@@ -51,7 +57,10 @@ async def open_authorities(settings: Settings, closing: AsyncExitStack) -> Autho
         trusted(*roots),
         [each for each in given if not each.vouches_for_itself],
         policies=settings.tsa_policies.split() or None,
+        worst_accuracy=timedelta(seconds=settings.tsa_worst_accuracy_seconds),
+        require_accuracy=False,
         crls=_read(revocation_lists, settings.tsa_crls, "FOJA_TSA_CRLS"),
+        require_revocation=settings.tsa_require_revocation,
     )
     return Authorities(asked, terms, roots)
 

@@ -79,6 +79,12 @@ class Settings(BaseSettings):
     tsa_policies: str = Field(
         default="", description="Policies (OIDs) that tokens may be under, with spaces between; empty: any."
     )
+    tsa_worst_accuracy_seconds: float = Field(
+        default=60.0, gt=0, description="How inexact a token may say it is; one that does not say it passes."
+    )
+    tsa_require_revocation: bool = Field(
+        default=False, description="Refuse a token if nothing says that its certificates were not revoked."
+    )
     tsa_timeout_seconds: float = Field(
         default=10.0, gt=0, description="How long one authority is waited for before the next is asked."
     )

@@ -23,7 +23,7 @@ from tests.tsa_server import MADE, SENT, TsaServer, running_tsa
 
 STORY = ["document.added", "document.protected.requested", "job.run-tsa.required", "tsa.confirmed"]
 ONLY = [executor.TYPE, timestamps.TYPE]
-EVIL = sorted({*MADE, *SENT} - {"honest", "two purposes", "purpose not critical", "empty"})
+EVIL = sorted({*MADE, *SENT} - {"honest", "no accuracy", "two purposes", "purpose not critical", "empty"})
 
 
 @pytest.fixture(scope="module")

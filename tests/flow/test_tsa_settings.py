@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from foja.proofs.finding import Reason
 from foja.proofs.tsa import trusted
 from foja.settings import load
 from tests.flow.command import Run, check_refused
-from tests.rules.authorities import certify
+from tests.rules.authorities import DAY, certify
 from tests.rules.test_tsa_revocation import crl
 from tests.tsa_server import TsaServer, running_tsa
 
@@ -95,6 +96,35 @@ async def test_only_named_policies_are_taken(tsa: TsaServer, roots: Path, tmp_pa
     assert isinstance(found, Confirmed)
 
 
+async def test_a_token_says_how_exact_it_is_and_is_exact_enough(
+    tsa: TsaServer, roots: Path, tmp_path: Path
+) -> None:
+    settings = {"tsa_urls": tsa.url, "tsa_roots": str(roots)}
+    for way, worst, code in (
+        ("honest", {}, None),
+        ("inexact", {}, Reason.ACCURACY_NOT_ALLOWED),
+        ("inexact", {"tsa_worst_accuracy_seconds": 86_400}, None),
+        ("honest", {"tsa_worst_accuracy_seconds": 0.5}, Reason.ACCURACY_NOT_ALLOWED),
+        ("no accuracy", {"tsa_worst_accuracy_seconds": 0.5}, None),  # as many authorities do; reports say so
+    ):
+        tsa.behave(way)
+        found, _ = await stamped(tmp_path, **settings, **worst)
+        assert (found.code if isinstance(found, Unconfirmed) else None) == code, (way, worst)
+
+
+async def test_it_may_be_demanded_that_nobody_revoked_an_authority(
+    tsa: TsaServer, roots: Path, tmp_path: Path
+) -> None:
+    settings = {"tsa_urls": tsa.url, "tsa_roots": str(roots), "tsa_require_revocation": True}
+    found, _ = await stamped(tmp_path, **settings)
+    assert isinstance(found, Unconfirmed)
+    assert found.code == Reason.REVOCATION_UNKNOWN
+    top, yesterday = tsa.true_root, datetime.now(UTC) - DAY
+    (tmp_path / "root.crl").write_bytes(crl(by=top, name=top, at=yesterday))
+    found, _ = await stamped(tmp_path, **settings, tsa_crls=str(tmp_path / "root.crl"))
+    assert isinstance(found, Confirmed)
+
+
 async def test_a_revoked_authority_is_refused(tsa: TsaServer, roots: Path, tmp_path: Path) -> None:
     lists = tmp_path / "lists"
     lists.mkdir()
@@ -113,6 +143,7 @@ async def test_a_revoked_authority_is_refused(tsa: TsaServer, roots: Path, tmp_p
         ({"tsa_roots": "garbage.pem"}, "FOJA_TSA_ROOTS cannot be used"),
         ({"tsa_roots": "middle.pem"}, "none vouches for itself"),
         ({"tsa_crls": "garbage.pem"}, "FOJA_TSA_CRLS cannot be used"),
+        ({"tsa_require_revocation": "true"}, "FOJA_TSA_REQUIRE_REVOCATION"),
     ],
 )
 async def test_settings_that_cannot_be_are_told(
@@ -120,7 +151,7 @@ async def test_settings_that_cannot_be_are_told(
 ) -> None:
     (tmp_path / "garbage.pem").write_bytes(b"garbage")
     (tmp_path / "middle.pem").write_bytes(certify("Mid", tsa.true_root, ca=True).pem)
-    placed = {n: str(tmp_path / value) if n != "tsa_urls" else value for n, value in settings.items()}
+    placed = {n: str(tmp_path / value) if ".pem" in value else value for n, value in settings.items()}
     with pytest.raises(SetupFailed, match=says):
         await stamped(tmp_path, **placed)
 

@@ -72,6 +72,7 @@ class Terms:
     ocsps: Sequence[bytes] = ()
     require_revocation: bool = False
     since: datetime | None = None  # when its nonce was sent; None: long ago, perhaps
+    require_accuracy: bool = True  # of which `worst_accuracy` is the worst, or only if it is stated
 
     def asked(self, nonce: int, algorithm: str, *, since: datetime, at: datetime) -> Terms:
         """Return the terms of the answer to one question: these, its nonce, and when it was sent."""
@@ -87,6 +88,7 @@ class Terms:
             self.ocsps,
             self.require_revocation,
             since,
+            self.require_accuracy,
         )
 
 
@@ -208,7 +210,9 @@ def _check_policy(info: Info, terms: Terms) -> None:
     if terms.policies is not None and info.policy not in terms.policies:
         raise Flaw(Reason.POLICY_NOT_ALLOWED, f"it was made under the policy {info.policy}")
     worst = terms.worst_accuracy
-    if worst is not None and (info.accuracy is None or info.accuracy > worst):
+    if worst is None or (info.accuracy is None and not terms.require_accuracy):
+        return
+    if info.accuracy is None or info.accuracy > worst:
         raise Flaw(Reason.ACCURACY_NOT_ALLOWED, f"its accuracy is {info.accuracy or 'not stated'}")
 
 
