@@ -438,6 +438,28 @@ def test_attempts_past_their_deadline_are_closed_and_their_jobs_cancelled(paper:
     assert paper.kinds()[-1] == "anchor.timeout"
 
 
+def test_attempts_of_a_paused_type_wait_for_it_and_the_others_do_not(paper: Paper) -> None:
+    """Maintenance of one evidence costs it no attempts, and keeps no other from its deadline."""
+    paper.allow("polygon")
+    paper.request("tsa", "polygon")
+    paper.ask()
+    paper.confirm(attempt=1)
+    paper.ask("submit-anchor-polygon", deadline=later(-1))
+    another = Paper(paper.admin)
+    another.request()
+    another.ask(deadline=later(-1))
+    paper.admin.execute("select foja.pause_jobs_v1('submit_anchor_polygon')")
+    with acting(paper.admin, "foja_sweeper"):
+        paper.admin.execute("select foja.expire_attempts(1)")
+        paper.admin.execute("select foja.expire_attempts(1)")
+    assert paper.kinds()[-1] == "job.submit-anchor-polygon.required"
+    assert another.kinds()[-1] == "tsa.failed"
+    paper.admin.execute("select foja.resume_jobs_v1('submit_anchor_polygon')")
+    with acting(paper.admin, "foja_sweeper"):
+        paper.admin.execute("select foja.expire_attempts(1)")
+    assert paper.kinds()[-1] == "anchor.timeout"
+
+
 def test_what_stands_beside_the_events_can_be_made_again_from_them(anchored: Paper) -> None:
     anchored.ask("build-artifact")
     anchored.say("artifact.failed", {"attempt": 1, "failure_code": "refused"})

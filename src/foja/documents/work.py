@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -159,25 +159,45 @@ class Documents:
         actor: str | None = None,
     ) -> Event:
         """Grant new attempts for an evidence that was given up."""
+        granted = await self.grant(document_id, [evidence], reason=reason, actor=actor)
+        if not granted:
+            raise OutOfTurn(
+                f"{evidence} of {document_id} was not given up; "
+                f"`foja explain {document_id}` says where it stands"
+            )
+        return granted[-1]
+
+    async def grant(
+        self,
+        document_id: UUID | str,
+        evidence: Collection[str] = tuple(Evidence),
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> Sequence[Event]:
+        """Do the same for every evidence of these that was given up, if any was; return what was said."""
         document = _id(document_id)
         events, _ = await self._history(document)
-        history = read(events)
-        tracks = [track for track in history.tracks.values() if track.evidence == evidence]
-        given_up = [each for each in tracks if standing(each, self.policy) is Standing.GIVEN_UP]
-        if not given_up:
-            raise OutOfTurn(
-                f"{evidence} of {document} was not given up; `foja explain {document}` says where it stands"
+        because = {"reason": reason} if reason else {}
+        return [
+            await self.record(
+                document,
+                "protection.retry.requested",
+                {"evidence": track.evidence, "witness_hash": track.witness, **because},
+                actor=actor,
             )
-        witness = given_up[-1].witness
-        if evidence == Evidence.ARTIFACT and history.last:
-            witness = history.last.witness  # a document has one artifact: of the request that rules
-        said = {"evidence": evidence, "witness_hash": witness}
-        return await self.record(
-            document,
-            "protection.retry.requested",
-            {**said, **({"reason": reason} if reason else {})},
-            actor=actor,
+            for track in read(events).tracks.values()
+            if track.evidence in evidence and standing(track, self.policy) is Standing.GIVEN_UP
+        ]
+
+    async def failed(
+        self, evidence: Iterable[str] = tuple(Evidence), *, after: UUID | None = None, limit: int = 1000
+    ) -> Sequence[UUID]:
+        """Return documents, by id, of which one of these failed and is not tried any more, or not yet."""
+        rows = await self._ledger.ask(
+            "documents_failed", evidence=list(evidence), after=after or UUID(int=0), limit=limit
         )
+        return [document for (document,) in rows]
 
     async def view(self, document_id: UUID | str) -> View:
         """Return where the document stands, computed from its events."""

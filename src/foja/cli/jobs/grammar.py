@@ -26,8 +26,12 @@ def add_jobs(add: Verbs) -> None:
         inner, "retry", "queue dead jobs anew with fresh tries, and those that wait for their time at once"
     )
     _several(inner, "cancel", "end jobs that are not over; a worker that has one is told so")
-    _switch(inner, "pause", "let no job of a type be claimed; what runs goes on")
-    _switch(inner, "resume", "let the jobs of a type be claimed again")
+    _switch(
+        inner,
+        "pause",
+        "let no job of a type be claimed; what runs goes on, and no attempt of it ends before it is resumed",
+    )
+    _switch(inner, "resume", "let the jobs of a type be claimed again; attempts past their deadline end now")
 
 
 def _listing(parent: ArgumentParser, add: Verbs) -> None:

@@ -43,14 +43,29 @@ def add_papers(add: Verbs) -> None:
         "  foja explain contract.pdf\n  foja explain DOC --json",
     )
     explain.add_argument("document", metavar="DOC", help=DOCUMENT)
+    _retry(add)
+
+
+def _retry(add: Verbs) -> None:
     retry = add(
         "retry",
-        "papers.showing:retry",
-        "grant new attempts for an evidence that was given up",
-        "  foja retry DOC tsa\n  foja retry DOC artifact --reason 'the disk is back'",
+        "papers.retrying:retry",
+        "grant new attempts for evidence that was given up",
+        "  foja retry DOC tsa\n"
+        "  foja retry DOC artifact --reason 'the disk is back'\n"
+        "  foja retry --all                           after an outage: whatever was given up\n"
+        "  foja retry --all --evidence tsa --json",
     )
-    retry.add_argument("document", metavar="DOC", help=DOCUMENT)
-    retry.add_argument("evidence", metavar="EVIDENCE", help="tsa, polygon, bitcoin, rekor or artifact")
+    which = retry.add_mutually_exclusive_group(required=True)
+    which.add_argument(
+        "documents",
+        nargs="*",
+        default=[],
+        metavar="DOC",
+        help=f"{DOCUMENT}; the last word may be an evidence: tsa, polygon, bitcoin, rekor or artifact",
+    )
+    which.add_argument("--all", action="store_true", help="every document of which something was given up")
+    retry.add_argument("--evidence", metavar="LIST", help="only these, with commas between (all)")
     retry.add_argument("--reason", help="why, for the record")
 
 

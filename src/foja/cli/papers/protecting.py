@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from argparse import Namespace
-from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 from uuid import UUID
 
 from foja.app import App
@@ -22,6 +32,7 @@ from foja.errors import Refused
 AT_ONCE = 16
 SHOWN = 20
 POLL = 0.1
+Thing = TypeVar("Thing")
 
 
 @dataclass(slots=True)
@@ -58,27 +69,38 @@ def named(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:
 async def _add_all(
     app: App, files: Sequence[tuple[Path, str]], arguments: Namespace, bar: Progress | None
 ) -> Tally:
-    tally, waiting = Tally(len(files), []), iter(files)
+    tally = Tally(len(files), [])
     evidence = app.documents.wanted(word.strip() for word in arguments.evidence.split(","))
 
-    async def add() -> None:
-        for path, name in waiting:
-            try:
-                tally.done.append(await _add(app, path, name, evidence, hash_only=arguments.hash_only))
-            except (Refused, OSError) as error:
-                tally.failed += 1
-                complain(f"{path}: {error.strerror if isinstance(error, OSError) else error}")
-            if bar and not arguments.wait:
-                bar(len(tally.done), tally.total)
+    async def add(file: tuple[Path, str]) -> None:
+        path, name = file
+        try:
+            tally.done.append(await _add(app, path, name, evidence, hash_only=arguments.hash_only))
+        except (Refused, OSError) as error:
+            tally.failed += 1
+            complain(f"{path}: {error.strerror if isinstance(error, OSError) else error}")
+        if bar and not arguments.wait:
+            bar(len(tally.done), tally.total)
 
-    adding = [asyncio.create_task(add()) for _ in range(min(AT_ONCE, len(files)))]
-    try:
-        await asyncio.gather(*adding)
-    finally:
-        for task in adding:
-            task.cancel()
-        await asyncio.gather(*adding, return_exceptions=True)
+    await at_once(files, add)
     return tally
+
+
+async def at_once(things: Sequence[Thing], do: Callable[[Thing], Awaitable[None]]) -> None:
+    """Do something with each of these, a few at a time; the first error ends it."""
+    waiting = iter(things)
+
+    async def one_by_one() -> None:
+        for thing in waiting:
+            await do(thing)
+
+    doing = [asyncio.create_task(one_by_one()) for _ in range(min(AT_ONCE, len(things)))]
+    try:
+        await asyncio.gather(*doing)
+    finally:
+        for task in doing:
+            task.cancel()
+        await asyncio.gather(*doing, return_exceptions=True)
 
 
 async def _add(app: App, path: Path, name: str, evidence: Sequence[str], *, hash_only: bool) -> Document:

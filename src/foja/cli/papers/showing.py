@@ -1,4 +1,4 @@
-"""`foja status`, `foja explain` and `foja retry`: where a document stands, and what helps."""
+"""`foja status` and `foja explain`: where a document stands, and what happens next."""
 
 from __future__ import annotations
 
@@ -41,18 +41,6 @@ async def explain(arguments: Namespace) -> int:
         document({"id": str(view.id), "explain": view.explain, "note": view.note})
         return 0
     _conclude(view)
-    return 0
-
-
-async def retry(arguments: Namespace) -> int:
-    """Grant new attempts."""
-    async with opened(arguments) as app:
-        known = await identify(app, arguments.document)
-        event = await app.documents.retry(known, arguments.evidence, reason=arguments.reason)
-    if arguments.json:
-        document(event.envelope())
-    else:
-        say(f"event {event.seq} of {known}: new attempts are granted for {arguments.evidence}")
     return 0
 
 

@@ -99,6 +99,17 @@ order by e.entity_id limit %(limit)s;
 -- Close attempts past their deadline.
 select foja.expire_attempts(%(most)s);
 
+-- name: documents_failed
+-- A page of the documents of which some evidence failed and nothing is tried any more, in the order of their ids.
+-- Whether it was given up, their histories say.
+select distinct a.entity_id from foja.attempt a
+join foja.document d on d.entity_id = a.entity_id and not d.finalized and d.closed is null
+where a.tenant = %(tenant)s and a.state in ('failed', 'reorged') and a.evidence = any (%(evidence)s::text[])
+  and a.entity_id > %(after)s::uuid
+  and not exists (select from foja.attempt b where b.entity_id = a.entity_id and b.evidence = a.evidence
+      and (b.witness_hash = a.witness_hash or a.evidence = 'artifact') and b.state in ('open', 'confirmed'))
+order by a.entity_id limit %(limit)s;
+
 -- name: documents_at_work
 -- Which of these documents something is done about now or in a moment: an attempt, or the executor. What is
 -- paused may stay so for ever, and does not count.

@@ -36,7 +36,8 @@ create table foja.attempt (
     primary key (entity_id, evidence, witness_hash, attempt)
 );
 
-create index attempt_due on foja.attempt (deadline) where state = 'open';
+create index attempt_due on foja.attempt (evidence, deadline) where state = 'open';
+create index attempt_failed on foja.attempt (tenant, entity_id) where state in ('failed', 'reorged');
 
 -- What lists show, as of the first `length` events. Written by the executor, made again by replay.
 create table foja.document_summary (
@@ -552,7 +553,8 @@ return jsonb_build_object('witness_hash', a.witness_hash, 'attempt', a.attempt, 
     || case when a.evidence in ('tsa', 'artifact') then jsonb_build_object('failure_code', 'timeout')
         else jsonb_build_object('network', a.evidence, 'limit', a.deadline) end;
 
--- Close what is past its deadline and still open, and cancel its job with it; returns the streams.
+-- Close what is past its deadline and still open, and cancel its job with it; returns the streams. What is paused
+-- waits for its type to be resumed, and is not even looked at: there may be much of it.
 create function foja.expire_attempts(p_most integer) returns setof uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -562,8 +564,13 @@ begin
     perform foja.check_source('sweeper');
     for due in
         select * from (
-            select a.* from foja.attempt a where a.state = 'open' and a.deadline <= clock_timestamp()
-            order by a.deadline limit p_most
+            select a.* from unnest(array['tsa', 'polygon', 'bitcoin', 'rekor', 'artifact']) each (evidence)
+            join foja.job_type t on t.type = foja.job_of(each.evidence) and not t.paused
+            cross join lateral (
+                select * from foja.attempt a
+                where a.evidence = each.evidence and a.state = 'open' and a.deadline <= clock_timestamp()
+                order by a.deadline limit p_most
+            ) a order by a.deadline limit p_most
         ) oldest order by oldest.entity_id, oldest.asked_seq
     loop
         perform from foja.entity e where e.entity_id = due.entity_id for no key update;

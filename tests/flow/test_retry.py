@@ -1,0 +1,113 @@
+"""`foja retry`: after an outage, new attempts for one document, for several, for all that was given up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.database.papers import Paper
+from tests.database.rows import Admin
+from tests.flow.command import Run, check_refused
+from tests.tsa_server import TsaServer, running_tsa
+
+COUNT = 25
+
+
+@pytest.fixture(scope="module")
+def tsa() -> Iterator[TsaServer]:
+    with running_tsa() as server:
+        yield server
+
+
+@pytest.fixture
+def outage(run: Run, tsa: TsaServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Documents whose authority was away until nobody tried any more, and is back; their ids by name."""
+    (tmp_path / "root.pem").write_bytes(tsa.root)
+    monkeypatch.setenv("FOJA_TSA_URLS", tsa.url)
+    monkeypatch.setenv("FOJA_TSA_ROOTS", str(tmp_path / "root.pem"))
+    monkeypatch.setenv("FOJA_PROTECT_ATTEMPTS", "2")
+    monkeypatch.setenv("FOJA_PROTECT_PAUSE_SECONDS", "0")
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    for n in range(COUNT):
+        (folder / f"{n}.txt").write_text(str(n))
+    tsa.behave("refuse")
+    ran = run("protect", folder, "--wait", "--json")
+    assert ran.code == 1
+    tsa.behave("honest")
+    return {each["name"]: each["id"] for each in map(json.loads, ran.lines)}
+
+
+def granted(admin: Admin) -> dict[str, int]:
+    rows = admin.execute(
+        "select entity_id::text, count(*) from foja.event"
+        " where kind = 'protection.retry.requested' group by entity_id"
+    ).fetchall()
+    return dict(rows)
+
+
+def test_everything_that_was_given_up_goes_on_with_one_command(
+    run: Run, outage: dict[str, str], admin: Admin, tmp_path: Path
+) -> None:
+    waiting = Paper(admin)  # nothing of it failed
+    waiting.request()
+    ran = run("retry", "--all", "--reason", "the authority is back")
+    assert ran.code == 0, ran.err
+    assert f"{COUNT} documents have new attempts" in ran.out
+    assert granted(admin) == dict.fromkeys(outage.values(), 1)
+    again = run("retry", "--all")
+    assert (again.code, again.lines) == (0, ["nothing is given up"])
+    assert granted(admin) == dict.fromkeys(outage.values(), 1)
+    ran = run("protect", tmp_path / "papers", "--wait", "--json")
+    assert ran.code == 0, ran.err
+    assert {json.loads(line)["state"] for line in ran.lines} == {"final"}
+    assert run("retry", "--all").lines == ["nothing is given up"]
+
+
+def test_all_of_one_evidence(run: Run, outage: dict[str, str], admin: Admin) -> None:
+    assert run("retry", "--all", "--evidence", "artifact,polygon", "--json").out == ""
+    assert granted(admin) == {}
+    ran = run("retry", "--all", "--evidence", "tsa", "--json")
+    assert ran.code == 0
+    told = [json.loads(line) for line in ran.lines]
+    assert {each["entity_id"] for each in told} == set(outage.values())
+    assert {each["payload"]["evidence"] for each in told} == {"tsa"}
+
+
+def test_several_documents_by_id_and_by_file(
+    run: Run, outage: dict[str, str], admin: Admin, tmp_path: Path
+) -> None:
+    ids = list(outage.values())
+    ran = run("retry", ids[0], ids[1], tmp_path / "papers" / "7.txt", "tsa", "--reason", "back")
+    assert ran.code == 0, ran.err
+    assert "3 documents have new attempts" in ran.out
+    assert granted(admin) == dict.fromkeys([ids[0], ids[1], outage["papers/7.txt"]], 1)
+    ran = run("retry", ids[2], "--json")
+    assert ran.document["payload"]["evidence"] == "tsa", "whatever was given up"
+    ran = run("retry", ids[0], ids[3], tmp_path / "gone.txt")
+    assert ran.code == 1, "two of three cannot be helped, the third is"
+    assert ids[3] in granted(admin)
+    assert [line for line in ran.err.splitlines() if ids[0] in line]
+    assert [line for line in ran.err.splitlines() if "gone.txt" in line]
+
+
+def test_what_was_closed_or_taken_up_again_is_left_out(
+    run: Run, outage: dict[str, str], admin: Admin
+) -> None:
+    archived, granted_before, *others = (Paper(admin, each) for each in outage.values())  # type: ignore[arg-type]
+    archived.say("document.archived", {"reason": "old"})
+    assert run("retry", granted_before.id, "tsa").code == 0
+    ran = run("retry", "--all")
+    assert ran.code == 0
+    assert f"{len(others)} documents" in ran.out
+
+
+def test_mistakes(run: Run, outage: dict[str, str]) -> None:
+    document = next(iter(outage.values()))
+    check_refused(run("retry", document, "--evidence", "tea"), 1, "tsa, polygon")
+    check_refused(run("retry", document, "artifact"), 1, "foja explain")
+    assert run("retry").code == 2
+    assert run("retry", document, "--all").code == 2
