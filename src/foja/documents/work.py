@@ -178,17 +178,16 @@ class Documents:
         """Do the same for every evidence of these that was given up, if any was; return what was said."""
         document = _id(document_id)
         events, _ = await self._history(document)
-        because = {"reason": reason} if reason else {}
-        return [
-            await self.record(
-                document,
-                "protection.retry.requested",
-                {"evidence": track.evidence, "witness_hash": track.witness, **because},
-                actor=actor,
-            )
-            for track in read(events).tracks.values()
-            if track.evidence in evidence and standing(track, self.policy) is Standing.GIVEN_UP
-        ]
+        history, because = read(events), {"reason": reason} if reason else {}
+        granted = []
+        for track in history.tracks.values():
+            if track.evidence in evidence and standing(track, self.policy) is Standing.GIVEN_UP:
+                witness = track.witness
+                if track.evidence is Evidence.ARTIFACT and history.last:
+                    witness = history.last.witness  # a document has one artifact: of the request that rules
+                said = {"evidence": track.evidence, "witness_hash": witness, **because}
+                granted.append(await self.record(document, "protection.retry.requested", said, actor=actor))
+        return granted
 
     async def failed(
         self, evidence: Iterable[str] = tuple(Evidence), *, after: UUID | None = None, limit: int = 1000
