@@ -21,6 +21,8 @@ from foja.observe.metrics import JOB_SECONDS
 POLL = 1.0
 AFTER_AN_ERROR = 1.0
 TRIES = 5
+LOST = "the lease was lost; nothing was recorded"
+LOST_OR_DONE = "the lease is another's; its stream tells whether the unanswered settlement was recorded"
 Work: TypeAlias = Callable[[Sequence[Job]], Awaitable[Sequence[Outcome]]]
 Result = TypeVar("Result")
 log = logging.getLogger("foja.jobs")
@@ -140,24 +142,22 @@ class Worker:
     async def _settle(self, settled: list[tuple[Job, Outcome]]) -> list[Verdict]:
         """Settle a batch; if its facts are refused, each job alone, and the refused one is given up."""
         try:
-            verdicts = await self._stubbornly(settled)
+            return await self._stubbornly(settled)
         except Refused as error:
             if len(settled) > 1:
                 return [verdict for each in settled for verdict in await self._settle([each])]
             job, _ = settled[0]
             again = isinstance(error, WrongExpectedSeq)
             end: Outcome = Retry(str(error)) if again else GiveUp(f"its result was refused: {error}")
-            verdicts = await self._stubbornly([(job, end)])
-        for (job, _), verdict in zip(settled, verdicts, strict=True):
-            if verdict == "lost":
-                log.warning("%s %s: the lease was lost; nothing was recorded", job.type, job.id)
-        return verdicts
+            return await self._stubbornly([(job, end)])
 
     async def _stubbornly(self, settled: Sequence[tuple[Job, Outcome]]) -> list[Verdict]:
         """Settle, again if the answer was lost: what was recorded is not recorded twice."""
         for pause in range(TRIES):
             try:
-                return await self._queue.settle(settled)
+                verdicts = await self._queue.settle(settled)
+                _tell_lost(settled, verdicts, LOST if pause == 0 else LOST_OR_DONE)
+                return verdicts
             except Unavailable:
                 if pause == TRIES - 1:
                     raise
@@ -175,6 +175,12 @@ def _failed(job_type: str, error: Exception) -> Outcome:
     if isinstance(error, Unavailable):  # not the job's fault, and no try of it
         return Snooze(AFTER_AN_ERROR)
     return Retry(f"{error.__class__.__name__}: {error}")
+
+
+def _tell_lost(settled: Sequence[tuple[Job, Outcome]], verdicts: Sequence[Verdict], words: str) -> None:
+    for (job, _), verdict in zip(settled, verdicts, strict=True):
+        if verdict == "lost":
+            log.warning("%s %s: %s", job.type, job.id, words)
 
 
 def _told_to_stop() -> bool:

@@ -119,13 +119,15 @@ begin
 end $$;
 
 -- Queue the executors of these streams, but those that run: their completion looks again. One that
--- somebody else has in hand is left to them: the events it is woken for are committed, and whoever claims
--- or settles it reads them.
-create function foja.wake(p_entity uuid[]) returns void
+-- somebody else has in hand is not waited for: unless it is about to look anyway, its stream stays noted.
+create function foja.wake(p_entity uuid[], p_since timestamptz default clock_timestamp()) returns void
 language plpgsql
 -- By index, whatever the planner thought of the tables while they were empty.
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+    queued bigint;
+    added bigint;
 begin
     with asleep as materialized (
         select j.job_id from foja.entity e join foja.domain d on d.domain = e.domain
@@ -134,15 +136,27 @@ begin
         for no key update of j skip locked
     )
     update foja.job j
-    set state = 'queued', run_at = clock_timestamp(), finished_at = null, lease_token = null,
+    set state = 'queued', run_at = clock_timestamp(), finished_at = null,
         tries = case when j.state in ('queued', 'retry_scheduled') then j.tries else 0 end
     from asleep a where j.job_id = a.job_id;
+    get diagnostics queued = row_count;
     insert into foja.job (type, entity_id, correlation_id, tenant, dedupe_key, max_tries)
     select t.type, e.entity_id, e.entity_id, e.tenant, t.type || ':' || e.entity_id, t.max_tries
     from foja.entity e join foja.domain d on d.domain = e.domain join foja.job_type t on t.type = d.executor
     where e.entity_id = any (p_entity)
+        -- To find that out by conflict would be to wait for whoever changes it.
+        and not exists (select from foja.job j where j.dedupe_key = t.type || ':' || e.entity_id)
     order by e.entity_id
     on conflict (dedupe_key) do nothing;
+    get diagnostics added = row_count;
+    if queued + added < cardinality(p_entity) then
+        insert into foja.woken (entity_id, at)
+        select array_agg(e.entity_id), p_since from foja.entity e join foja.domain d on d.domain = e.domain
+        join foja.job j on j.dedupe_key = d.executor || ':' || e.entity_id
+        where e.entity_id = any (p_entity) and j.state <> 'running'
+            and (j.state <> 'queued' or j.run_at > clock_timestamp())
+        having count(*) > 0;
+    end if;
 end $$;
 
 -- Queue the executors of up to `p_most` appends that woke one, the oldest first.
@@ -150,15 +164,17 @@ create function foja.queue_woken_v1(p_most integer default 1000) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     streams uuid[];
+    since timestamptz;
 begin
     with oldest as materialized (
         select id from foja.woken order by id limit p_most for update skip locked
     ), gone as (
-        delete from foja.woken w using oldest where w.id = oldest.id returning w.entity_id
+        delete from foja.woken w using oldest where w.id = oldest.id returning w.entity_id, w.at
     )
-    select array_agg(distinct stream) into streams from gone cross join unnest(gone.entity_id) stream;
+    select array_agg(distinct stream), min(gone.at) into streams, since
+    from gone cross join unnest(gone.entity_id) stream;
     if streams is not null then
-        perform foja.wake(streams);
+        perform foja.wake(streams, since);
     end if;
 end $$;
 

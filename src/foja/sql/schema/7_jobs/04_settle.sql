@@ -171,7 +171,8 @@ begin
         perform foja.look_again(p_job, verdicts, p_read, p_of);
     end if;
     if special then
-        perform foja.after_jobs(p_job);
+        perform foja.after_jobs(array(select u.job_id from unnest(p_job, verdicts) u(job_id, verdict)
+            where u.verdict not in ('lost', 'already')));
     end if;
     return verdicts;
 end $$;

@@ -52,7 +52,7 @@ begin
     return put_away + foja.drop_jobs(p_job, p_reason);
 end $$;
 
--- Dead jobs are queued anew with fresh tries, also an executor that was cancelled; those that wait for
+-- Dead jobs are queued anew with fresh tries, also an executor however it ended; those that wait for
 -- their time come at once. Returns how many. What has said its last words is over: its attempt has ended.
 create function foja.retry_jobs_v1(p_job bigint[]) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -69,14 +69,15 @@ begin
     end if;
     update foja.entity e set awake = e.sealed
     from foja.job j join foja.job_type t on t.type = j.type and t.level
-    where j.job_id = any (p_job) and j.state in ('dead', 'cancelled') and e.entity_id = j.entity_id and e.awake is null;
+    where j.job_id = any (p_job) and j.state in ('succeeded', 'dead', 'cancelled') and e.entity_id = j.entity_id
+        and e.awake is null;
     update foja.job j
-    set state = 'queued', run_at = clock_timestamp(), finished_at = null, lease_token = null, alone = false,
-        tries = case when j.state in ('dead', 'cancelled') then 0 else j.tries end,
+    set state = 'queued', run_at = clock_timestamp(), finished_at = null, alone = false,
+        tries = case when j.state in ('succeeded', 'dead', 'cancelled') then 0 else j.tries end,
         head = case j.state when 'dead' then not j.serial else j.head end
     from foja.job_type t
     where j.job_id = any (p_job) and t.type = j.type and (j.state in ('dead', 'retry_scheduled')
-        or j.state = 'queued' and j.run_at > clock_timestamp() or j.state = 'cancelled' and t.level);
+        or j.state = 'queued' and j.run_at > clock_timestamp() or j.state in ('succeeded', 'cancelled') and t.level);
     get diagnostics again = row_count;
     perform foja.promote(array_agg(j.entity_id), array_agg(j.type)) from foja.job j
     where j.job_id = any (p_job) and j.serial
@@ -115,37 +116,62 @@ begin
     return true;
 end $$;
 
+-- Wake the executors of streams that wait for one and that none is going to look at; returns how many. No such
+-- stream should be: it was lost in a race nobody thought of, or by an administrator's hand. Two megabytes of
+-- the streams at a time, others every second: to find them by index would cost every append.
+create function foja.wake_sleepers() returns bigint
+language plpgsql
+set enable_seqscan = off as $$
+declare
+    part constant integer := 256;
+    parts bigint := pg_relation_size('foja.entity') / current_setting('block_size')::integer / part + 1;
+    page bigint := extract(epoch from clock_timestamp())::bigint % parts * part;
+    sleepers uuid[];
+begin
+    select array_agg(s.entity_id) into sleepers
+    from (
+        select e.entity_id from foja.entity e join foja.domain d on d.domain = e.domain
+        left join foja.job j on j.dedupe_key = d.executor || ':' || e.entity_id
+        where e.ctid >= format('(%s,0)', page)::tid and e.ctid < format('(%s,0)', page + part)::tid
+            and e.awake is not null and d.executor is not null
+            and coalesce(j.state, 'missing') not in ('queued', 'running', 'retry_scheduled')
+            and e.entity_id not in (select unnest(w.entity_id) from foja.woken w)
+    ) s;
+    if sleepers is not null then
+        perform foja.wake(sleepers);
+    end if;
+    return coalesce(cardinality(sleepers), 0);
+end $$;
+
 -- Close what nobody came back from and has no tries left, and say what cancelled jobs left unsaid;
 -- returns how many. Stream by stream, in order. Executors that nobody claims are queued here, to be seen.
 create function foja.sweep_jobs_v1(p_most integer) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     job bigint;
+    cancelled boolean;
     buried bigint := 0;
 begin
     perform foja.check_source('sweeper');
-    perform foja.queue_woken_v1();
-    for job in
-        select late.job_id from (
-            select j.job_id, j.entity_id from foja.job_type t join foja.job j on j.type = t.type
+    for job, cancelled in
+        select found.job_id, found.cancelled from (
+            (select j.job_id, false, j.entity_id from foja.job_type t join foja.job j on j.type = t.type
             where j.state = 'running' and j.alone and j.tries >= j.max_tries and j.lease_until < clock_timestamp()
-            limit p_most
-        ) late order by late.entity_id, late.job_id
+            limit p_most)
+            union all
+            (select j.job_id, true, j.entity_id from foja.job j
+            where j.state = 'cancelled' and j.last_words is not null and not j.silent limit p_most)
+        ) found (job_id, cancelled, entity_id) order by found.entity_id, found.job_id
     loop
-        buried := buried + foja.bury_job(job)::integer;
+        if cancelled then
+            perform foja.lock_jobs(array[job]);
+            perform foja.say_last_words(job, 'sweeper');
+            update foja.job j set silent = true where j.job_id = job;  -- also if the stream would not have them
+        end if;
+        buried := buried + (cancelled or foja.bury_job(job))::integer;
     end loop;
-    for job in
-        select unsaid.job_id from (
-            select j.job_id, j.entity_id from foja.job j
-            where j.state = 'cancelled' and j.last_words is not null and not j.silent limit p_most
-        ) unsaid order by unsaid.entity_id, unsaid.job_id
-    loop
-        perform foja.lock_jobs(array[job]);
-        perform foja.say_last_words(job, 'sweeper');
-        update foja.job j set silent = true where j.job_id = job;  -- also if the stream would not have them
-        buried := buried + 1;
-    end loop;
-    return buried;
+    perform foja.queue_woken_v1();  -- last: it locks jobs, and waits for nobody
+    return buried + foja.wake_sleepers();
 end $$;
 
 -- Queue the jobs of ticks that are due, once per slot; slots that nobody saw are not made up for.

@@ -12,7 +12,7 @@ revoke execute on function
     foja.heartbeat_jobs_v1, foja.backoff, foja.say_last_words, foja.after_jobs, foja.judge_jobs, foja.close_jobs,
     foja.look_again, foja.settle_jobs_v1, foja.drafts_of, foja.followers_of, foja.settle_one, foja.complete_job_v1,
     foja.fail_job_v1, foja.snooze_job_v1, foja.lock_jobs, foja.drop_jobs, foja.cancel_keys, foja.cancel_jobs_v1,
-    foja.retry_jobs_v1, foja.pause_jobs_v1, foja.resume_jobs_v1, foja.bury_job, foja.sweep_jobs_v1, foja.run_ticks_v1
+    foja.retry_jobs_v1, foja.pause_jobs_v1, foja.resume_jobs_v1, foja.bury_job, foja.wake_sleepers, foja.sweep_jobs_v1, foja.run_ticks_v1
     from public;
 
 grant usage on schema foja to foja_worker;
