@@ -126,22 +126,22 @@ def test_to_move_inside_is_to_refuse_what_is_behind() -> None:
 
 @given(st.lists(st.integers(-300, 300), max_size=400))
 def test_what_is_remembered_is_what_is_read(values: list[int]) -> None:
+    @remembered(SEQUENCE)
     def read(parts: Reader) -> int:
         found = parts.integer()
         parts.finish()
         return found
 
-    recall = remembered(read)
     for value in values:
-        assert recall(Reader(integer(value))) == value
+        assert read(Reader(sequence(integer(value)))) == value
     with pytest.raises(Malformed):
-        recall(Reader(integer(7) + b"\x00"))
+        read(Reader(sequence(integer(7), b"\x00")))
 
 
 def test_the_same_bytes_are_read_once_unless_they_are_refused_or_long() -> None:
     asked = list[bytes]()
 
-    @remembered
+    @remembered(SEQUENCE)
     def read(parts: Reader) -> bytes:
         asked.append(parts.rest)
         return parts.take(OCTETS)
@@ -149,8 +149,20 @@ def test_the_same_bytes_are_read_once_unless_they_are_refused_or_long() -> None:
     good, bad = element(OCTETS, b"ab"), integer(1)
     long = element(OCTETS, bytes(LONGEST_REMEMBERED))
     for _ in range(2):
-        assert read(Reader(good)) == b"ab"
-        assert read(Reader(long)) == bytes(LONGEST_REMEMBERED)
+        assert read(Reader(sequence(good))) == b"ab"
+        assert read(Reader(sequence(long))) == bytes(LONGEST_REMEMBERED)
         with pytest.raises(Malformed):
-            read(Reader(bad))
+            read(Reader(sequence(bad)))
     assert asked == [good, long, bad, long, bad]
+
+
+def test_reading_goes_on_behind_what_is_remembered() -> None:
+    @remembered(SEQUENCE)
+    def read(parts: Reader) -> int:
+        return parts.integer()
+
+    for _ in range(2):
+        parts = Reader(sequence(integer(1)) + sequence(integer(1)) + integer(2))
+        assert (read(parts), read(parts), parts.integer()) == (1, 1, 2)
+        with pytest.raises(Malformed, match="at byte 2"):
+            read(Reader(sequence(element(OCTETS, b"x"))))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import TypeVar
 
 from foja.errors import Malformed
@@ -138,22 +139,25 @@ class Reader:
         return length
 
 
-def remembered(read: Callable[[Reader], T]) -> Callable[[Reader], T]:
-    """Let the same bytes be read once. Only for what depends on nothing else; a refusal is not kept."""
-    known = dict[bytes, T]()
+def remembered(tag: int) -> Callable[[Callable[[Reader], T]], Callable[[Reader], T]]:
+    """Read the next element once for the same bytes; only for what depends on nothing else.
 
-    def recall(parts: Reader) -> T:
-        spelled = parts.rest
-        if spelled in known:
-            return known[spelled]
-        found = read(parts)
-        if len(spelled) <= LONGEST_REMEMBERED:
-            if len(known) >= MOST_REMEMBERED:
-                known.clear()
-            known[spelled] = found
-        return found
+    A refusal is not kept: it says where it was.
+    """
+    return lambda read: partial(_recall, tag, read, {})
 
-    return recall
+
+def _recall(tag: int, read: Callable[[Reader], T], known: dict[bytes, T], parts: Reader) -> T:
+    start, end = parts._bounds(tag)
+    spelled, parts._at = parts._data[start:end], end
+    if spelled in known:
+        return known[spelled]
+    found = read(Reader(parts._data, start, end))
+    if len(spelled) <= LONGEST_REMEMBERED:
+        if len(known) >= MOST_REMEMBERED:
+            known.clear()
+        known[spelled] = found
+    return found
 
 
 def element(tag: int, *parts: bytes) -> bytes:

@@ -6,6 +6,7 @@ import hmac
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from foja.errors import Malformed
 from foja.proofs.finding import Finding, Reason, Status
@@ -21,8 +22,7 @@ EVIDENCE = "tsa"
 SKEW = timedelta(minutes=5)  # how far an authority's clock and ours may be apart
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """What a token says, and who says so. Worth as much as the finding beside it."""
 
     token: bytes

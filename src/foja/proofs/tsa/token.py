@@ -1,4 +1,7 @@
-"""A reply or a token, taken apart (RFC 3161, RFC 5652). Nothing is believed yet."""
+"""A reply or a token, taken apart (RFC 3161, RFC 5652). Nothing is believed yet.
+
+What all tokens of an authority have in common is read once: its names, algorithms and certificates.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +93,7 @@ def read_token(data: bytes) -> Token:
     inside = Reader(data).into(SEQUENCE)
     if inside.next == OID:
         return _token(data)
-    _check_granted(inside.enter(SEQUENCE))
+    _check_granted(inside)
     if inside.next == -1:
         raise Flaw(Reason.STATUS_NOT_GRANTED, "the authority grants a token and sends none")
     token = inside.whole(SEQUENCE)
@@ -98,7 +101,7 @@ def read_token(data: bytes) -> Token:
     return _token(token)
 
 
-@remembered
+@remembered(SEQUENCE)
 def _check_granted(info: Reader) -> None:
     """T1."""
     status = info.integer()
@@ -131,9 +134,9 @@ def _token(der: bytes) -> Token:
 def _signed_data(der: bytes, data: Reader) -> Token:
     if data.integer() != 3:
         raise Malformed("signed data of this kind has version 3")
-    algorithms = _algorithms(data.enter(SET))
+    algorithms = _algorithms(data)
     content = _content(data.enter(SEQUENCE))
-    certificates = _certificates(data.enter(ZERO)) if data.next == ZERO else ()
+    certificates = _certificates(data) if data.next == ZERO else ()
     crls, ocsps = _revocations(data.enter(ONE)) if data.next == ONE else ((), ())
     signature = _signature(_only_signer(data.enter(SET)))
     data.finish()
@@ -142,7 +145,7 @@ def _signed_data(der: bytes, data: Reader) -> Token:
     return Token(der, content, _info(content), signature, certificates, crls, ocsps)
 
 
-@remembered
+@remembered(SET)
 def _algorithms(each: Reader) -> tuple[str | None, ...]:
     found = list[str | None]()
     while each.next != -1 and len(found) < MOST_ATTRIBUTES:
@@ -158,7 +161,7 @@ def _content(encapsulated: Reader) -> bytes:
     return encapsulated.into(ZERO).into(OCTETS).rest
 
 
-@remembered
+@remembered(ZERO)
 def _certificates(each: Reader) -> tuple[bytes, ...]:
     found = list[bytes]()
     while each.next != -1:
@@ -205,7 +208,7 @@ def _signature(signer: Reader) -> Signature:
         raise Malformed("its signer is named in another way than its version says")
     digest_algorithm = algorithm_of(signer)
     signed = signer.whole(ZERO)
-    method, parameters = _method(signer.enter(SEQUENCE))
+    method, parameters = _method(signer)
     value = signer.take(OCTETS)
     signer.optional(ONE)
     signer.finish()
@@ -219,17 +222,17 @@ def _signature(signer: Reader) -> Signature:
 def _signer_name(signer: Reader) -> tuple[bytes | None, int | None, bytes | None]:
     if signer.next == plain(0):
         return None, None, signer.take(plain(0))
-    return *_issuer_serial(signer.enter(SEQUENCE)), None
+    return *_issuer_serial(signer), None
 
 
-@remembered
+@remembered(SEQUENCE)
 def _issuer_serial(name: Reader) -> tuple[bytes, int]:
     issuer, serial = name.whole(SEQUENCE), name.integer()
     name.finish()
     return issuer, serial
 
 
-@remembered
+@remembered(SEQUENCE)
 def _method(parts: Reader) -> tuple[bytes, bytes]:
     """Return how it is signed, and the parameters of that."""
     name = parts.oid()
@@ -260,7 +263,7 @@ def _info(content: bytes) -> Info:
     imprint = parts.enter(SEQUENCE)
     algorithm, digest = algorithm_of(imprint), imprint.into(OCTETS).rest
     serial, gen_time = parts.integer(), parts.time()
-    accuracy = _accuracy(parts.enter(SEQUENCE)) if parts.next == SEQUENCE else None
+    accuracy = _accuracy(parts) if parts.next == SEQUENCE else None
     if parts.next == BOOLEAN:
         parts.take(BOOLEAN)
     nonce = parts.integer() if parts.next == INTEGER else None
@@ -280,7 +283,7 @@ def _check_extensions(each: Reader) -> None:
             raise Flaw(Reason.EXTENSION_UNSUPPORTED, "it carries a critical extension", Status.UNSUPPORTED)
 
 
-@remembered
+@remembered(SEQUENCE)
 def _accuracy(parts: Reader) -> timedelta:
     seconds = parts.integer() if parts.next == INTEGER else 0
     millis = parts.integer(plain(0)) if parts.next == plain(0) else 0

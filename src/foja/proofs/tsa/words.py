@@ -51,13 +51,9 @@ LOCAL_POLICY: Final = "2.25.45111257507295778030454494987936127169"
 LOCAL_NOTICE: Final = "local authority: proves order to you, not time to others"
 
 
-def algorithm_of(parts: Reader) -> str | None:
+@remembered(SEQUENCE)
+def algorithm_of(identifier: Reader) -> str | None:
     """Return the hash algorithm that comes next; None if it is none of ours."""
-    return _algorithm(parts.enter(SEQUENCE))
-
-
-@remembered
-def _algorithm(identifier: Reader) -> str | None:
     name = NAMES.get(identifier.oid())
     if identifier.next == NULL and identifier.take(NULL):
         return None
