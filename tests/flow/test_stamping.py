@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -13,11 +14,12 @@ import pytest
 from foja.documents.stamping import Confirmed, Stamper, Unconfirmed
 from foja.embedded.tsa import Authority as Local
 from foja.proofs.finding import Reason
-from foja.proofs.tsa import Terms, trusted
-from foja.remote.tsa import Authority, Connections, Trouble
+from foja.proofs.tsa import Terms, request, trusted
+from foja.remote.tsa import Authority, Connections, NoReply, Trouble
 from tests.tsa_server import TsaServer, running_tsa
 
 DIGEST = sha256(b"a sheet").digest()
+QUERY = request(DIGEST, nonce=1)
 PATIENCE = 1.0
 
 
@@ -135,6 +137,19 @@ async def test_an_authority_that_hung_is_not_waited_for_again_at_once(
     assert isinstance(found, Confirmed)
     assert found.setbacks == ()
     assert time.monotonic() - began < PATIENCE
+
+
+async def test_waiting_for_a_turn_is_not_the_silence_of_an_authority(
+    tsa: TsaServer, other: TsaServer
+) -> None:
+    tsa.behave("hang")
+    async with Connections(timeout_seconds=0.3, most=1) as connections:
+        began = time.monotonic()
+        slow = [asyncio.create_task(connections.post(tsa.url, QUERY)) for _ in range(2)]
+        quick = asyncio.create_task(connections.post(other.url, QUERY))
+        answers = await asyncio.gather(*slow, quick)
+    assert [isinstance(each, NoReply) and each.trouble for each in answers] == [Trouble.HUNG] * 2 + [False]
+    assert time.monotonic() - began < 1.5, "whoever holds a turn ends by its own clock"
 
 
 async def test_the_local_authority_needs_no_socket(tmp_path: Path) -> None:

@@ -62,9 +62,13 @@ class Connections:
             await client.aclose()
 
     async def post(self, url: str, query: bytes) -> bytes | NoReply:
-        """Return what an authority answers, or why nothing came; whole within the time given."""
+        """Return what an authority answers, or why nothing came; whole within the time given.
+
+        Its time begins when it is asked: the queue before it is ours. Everybody in it has a turn, since
+        nobody keeps one for longer.
+        """
         try:
-            async with asyncio.timeout(self._seconds), self._turn:
+            async with self._turn, asyncio.timeout(self._seconds):
                 client = self._idle.pop() if self._idle else self._new_client()
                 try:
                     return await _exchange(client, url, query)
