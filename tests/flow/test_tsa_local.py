@@ -198,6 +198,20 @@ def test_a_signer_that_was_forgotten_is_replaced_before_it_signs(tmp_path: Path)
     assert stamp.certificate_sha256 != sha256(old.der).hexdigest()
 
 
+def test_no_token_is_dated_before_the_last_one(tmp_path: Path) -> None:
+    """A clock that is set back a little stands still; by more than a token's accuracy, nothing is signed."""
+    began = datetime.now(UTC)
+    clock = iter(began + timedelta(seconds=each) for each in (60, 10, 9.5, 8, 7, 9.2, 11))
+    local = Authority(tmp_path, clock=lambda: next(clock))
+    asked = (local.reply(request(DIGEST, nonce=5)) for _ in range(6))
+    found = [check(each, DIGEST, roots=trusted(local.root)) for each in asked]
+    written = [each.stamp and each.stamp.gen_time - began.replace(microsecond=0) for each in found]
+    assert [each and each.seconds for each in written] == [10, 10, None, None, 10, 11]
+    assert written[0] == written[1] == written[4]
+    assert {each.finding.reason for each in found[2:4]} == {Reason.STATUS_NOT_GRANTED}
+    assert "clock went back" in found[2].finding.detail
+
+
 def test_one_of_many_renews_the_signer(tmp_path: Path) -> None:
     Authority(tmp_path)
     later, found = datetime.now(UTC) + SIGNER_LASTS, list[bytes]()

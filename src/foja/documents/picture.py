@@ -187,7 +187,7 @@ def _status(
 
 
 def _local(views: Sequence[EvidenceView], witness: str | None) -> bool | None:
-    """Return whether the stamp of a witness is a local one; until it has one, whether any other is."""
+    """Is the stamp of this witness a local one? Until it has one: is any other?"""
     stamps = [each for each in views if each.evidence is Evidence.TSA and each.confirmed_at]
     for each in stamps:
         if each.witness_hash == witness:

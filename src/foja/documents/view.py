@@ -123,7 +123,7 @@ def view(
 
 
 def remark(local: bool | None, note: str | None) -> str | None:
-    """Return what a report must add: by the stamp that counts, or by what the next one will be worth."""
+    """Return what a report must add: by the stamp that counts, or as here for the next."""
     if local is None:
         return note
     return LOCAL_NOTICE if local else None

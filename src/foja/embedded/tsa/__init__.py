@@ -7,17 +7,21 @@ those of this machine. Every token says so by its policy.
 from __future__ import annotations
 
 import secrets
-from datetime import UTC, datetime
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
-from foja.embedded.tsa.answering import Failure, Pen, granted, pen, rejected
+from foja.embedded.tsa.answering import ACCURACY_SECONDS, Failure, Pen, granted, pen, rejected
 from foja.embedded.tsa.issuing import ROOT_NAME, Identity, is_due
 from foja.embedded.tsa.keeping import FOLDER, PUBLIC, Keeper
 from foja.errors import Malformed
-from foja.proofs.tsa import ALGORITHMS, LOCAL_POLICY, Certificate, read_request
+from foja.proofs.tsa import ALGORITHMS, LOCAL_POLICY, Certificate, Question, read_request
 from foja.proofs.tsa.words import SIZES
 
 MOST_BYTES = 4096  # of a request
+SYSTEM = partial(datetime.now, UTC)
+ACCURACY = timedelta(seconds=ACCURACY_SECONDS)
 
 
 class Authority:
@@ -25,10 +29,11 @@ class Authority:
 
     name = "local"
 
-    def __init__(self, home: Path) -> None:
-        self._keeper = Keeper(home)
+    def __init__(self, home: Path, clock: Callable[[], datetime] = SYSTEM) -> None:
+        self._keeper, self._clock = Keeper(home), clock
         self.root = self._keeper.root().pem
-        self._signer, self._pen = self._take_pen(datetime.now(UTC))
+        self._latest = datetime.min.replace(tzinfo=UTC)
+        self._signer, self._pen = self._take_pen(clock())
 
     def reply(self, query: bytes) -> bytes:
         """Return the TimeStampResp to a TimeStampReq: a token, or a refusal with its reason."""
@@ -46,12 +51,21 @@ class Authority:
             return rejected(Failure.UNACCEPTED_POLICY, f"the only policy here is {LOCAL_POLICY}")
         if question.extensions:
             return rejected(Failure.UNACCEPTED_EXTENSION, "no extension is known here")
-        now = datetime.now(UTC)
-        return granted(self._current(now), question, now, _serial())
+        return self._stamped(question)
 
     async def ask(self, query: bytes) -> bytes:
         """Return the reply, as a client of another authority would get it."""
         return self.reply(query)
+
+    def _stamped(self, question: Question) -> bytes:
+        """Stamp with the time: never an earlier one than before, never out of its accuracy."""
+        now = self._clock()
+        back = self._latest - now
+        if back > ACCURACY:
+            words = f"the clock went back by {back.total_seconds():.0f} seconds; start again once it is right"
+            return rejected(Failure.TIME_NOT_AVAILABLE, words)
+        self._latest = max(now, self._latest)
+        return granted(self._current(self._latest), question, self._latest, _serial())
 
     def _current(self, now: datetime) -> Pen:
         if is_due(self._signer, now):
