@@ -6,7 +6,9 @@ from collections.abc import Collection
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import cached_property
+from uuid import UUID
 
+from foja import sql
 from foja.blobs.store import Store
 from foja.documents import artifacts, executor, renewal, timestamps
 from foja.documents.artifacts import Artifacts
@@ -27,16 +29,17 @@ from foja.settings import Settings
 from foja.sql.database import Database
 
 CONNECTIONS = 4  # of each source
-PAGE = 500
+PAGE, LOCKED = 500, 20
 SHORTEST_WAIT = 0.5  # seconds, for a checkpoint
 
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """How many documents there are, and how many of them were listed wrong."""
+    """How many documents there are, how many were listed wrong, and of how many the guards knew wrong."""
 
     documents: int
     mended: int
+    retracked: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +89,22 @@ class Staff:
         return chosen
 
     async def rebuild(self) -> Rebuilt:
-        """Write what lists show of documents anew, by replay; others may write meanwhile."""
+        """Write what stands beside the events of documents anew, by replay; others may write meanwhile."""
         ask = self._tools.ledger.ask
-        documents, mended, after = 0, 0, None
+        documents, mended, retracked, after = 0, 0, 0, None
         while page := [row[0] for row in await ask("document_ids", after=after, limit=PAGE)]:
             documents, after = documents + len(page), page[-1]
+            retracked += await self._retrack(page)
             mended += await self._executor.rebuild(page)
-        return Rebuilt(documents, mended)
+        return Rebuilt(documents, mended, retracked)
+
+    async def _retrack(self, documents: list[UUID]) -> int:
+        """Do so for what guards and deadlines are decided from; a few are locked at a time."""
+        database, found = self._deciding.database, 0
+        for start in range(0, len(documents), LOCKED):
+            locked = documents[start : start + LOCKED]
+            found += len(await database.rows(sql.query("retrack_documents"), entities=locked))
+        return found
 
     @cached_property
     def _deciding(self) -> Queue:

@@ -209,7 +209,11 @@ def test_a_list_that_is_wrong_is_written_anew(run: Run, folder: Path, admin: Adm
         "update foja.document_summary set state = 'none' where entity_id::text < '8' returning entity_id"
     ).fetchall()
     assert run("audit").code == 1
-    assert run("status", "--rebuild", "--json").document == {"documents": FILES, "mended": len(wrong)}
+    assert run("status", "--rebuild", "--json").document == {
+        "documents": FILES,
+        "mended": len(wrong),
+        "retracked": 0,
+    }
     assert run("audit").code == 0
     assert run("status", "--rebuild").lines == [
         f"{FILES} documents, of which 0 were listed wrong or not at all"

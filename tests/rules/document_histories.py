@@ -53,7 +53,13 @@ def confirmed(
     if evidence is Evidence.REKOR:
         return "rekor.confirmed", {**body, "log_index": 7}
     if evidence is Evidence.ARTIFACT:
-        return "artifact.finalized", {**body, "sha256": "c" * 64, "size": 1, "profile": "p", "verdict": "v"}
+        return "artifact.finalized", {
+            **body,
+            "sha256": "c" * 64,
+            "size": 1,
+            "profile": "p",
+            "verdict": "TOTAL_PASSED",
+        }
     return "anchor.confirmed", {**body, "network": evidence.value, "confirmed_at": START.isoformat()}
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from foja.observe.findings import MOST, Findings, Report
+from foja.observe.replay import LISTED, TRACKED, check_documents
 from foja.observe.snapshot import Row, Snapshot, snapshot
-from foja.observe.summaries import CHECK, check_summaries
 
 GRACE = 5.0
 
@@ -66,7 +66,8 @@ QUESTIONS = (
     ),
     Question("executor", "audit_sleepers", "its executor queued since event {1}", "it {2}"),
     Question("correlation", "audit_job_correlations", "jobs that name their stream", "{2} naming {3}"),
-    Question(CHECK, "audit_summaries_behind", "a list entry that knows it", "one of the first {2} events"),
+    Question(LISTED, "audit_summaries_behind", "a list entry that knows it", "one of the first {2} events"),
+    Question(TRACKED, "audit_tracked_strangers", "nothing in {2} about what is no document", "a row"),
     Question("halted", "audit_halted", "the log {0} going on", "it halted: {1}", about_event=False),
     Question("log", "audit_leaves", "{1} leaves in the log {0}", "{2}", about_event=False),
     Question(
@@ -85,7 +86,7 @@ async def audit(url: str, *, max_lag_seconds: float, most: int = MOST) -> Report
         for question in QUESTIONS:
             async for row in moment.rows(question.query, grace=GRACE, limit=max_lag_seconds):
                 question.ask(row, findings)
-        await check_summaries(moment, findings)
+        await check_documents(moment, findings)
     return findings.report()
 
 

@@ -27,14 +27,16 @@ def add_papers(add: Verbs) -> None:
         "  foja status\n"
         "  foja status contract.pdf\n"
         "  foja status DOC --json\n"
-        "  foja status --rebuild                      after `foja audit` found a `summary`",
+        "  foja status --rebuild                      after `foja audit` found a `summary` or a `track`",
     )
     status.add_argument("document", nargs="?", metavar="DOC", help=DOCUMENT)
     status.add_argument(
         "--limit", type=_count, default=20, metavar="N", help="at most so many in the list (20)"
     )
     status.add_argument(
-        "--rebuild", action="store_true", help="write the list anew from the events, and say what was wrong"
+        "--rebuild",
+        action="store_true",
+        help="write the list and what the guards know anew from the events, and say what was wrong",
     )
     explain = add(
         "explain",

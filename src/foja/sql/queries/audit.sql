@@ -185,9 +185,20 @@ cross join lateral (
 ) late
 where e.domain = 'document' and e.sealed > coalesce(s.length, 0);
 
--- name: audit_summaries
--- Every document's list entry, beside the events it was made of.
-select s.entity_id, s.state, s.pipeline, s.lifecycle_status, s.witness_hash, s.length, v.seq, v.kind, v.at,
-    case v.kind when 'tsa.confirmed' then v.payload::jsonb - 'token_b64' else v.payload::jsonb end
-from foja.document_summary s join foja.event v on v.entity_id = s.entity_id and v.seq < s.length
-order by s.entity_id, v.seq;
+-- name: audit_documents
+-- Every event of every document; beside the first of each what lists show, what the guards know, and the attempts.
+select e.entity_id, v.seq, v.kind, v.at,
+    case v.kind when 'tsa.confirmed' then v.payload::jsonb - 'token_b64' else v.payload::jsonb end,
+    case v.seq when 0 then (select to_jsonb(s) from foja.document_summary s where s.entity_id = e.entity_id) end,
+    case v.seq when 0 then (select to_jsonb(d) from foja.document d where d.entity_id = e.entity_id) end,
+    case v.seq when 0 then (select jsonb_agg(to_jsonb(a)) from foja.attempt a where a.entity_id = e.entity_id) end
+from foja.entity e join foja.event v using (entity_id)
+where e.domain = 'document' order by e.entity_id, v.seq;
+
+-- name: audit_tracked_strangers
+-- What is tracked as a document's and is of no document.
+select t.entity_id, null, t.relation from (
+    select entity_id, 'foja.document' as relation from foja.document
+    union select entity_id, 'foja.attempt' from foja.attempt
+) t
+where not exists (select from foja.entity e where e.entity_id = t.entity_id and e.domain = 'document');

@@ -90,10 +90,21 @@ select e.entity_id from unnest(%(documents)s::uuid[]) with ordinality asked (ent
 join foja.entity e using (entity_id) where e.tenant = %(tenant)s and e.domain = 'document' order by asked.place;
 
 -- name: document_ids
--- A page of all documents of this tenant, in the order of their ids.
-select e.entity_id from foja.entity e
-where e.tenant = %(tenant)s and e.domain = 'document' and (%(after)s::uuid is null or e.entity_id > %(after)s)
-order by e.entity_id limit %(limit)s;
+-- A page of all documents of this tenant, in the order of their ids; also of what is only tracked as if it were one.
+select entity_id from (
+    (select entity_id from foja.entity where tenant = %(tenant)s and domain = 'document'
+        and (%(after)s::uuid is null or entity_id > %(after)s) order by entity_id limit %(limit)s)
+    union
+    (select entity_id from foja.document where tenant = %(tenant)s
+        and (%(after)s::uuid is null or entity_id > %(after)s) order by entity_id limit %(limit)s)
+    union
+    (select entity_id from foja.attempt where tenant = %(tenant)s
+        and (%(after)s::uuid is null or entity_id > %(after)s) order by entity_id limit %(limit)s)
+) known order by entity_id limit %(limit)s;
+
+-- name: retrack_documents
+-- What the guards and the sweeper know of these documents, made again from the events; and where it was something else.
+select foja.retrack_documents(%(entities)s::uuid[]);
 
 -- name: expire_attempts
 -- Close attempts past their deadline.

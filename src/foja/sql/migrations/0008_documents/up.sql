@@ -1,5 +1,6 @@
--- Documents. What happened is in the events, and nowhere else; beside them stands only what the guards
--- and the sweeper have to know at once. It decides nothing, and can be made again from the events.
+-- Documents. What happened is in the events, and nowhere else; beside them stands what the guards and the sweeper
+-- have to know at once. Every refusal and every deadline is decided from it, so it is written with the event, under
+-- the lock of its stream; `foja audit` compares it with the events, and `foja status --rebuild` makes it again.
 
 -- What this installation can produce; nothing else may be asked for. Nothing is ever simulated.
 create table foja.ability (
@@ -517,27 +518,43 @@ begin
     end if;
 end $$;
 
--- Make everything beside the events again from them; returns how many there were.
-create function foja.retrack_documents() returns bigint
+-- What stands beside the events of a stream.
+create function foja.tracked(p_entity uuid) returns jsonb
+language sql stable
+return jsonb_build_array((select to_jsonb(d) from foja.document d where d.entity_id = p_entity),
+    (select jsonb_agg(to_jsonb(a) order by a.asked_seq) from foja.attempt a where a.entity_id = p_entity));
+
+-- Make it again from the events, under the lock of the stream; returns whether it was something else.
+create function foja.retrack_document(p_entity uuid) returns boolean
 language plpgsql as $$
 declare
     old foja.event;
-    taken bigint := 0;
+    before jsonb;
 begin
-    delete from foja.attempt;
-    delete from foja.document;
+    perform from foja.entity e where e.entity_id = p_entity for no key update;
+    before := foja.tracked(p_entity);
+    delete from foja.attempt a where a.entity_id = p_entity;
+    delete from foja.document d where d.entity_id = p_entity;
     for old in select v.* from foja.entity e join foja.event v using (entity_id)
         join foja.kind k on k.domain = e.domain and k.kind = v.kind and k.v = v.v and k.tracked
-        where e.domain = 'document' order by v.entity_id, v.seq
+        where e.entity_id = p_entity and e.domain = 'document' order by v.seq
     loop
         if old.payload is null then  -- erased: only that it was added is left
             insert into foja.document (entity_id, tenant, added_seq) values (old.entity_id, old.tenant, old.seq);
         else
             perform foja.take_document(old);
         end if;
-        taken := taken + 1;
     end loop;
-    return taken;
+    return before is distinct from foja.tracked(p_entity);
+end $$;
+
+-- The same for many, each locked in turn; returns those that were something else.
+create function foja.retrack_documents(p_entities uuid[]) returns setof uuid
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    perform foja.check_source('protect-document-v2');
+    return query select each.entity_id from (select unnest(p_entities) as entity_id order by 1 offset 0) each
+    where foja.retrack_document(each.entity_id);
 end $$;
 
 -- The end of what nobody ended: attempts past their deadline, closed under the lock of their stream.
@@ -740,7 +757,7 @@ revoke execute on function
     foja.find_request, foja.check_growth, foja.track_request, foja.check_retry, foja.attempt_key, foja.job_of,
     foja.attempt_number, foja.is_required, foja.drop_artifact, foja.artifact_problem, foja.evidence_asked, foja.check_turn, foja.track_asking, foja.check_network, foja.find_attempt, foja.end_attempt,
     foja.track_confirmation, foja.track_failure, foja.track_report, foja.track_finalization, foja.track_word,
-    foja.track_document, foja.take_document, foja.retrack_documents, foja.check_ability, foja.timeout_kind, foja.timeout_words, foja.expire_attempts,
+    foja.track_document, foja.take_document, foja.tracked, foja.retrack_document, foja.retrack_documents, foja.check_ability, foja.timeout_kind, foja.timeout_words, foja.expire_attempts,
     foja.write_summaries, foja.rebuild_summaries, foja.envelope, foja.envelope_problem, public.append_document_entity_event
     from public;
 
@@ -751,7 +768,7 @@ grant execute on function foja.envelope to foja_worker, authenticated, service_r
 grant execute on function public.append_document_entity_event to foja_worker, service_role, foja_api, foja_sweeper;
 grant execute on function foja.expire_attempts to foja_sweeper;
 grant execute on function foja.attempt_key, foja.job_of to foja_worker, service_role, foja_api, foja_sweeper;
-grant execute on function foja.write_summaries, foja.rebuild_summaries to foja_protect_document_v2;
+grant execute on function foja.write_summaries, foja.rebuild_summaries, foja.retrack_documents to foja_protect_document_v2;
 
 alter table foja.document enable row level security;
 alter table foja.attempt enable row level security;
@@ -769,5 +786,5 @@ create policy tenant_reads on foja.document_summary for select to authenticated
     using (tenant = nullif(current_setting('foja.tenant', true), ''));
 
 -- Documents that were written before this was here.
-select foja.retrack_documents();
+select foja.retrack_document(e.entity_id) from foja.entity e where e.domain = 'document';
 select foja.wake_domain('document');

@@ -1,5 +1,6 @@
--- Documents. What happened is in the events, and nowhere else; beside them stands only what the guards
--- and the sweeper have to know at once. It decides nothing, and can be made again from the events.
+-- Documents. What happened is in the events, and nowhere else; beside them stands what the guards and the sweeper
+-- have to know at once. Every refusal and every deadline is decided from it, so it is written with the event, under
+-- the lock of its stream; `foja audit` compares it with the events, and `foja status --rebuild` makes it again.
 
 -- What this installation can produce; nothing else may be asked for. Nothing is ever simulated.
 create table foja.ability (

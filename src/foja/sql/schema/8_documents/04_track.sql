@@ -169,25 +169,41 @@ begin
     end if;
 end $$;
 
--- Make everything beside the events again from them; returns how many there were.
-create function foja.retrack_documents() returns bigint
+-- What stands beside the events of a stream.
+create function foja.tracked(p_entity uuid) returns jsonb
+language sql stable
+return jsonb_build_array((select to_jsonb(d) from foja.document d where d.entity_id = p_entity),
+    (select jsonb_agg(to_jsonb(a) order by a.asked_seq) from foja.attempt a where a.entity_id = p_entity));
+
+-- Make it again from the events, under the lock of the stream; returns whether it was something else.
+create function foja.retrack_document(p_entity uuid) returns boolean
 language plpgsql as $$
 declare
     old foja.event;
-    taken bigint := 0;
+    before jsonb;
 begin
-    delete from foja.attempt;
-    delete from foja.document;
+    perform from foja.entity e where e.entity_id = p_entity for no key update;
+    before := foja.tracked(p_entity);
+    delete from foja.attempt a where a.entity_id = p_entity;
+    delete from foja.document d where d.entity_id = p_entity;
     for old in select v.* from foja.entity e join foja.event v using (entity_id)
         join foja.kind k on k.domain = e.domain and k.kind = v.kind and k.v = v.v and k.tracked
-        where e.domain = 'document' order by v.entity_id, v.seq
+        where e.entity_id = p_entity and e.domain = 'document' order by v.seq
     loop
         if old.payload is null then  -- erased: only that it was added is left
             insert into foja.document (entity_id, tenant, added_seq) values (old.entity_id, old.tenant, old.seq);
         else
             perform foja.take_document(old);
         end if;
-        taken := taken + 1;
     end loop;
-    return taken;
+    return before is distinct from foja.tracked(p_entity);
+end $$;
+
+-- The same for many, each locked in turn; returns those that were something else.
+create function foja.retrack_documents(p_entities uuid[]) returns setof uuid
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    perform foja.check_source('protect-document-v2');
+    return query select each.entity_id from (select unnest(p_entities) as entity_id order by 1 offset 0) each
+    where foja.retrack_document(each.entity_id);
 end $$;

@@ -1,0 +1,150 @@
+"""Does what stands beside the events of documents say what they say? Every document is read again.
+
+Two things stand there: what lists show, as of the events it was made of, and what the guards and
+the sweeper decide from, which is never behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from foja.documents.events import Evidence
+from foja.documents.history import Fact, History, read
+from foja.documents.history import moment as told
+from foja.documents.picture import summary
+from foja.observe.findings import Findings
+from foja.observe.snapshot import Row, Snapshot
+
+LISTED, TRACKED = "summary", "track"
+COLUMNS = ("state", "pipeline", "lifecycle_status", "witness_hash", "length")
+Name = tuple[str, str, int]  # evidence, witness, attempt; a document has one artifact, whatever the witness
+
+
+class Standing(NamedTuple):
+    """What the guards and the sweeper have to know of an attempt."""
+
+    asked_seq: int
+    deadline: datetime
+    open: bool
+    confirmed: bool  # is its evidence there, by this attempt or another?
+
+    def __str__(self) -> str:
+        state = "confirmed" if self.confirmed else "open" if self.open else "ended"
+        return f"{state}, asked for by event {self.asked_seq}, until {self.deadline.isoformat()}"
+
+
+async def check_documents(moment: Snapshot, findings: Findings) -> None:
+    """Replay every document, and compare."""
+    first: Row | None = None
+    facts: list[Fact] = []
+    async for row in moment.rows("audit_documents"):
+        if first is not None and first[0] != row[0]:
+            _compare(first, facts, findings)
+            first, facts = None, []
+        first = first or row
+        facts.append(Fact(*row[1:5]))
+    if first is not None:
+        _compare(first, facts, findings)
+
+
+def _compare(first: Row, facts: Sequence[Fact], findings: Findings) -> None:
+    document, listed, known, attempts = first[0], *first[5:]
+    if facts[0].seq != 0:
+        return  # a gap, and found as one
+    if listed:
+        _compare_list(document, listed, facts, findings)
+    history = read(facts)
+    _compare_guards(document, known or {}, history, facts, findings)
+    _compare_attempts(document, attempts or [], history, findings)
+
+
+def _compare_list(
+    document: UUID, listed: Mapping[str, Any], facts: Sequence[Fact], findings: Findings
+) -> None:
+    made = summary(facts[: listed["length"]])
+    expected, found = ([row[name] for name in COLUMNS] for row in (made, listed))
+    if expected != found:
+        words, others = (", ".join(map(str, each)) for each in (expected, found))
+        findings.add(LISTED, expected=f"a list entry of {words}", found=others, entity_id=document)
+
+
+def _compare_guards(
+    document: UUID, known: Mapping[str, Any], history: History, facts: Sequence[Fact], findings: Findings
+) -> None:
+    expected, found = _last_request(history, facts), dict(known)
+    found["stage"] = found.get("stage") or ("final" if found.get("requested_seq") is not None else None)
+    found["required_evidence"] = sorted(found.get("required_evidence") or [])
+    found["renew_before"] = _moment(found.get("renew_before"))
+    if facts[0].payload is None and not history.requests:
+        del expected["witness_hash"]  # it was erased, here or in both places
+    for name, value in expected.items():
+        if found.get(name) != value:
+            findings.add(
+                TRACKED,
+                expected=f"{name} {value} in foja.document",
+                found=str(found.get(name)),
+                entity_id=document,
+            )
+
+
+def _last_request(history: History, facts: Sequence[Fact]) -> dict[str, Any]:
+    last, added = history.last, history.added or {}
+    sealed = [fact for fact in facts if fact.kind in ("artifact.finalized", "artifact.renewed")]
+    return {
+        "added_seq": 0 if facts[0].kind == "document.added" else None,
+        "witness_hash": last.witness if last else added.get("sha256"),
+        "stage": last.stage.value if last else None,
+        "required_evidence": sorted(last.evidence) if last else [],
+        "requested_seq": last.seq if last else None,
+        "finalized": history.finalized is not None,
+        "renew_before": _moment(sealed[-1].payload.get("renew_before")) if sealed else None,
+        "closed": history.closed,
+    }
+
+
+def _compare_attempts(
+    document: UUID, rows: Sequence[Mapping[str, Any]], history: History, findings: Findings
+) -> None:
+    expected, found = _attempts(history), _recorded(rows)
+    for name in sorted(expected.keys() | found.keys()):
+        if expected.get(name) != found.get(name):
+            evidence, witness, number = name
+            about = f"attempt {number} at {evidence}" + (f" of {witness}" if witness else "")
+            findings.add(
+                TRACKED,
+                expected=f"{about} {expected.get(name, 'nowhere')} in foja.attempt",
+                found=str(found.get(name, "none")),
+                entity_id=document,
+                seq=expected[name].asked_seq if name in expected else None,
+            )
+
+
+def _attempts(history: History) -> dict[Name, Standing]:
+    return {
+        (evidence.value, witness, each.number): Standing(
+            each.seq, each.deadline, each.ending is None, track.confirmed is not None
+        )
+        for (evidence, witness), track in history.tracks.items()
+        for each in track.attempts
+    }
+
+
+def _recorded(rows: Sequence[Mapping[str, Any]]) -> dict[Name, Standing]:
+    keys = [
+        (row["evidence"], "" if row["evidence"] == Evidence.ARTIFACT else row["witness_hash"]) for row in rows
+    ]
+    there = {key for key, row in zip(keys, rows, strict=True) if row["state"] == "confirmed"}
+    return {
+        (*key, row["attempt"]): Standing(
+            row["asked_seq"], datetime.fromisoformat(row["deadline"]), row["state"] == "open", key in there
+        )
+        for key, row in zip(keys, rows, strict=True)
+    }
+
+
+def _moment(words: object) -> datetime | None:
+    """Return a moment that an event or a row tells, whatever its zone."""
+    return None if words is None else told(words, datetime.min.replace(tzinfo=UTC))
