@@ -85,3 +85,16 @@ async def test_a_rebuild_beside_writers_leaves_what_the_events_say(app: App) -> 
         await app.work(until_idle=True)
     assert (await audit(app.settings.database_url, max_lag_seconds=60)).clean
     assert (await app.rebuild()).mended == 0
+
+
+async def test_an_entry_says_when_its_document_began_and_what_is_missing(
+    app: App, admin: psycopg.Connection[Any]
+) -> None:
+    alone, asked = [(await app.documents.add(b"a", name=str(n))).id for n in range(2)]
+    await app.documents.protect(asked)
+    await app.work(until_idle=True, only=[executor.TYPE])
+    entries = admin.execute(
+        """select s.entity_id, s.began_at = v.at, s.pipeline
+        from foja.document_summary s join foja.event v on v.entity_id = s.entity_id and v.seq = 0"""
+    ).fetchall()
+    assert sorted(entries) == sorted([(alone, True, None), (asked, True, "awaiting_tsa")])

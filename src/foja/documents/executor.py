@@ -15,7 +15,9 @@ from foja.documents.picture import summary
 from foja.documents.rules import Need, Policy, needs
 from foja.jobs.outcome import Done, Job, NewJob, Outcome
 from foja.ledger.event import Draft, draft
+from foja.sql import wire
 from foja.sql.database import Database
+from foja.sql.wire import Packed
 
 TYPE, SOURCE = "protect_document_v2", "protect-document-v2"
 
@@ -32,7 +34,7 @@ class Executor:
         histories = {document: read(events) for document, events in facts.items()}
         if facts:
             await self._database.row(sql.query("write_summaries"), **_entries(facts, histories))
-        return [self._decide(job.entity_id, histories.get(job.entity_id, History()), now) for job in jobs]
+        return [self._decide(job.entity_id, histories.get(job.entity_id), now) for job in jobs]
 
     async def rebuild(self, documents: Sequence[UUID]) -> int:
         """Write what lists show of these anew, by replay; return how many were wrong."""
@@ -44,34 +46,40 @@ class Executor:
         return mended
 
     async def _read(self, documents: Sequence[UUID]) -> tuple[dict[UUID, list[Fact]], datetime | None]:
-        rows = await self._database.many(sql.query("document_histories"), entities=list(documents))
-        histories: dict[UUID, list[Fact]] = {}
-        for entity_id, *fact, _ in rows:
-            histories.setdefault(entity_id, []).append(Fact(*fact))
+        rows = await self._database.many(
+            sql.query("document_histories"), entities=wire.packed(wire.uuids(documents))
+        )
+        places: dict[int, list[Fact]] = {}
+        for place, seq, kind, at, payload, _ in rows:
+            places.setdefault(place, []).append(Fact(seq, kind, at, payload))
+        histories = {documents[place - 1]: facts for place, facts in places.items()}
         return histories, rows[0][-1] if rows else None
 
-    def _decide(self, document: UUID, history: History, now: datetime | None) -> Outcome:
+    def _decide(self, document: UUID, history: History | None, now: datetime | None) -> Outcome:
+        if now is None or history is None:
+            return Done(read=0)
         head = history.length
-        if now is None or not head:
-            return Done(read=head)
         wanted = needs(history, abilities=self._abilities, at=now, policy=self._policy)
         asking = [_asking(document, need, head + place) for place, need in enumerate(wanted)]
         jobs = [_job(document, need, head + place, now) for place, need in enumerate(wanted)]
         return Done(asking, jobs, head)
 
 
-def _entries(facts: Mapping[UUID, Sequence[Fact]], histories: Mapping[UUID, History]) -> dict[str, list[Any]]:
+def _entries(
+    facts: Mapping[UUID, Sequence[Fact]], histories: Mapping[UUID, History]
+) -> dict[str, Packed | None]:
     """Return what lists show, for the events that were read and no others."""
     rows = [summary(events, histories.get(document)) for document, events in facts.items()]
-    return {
-        "entities": list(facts),
-        "states": [row["state"] for row in rows],
-        "pipelines": [row["pipeline"] for row in rows],
-        "lifecycles": [row["lifecycle_status"] for row in rows],
-        "witnesses": [row["witness_hash"] for row in rows],
-        "lengths": [row["length"] for row in rows],
-        "began": [events[0].at for events in facts.values()],
+    columns = {
+        "entities": wire.uuids(list(facts)),
+        "states": wire.array(wire.TEXT_OID, [wire.name(row["state"]) for row in rows]),
+        "pipelines": wire.array(wire.TEXT_OID, [wire.name(row["pipeline"]) for row in rows]),
+        "lifecycles": wire.array(wire.TEXT_OID, [wire.name(row["lifecycle_status"]) for row in rows]),
+        "witnesses": wire.array(wire.TEXT_OID, [wire.text(row["witness_hash"]) for row in rows]),
+        "lengths": wire.array(wire.BIGINT_OID, [wire.bigint(row["length"]) for row in rows]),
+        "began": wire.array(wire.MOMENT_OID, [wire.timestamp(events[0].at) for events in facts.values()]),
     }
+    return {name: wire.packed(column) for name, column in columns.items()}
 
 
 def _asking(document: UUID, need: Need, seq: int) -> Draft:

@@ -11,6 +11,9 @@ from foja.documents.events import ASKED_FOR, NETWORKS, REQUIRABLE, Evidence, Sta
 
 REORGED, TIMEOUT, SUPERSEDED = "reorged", "timeout", "superseded"
 LARGEST_ATTEMPT = 1_000_000
+_EVIDENCE = {each.value: each for each in Evidence}
+_STAGES = {each.value: each for each in Stage}
+_REPORTS = frozenset({"submitted", "confirmed", "failed", "timeout"})
 
 
 class Sheet(Protocol):
@@ -35,8 +38,7 @@ class Fact(NamedTuple):
     payload: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """What somebody asked to have proven."""
 
     seq: int
@@ -46,8 +48,7 @@ class Request:
     stage: Stage
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(NamedTuple):
     """How an attempt ended; a confirmation that came elsewhere ends it, too."""
 
     seq: int
@@ -86,7 +87,10 @@ class Track:
     @property
     def open(self) -> Attempt | None:
         """The attempt that is under way."""
-        return next((each for each in reversed(self.attempts) if each.ending is None), None)
+        for each in reversed(self.attempts):
+            if each.ending is None:
+                return each
+        return None
 
     @property
     def counted(self) -> int:
@@ -122,7 +126,10 @@ class History:
     def track(self, evidence: Evidence, witness: str) -> Track:
         """Return the track of one evidence, empty if nothing happened. A document has one artifact."""
         key = (evidence, "" if evidence is Evidence.ARTIFACT else witness)
-        return self.tracks.setdefault(key, Track(evidence, witness))
+        found = self.tracks.get(key)
+        if found is None:
+            found = self.tracks[key] = Track(evidence, witness)
+        return found
 
     def is_confirmed(self, evidence: Evidence, witness: str) -> bool:
         """Is this evidence there, and not taken back?"""
@@ -131,7 +138,7 @@ class History:
     def wanted(self) -> Iterator[Track]:
         """Yield what the requests ask for, each once, in order."""
         seen = dict.fromkeys(
-            (each, request.witness) for request in self.requests for each in request.evidence
+            [(each, request.witness) for request in self.requests for each in request.evidence]
         )
         for evidence, witness in seen:
             yield self.track(evidence, witness)
@@ -147,8 +154,9 @@ def read(events: Iterable[Sheet]) -> History:
     history = History()
     for event in events:
         history.length += 1
-        if isinstance(event.payload, Mapping) and event.at is not None:
-            _take(history, event, event.payload, event.at)
+        said, at = event.payload, event.at
+        if isinstance(said, dict) and at is not None:
+            _take(history, event, said, at)
     return history
 
 
@@ -186,9 +194,9 @@ def _report(history: History, event: Sheet, said: Mapping[str, Any], at: datetim
     """Take what a worker says about an attempt."""
     room, _, word = event.kind.partition(".")
     name = said.get("network") if room == "anchor" else room
-    if name not in set(Evidence) or word not in ("submitted", "confirmed", "failed", "timeout"):
+    if name not in _EVIDENCE or word not in _REPORTS:
         return
-    track = history.track(Evidence(name), str(said.get("witness_hash", "")))
+    track = history.track(_EVIDENCE[name], str(said.get("witness_hash", "")))
     number = said.get("attempt")
     if word == "submitted":
         for attempt in track.attempts:
@@ -205,10 +213,9 @@ def _report(history: History, event: Sheet, said: Mapping[str, Any], at: datetim
 
 def _request(history: History, seq: int, said: Mapping[str, Any], at: datetime) -> None:
     asked = said.get("required_evidence")
-    named = tuple(each for each in REQUIRABLE if isinstance(asked, list | tuple) and each in asked)
-    stage = said.get("stage", Stage.FINAL)
-    known = Stage(stage) if stage in set(Stage) else Stage.FINAL
-    history.requests.append(Request(seq, at, str(said.get("witness_hash")), named, known))
+    named = [each for each in REQUIRABLE if each in asked] if isinstance(asked, list | tuple) else []
+    stage = _STAGES.get(said.get("stage", ""), Stage.FINAL)
+    history.requests.append(Request(seq, at, str(said.get("witness_hash")), tuple(named), stage))
     _drop_artifact(history, seq, at)
 
 
@@ -230,8 +237,8 @@ def _ask(history: History, seq: int, evidence: Evidence, said: Mapping[str, Any]
 
 
 def _grant(history: History, said: Mapping[str, Any], at: datetime) -> None:
-    if said.get("evidence") in set(Evidence):
-        track = history.track(Evidence(said["evidence"]), str(said.get("witness_hash", "")))
+    if said.get("evidence") in _EVIDENCE:
+        track = history.track(_EVIDENCE[said["evidence"]], str(said.get("witness_hash", "")))
         track.spent, track.granted_at = len(track.attempts), at
 
 

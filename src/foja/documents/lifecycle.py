@@ -58,25 +58,29 @@ TRANSITIONS: Final[Mapping[str, tuple[frozenset[Lifecycle], Lifecycle]]] = {
     "document.revoked": (frozenset(Lifecycle) - {Lifecycle.ARCHIVED}, Lifecycle.REVOKED),
     "document.archived": (frozenset(Lifecycle), Lifecycle.ARCHIVED),
 }
+_ABOUT_ANCHORS = frozenset({"anchor.confirmed", "rekor.confirmed", "anchor.failed"})
 
 
 def lifecycle(events: Iterable[Sheet]) -> Lifecycle:
     """Return where these events lead."""
     status, anchors = START, set[object]()
     for event in events:
-        word = _word(event, anchors)
-        sources, target = TRANSITIONS.get(word, (frozenset(), status))
-        status = target if status in sources else status
+        row = TRANSITIONS.get(_word(event, anchors))
+        if row and status in row[0]:
+            status = row[1]
     return status
 
 
 def _word(event: Sheet, anchors: set[object]) -> str:
     """Return the row of the table, keeping count of the anchors that stand."""
+    kind = event.kind
+    if kind not in _ABOUT_ANCHORS:
+        return kind
     said = event.payload if isinstance(event.payload, Mapping) else {}
     anchor = (said.get("network", "rekor"), said.get("witness_hash"))
-    if event.kind in ("anchor.confirmed", "rekor.confirmed"):
+    if kind != "anchor.failed":
         anchors.add(anchor)
-    elif event.kind == "anchor.failed" and said.get("failure_code") == REORGED:
+    elif said.get("failure_code") == REORGED:
         anchors.discard(anchor)
         return "" if anchors else REORGED
-    return event.kind
+    return kind

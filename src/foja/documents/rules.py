@@ -21,7 +21,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from foja.documents.events import ASKS, JOBS, NETWORKS, Evidence, Stage
 from foja.documents.history import Attempt, History, Sheet, Track, read
@@ -58,8 +58,7 @@ class Policy:
 DEFAULT = Policy()
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
+class Need(NamedTuple):
     """A job that the history still needs."""
 
     evidence: Evidence
@@ -142,7 +141,7 @@ def next_attempt(track: Track, policy: Policy, at: datetime) -> Need:
     if track.counted:
         ended = _ended(track.attempts)
         run_at = max(at, ended + policy.pause_after(track.counted, track.witness))
-    number = max((each.number for each in track.attempts), default=0) + 1
+    number = max([each.number for each in track.attempts], default=0) + 1
     return Need(track.evidence, track.witness, number, run_at, run_at + policy.windows[track.evidence])
 
 

@@ -14,6 +14,7 @@ from foja.sql.wire import Value
 
 Settled = Sequence[tuple[Job, Outcome]]
 NAMES = {Done: "done", Retry: "retry", GiveUp: "give_up", Snooze: "snooze"}
+_encode = json.JSONEncoder(allow_nan=False).encode  # made once: `dumps` makes one for every job
 
 
 def settle_values(
@@ -96,4 +97,4 @@ def _double(value: float | None) -> Value:
 
 
 def _json(value: Mapping[str, Any] | None) -> Value:
-    return None if value is None else wire.text(json.dumps(value, allow_nan=False))
+    return None if value is None else wire.text(_encode(value))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
 from foja.ledger.event import Draft
@@ -12,8 +12,7 @@ from foja.ledger.event import Draft
 State: TypeAlias = Literal["queued", "running", "succeeded", "retry_scheduled", "dead", "cancelled"]
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(NamedTuple):
     """Work that was leased to us. The token is what proves it."""
 
     id: int

@@ -11,13 +11,14 @@ import orjson
 import psycopg
 from psycopg import sql
 from psycopg.abc import Buffer
-from psycopg.adapt import Loader
+from psycopg.adapt import Dumper, Loader
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import Format
 
 from foja import errors
 from foja.sql.eager import Connection as Connection
 from foja.sql.pool import Pool
+from foja.sql.wire import Packed
 
 
 class OnRedis(errors.Refused):
@@ -153,6 +154,7 @@ async def connect(url: str, role: str) -> Connection:
         connection = await Connection.connect(url, autocommit=True, prepare_threshold=1)
     for loader in (_Json, _BinaryJson):
         connection.adapters.register_loader("json", loader)
+    connection.adapters.register_dumper(Packed, _Packed)
     try:
         await act_as(connection, role)
     except BaseException:
@@ -172,6 +174,15 @@ class _BinaryJson(_Json):
     """The same: JSON has no other form."""
 
     format = Format.BINARY
+
+
+class _Packed(Dumper):
+    """Sends what is packed already, and names no type."""
+
+    format = Format.BINARY
+
+    def dump(self, obj: Packed) -> Buffer:
+        return obj
 
 
 class Database:

@@ -16,13 +16,19 @@ from foja import errors
 
 Value = bytes | None
 UUID_OID, TEXT_OID, BYTEA_OID, INTEGER_OID, BIGINT_OID, DOUBLE_OID = 2950, 25, 17, 23, 20, 701
+MOMENT_OID = 1184
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
 _length = struct.Struct("!i").pack
 _header = struct.Struct("!iiIii").pack
 _field = struct.Struct("!Ii").pack
 _count = struct.Struct("!i").unpack_from
 _bigint = struct.Struct("!q")
 _double = struct.Struct("!d").pack
+
+
+class Packed(bytes):
+    """A value as bytes, where a cursor would pack it: of the type that the statement wants there."""
 
 
 def text(value: str | None) -> Value:
@@ -40,12 +46,12 @@ def text(value: str | None) -> Value:
 
 
 @lru_cache(maxsize=1024)
-def name(value: str) -> Value:
+def name(value: str | None) -> Value:
     """Return one of the same few names, again and again."""
     return text(value)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1024)
 def integer(value: int) -> bytes:
     """Return a four-byte integer."""
     return _packed(_length, value)
@@ -59,6 +65,11 @@ def bigint(value: int | None) -> Value:
 def double(value: float) -> bytes:
     """Return a double."""
     return _double(value)
+
+
+def timestamp(value: datetime) -> bytes:
+    """Return a `timestamptz`."""
+    return _bigint.pack((value - EPOCH) // MICROSECOND)
 
 
 def _packed(pack: Callable[[int], bytes], value: int) -> bytes:
@@ -101,6 +112,11 @@ def record_head(count: int) -> bytes:
 def uuids(items: Sequence[UUID]) -> Value:
     """Return an array of ids."""
     return array(UUID_OID, [item.bytes for item in items])
+
+
+def packed(value: Value) -> Packed | None:
+    """Return a value as one that a cursor sends as it is."""
+    return None if value is None else Packed(value)
 
 
 def boolean(value: bool) -> bytes:

@@ -3,13 +3,13 @@
 select evidence from foja.ability;
 
 -- name: document_histories
--- The sealed history of many documents and the moment it was read; tokens stay where they are.
-select v.entity_id, v.seq, v.kind, v.at,
+-- The sealed history of many documents, each named by its place, and the moment it was read; tokens stay where they are.
+select asked.place, v.seq, v.kind, v.at,
     case v.kind when 'tsa.confirmed' then (v.payload::jsonb - 'token_b64')::json else v.payload end, clock_timestamp()
-from unnest(%(entities)s::uuid[]) asked (entity_id)
+from unnest(%(entities)s::uuid[]) with ordinality asked (entity_id, place)
 join foja.entity e on e.entity_id = asked.entity_id and e.domain = 'document'
 cross join lateral (select * from foja.event x where x.entity_id = e.entity_id and x.seq < e.sealed offset 0) v
-order by v.entity_id, v.seq;
+order by asked.place, v.seq;
 
 -- name: document_history
 -- Everything one document says, and the moment it was read.
