@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -15,8 +17,10 @@ from typing import Any
 import pytest
 
 from foja.cli.papers.protecting import unless_ended
+from foja.cli.papers.walking import walk
 from foja.errors import WrongSource
 from foja.proofs.tsa import LOCAL_NOTICE
+from tests.database.papers import Paper
 from tests.database.rows import Admin
 from tests.flow.command import FOJA, Process, Run, check_refused
 from tests.rules.authorities import root
@@ -119,6 +123,126 @@ def test_what_cannot_be_read_is_told_and_the_rest_goes_on(run: Run, tmp_path: Pa
     assert ran.code == 1
     assert "gone.txt" in ran.err
     assert "1 added, 0 known, 1 could not be read" in ran.out
+
+
+def test_nothing_in_a_folder_is_passed_over_in_silence(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, elsewhere = tmp_path / "papers", tmp_path / "elsewhere"
+    for folder in (root / "open", root / "locked", elsewhere):
+        folder.mkdir(parents=True)
+        (folder / "paper.txt").write_text(folder.name)
+    (root / "open" / "link.txt").symlink_to(elsewhere / "paper.txt")
+    (root / "linked folder").symlink_to(elsewhere)
+    os.mkfifo(root / "pipe")
+    scan = os.scandir
+
+    def refuse(path: Any = ".") -> Any:
+        if Path(path).name == "locked":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    ran = run("protect", root)
+    assert ran.code == 1
+    assert "1 added, 0 known, 1 could not be read" in ran.out
+    assert "left out: 2 links, 1 special file" in ran.out
+    assert ran.err.splitlines() == [f"foja: {root / 'locked'}: Permission denied"]
+    told = [json.loads(line) for line in run("protect", root, "--json").lines]
+    assert [each["name"] for each in told if "id" in each] == ["papers/open/paper.txt"]
+    left_out = {each["path"]: each["left_out"] for each in told if "left_out" in each}
+    assert left_out == {
+        str(root / "open" / "link.txt"): "link",
+        str(root / "linked folder"): "link",
+        str(root / "pipe"): "special file",
+    }
+    [unread] = [each for each in told if "error" in each]
+    assert unread == {"path": str(root / "locked"), "error": "PermissionError", "detail": "Permission denied"}
+
+
+def test_what_goes_away_while_a_folder_is_read_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(3):
+        (tmp_path / f"{n}").mkdir()
+        (tmp_path / f"{n}" / "paper.txt").write_text("paper")
+    found = walk([tmp_path])
+    assert [path.relative_to(tmp_path).parts[0] for path, _ in found.files] == ["0", "1", "2"]
+    assert (found.unread, found.left_out) == ([], [])
+    scan = os.scandir
+
+    def late(path: Any = ".") -> Any:
+        if str(path) == str(tmp_path / "1"):
+            shutil.rmtree(path)
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", late)
+    found = walk([tmp_path])
+    assert [path.relative_to(tmp_path).parts[0] for path, _ in found.files] == ["0", "2"]
+    [(path, error)] = found.unread
+    assert path == tmp_path / "1"
+    assert isinstance(error, FileNotFoundError)
+
+
+def test_waiting_ends_well_only_with_all_that_was_asked_for(run: Run, tmp_path: Path, admin: Admin) -> None:
+    """A network or an artifact that is not there counts like a timestamp that is not."""
+    paper = tmp_path / "paper.txt"
+    paper.write_bytes(b"paper")
+    assert run("jobs", "pause", "build_artifact").code == 0
+    ran = run("protect", paper, "--wait")
+    assert ran.code == 1, "stamped, and not final"
+    assert "1 lacks something that was asked for" in ran.out
+    assert "the artifact" in ran.out
+    assert "paused: build_artifact" in ran.out
+    assert run("jobs", "resume", "build_artifact").code == 0
+    assert run("protect", paper, "--wait").code == 0
+    admin.execute("insert into foja.ability values ('polygon')")
+    anchored = tmp_path / "anchored.txt"
+    anchored.write_bytes(b"anchored")
+    assert run("jobs", "pause", "submit_anchor_polygon").code == 0
+    ran = run("protect", anchored, "--evidence", "tsa,polygon", "--wait")
+    assert ran.code == 1, "nobody here anchors anything"
+    assert "Polygon" in ran.out
+
+
+@pytest.mark.long
+def test_an_artifact_is_waited_for_as_long_as_a_checkpoint_takes(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FOJA_CHECKPOINT_SECONDS", "7")
+    paper = tmp_path / "paper.txt"
+    paper.write_bytes(b"paper")
+    assert run("protect", paper, "--wait", "--json").document["state"] == "final"
+
+
+def test_where_no_artifact_is_to_be_had_the_evidence_is_enough(
+    run: Run, tmp_path: Path, admin: Admin
+) -> None:
+    paper = tmp_path / "paper.txt"
+    paper.write_bytes(b"paper")
+    admin.execute("delete from foja.ability where evidence = 'artifact'")
+    assert run("protect", paper, "--wait").code == 0
+
+
+def test_what_is_refused_was_read(run: Run, tmp_path: Path, admin: Admin) -> None:
+    paper, closed = tmp_path / "paper.txt", tmp_path / "closed.txt"
+    paper.write_bytes(b"paper")
+    closed.write_bytes(b"closed")
+    assert run("protect", paper, "--wait").code == 0
+    added = run("protect", closed, "--json").document
+    Paper(admin, added["id"]).say("document.archived", {"reason": "old"})
+    admin.execute("insert into foja.ability values ('polygon')")
+    ran = run("protect", paper, closed, "--evidence", "tsa,polygon")
+    assert ran.code == 1
+    assert "0 added, 0 known, 0 could not be read, 2 refused" in ran.out
+    told = [
+        json.loads(line)
+        for line in run("protect", paper, closed, "--evidence", "tsa,polygon", "--json").lines
+    ]
+    assert {(each["path"], each["error"]) for each in told} == {
+        (str(paper), "DocumentFinal"),
+        (str(closed), "DocumentClosed"),
+    }
 
 
 def test_without_waiting_a_worker_is_needed(run: Run, tmp_path: Path) -> None:
@@ -241,7 +365,7 @@ def test_a_name_that_is_no_text_fails_alone(run: Run, tmp_path: Path) -> None:
         pytest.skip("this file system has only names that are UTF-8")
     ran = run("protect", mixed)
     assert ran.code == 1
-    assert "1 added, 0 known, 1 could not be read" in ran.out
+    assert "1 added, 0 known, 0 could not be read, 1 refused" in ran.out
     assert "not UTF-8" in ran.err
 
 

@@ -248,9 +248,9 @@ class Documents:
         states = {document: (state, pipeline) for document, state, pipeline in rows}
         return {each: Stands(*states.get(each, ("none", None)), notes[each]) for each in documents}
 
-    async def at_work(self, documents: Sequence[UUID]) -> set[UUID]:
-        """Return those about which something is being done, or will be in a moment."""
-        rows = await self._ledger.ask("documents_at_work", documents=list(documents))
+    async def at_work(self, documents: Sequence[UUID], *, within: float = 5.0) -> set[UUID]:
+        """Return those about which something is being done, or will be within so many seconds."""
+        rows = await self._ledger.ask("documents_at_work", documents=list(documents), within=within)
         return {document for (document,) in rows}
 
     async def _begin(

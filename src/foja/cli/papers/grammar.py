@@ -86,5 +86,8 @@ def _protect(add: Verbs) -> None:
     )
     protect.add_argument("--hash-only", action="store_true", help="keep the digest, not the bytes")
     protect.add_argument(
-        "--wait", action="store_true", help="do the work here, and end when nothing is runnable any more"
+        "--wait",
+        action="store_true",
+        help="do the work here, and end when nothing is runnable any more; "
+        "1 unless all that was asked for is there, the artifact too",
     )

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from argparse import Namespace
+from collections import Counter
 from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
     Coroutine,
     Iterable,
-    Iterator,
     Mapping,
     Sequence,
 )
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 from uuid import UUID
@@ -24,14 +24,18 @@ from foja.app import App
 from foja.blobs.copying import copy
 from foja.cli.installation import settings_of, started
 from foja.cli.output import Progress, complain, progress, record, say, table
+from foja.cli.papers.walking import Found, walk
 from foja.cli.running import working
 from foja.documents.adding import Document
+from foja.documents.events import REQUIRABLE, Evidence
+from foja.documents.picture import Pipeline, State, Status
 from foja.documents.work import Stands
 from foja.errors import Refused
 
 AT_ONCE = 16
 SHOWN = 20
 POLL = 0.1
+SOON = 5.0  # what comes so soon is waited for
 Thing = TypeVar("Thing")
 
 
@@ -39,37 +43,36 @@ Thing = TypeVar("Thing")
 class Tally:
     """What became of the files."""
 
-    total: int
-    done: list[Document]
-    failed: int = 0
+    found: Found
+    done: list[Document] = field(default_factory=list)
+    unread: int = 0
+    refused: int = 0
+
+    def fail(self, path: Path, error: Refused | OSError, *, json: bool) -> None:
+        """Count and tell what did not become a document."""
+        detail = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+        self.unread += isinstance(error, OSError)
+        self.refused += isinstance(error, Refused)
+        complain(f"{path}: {detail}")
+        if json:
+            record({"path": str(path), "error": type(error).__name__, "detail": detail})
 
 
 async def protect(arguments: Namespace) -> int:
-    """Add and request; 1 if a file could not be read or its evidence is not there after waiting."""
-    files = list(named(arguments.files))
+    """Add and request; 1 if anything could not be read, was refused or, waited for, is not there."""
+    found = walk(arguments.files)
     async with started(settings_of(arguments)) as app:
         async with _worked_on(app, wait=arguments.wait) as work, _bar("protecting") as bar:
-            tally = await _add_all(app, files, arguments, bar)
+            tally = await _add_all(app, found, arguments, bar)
             if work:
                 await unless_ended(work, _settled(app, tally, bar))
         return await _report(app, tally, arguments)
 
 
-def named(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    """Yield every file with the name it gets: in a folder, its way from there."""
-    for path in paths:
-        if path.is_dir():
-            root = path.resolve()
-            inside = sorted(each for each in root.rglob("*") if each.is_file() and not each.is_symlink())
-            yield from ((each, each.relative_to(root.parent).as_posix()) for each in inside)
-        else:
-            yield path, path.name
-
-
-async def _add_all(
-    app: App, files: Sequence[tuple[Path, str]], arguments: Namespace, bar: Progress | None
-) -> Tally:
-    tally = Tally(len(files), [])
+async def _add_all(app: App, found: Found, arguments: Namespace, bar: Progress | None) -> Tally:
+    tally = Tally(found)
+    for folder, error in found.unread:
+        tally.fail(folder, error, json=arguments.json)
     evidence = app.documents.wanted(word.strip() for word in arguments.evidence.split(","))
 
     async def add(file: tuple[Path, str]) -> None:
@@ -77,12 +80,11 @@ async def _add_all(
         try:
             tally.done.append(await _add(app, path, name, evidence, hash_only=arguments.hash_only))
         except (Refused, OSError) as error:
-            tally.failed += 1
-            complain(f"{path}: {error.strerror if isinstance(error, OSError) else error}")
+            tally.fail(path, error, json=arguments.json)
         if bar and not arguments.wait:
-            bar(len(tally.done), tally.total)
+            bar(len(tally.done), len(found.files))
 
-    await at_once(files, add)
+    await at_once(found.files, add)
     return tally
 
 
@@ -122,9 +124,10 @@ def digest(path: Path) -> tuple[str, int]:
 async def _settled(app: App, tally: Tally, bar: Progress | None) -> None:
     """Return when nothing is being done about these documents any more."""
     waiting = {document.id for document in tally.done}
-    while waiting := await app.documents.at_work(list(waiting)):
+    soon = SOON + app.settings.checkpoint_seconds  # an artifact waits for the next checkpoint
+    while waiting := await app.documents.at_work(list(waiting), within=soon):
         if bar:
-            bar(len(tally.done) - len(waiting), tally.total)
+            bar(len(tally.done) - len(waiting), len(tally.found.files))
         await asyncio.sleep(POLL)
 
 
@@ -158,17 +161,31 @@ async def _report(app: App, tally: Tally, arguments: Namespace) -> int:
             "new": document.new,
         }
         record({**known, **states[document.id]._asdict()})
-    bare = [each for each in tally.done if states[each.id].state == "none"]
+    for path, kind in tally.found.left_out if arguments.json else ():
+        record({"path": str(path), "left_out": kind})
+    lacking = [each for each in tally.done if await _lacks(app, each.id, states[each.id])]
     if not arguments.json:
-        await _tell(app, tally, states, bare, waited=arguments.wait)
-    return 1 if tally.failed or (arguments.wait and bare) else 0
+        await _tell(app, tally, states, lacking, waited=arguments.wait)
+    return 1 if tally.unread or tally.refused or (arguments.wait and lacking) else 0
+
+
+async def _lacks(app: App, document: UUID, stands: Stands) -> bool:
+    """Is anything missing that was asked for, or the artifact that follows where there are artifacts?"""
+    if stands.state == State.FINAL:
+        return False
+    if stands.pipeline == Pipeline.AWAITING_ARTIFACT:
+        return Evidence.ARTIFACT in app.documents.abilities
+    if stands.pipeline or stands.state == State.NONE:
+        return True
+    required = [each for each in (await app.documents.view(document)).evidence if each.evidence in REQUIRABLE]
+    return any(each.status is not Status.CONFIRMED for each in required)  # closed, or of an early stage
 
 
 async def _tell(
     app: App,
     tally: Tally,
     states: Mapping[UUID, Stands],
-    bare: Sequence[Document],
+    lacking: Sequence[Document],
     *,
     waited: bool,
 ) -> None:
@@ -180,15 +197,34 @@ async def _tell(
         table(("state", "", "document", "name"), rows)
     if len(tally.done) > SHOWN:
         say(f"… and {len(tally.done) - SHOWN:,} more")
-    new = sum(each.new for each in tally.done)
-    say(f"{new:,} added, {len(tally.done) - new:,} known, {tally.failed:,} could not be read")
-    if bare and not waited:
-        say(f"{len(bare):,} wait for a worker: run `foja worker`, or this again with --wait")
-    if bare and waited and (paused := await app.jobs.paused()):
-        say(f"paused: {', '.join(paused)}; `foja jobs resume` lets them go on")
-    for each in bare[:3] if waited else ():
-        say(f"{each.name}: {await app.documents.explain(each.id)}")
+    _count(tally)
+    if waited:
+        await _regret(app, lacking)
+    elif bare := sum(each.state == State.NONE for each in states.values()):
+        say(f"{bare:,} wait for a worker: run `foja worker`, or this again with --wait")
     remember(each.note for each in states.values())
+
+
+def _count(tally: Tally) -> None:
+    new = sum(each.new for each in tally.done)
+    refused = f", {tally.refused:,} refused" if tally.refused else ""
+    say(f"{new:,} added, {len(tally.done) - new:,} known, {tally.unread:,} could not be read{refused}")
+    kinds = Counter(kind for _, kind in tally.found.left_out)
+    if kinds:
+        counts = [f"{count:,} {kind}{'s' if count > 1 else ''}" for kind, count in sorted(kinds.items())]
+        say(f"left out: {', '.join(counts)}")
+
+
+async def _regret(app: App, lacking: Sequence[Document]) -> None:
+    """Say what is not there although it was waited for, and why."""
+    if not lacking:
+        return
+    many = len(lacking) > 1
+    say(f"{len(lacking):,} {'lack' if many else 'lacks'} something that was asked for")
+    if paused := await app.jobs.paused():
+        say(f"paused: {', '.join(paused)}; `foja jobs resume` lets them go on")
+    for each in lacking[:3]:
+        say(f"{each.name}: {await app.documents.explain(each.id)}")
 
 
 def remember(notes: Iterable[str | None]) -> None:

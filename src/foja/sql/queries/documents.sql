@@ -130,7 +130,7 @@ where exists (select from foja.attempt a
         join foja.job_type t on t.type = j.type
         where a.entity_id = asked.entity_id and a.state = 'open'
             and (j.state = 'running' or j.state in ('queued', 'retry_scheduled') and not t.paused
-                and j.run_at <= clock_timestamp() + interval '5 seconds'))
+                and j.run_at <= clock_timestamp() + make_interval(secs => %(within)s)))
    or exists (select from foja.job j join foja.job_type t on t.type = j.type
         where j.dedupe_key = 'protect_document_v2:' || asked.entity_id
             and (j.state = 'running' or j.state in ('queued', 'retry_scheduled') and not t.paused))
