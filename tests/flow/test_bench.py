@@ -15,6 +15,7 @@ from bench.contenders import ABSENT, FOJA, ONE_BY_ONE, RAW
 from bench.harness import QUICK, Contender, Race, Work
 from bench.outcome import at_least, at_most, spread
 from bench.works import GROUPS
+from bench.works.protect import Figures, targets
 
 pytestmark = pytest.mark.timeout(600)
 ROOT = Path(__file__).parent.parent.parent
@@ -50,6 +51,15 @@ def quickly(page: Path, *words: str) -> tuple[Found, str]:
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout), page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("middle", "last", "passed"), [(1.0, 1.1, True), (1.3, 1.0, False), (0.8, 1.0, False), (1.0, 1.3, False)]
+)
+def test_a_hump_between_the_ends_is_not_flat(middle: float, last: float, passed: bool) -> None:
+    figures = Figures([1.0], [1.0], {100: [1.0], 1_000: [middle, middle, 9.0], 100_000: [last]})
+    [_, flat] = targets(figures, 1_000)
+    assert flat.passed is passed
 
 
 def test_a_group_can_be_run_by_itself(tmp_path: Path) -> None:
