@@ -99,6 +99,22 @@ def test_an_equal_request_is_the_first_one(paper: Paper) -> None:
     assert paper.kinds() == ["document.protected.requested"]
 
 
+def test_an_equal_request_of_a_stage_before_is_found_and_an_unequal_one_is_refused(paper: Paper) -> None:
+    paper.allow("polygon", "bitcoin")
+    first = paper.request("tsa", stage="initial")
+    last = paper.request("tsa", "polygon", stage="final")
+    assert paper.request("tsa", stage="initial") == first
+    assert paper.request("polygon", "tsa") == last
+    for evidence, stage in (
+        (["tsa", "polygon"], "initial"),
+        (["tsa"], "final"),
+        (["tsa", "bitcoin"], "final"),
+    ):
+        body = {"witness_hash": WITNESS, "required_evidence": evidence, "stage": stage}
+        assert paper.refusal("document.protected.requested", body) == "bad_payload"
+    assert len(paper.kinds()) == 2
+
+
 def test_requests_stay_equal_within_a_stage_and_grow_after_it(paper: Paper) -> None:
     paper.allow("polygon", "bitcoin")
     paper.request("tsa", "polygon", stage="initial")

@@ -224,6 +224,20 @@ async def test_a_request_from_psql_moves_on_like_any_other(app: App, admin: Admi
     assert (await app.documents.view(document)).state is State.FINAL
 
 
+async def test_an_equal_request_is_the_first_one_whoever_wrote_it(app: App, admin: Admin) -> None:
+    document = UUID(int=6)
+    paper = Paper(admin, document)
+    early, late = (
+        paper.request("tsa", witness="f" * 64, stage=stage)["seq"] for stage in ("initial", "final")
+    )
+    for stage, seq in (("initial", early), ("final", late), (None, late)):
+        again = await app.documents.protect(document, stage=stage, witness_hash="f" * 64)
+        assert again.seq == seq
+    with pytest.raises(errors.BadPayload, match="stage was final already"):
+        await app.documents.protect(document, stage="initial", witness_hash="e" * 64)
+    assert len(paper.kinds()) == 2
+
+
 async def test_two_processes_share_the_work(open_app: Callable[..., App]) -> None:
     async with open_app() as one, open_app() as two:
         documents = [await one.documents.add_digest(f"{n:064x}") for n in range(100)]

@@ -127,8 +127,11 @@ class Documents:
         key = f"request:{stage or Stage.FINAL}:{witness}:{','.join(wanted)}"
         try:
             return await self._append(document, "document.protected.requested", said, actor, key)
-        except IdempotencyConflict:  # with and without the word `final`
-            return await self._first_request(document, witness, stage)
+        except (IdempotencyConflict, BadPayload, OutOfTurn):
+            # Asked for before: with or without the word `final`, or from SQL, where there is no key.
+            if first := await self._first_request(document, said):
+                return first
+            raise
 
     async def record(
         self,
@@ -289,14 +292,16 @@ class Documents:
             raise UnknownEntity(f"there is no document {document}; add() returns its id")
         return str(rows[0][0])
 
-    async def _first_request(self, document: UUID, witness: str, stage: str | None) -> Event:
+    async def _first_request(self, document: UUID, said: Mapping[str, Any]) -> Event | None:
+        """Return the request that says the same, if there is one."""
         events, _ = await self._history(document)
-        asked = next(
-            each.seq
+        same = (said["witness_hash"], said.get("stage", Stage.FINAL), tuple(said["required_evidence"]))
+        asked = [
+            events[each.seq]
             for each in read(events).requests
-            if each.witness == witness and each.stage == (stage or Stage.FINAL)
-        )
-        return events[asked]
+            if (each.witness, each.stage, each.evidence) == same
+        ]
+        return asked[0] if asked else None
 
     async def _append(
         self, document: UUID, kind: str, said: Mapping[str, Any], actor: str | None, key: str | None

@@ -706,10 +706,12 @@ begin
     perform from foja.entity e where e.entity_id = p_document_entity_id for no key update;
     if p_event ->> 'kind' = 'document.protected.requested'
             and jsonb_typeof(body -> 'required_evidence') = 'array' then
-        select foja.find_request(d.entity_id, body ->> 'stage', body ->> 'witness_hash', d.requested_seq + 1) into stored
-        from foja.document d where d.entity_id = p_document_entity_id and d.tenant = here
-            and d.required_evidence @> array(select jsonb_array_elements_text(body -> 'required_evidence'))
-            and d.required_evidence <@ array(select jsonb_array_elements_text(body -> 'required_evidence'));
+        select e.seq into stored
+        from foja.document d join foja.event e on e.entity_id = d.entity_id and e.seq = foja.find_request(
+            d.entity_id, body ->> 'stage', body ->> 'witness_hash', d.requested_seq + 1)
+        where d.entity_id = p_document_entity_id and d.tenant = here
+            and (e.payload -> 'required_evidence')::jsonb @> (body -> 'required_evidence')
+            and (e.payload -> 'required_evidence')::jsonb <@ (body -> 'required_evidence');
     end if;
     if stored is null then
         stored := (foja.append_event(p_document_entity_id, 'document', p_event ->> 'kind', body, p_source,
