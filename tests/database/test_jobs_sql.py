@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, LiteralString
 from uuid import UUID, uuid4
 
 import psycopg
@@ -13,7 +13,7 @@ import pytest
 
 from foja.app import App
 from foja.sql.migrate import migrate
-from tests.database.papers import acting
+from tests.database.papers import Paper, acting
 from tests.errands import DECIDE, RUN, Admin, ask, install, kinds, states
 
 DONE = {"kind": "errand.done", "payload": {"n": 1}, "idempotency_key": "once"}
@@ -198,6 +198,69 @@ def test_an_executor_that_was_cancelled_comes_back(entity: UUID, admin: Admin) -
         assert admin.execute(f"select foja.retry_jobs_v1(array{decider})".encode()).fetchone() == (1,)
     with acting(admin, "foja_decide_errand"):
         assert complete(admin, claim(admin, DECIDE), read=1) == "done"
+
+
+ENQUEUE: LiteralString = "select foja.enqueue_job_v1(%s, %s, %s)"
+
+
+def refused(admin: Admin, role: str, kind: str, entity: UUID, key: str) -> str | None:
+    """Ask for a job as this role; return the code it is refused with, if it is."""
+    with acting(admin, role):
+        try:
+            admin.execute(ENQUEUE, [kind, entity, key])
+        except psycopg.Error as error:
+            return error.diag.message_primary
+    return None
+
+
+def test_no_worker_can_take_the_place_of_an_executor_or_of_another_worker(admin: Admin) -> None:
+    paper = Paper(admin)
+    for key in (f"protect_document_v2:{paper.id}", f"run_tsa:{paper.id}:1"):
+        code = refused(admin, "foja_submit_anchor_polygon", "submit_anchor_polygon", paper.id, key)
+        assert code == "job_key_taken"
+    paper.request()
+    with acting(admin, "foja_protect_document_v2"):
+        job = claim(admin, "protect_document_v2")
+    row = admin.execute("select entity_id from foja.job where job_id = %s", job[:1]).fetchone()
+    assert row == (paper.id,)
+
+
+def test_keys_begin_with_whatever_they_like_but_the_name_of_another_type(entity: UUID, admin: Admin) -> None:
+    for key in ("run_errand", "run_errand:1", "x:run_in_order:1", "run_in_order", "tsa:1", ":"):
+        assert refused(admin, "foja_run_errand", RUN, entity, key) is None
+    assert refused(admin, "foja_run_errand", RUN, entity, "run_in_order:1") == "job_key_taken"
+    assert refused(admin, "service_role", RUN, entity, "decide_errand:1") == "job_key_taken"
+
+
+def test_a_job_is_asked_for_by_who_does_it_who_decides_and_the_house(entity: UUID, admin: Admin) -> None:
+    paper = Paper(admin)
+    paper.request()
+    house = ("foja_api", "service_role", "foja_sweeper", "foja_run_errand", "foja_decide_errand")
+    assert [refused(admin, role, RUN, entity, f"by {role}") for role in house] == [None] * 5
+    assert refused(admin, "foja_protect_document_v2", "run_tsa", paper.id, "c") is None
+    for role, kind, stream in (
+        ("foja_run_errand", "run_tsa", entity),
+        ("foja_run_tsa", RUN, entity),
+        ("foja_decide_errand", RUN, paper.id),
+        ("foja_decide_errand", RUN, uuid4()),
+        ("foja_protect_document_v2", RUN, entity),
+    ):
+        assert refused(admin, role, kind, stream, "b") == "wrong_source", role
+
+
+def test_a_following_job_whose_key_is_another_types_is_refused_not_dropped(
+    entity: UUID, admin: Admin
+) -> None:
+    job = claim(admin)
+    follow = {"type": "run_in_order", "dedupe_key": "a"}
+    with pytest.raises(psycopg.Error) as refused:
+        complete(admin, job, jobs=[follow])
+    assert refused.value.diag.message_primary == "job_key_taken"
+    assert states(admin) == {"running": 1}
+    assert complete(admin, job, jobs=[{"type": RUN, "dedupe_key": "a"}]) == "done", "it was asked for before"
+    with pytest.raises(psycopg.Error) as refused:
+        admin.execute("select foja.enqueue_job_v1('run_in_order', %s, 'a')", [entity])
+    assert refused.value.diag.message_primary == "job_key_taken"
 
 
 async def test_batches_with_the_same_keys_do_not_wait_for_each_other(entity: UUID, database_url: str) -> None:

@@ -10,7 +10,7 @@ drop policy worker_reads on foja.entity;
 drop policy worker_reads on foja.event;
 drop policy worker_reads on foja.slot;
 drop policy worker_reads on foja.checkpoint;
-drop function foja.promote, foja.put_jobs, foja.check_last_words, foja.is_last_word, foja.enqueue_jobs_v1, foja.enqueue_job_v1, foja.wake, foja.queue_woken_v1, foja.wake_domain, foja.check_worker, foja.claim_jobs_v1,
+drop function foja.promote, foja.check_asker, foja.check_known, foja.put_jobs, foja.check_last_words, foja.is_last_word, foja.enqueue_jobs_v1, foja.enqueue_job_v1, foja.wake, foja.queue_woken_v1, foja.wake_domain, foja.check_worker, foja.claim_jobs_v1,
     foja.heartbeat_jobs_v1, foja.backoff, foja.say_last_words, foja.after_jobs, foja.judge_jobs, foja.close_jobs,
     foja.look_again, foja.settle_jobs_v1, foja.drafts_of, foja.followers_of, foja.settle_one, foja.complete_job_v1,
     foja.fail_job_v1, foja.snooze_job_v1, foja.lock_jobs, foja.drop_jobs, foja.cancel_keys, foja.cancel_jobs_v1,

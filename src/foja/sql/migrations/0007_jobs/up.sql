@@ -112,6 +112,38 @@ begin
     end loop;
 end $$;
 
+-- A job is asked for by who does it, by who decides for its stream, and by the house: API, sweeper, owner.
+create function foja.check_asker(p_type text[], p_entity uuid[]) returns void
+language plpgsql stable as $$
+declare
+    acting text := foja.acting_role();
+    own text[] := array(select d.domain from foja.domain d join foja.job_type t on t.type = d.executor where t.role = acting);
+    other text := (select t.type from foja.job_type t where t.type = any (p_type) and t.role <> acting limit 1);
+begin
+    if other is null or acting in ('foja_api', 'service_role', 'foja_sweeper')
+            or (select rolsuper or rolname = current_user from pg_roles where rolname = acting) then
+        return;
+    elsif own = '{}' or exists (select from unnest(p_type, p_entity) u(type, entity_id)
+            join foja.job_type t on t.type = u.type and t.role <> acting
+            where not exists (select from foja.entity e where e.entity_id = u.entity_id and e.domain = any (own))) then
+        perform foja.refuse('wrong_source', format('the role %s may not ask for %s', acting, other));
+    end if;
+end $$;
+
+-- Some of these keys were there before: as keys of the same types, or else what was asked for would never be done.
+create function foja.check_known(p_type text[], p_key text[]) returns void
+language plpgsql stable
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+    taken record;
+begin
+    select j.dedupe_key as key, j.type into taken from unnest(p_type, p_key) u(type, key)
+    join foja.job j on j.dedupe_key = u.key where j.type <> u.type limit 1;
+    if taken is not null then
+        perform foja.refuse('job_key_taken', format('the key %s is that of a %s', taken.key, taken.type));
+    end if;
+end $$;
+
 -- Queue these jobs, but those whose key is known; returns how many are new. Of a serial type, the
 -- streams are locked already.
 create function foja.put_jobs(
@@ -129,6 +161,10 @@ begin
         perform foja.refuse('unknown_job', format('%s is no job type that can be asked for', strange));
     elsif exists (select from unnest(p_priority) n where n not between 0 and 2) then
         perform foja.refuse('bad_payload', 'a priority is 0, 1 or 2');
+    elsif exists (select from unnest(p_type, p_key) u(type, key)
+            join foja.job_type t on t.type = split_part(u.key, ':', 1)
+            where t.type <> u.type and strpos(u.key, ':') > 0) then
+        perform foja.refuse('job_key_taken', 'a key that begins with the name of a type and a colon is of that type');
     elsif serial and exists (select from unnest(p_type, p_entity) u(type, entity_id)
             join foja.job_type t on t.type = u.type and t.serial
             where not exists (select from foja.entity e where e.entity_id = u.entity_id)) then
@@ -136,6 +172,7 @@ begin
     elsif exists (select from unnest(p_words) words where words is not null) then
         perform foja.check_last_words(p_entity, p_words);
     end if;
+    perform foja.check_asker(p_type, p_entity);
     -- Numbered as they were given, written in the order of their keys: two callers never wait for each other.
     with given as materialized (
         select u.*, nextval('foja.job_job_id_seq') as job_id
@@ -152,6 +189,9 @@ begin
     order by u.key, u.job_id
     on conflict (dedupe_key) do nothing;
     get diagnostics added = row_count;
+    if added < cardinality(p_key) then
+        perform foja.check_known(p_type, p_key);
+    end if;
     if serial then
         perform foja.promote(p_entity, p_type);
     end if;
@@ -825,7 +865,7 @@ exception when duplicate_object or unique_violation then
 end $$;
 
 revoke execute on function
-    foja.promote, foja.is_last_word, foja.check_last_words, foja.put_jobs, foja.enqueue_jobs_v1, foja.enqueue_job_v1, foja.wake, foja.queue_woken_v1, foja.wake_domain, foja.check_worker, foja.claim_jobs_v1,
+    foja.promote, foja.is_last_word, foja.check_last_words, foja.check_asker, foja.check_known, foja.put_jobs, foja.enqueue_jobs_v1, foja.enqueue_job_v1, foja.wake, foja.queue_woken_v1, foja.wake_domain, foja.check_worker, foja.claim_jobs_v1,
     foja.heartbeat_jobs_v1, foja.backoff, foja.say_last_words, foja.after_jobs, foja.judge_jobs, foja.close_jobs,
     foja.look_again, foja.settle_jobs_v1, foja.drafts_of, foja.followers_of, foja.settle_one, foja.complete_job_v1,
     foja.fail_job_v1, foja.snooze_job_v1, foja.lock_jobs, foja.drop_jobs, foja.cancel_keys, foja.cancel_jobs_v1,
