@@ -48,6 +48,15 @@ def test_every_room_has_its_place_between_the_walls() -> None:
     assert rooms <= placed
 
 
+def test_every_module_of_documents_is_either_pure_or_has_hands() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    [wall] = [each for each in settings["contracts"] if "decides and shows documents" in each["name"]]
+    pure, hands = set(wall["source_modules"]), set(wall["forbidden_modules"])
+    modules = {f"foja.documents.{path.stem}" for path in (SOURCE / "documents").glob("[a-z]*.py")}
+    assert modules == pure | {name for name in hands if name.startswith("foja.documents.")}
+    assert not pure & hands
+
+
 @pytest.mark.parametrize("path", OUTSIDE_SQL, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_no_sql_stands_in_a_python_string(path: Path) -> None:
     assert list(sql_in(path.read_text())) == []
