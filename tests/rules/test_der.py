@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 from asn1crypto import core
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from foja.errors import Malformed
@@ -31,6 +31,8 @@ ARCS = st.tuples(st.integers(0, 2), st.integers(0, 39), st.lists(st.integers(0, 
 
 
 @given(st.integers(-(2**500), 2**500))
+@example(-128)
+@example(-(2**503))
 def test_integers_are_written_as_others_write_them(value: int) -> None:
     assert integer(value) == core.Integer(value).dump()
     assert Reader(integer(value)).integer() == value

@@ -182,7 +182,8 @@ def set_of(*parts: bytes) -> bytes:
 
 def integer(value: int, tag: int = INTEGER) -> bytes:
     """Return an INTEGER."""
-    return element(tag, value.to_bytes(value.bit_length() // 8 + 1, signed=True))
+    bits = (~value if value < 0 else value).bit_length()  # beside the sign: -128 has room in one byte
+    return element(tag, value.to_bytes(bits // 8 + 1, signed=True))
 
 
 def oid(dotted: str) -> bytes:
