@@ -39,6 +39,7 @@ DAMAGE = [
     "update foja.document set witness_hash = repeat('b', 64)",
     "update foja.document set requested_seq = null",
     "update foja.document set renew_before = now()",
+    "update foja.document set predecessor = gen_random_uuid()",
     f"insert into foja.attempt values ('{STRAY}', 'tsa', repeat('a', 64), 1, 1, now(), 'open', 'default')",
     f"insert into foja.document (entity_id, tenant) values ('{STRAY}', 'default')",
 ]

@@ -90,6 +90,44 @@ async def test_adding_twice_is_adding_once_and_a_version_is_a_document_of_its_ow
     assert added.payload["predecessor"] == str(first.id)
 
 
+async def test_versions_know_each_other(app: App, open_app: Callable[..., App], database_url: str) -> None:
+    first = await app.documents.add(CONTRACT, name="a.txt")
+    second = await app.documents.add(b"I owe you something.", name="a.txt", predecessor=first.id)
+    third = await app.documents.add_digest("c" * 64, name="a.txt", predecessor=first.id)
+    view = await app.documents.view(first.id)
+    assert (view.predecessor, view.successors) == (None, (second.id, third.id))
+    view = await app.documents.view(second.id)
+    assert (view.predecessor, view.successors) == (first.id, ())
+    assert view.document()["predecessor"] == str(first.id)
+    talk = await app.conversations.open()
+    await talk.append("user_message_sent", {"content": "hi"})
+    async with open_app(tenant="others") as others:
+        theirs = await others.documents.add(CONTRACT, name="a.txt")
+        with pytest.raises(errors.UnknownEntity, match=str(first.id)):
+            await others.documents.add_digest("d" * 64, predecessor=first.id)
+    for stranger in (uuid4(), talk.id, theirs.id):
+        for adding in (
+            app.documents.add(b"next", predecessor=stranger),
+            app.documents.add_digest("d" * 64, predecessor=stranger),
+        ):
+            with pytest.raises(errors.UnknownEntity, match=str(stranger)):
+                await adding
+    assert not (await audit(database_url, max_lag_seconds=60)).findings
+    await app.ledger.erase(second.id, 0, reason="asked to")
+    assert (await app.documents.view(second.id)).predecessor is None
+    assert not (await audit(database_url, max_lag_seconds=60)).findings
+
+
+@pytest.mark.parametrize("predecessor", ["", "a contract", "{}", str(UUID(int=7)), "self"])
+def test_a_predecessor_is_a_document_from_sql_too(admin: Admin, predecessor: str) -> None:
+    paper = Paper(admin)
+    named = str(paper.id) if predecessor == "self" else predecessor
+    added = {"sha256": "a" * 64, "custody": "hash_only"}
+    assert paper.refusal("document.added", {**added, "predecessor": named}) == "unknown_entity"
+    paper.say("document.added", added)
+    Paper(admin).say("document.added", {**added, "predecessor": str(paper.id).upper()})
+
+
 async def test_bytes_paths_streams_and_digests(app: App, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(CONTRACT)

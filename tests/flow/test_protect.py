@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -243,6 +244,27 @@ def test_what_is_refused_was_read(run: Run, tmp_path: Path, admin: Admin) -> Non
         (str(paper), "DocumentFinal"),
         (str(closed), "DocumentClosed"),
     }
+
+
+def test_a_new_version_names_the_one_before(run: Run, tmp_path: Path) -> None:
+    paper = tmp_path / "paper.txt"
+    paper.write_bytes(b"first")
+    first = run("protect", paper, "--wait", "--json").document
+    paper.write_bytes(b"second")
+    ran = run("protect", paper, "--predecessor", first["id"], "--wait", "--json")
+    assert ran.code == 0, ran.err
+    second = ran.document
+    assert f"predecessor{first['id']}" in run("status", paper).out.replace(" ", "")
+    assert f"successors{second['id']}" in run("status", first["id"]).out.replace(" ", "")
+    told = run("status", paper, "--json").document
+    assert (told["id"], told["predecessor"], told["successors"]) == (second["id"], first["id"], [])
+    assert run("protect", paper, "--predecessor", first["id"], "--json").document["new"] is False
+    unknown = str(uuid4())
+    ran = run("protect", paper, "--predecessor", unknown)
+    assert ran.code == 1
+    assert unknown in ran.err
+    for several in ([paper, paper], [tmp_path]):
+        check_refused(run("protect", *several, "--predecessor", first["id"]), 2, "one file")
 
 
 def test_without_waiting_a_worker_is_needed(run: Run, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
+from uuid import UUID
 
 from foja.documents.events import ASKED_FOR, NETWORKS, REQUIRABLE, Evidence, Stage
 
@@ -158,6 +159,14 @@ def read(events: Iterable[Sheet]) -> History:
         if isinstance(said, dict) and at is not None:
             _take(history, event, said, at)
     return history
+
+
+def predecessor(history: History) -> UUID | None:
+    """Return the document that this one is a new version of, unless it was erased."""
+    try:
+        return UUID(str((history.added or {}).get("predecessor")))
+    except ValueError:
+        return None
 
 
 def moment(words: object, default: datetime) -> datetime:

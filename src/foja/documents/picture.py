@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
+from uuid import UUID
 
 from foja.documents.events import NETWORKS, Evidence, Stage
-from foja.documents.history import Ending, History, Sheet, Track, read
+from foja.documents.history import Ending, History, Sheet, Track, predecessor, read
 from foja.documents.lifecycle import Lifecycle, lifecycle
 from foja.documents.rules import DEFAULT, Policy, Standing, due, standing
 
@@ -78,6 +79,7 @@ class Picture:
     closed: str | None
     closed_at: datetime | None
     name: str | None
+    predecessor: UUID | None
     length: int
     local: bool | None  # is the stamp that counts one of our own authority? None: there is none to tell by
 
@@ -102,6 +104,7 @@ def picture(
         closed=history.closed,
         closed_at=history.closed_at,
         name=added.get("name"),
+        predecessor=predecessor(history),
         length=history.length,
         local=_local(views, last.witness if last else None),
     )

@@ -63,6 +63,8 @@ class View:
 
     id: UUID
     name: str | None
+    predecessor: UUID | None  # the document that this one is a new version of
+    successors: tuple[UUID, ...]  # and those that are new versions of this one
     witness_hash: str | None
     state: State
     pipeline: Pipeline | None
@@ -79,6 +81,8 @@ class View:
         return {
             "id": str(self.id),
             "name": self.name,
+            "predecessor": str(self.predecessor) if self.predecessor else None,
+            "successors": [str(each) for each in self.successors],
             "witness_hash": self.witness_hash,
             "state": self.state,
             "pipeline": self.pipeline,
@@ -100,6 +104,7 @@ def view(
     at: datetime,
     policy: Policy = DEFAULT,
     note: str | None = None,
+    successors: Sequence[UUID] = (),
 ) -> View:
     """Return the document that these events make, as it stands at a moment.
 
@@ -109,6 +114,8 @@ def view(
     return View(
         id=document_id,
         name=shown.name,
+        predecessor=shown.predecessor,
+        successors=tuple(successors),
         witness_hash=shown.witness_hash,
         state=shown.state,
         pipeline=shown.pipeline,

@@ -80,7 +80,7 @@ class Documents:
     ) -> Document:
         """Keep the bytes of a file, a path or a stream, and begin its history. Adding twice is adding once.
 
-        A new version is a document of its own that names its `predecessor`.
+        A new version is a document of its own that names its `predecessor`, one that is here.
         """
         said = await adding.kept(self._store, data)
         return await self._begin(said, name, media_type, predecessor, actor)
@@ -205,7 +205,16 @@ class Documents:
         """Return where the document stands, computed from its events."""
         document = _id(document_id)
         events, now = await self._history(document)
-        return view(document, events, abilities=self.abilities, at=now, policy=self.policy, note=self.note)
+        after = [each for (each,) in await self._ledger.ask("document_successors", document=document)]
+        return view(
+            document,
+            events,
+            abilities=self.abilities,
+            at=now,
+            policy=self.policy,
+            note=self.note,
+            successors=after,
+        )
 
     async def bundle(self, document_id: UUID | str, *, with_document: bool = True) -> bytes:
         """Return the evidence as it is now, as one file that anybody can check."""
@@ -242,6 +251,11 @@ class Documents:
     async def known(self, documents: Sequence[UUID]) -> Sequence[UUID]:
         """Return those of these documents that exist, in the order given."""
         rows = await self._ledger.ask("documents_known", documents=list(documents))
+        return [document for (document,) in rows]
+
+    async def versions(self, sha256: str, names: Sequence[str]) -> Sequence[UUID]:
+        """Return the documents of these bytes that follow another, under one of these names, newest first."""
+        rows = await self._ledger.ask("document_versions", sha256=sha256, names=list(names))
         return [document for (document,) in rows]
 
     async def states(self, documents: Sequence[UUID]) -> dict[UUID, Stands]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from foja.documents.events import Evidence
-from foja.documents.history import Fact, History, read
+from foja.documents.history import Fact, History, predecessor, read
 from foja.documents.history import moment as told
 from foja.documents.picture import summary
 from foja.observe.findings import Findings
@@ -80,6 +80,8 @@ def _compare_guards(
     found["renew_before"] = _moment(found.get("renew_before"))
     if facts[0].payload is None and not history.requests:
         del expected["witness_hash"]  # it was erased, here or in both places
+    if facts[0].payload is None:
+        del expected["predecessor"]
     for name, value in expected.items():
         if found.get(name) != value:
             findings.add(
@@ -102,6 +104,7 @@ def _last_request(history: History, facts: Sequence[Fact]) -> dict[str, Any]:
         "finalized": history.finalized is not None,
         "renew_before": _moment(sealed[-1].payload.get("renew_before")) if sealed else None,
         "closed": history.closed,
+        "predecessor": str(before) if (before := predecessor(history)) else None,
     }
 
 

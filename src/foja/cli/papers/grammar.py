@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError
 from pathlib import Path
+from uuid import UUID
 
 from foja.cli.grammar.verbs import Verbs
 
@@ -78,11 +79,15 @@ def _protect(add: Verbs) -> None:
         "add files and whole folders, and ask for evidence of each",
         "  foja protect contract.pdf --wait\n"
         "  foja protect invoices/ --wait              again after Ctrl-C: nothing is stamped twice\n"
-        "  foja protect secret.key --hash-only        the bytes stay where they are",
+        "  foja protect secret.key --hash-only        the bytes stay where they are\n"
+        "  foja protect contract.pdf --predecessor ID --wait",
     )
     protect.add_argument("files", nargs="+", type=Path, metavar="FILE|FOLDER")
     protect.add_argument(
         "--evidence", default="tsa", metavar="LIST", help="tsa, and networks after commas (tsa)"
+    )
+    protect.add_argument(
+        "--predecessor", type=UUID, metavar="ID", help="the document that this one file is a new version of"
     )
     protect.add_argument("--hash-only", action="store_true", help="keep the digest, not the bytes")
     protect.add_argument(

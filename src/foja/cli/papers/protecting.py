@@ -30,7 +30,7 @@ from foja.documents.adding import Document
 from foja.documents.events import REQUIRABLE, Evidence
 from foja.documents.picture import Pipeline, State, Status
 from foja.documents.work import Stands
-from foja.errors import Refused
+from foja.errors import Refused, SetupFailed
 
 AT_ONCE = 16
 SHOWN = 20
@@ -61,6 +61,8 @@ class Tally:
 async def protect(arguments: Namespace) -> int:
     """Add and request; 1 if anything could not be read, was refused or, waited for, is not there."""
     found = walk(arguments.files)
+    if arguments.predecessor and (len(arguments.files) > 1 or arguments.files[0].is_dir()):
+        raise SetupFailed("a predecessor is that of one file; protect the others without it")
     async with started(settings_of(arguments)) as app:
         async with _worked_on(app, wait=arguments.wait) as work, _bar("protecting") as bar:
             tally = await _add_all(app, found, arguments, bar)
@@ -78,7 +80,7 @@ async def _add_all(app: App, found: Found, arguments: Namespace, bar: Progress |
     async def add(file: tuple[Path, str]) -> None:
         path, name = file
         try:
-            tally.done.append(await _add(app, path, name, evidence, hash_only=arguments.hash_only))
+            tally.done.append(await _add(app, path, name, evidence, arguments))
         except (Refused, OSError) as error:
             tally.fail(path, error, json=arguments.json)
         if bar and not arguments.wait:
@@ -105,12 +107,13 @@ async def at_once(things: Sequence[Thing], do: Callable[[Thing], Awaitable[None]
         await asyncio.gather(*doing, return_exceptions=True)
 
 
-async def _add(app: App, path: Path, name: str, evidence: Sequence[str], *, hash_only: bool) -> Document:
-    if hash_only:
+async def _add(app: App, path: Path, name: str, evidence: Sequence[str], arguments: Namespace) -> Document:
+    before: UUID | None = arguments.predecessor
+    if arguments.hash_only:
         sha256, size = await asyncio.to_thread(digest, path)
-        document = await app.documents.add_digest(sha256, name=name, size=size)
+        document = await app.documents.add_digest(sha256, name=name, size=size, predecessor=before)
     else:
-        document = await app.documents.add(path, name=name)
+        document = await app.documents.add(path, name=name, predecessor=before)
     await app.documents.protect(document.id, evidence, witness_hash=document.sha256)
     return document
 

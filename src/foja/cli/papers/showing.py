@@ -51,6 +51,7 @@ async def identify(app: App, word: str) -> UUID:
     except ValueError:
         sha256, names = await asyncio.to_thread(_read, Path(word))
     known = await app.documents.known([app.documents.identity(sha256, name) for name in names])
+    known = known or await app.documents.versions(sha256, names)
     if not known:
         raise UnknownEntity(f"{word} is not protected as it is now; `foja protect {word}` does it")
     return known[0]
@@ -69,13 +70,15 @@ def show(view: View) -> None:
     facts = [
         ("document", view.id),
         ("name", view.name),
+        *([("predecessor", view.predecessor)] if view.predecessor else []),
+        *([("successors", ", ".join(map(str, view.successors)))] if view.successors else []),
         ("witness", view.witness_hash),
         ("state", view.state),
         ("pipeline", view.pipeline),
         ("lifecycle", view.lifecycle),
     ]
     for name, value in facts:
-        say(f"{name:<11}{value if value is not None else '-'}")
+        say(f"{name:<12}{value if value is not None else '-'}")
     if view.evidence:
         say()
         rows = [

@@ -89,6 +89,20 @@ group by s.entity_id, s.witness_hash;
 select e.entity_id from unnest(%(documents)s::uuid[]) with ordinality asked (entity_id, place)
 join foja.entity e using (entity_id) where e.tenant = %(tenant)s and e.domain = 'document' order by asked.place;
 
+-- name: document_successors
+-- The documents that name this one as the version before, the oldest first.
+select d.entity_id from foja.document d
+left join foja.event v on v.entity_id = d.entity_id and v.seq = d.added_seq
+where d.predecessor = %(document)s and d.tenant = %(tenant)s order by v.at, d.entity_id;
+
+-- name: document_versions
+-- New versions with this digest and one of these names, the newest first; their ids say what they follow, too.
+select d.entity_id from foja.document d
+join foja.event v on v.entity_id = d.entity_id and v.seq = d.added_seq
+where d.witness_hash = %(sha256)s and d.predecessor is not null and d.tenant = %(tenant)s
+  and v.payload ->> 'name' = any (%(names)s::text[])
+order by v.at desc, d.entity_id;
+
 -- name: document_ids
 -- A page of all documents of this tenant, in the order of their ids; also of what is only tracked as if it were one.
 select entity_id from (

@@ -10,7 +10,7 @@ delete from foja.job_type where source in ('protect-document-v2', 'run-tsa',
 
 drop view public.document_entities;
 drop function public.append_document_entity_event, foja.envelope_problem, foja.envelope, foja.rebuild_summaries, foja.write_summaries,
-    foja.expire_attempts, foja.timeout_words, foja.timeout_kind, foja.track_document, foja.take_document, foja.retrack_documents, foja.retrack_document, foja.tracked, foja.check_ability, foja.track_word,
+    foja.expire_attempts, foja.timeout_words, foja.timeout_kind, foja.track_document, foja.take_document, foja.check_predecessor, foja.as_uuid, foja.retrack_documents, foja.retrack_document, foja.tracked, foja.check_ability, foja.track_word,
     foja.track_finalization, foja.track_report, foja.track_failure, foja.track_confirmation, foja.end_attempt,
     foja.find_attempt, foja.check_network, foja.track_asking, foja.check_turn, foja.evidence_asked,
     foja.attempt_number, foja.is_required, foja.drop_artifact, foja.artifact_problem, foja.job_of,

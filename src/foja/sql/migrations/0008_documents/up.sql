@@ -19,10 +19,13 @@ create table foja.document (
     requested_seq bigint,
     finalized boolean not null default false,
     renew_before timestamptz,        -- when the certificates of its artifact's newest seal begin to end
-    closed text                      -- revoked or archived
+    closed text,                     -- revoked or archived
+    predecessor uuid                 -- the document that this one is a new version of
 ) with (fillfactor = 70);
 
 create index artifact_due on foja.document (renew_before) where finalized;
+create index document_successors on foja.document (predecessor) where predecessor is not null;
+create index document_versions on foja.document (witness_hash) where predecessor is not null;
 
 -- Every attempt ever asked for: open until its ending. A document has one artifact, whatever the witness.
 create table foja.attempt (
@@ -465,6 +468,20 @@ begin
     end if;
 end $$;
 
+create function foja.as_uuid(word text) returns uuid
+language sql immutable parallel safe
+return case when word ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then word::uuid end;
+
+-- A new version names a document that is there. Not asked again when events are replayed: the order may be another.
+create function foja.check_predecessor(new foja.event, p_named text) returns void
+language plpgsql stable as $$
+begin
+    if not exists (select from foja.entity e where e.entity_id = foja.as_uuid(p_named) and e.entity_id <> new.entity_id
+            and e.domain = 'document' and e.tenant = new.tenant) then
+        perform foja.refuse('unknown_entity', format('there is no document %s to be the predecessor', p_named));
+    end if;
+end $$;
+
 -- Take one event into what stands beside the events, or refuse it.
 create function foja.take_document(new foja.event) returns void
 language plpgsql as $$
@@ -477,9 +494,10 @@ begin
     end if;
     if d.entity_id is null then
         -- What is added is written at once, not corrected a moment later.
-        insert into foja.document (entity_id, tenant, added_seq, witness_hash)
+        insert into foja.document (entity_id, tenant, added_seq, witness_hash, predecessor)
         values (new.entity_id, new.tenant, case new.kind when 'document.added' then new.seq end,
-            case new.kind when 'document.added' then said ->> 'sha256' end)
+            case new.kind when 'document.added' then said ->> 'sha256' end,
+            case new.kind when 'document.added' then foja.as_uuid(said ->> 'predecessor') end)
         returning * into d;
     end if;
     if said -> 'witness_hash' is not null and not foja.is_hash(said ->> 'witness_hash') then
@@ -515,6 +533,8 @@ begin
     perform foja.take_document(new);
     if new.kind = 'document.protected.requested' then
         perform foja.check_ability((new.payload -> 'required_evidence')::jsonb);
+    elsif new.kind = 'document.added' and new.payload ->> 'predecessor' is not null then
+        perform foja.check_predecessor(new, new.payload ->> 'predecessor');
     end if;
 end $$;
 
@@ -759,7 +779,7 @@ revoke execute on function
     foja.find_request, foja.check_growth, foja.track_request, foja.check_retry, foja.attempt_key, foja.job_of,
     foja.attempt_number, foja.is_required, foja.drop_artifact, foja.artifact_problem, foja.evidence_asked, foja.check_turn, foja.track_asking, foja.check_network, foja.find_attempt, foja.end_attempt,
     foja.track_confirmation, foja.track_failure, foja.track_report, foja.track_finalization, foja.track_word,
-    foja.track_document, foja.take_document, foja.tracked, foja.retrack_document, foja.retrack_documents, foja.check_ability, foja.timeout_kind, foja.timeout_words, foja.expire_attempts,
+    foja.track_document, foja.take_document, foja.as_uuid, foja.check_predecessor, foja.tracked, foja.retrack_document, foja.retrack_documents, foja.check_ability, foja.timeout_kind, foja.timeout_words, foja.expire_attempts,
     foja.write_summaries, foja.rebuild_summaries, foja.envelope, foja.envelope_problem, public.append_document_entity_event
     from public;
 

@@ -19,10 +19,13 @@ create table foja.document (
     requested_seq bigint,
     finalized boolean not null default false,
     renew_before timestamptz,        -- when the certificates of its artifact's newest seal begin to end
-    closed text                      -- revoked or archived
+    closed text,                     -- revoked or archived
+    predecessor uuid                 -- the document that this one is a new version of
 ) with (fillfactor = 70);
 
 create index artifact_due on foja.document (renew_before) where finalized;
+create index document_successors on foja.document (predecessor) where predecessor is not null;
+create index document_versions on foja.document (witness_hash) where predecessor is not null;
 
 -- Every attempt ever asked for: open until its ending. A document has one artifact, whatever the witness.
 create table foja.attempt (

@@ -116,6 +116,20 @@ begin
     end if;
 end $$;
 
+create function foja.as_uuid(word text) returns uuid
+language sql immutable parallel safe
+return case when word ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then word::uuid end;
+
+-- A new version names a document that is there. Not asked again when events are replayed: the order may be another.
+create function foja.check_predecessor(new foja.event, p_named text) returns void
+language plpgsql stable as $$
+begin
+    if not exists (select from foja.entity e where e.entity_id = foja.as_uuid(p_named) and e.entity_id <> new.entity_id
+            and e.domain = 'document' and e.tenant = new.tenant) then
+        perform foja.refuse('unknown_entity', format('there is no document %s to be the predecessor', p_named));
+    end if;
+end $$;
+
 -- Take one event into what stands beside the events, or refuse it.
 create function foja.take_document(new foja.event) returns void
 language plpgsql as $$
@@ -128,9 +142,10 @@ begin
     end if;
     if d.entity_id is null then
         -- What is added is written at once, not corrected a moment later.
-        insert into foja.document (entity_id, tenant, added_seq, witness_hash)
+        insert into foja.document (entity_id, tenant, added_seq, witness_hash, predecessor)
         values (new.entity_id, new.tenant, case new.kind when 'document.added' then new.seq end,
-            case new.kind when 'document.added' then said ->> 'sha256' end)
+            case new.kind when 'document.added' then said ->> 'sha256' end,
+            case new.kind when 'document.added' then foja.as_uuid(said ->> 'predecessor') end)
         returning * into d;
     end if;
     if said -> 'witness_hash' is not null and not foja.is_hash(said ->> 'witness_hash') then
@@ -166,6 +181,8 @@ begin
     perform foja.take_document(new);
     if new.kind = 'document.protected.requested' then
         perform foja.check_ability((new.payload -> 'required_evidence')::jsonb);
+    elsif new.kind = 'document.added' and new.payload ->> 'predecessor' is not null then
+        perform foja.check_predecessor(new, new.payload ->> 'predecessor');
     end if;
 end $$;
 
