@@ -151,6 +151,8 @@ def about(need: Need) -> tuple[Evidence, str]:
 
 def check_told(each: EvidenceView, now: Picture, words: str, *, over: str | None) -> None:
     name = NAMES[each.evidence]
+    if each.witness_hash != now.witness_hash:
+        name = f"{name} of {each.witness_hash[:12]}…"
     if each.status is Status.CONFIRMED:
         assert each.confirmed_at
         return
@@ -165,7 +167,7 @@ def check_told(each: EvidenceView, now: Picture, words: str, *, over: str | None
         assert ("foja retry" in words) == (over is None)
     elif each.status is Status.WAITING:
         assert over is None
-        assert f"{name}" in words.partition("After that: ")[2]
+        assert name in words.partition("After that: ")[2]
         assert blockers(each, now)
     elif each.status is Status.FAILED:
         assert over

@@ -149,10 +149,11 @@ def explain(shown: Picture, document_id: UUID | str = "ID") -> str:
         return f"Nobody has asked for protection yet. `foja protect` does, for {document_id} too."
     missing = [each for each in shown.evidence if each.status is not Status.CONFIRMED]
     telling = [each for each in missing if each.status is not Status.WAITING]
-    sentences = [_sentence(each, document_id) for each in telling]
+    sentences = [_sentence(each, _name(each, shown), document_id) for each in telling]
     if not missing:
         sentences.append(f"Everything that was asked for is there; the next stage comes after {shown.stage}.")
-    return " ".join([*sentences, *_after(missing, telling)])
+    waiting = [_name(each, shown) for each in missing if each.status is Status.WAITING]
+    return " ".join([*sentences, *([f"After that: {', then '.join(waiting)}."] if waiting else [])])
 
 
 def _over(shown: Picture) -> str:
@@ -160,19 +161,20 @@ def _over(shown: Picture) -> str:
     words = f"It is final since {_when(shown.finalized_at)}."
     if shown.closed:
         words = f"It was {shown.closed} {_when(shown.closed_at)}."
-    left = [_sentence(each, None) for each in shown.evidence if each.status is not Status.CONFIRMED]
+    missing = [each for each in shown.evidence if each.status is not Status.CONFIRMED]
+    left = [_sentence(each, _name(each, shown), None) for each in missing]
     done = "Nothing more is asked for." if left or shown.closed else "Nothing more will happen."
     return " ".join([words, done, *left])
 
 
-def _after(missing: Sequence[EvidenceView], telling: Sequence[EvidenceView]) -> list[str]:
-    waiting = [NAMES[each.evidence] for each in missing if each not in telling]
-    return [f"After that: {', then '.join(waiting)}."] if waiting else []
+def _name(each: EvidenceView, shown: Picture) -> str:
+    """Return what people call an evidence; of a witness before the last one, of which."""
+    before = each.witness_hash != shown.witness_hash
+    return f"{NAMES[each.evidence]} of {each.witness_hash[:12]}…" if before else NAMES[each.evidence]
 
 
-def _sentence(each: EvidenceView, document_id: UUID | str | None) -> str:
+def _sentence(each: EvidenceView, name: str, document_id: UUID | str | None) -> str:
     """Return how one evidence stands; without an id the document is over, and nobody may grant more."""
-    name = NAMES[each.evidence]
     why = _why(each)
     if each.status is Status.SCHEDULED:
         return (
