@@ -33,12 +33,17 @@ class Town:
         self.read: dict[UUID, int] = {}  # by its executor, at last
 
     async def writer(self) -> None:
-        """Append to one to three streams in one transaction, as psql would, in their order."""
+        """Append to one to three streams in one transaction, as psql would, in their order.
+
+        Every other half second calmly: only an executor that had time to end can be woken.
+        """
         async with await psycopg.AsyncConnection.connect(self.url) as conn:
             while self.open:
                 for entity in sorted(random.sample(self.entities, random.randint(1, 3))):
                     await conn.execute(ASK, [entity])
                 await conn.commit()
+                calm = asyncio.get_running_loop().time() % 1 < 0.5
+                await asyncio.sleep(random.random() / 10 if calm else 0)
 
     async def decider(self) -> None:
         async with queue(self.url, DECIDER) as opened:
