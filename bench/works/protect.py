@@ -25,7 +25,7 @@ from foja.app import App
 
 CALLERS = 64
 SHARE, GROWTH = 0.5, 1.2
-TYPES = ("protect_document_v2", "run_tsa")
+WORKERS = ("protect_document_v2", *("run_tsa",) * (os.cpu_count() or 1))  # a stamper per core
 POLL, POLLS = 0.1, 50_000  # to count is work too, and more of it the more there are
 PROGRAM = "import sys; from foja.cli import main; sys.exit(main())"
 
@@ -99,7 +99,7 @@ async def _protected(bench: Bench, served: Served, count: int) -> float:
 
 @asynccontextmanager
 async def _working(room: Room, served: Served) -> AsyncIterator[App]:
-    """Lend an installation whose executor and stamper are processes of their own, as in earnest."""
+    """Lend an installation whose executor and stampers are processes of their own, as in earnest."""
     root = room.folder / "root.pem"
     root.write_bytes(served.root)
     settings = {"database_url": room.url, "home": str(room.folder)}
@@ -107,7 +107,7 @@ async def _working(room: Room, served: Served) -> AsyncIterator[App]:
     async with foja.connect(**settings) as app:
         given = {f"FOJA_{name.upper()}": value for name, value in (settings | authority).items()}
         with ExitStack() as workers:
-            for each in TYPES:
+            for each in WORKERS:
                 words = [sys.executable, "-c", PROGRAM, "worker", f"--only={each}"]
                 worker = subprocess.Popen(words, env={**os.environ, **given}, stdout=subprocess.DEVNULL)
                 workers.callback(_stop, worker)
