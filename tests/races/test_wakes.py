@@ -118,6 +118,7 @@ async def put_to_sleep(decider: Queue, admin: Admin) -> int:
     [job] = await read_all(decider, admin)
     ask(admin, entity)
     admin.execute("delete from foja.woken")
+    admin.execute("update foja.entity set last_at = now() - interval '1 minute'")
     assert sleepers(admin) == [(entity, 1, "succeeded")]
     assert await decider.claim(DECIDE, 10, "w") == []
     return job.id

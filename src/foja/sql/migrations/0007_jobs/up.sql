@@ -780,7 +780,8 @@ end $$;
 
 -- Wake the executors of streams that wait for one and that none is going to look at; returns how many. No such
 -- stream should be: it was lost in a race nobody thought of, or by an administrator's hand. Two megabytes of
--- the streams at a time, others every second: to find them by index would cost every append.
+-- the streams at a time, others every second, and of them what is at rest: to find them by index would cost
+-- every append, to look at what is busy would cost every rush.
 create function foja.wake_sleepers() returns bigint
 language plpgsql
 set enable_seqscan = off as $$
@@ -795,7 +796,7 @@ begin
         select e.entity_id from foja.entity e join foja.domain d on d.domain = e.domain
         left join foja.job j on j.dedupe_key = d.executor || ':' || e.entity_id
         where e.ctid >= format('(%s,0)', page)::tid and e.ctid < format('(%s,0)', page + part)::tid
-            and e.awake is not null and d.executor is not null
+            and e.awake is not null and e.last_at < clock_timestamp() - interval '5 seconds' and d.executor is not null
             and coalesce(j.state, 'missing') not in ('queued', 'running', 'retry_scheduled')
             and e.entity_id not in (select unnest(w.entity_id) from foja.woken w)
     ) s;
