@@ -77,3 +77,16 @@ def test_what_was_given_up_is_found_without_reading_the_rest(full: Admin) -> Non
             after = page[-1][0]
         assert len(found) == 30
         assert found == sorted(found)
+
+
+CONFIRM: LiteralString = """
+    select foja.end_attempt(a, 'confirmed') from foja.attempt a where a.entity_id = %(document)s"""
+DROP: LiteralString = "select foja.drop_artifact(%(document)s, 'asked for anew')"
+
+
+def test_one_attempt_is_ended_without_reading_the_other_open_ones(full: Admin) -> None:
+    full.execute("set local plan_cache_mode = force_generic_plan")
+    waiting = full.execute("select entity_id from foja.attempt where state = 'open' limit %s", [ROUNDS])
+    for (document,) in waiting.fetchall():
+        check(full, CONFIRM, 5, document=document)
+        check(full, DROP, 5, document=document)

@@ -40,7 +40,7 @@ create table foja.attempt (
     primary key (entity_id, evidence, witness_hash, attempt)
 );
 
-create index attempt_due on foja.attempt (evidence, deadline) where state = 'open';
+create index attempt_due on foja.attempt (deadline, evidence) where state = 'open';
 create index attempt_failed on foja.attempt (tenant, entity_id) where state in ('failed', 'reorged');
 
 -- What lists show, as of the first `length` events. Written by the executor, made again by replay.

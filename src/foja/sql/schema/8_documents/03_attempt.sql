@@ -124,21 +124,16 @@ create function foja.end_attempt(a foja.attempt, p_state text) returns void
 language plpgsql as $$
 declare
     keys text[];
-    own text := foja.attempt_key(foja.job_of(a.evidence), a.entity_id, a.asked_seq);
 begin
-    update foja.attempt x set state = p_state where x.entity_id = a.entity_id and x.evidence = a.evidence
-        and x.witness_hash = a.witness_hash and x.attempt = a.attempt;
-    if p_state = 'confirmed' then
-        with ended as (
-            update foja.attempt x set state = 'superseded' where x.entity_id = a.entity_id
-                and x.evidence = a.evidence and x.witness_hash = a.witness_hash and x.state = 'open'
-            returning foja.attempt_key(foja.job_of(x.evidence), x.entity_id, x.asked_seq) as key
-        )
-        select array_agg(key) into keys from ended;
-    end if;
-    if exists (select from foja.job j where j.dedupe_key = own and j.state in ('queued', 'running', 'retry_scheduled')) then
-        keys := keys || own;
-    end if;
+    with ended as (
+        update foja.attempt x set state = case x.attempt when a.attempt then p_state else 'superseded' end
+        where x.entity_id = a.entity_id and x.evidence = a.evidence and x.witness_hash = a.witness_hash
+            and (x.attempt = a.attempt or p_state = 'confirmed' and x.state = 'open')
+        returning x.attempt, foja.attempt_key(foja.job_of(x.evidence), x.entity_id, x.asked_seq) as key
+    )
+    select array_agg(e.key) into keys from ended e
+    where e.attempt <> a.attempt or exists (select from foja.job j
+        where j.dedupe_key = e.key and j.state in ('queued', 'running', 'retry_scheduled'));
     if keys is not null then
         perform foja.cancel_keys(keys, 'its attempt has ended');
     end if;
