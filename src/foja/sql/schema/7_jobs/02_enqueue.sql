@@ -60,7 +60,8 @@ begin
         return;
     elsif own = '{}' or exists (select from unnest(p_type, p_entity) u(type, entity_id)
             join foja.job_type t on t.type = u.type and t.role <> acting
-            where not exists (select from foja.entity e where e.entity_id = u.entity_id and e.domain = any (own))) then
+            -- Not `exists`: by the index of names that would read every stream of the domain.
+            where (select e.domain from foja.entity e where e.entity_id = u.entity_id) = any (own) is not true) then
         perform foja.refuse('wrong_source', format('the role %s may not ask for %s', acting, other));
     end if;
 end $$;
