@@ -122,16 +122,19 @@ async def _write(order: Order) -> None:
         await asyncio.gather(worker, return_exceptions=True)
 
 
-def sequence(url: str, home: Path, seconds: float) -> int:
-    """Seal, number and publish without a pause for so long; return how much was numbered."""
-    return asyncio.run(_sequence(url, home, seconds))
+def sequence(url: str, home: Path) -> int:
+    """Seal, number and publish without a pause; return how much was numbered.
+
+    Once it does there is a file `sequencing-…` in `home`; it ends when there is one named `enough`.
+    """
+    return asyncio.run(_sequence(url, home))
 
 
-async def _sequence(url: str, home: Path, seconds: float) -> int:
-    clock = asyncio.get_running_loop().time
-    placed, until = 0, clock() + seconds
+async def _sequence(url: str, home: Path) -> int:
+    placed = 0
     async with foja.connect(database_url=url, home=home) as app:
-        while clock() < until:
+        (home / f"sequencing-{os.getpid()}").touch()
+        while not (home / "enough").exists():
             await app.sequencer.sweep()
             placed += await app.sequencer.number()
             await app.sequencer.publish()
