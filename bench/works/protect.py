@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import itertools
 import os
 import secrets
 import subprocess
@@ -26,7 +27,7 @@ from foja.app import App
 CALLERS = 64
 SHARE, GROWTH = 0.5, 1.2
 WORKERS = ("protect_document_v2", *("run_tsa",) * (os.cpu_count() or 1))  # a stamper per core
-POLL, POLLS = 0.1, 50_000  # to count is work too, and more of it the more there are
+POLL, POLLS = 0.02, 50_000  # to count is work too, and more of it the more there are
 PROGRAM = "import sys; from foja.cli import main; sys.exit(main())"
 
 
@@ -168,10 +169,14 @@ def _steps(figures: Figures) -> Table:
 
 
 def targets(figures: Figures, many: int) -> Sequence[Target]:
-    """Return what must be reached; flat means that no number of documents is dear, not only the largest."""
+    """Return what must be reached; flat means that no step is dearer than any before it.
+
+    A few are dearer than many, and may be: on the way through all workers, a hundred wait as long as one.
+    """
     share = spread([d / t for d, t in zip(figures.documents, figures.tokens, strict=True)])
-    each = [median(times) for times in figures.each.values()]
+    each = [median(times) for _, times in sorted(figures.each.items())]
+    growth = max(later / earlier for earlier, later in itertools.combinations(each, 2))
     return [
         at_least(f"Protecting {many:,} digests end to end", SHARE, share, "the authority alone"),
-        at_most("Time of one document, the dearest step against the cheapest", GROWTH, max(each) / min(each)),
+        at_most("Time of one document, any number of them against any smaller one", GROWTH, growth),
     ]
