@@ -5,9 +5,8 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 from uuid import UUID
 
 from foja.blobs.store import Store
@@ -17,8 +16,9 @@ from foja.documents.adding import Data, Document
 from foja.documents.bundling import Bundles
 from foja.documents.events import DOCUMENT, REQUIRABLE, Evidence, Stage
 from foja.documents.history import read
+from foja.documents.listing import Lists
 from foja.documents.rules import Policy, Standing, standing
-from foja.documents.view import View, remark, view
+from foja.documents.view import View, view
 from foja.errors import BadPayload, CannotProduce, IdempotencyConflict, OutOfTurn, UnknownEntity
 from foja.ledger.event import Event
 from foja.ledger.ledger import Ledger
@@ -26,29 +26,7 @@ from foja.ledger.ledger import Ledger
 ADDED = "added"
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """One line of the list of documents."""
-
-    id: UUID
-    name: str | None
-    state: str
-    pipeline: str | None
-    lifecycle: str
-    witness_hash: str | None
-    began_at: datetime
-    note: str | None  # what a report must add
-
-
-class Stands(NamedTuple):
-    """Where one document stands, as lists show it."""
-
-    state: str
-    pipeline: str | None
-    note: str | None
-
-
-class Documents:
+class Documents(Lists):
     """Every document of this tenant."""
 
     def __init__(
@@ -64,10 +42,11 @@ class Documents:
         tell: Callable[[], None],
         note: str | None,
     ) -> None:
-        self._ledger, self._store, self._tell = ledger, store, tell
+        super().__init__(ledger, note)
+        self._store, self._tell = store, tell
         self._namespace, self._tenant = namespace, tenant
         self._bundles = bundles
-        self.abilities, self.policy, self.note = frozenset(abilities), policy, note
+        self.abilities, self.policy = frozenset(abilities), policy
 
     async def add(
         self,
@@ -192,15 +171,6 @@ class Documents:
                 granted.append(await self.record(document, "protection.retry.requested", said, actor=actor))
         return granted
 
-    async def failed(
-        self, evidence: Iterable[str] = tuple(Evidence), *, after: UUID | None = None, limit: int = 1000
-    ) -> Sequence[UUID]:
-        """Return documents, by id, of which one of these failed and is not tried any more, or not yet."""
-        rows = await self._ledger.ask(
-            "documents_failed", evidence=list(evidence), after=after or UUID(int=0), limit=limit
-        )
-        return [document for (document,) in rows]
-
     async def view(self, document_id: UUID | str) -> View:
         """Return where the document stands, computed from its events."""
         document = _id(document_id)
@@ -247,28 +217,6 @@ class Documents:
     def identity(self, sha256: str, name: str | None, predecessor: UUID | None = None) -> UUID:
         """Return the id that these bytes have, or would have, under this name."""
         return adding.identity(self._namespace, self._tenant, sha256, name, predecessor)
-
-    async def known(self, documents: Sequence[UUID]) -> Sequence[UUID]:
-        """Return those of these documents that exist, in the order given."""
-        rows = await self._ledger.ask("documents_known", documents=list(documents))
-        return [document for (document,) in rows]
-
-    async def versions(self, sha256: str, names: Sequence[str]) -> Sequence[UUID]:
-        """Return the documents of these bytes that follow another, under one of these names, newest first."""
-        rows = await self._ledger.ask("document_versions", sha256=sha256, names=list(names))
-        return [document for (document,) in rows]
-
-    async def states(self, documents: Sequence[UUID]) -> dict[UUID, Stands]:
-        """Return where each of these documents stands; one that is not listed yet has no evidence."""
-        rows = await self._ledger.ask("document_states", documents=list(documents))
-        notes = await self._notes(documents)
-        states = {document: (state, pipeline) for document, state, pipeline in rows}
-        return {each: Stands(*states.get(each, ("none", None)), notes[each]) for each in documents}
-
-    async def at_work(self, documents: Sequence[UUID], *, within: float = 5.0) -> set[UUID]:
-        """Return those about which something is being done, or will be within so many seconds."""
-        rows = await self._ledger.ask("documents_at_work", documents=list(documents), within=within)
-        return {document for (document,) in rows}
 
     async def _begin(
         self,
@@ -331,17 +279,6 @@ class Documents:
         if not rows:
             raise UnknownEntity(f"there is no document {document}; check the id and FOJA_TENANT")
         return [Event(document, *row[:-1]) for row in rows], rows[0][-1].astimezone(UTC)
-
-    async def list(self, *, before: UUID | None = None, limit: int = 100) -> list[Listed]:
-        """Return documents, newest first, from below one of them."""
-        rows = await self._ledger.ask("documents", before=before, limit=limit)
-        notes = await self._notes([row[0] for row in rows])
-        return [Listed(*(*row, notes[row[0]])) for row in rows]
-
-    async def _notes(self, documents: Sequence[UUID]) -> dict[UUID, str | None]:
-        """Return what a report about each of these must add."""
-        local = dict(await self._ledger.ask("documents_local", documents=list(documents)))
-        return {each: remark(local.get(each), self.note) for each in documents}
 
 
 def _id(document_id: UUID | str) -> UUID:

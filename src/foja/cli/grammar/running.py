@@ -97,7 +97,11 @@ def add_tsa(add: Verbs) -> None:
         "  openssl ts -verify -in token.tsr -queryfile request.tsq -CAfile root.pem",
     )
     root.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it to a file")
-    serve = inner(
+    _serving(inner)
+
+
+def _serving(add: Verbs) -> None:
+    serve = add(
         "serve",
         "tsa:serve",
         "answer RFC 3161 requests over HTTP until stopped",

@@ -28,8 +28,8 @@ from foja.cli.papers.walking import Found, walk
 from foja.cli.running import working
 from foja.documents.adding import Document
 from foja.documents.events import REQUIRABLE, Evidence
+from foja.documents.listing import Stands
 from foja.documents.picture import Pipeline, State, Status
-from foja.documents.work import Stands
 from foja.errors import Refused, SetupFailed
 
 AT_ONCE = 16
