@@ -12,7 +12,7 @@ return jsonb_build_object('witness_hash', a.witness_hash, 'attempt', a.attempt, 
         else jsonb_build_object('network', a.evidence, 'limit', a.deadline) end;
 
 -- Close what is past its deadline and still open, and cancel its job with it; returns the streams. What is paused
--- waits for its type to be resumed, and is not even looked at: there may be much of it.
+-- waits for its type to be resumed, and no row of it is read meanwhile: there may be many.
 create function foja.expire_attempts(p_most integer) returns setof uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
