@@ -73,7 +73,7 @@ def open_place() -> Iterator[Place]:
 @contextmanager
 def _server(folder: Path) -> Iterator[str]:
     given = os.environ.get("FOJA_BENCH_DATABASE_URL")
-    server: AbstractContextManager[postgres.Server | None]
+    server: AbstractContextManager[postgres.PostgresServer | None]
     server = nullcontext() if given else postgres.start(folder / "home")
     with server as started:
         yield given or (started.url if started else "")

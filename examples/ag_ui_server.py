@@ -18,8 +18,8 @@ from typing import Any
 import httpx
 
 import foja
-from foja.conversations.work import Conversation
-from foja.web.serve import address, bind, serving
+from foja.conversations.service import Conversation
+from foja.web.server import address, bind, serving
 
 
 async def be_an_agent(talk: Conversation) -> None:

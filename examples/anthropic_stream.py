@@ -14,8 +14,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import foja
-from foja.conversations.work import Conversation
-from foja.friends.anthropic import messages, record
+from foja.conversations.service import Conversation
+from foja.integrations.anthropic import messages, record
 
 ASKS: list[dict[str, Any]] = [
     {"type": "message_start", "message": {"id": "msg_1", "model": "stand-in", "usage": {"input_tokens": 9}}},

@@ -19,8 +19,8 @@ from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
 import foja
-from foja.friends.langgraph import LedgerSaver
-from foja.threads.events import stream_of
+from foja.integrations.langgraph import LedgerSaver
+from foja.threads.model.events import stream_of
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "example"}}
 

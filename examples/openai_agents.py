@@ -21,7 +21,7 @@ from agents.usage import Usage
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
 import foja
-from foja.friends.openai_agents import LedgerSession
+from foja.integrations.openai_agents import LedgerSession
 
 
 @function_tool

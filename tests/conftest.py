@@ -20,7 +20,7 @@ from psycopg import sql
 
 import foja
 from foja.app import App
-from foja.embedded.postgres import Server, start
+from foja.embedded.postgres import PostgresServer, start
 from foja.sql.migrate import migrate
 from tests.postgres_server import running_postgres
 from tests.redis_server import RedisServer, running_redis
@@ -42,7 +42,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Server]:
+def postgres() -> Iterator[PostgresServer]:
     """One embedded server for all tests of a run, or one of the programs in FOJA_TEST_POSTGRES."""
     if programs := os.environ.get("FOJA_TEST_POSTGRES"):
         with running_postgres(Path(programs), FAST | UNLIKE_EMBEDDED) as server:
@@ -53,7 +53,7 @@ def postgres() -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def template(postgres: Server) -> str:
+def template(postgres: PostgresServer) -> str:
     """The name of a database with every migration applied; nobody may connect to it."""
     _administer(postgres, "create database {}", TEMPLATE)
     with ThreadPoolExecutor(max_workers=1) as aside:  # not in a thread that may have a loop of its own
@@ -62,14 +62,14 @@ def template(postgres: Server) -> str:
 
 
 @pytest.fixture
-def database_url(postgres: Server, template: str) -> Iterator[str]:
+def database_url(postgres: PostgresServer, template: str) -> Iterator[str]:
     """The administrator's URL of a fresh, migrated database."""
     with _database(postgres, template) as url:
         yield url
 
 
 @pytest.fixture
-def empty_database_url(postgres: Server) -> Iterator[str]:
+def empty_database_url(postgres: PostgresServer) -> Iterator[str]:
     """The administrator's URL of a fresh database with nothing in it."""
     with _database(postgres, "template1") as url:
         yield url
@@ -114,17 +114,17 @@ def redis() -> Iterator[RedisServer]:
 
 
 @contextmanager
-def _database(postgres: Server, template: str) -> Iterator[str]:
+def _database(postgres: PostgresServer, template: str) -> Iterator[str]:
     name = f"test_{secrets.token_hex(6)}"
     _administer(postgres, "create database {} template {} strategy file_copy", name, template)
     yield _url_of(postgres, name)
     _administer(postgres, "drop database {} with (force)", name)
 
 
-def _administer(postgres: Server, command: str, *names: str) -> None:
+def _administer(postgres: PostgresServer, command: str, *names: str) -> None:
     with psycopg.connect(postgres.url, autocommit=True) as conn:
         conn.execute(sql.SQL(command).format(*map(sql.Identifier, names)))
 
 
-def _url_of(postgres: Server, name: str) -> str:
+def _url_of(postgres: PostgresServer, name: str) -> str:
     return urlsplit(postgres.url)._replace(path=f"/{name}").geturl()

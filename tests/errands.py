@@ -11,11 +11,11 @@ import psycopg
 from psycopg import sql
 
 from foja.core.registry import Kind, domain
+from foja.driver.database import Database
 from foja.jobs.outcome import Done, Job, NewJob, Outcome
 from foja.jobs.queue import Queue
 from foja.ledger.event import Draft, draft, new_id
-from foja.ledger.hints import Hints
-from foja.sql.database import Database
+from foja.ledger.live.notifier import Notifier
 
 RUN, IN_ORDER, DECIDE = "run_errand", "run_in_order", "decide_errand"
 RUNNER, DECIDER = "run-errand", "decide-errand"
@@ -62,7 +62,7 @@ def install(admin: Admin) -> None:
 async def queue(url: str, source: str = RUNNER, make: type[Queue] = Queue) -> AsyncIterator[Queue]:
     """Lend the queue of one source."""
     role = f"foja_{source.replace('-', '_')}"
-    database, hints = Database(url, role, 4), Hints(url, role)
+    database, hints = Database(url, role, 4), Notifier(url, role)
     hints.open()
     opened = make(database, hints, source=source, tenant="default")
     try:

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from foja.embedded.postgres import Server
+from foja.embedded.postgres import PostgresServer
 from foja.embedded.postgres.account import Account, choose
 
 
 @contextmanager
-def running_postgres(programs: Path, options: Mapping[str, str]) -> Iterator[Server]:
+def running_postgres(programs: Path, options: Mapping[str, str]) -> Iterator[PostgresServer]:
     """Run a server of these programs until the end of the block; it keeps nothing."""
     with tempfile.TemporaryDirectory(prefix="foja-pg-") as folder:
         data = Path(folder) / "data"
@@ -32,7 +32,7 @@ def running_postgres(programs: Path, options: Mapping[str, str]) -> Iterator[Ser
         _run(account, *control, f"--log={data / 'server.log'}", f"--options={words}", "start")
         try:
             pid = int((data / "postmaster.pid").read_text().split()[0])
-            yield Server(f"postgresql://postgres@/postgres?host={folder}", data, pid)
+            yield PostgresServer(f"postgresql://postgres@/postgres?host={folder}", data, pid)
         finally:
             _run(account, *control, "--mode=immediate", "stop")
 

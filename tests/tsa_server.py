@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from foja.proofs.der import integer, sequence
-from foja.proofs.tsa import Question, read_request
+from foja.proofs.tsa import TimestampRequest, read_request
 from tests.rules.authorities import (
     CODE_SIGNING,
     TIME_STAMPING,
@@ -41,7 +41,7 @@ class TsaServer:
         self.begins, self.ends = now - YEAR, now + YEAR
         self.true_root = self.made_root()
         self.signer = self.made_signer()
-        self.asked = list[Question]()
+        self.asked = list[TimestampRequest]()
         self.url = ""
         self._next = ["honest"]
         self._lock = threading.Lock()

@@ -19,7 +19,7 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from bench.contenders.messagedb import PEERS
-from foja.embedded.tsa.issuing import Identity, new_root, new_signer
+from foja.embedded.tsa.issuer import SigningIdentity, new_root, new_signer
 from foja.proofs.tsa import request
 from foja.remote.tsa import Connections
 
@@ -122,7 +122,7 @@ def _json(digest: bytes, nonce: int) -> bytes:
     return json.dumps({**asked, "nonce": nonce}).encode()
 
 
-def _certified(folder: Path) -> Identity:
+def _certified(folder: Path) -> SigningIdentity:
     """Write the keys and certificates of an authority like ours, for others to use."""
     now = datetime.now(UTC) - timedelta(minutes=1)
     root = new_root(now)

@@ -23,7 +23,7 @@ from bench.contenders.connections import ask
 from bench.contenders.transcript import TOOLS, Turn
 from bench.harness import Role
 from bench.place import Room
-from foja.friends.langgraph import LedgerSaver
+from foja.integrations.langgraph import LedgerSaver
 
 MESSAGES = 3 + TOOLS  # of one turn
 SNAPSHOT = 100

@@ -17,8 +17,8 @@ from bench.contenders.transcript import ITEMS, Turn
 from bench.harness import Role
 from bench.place import Room
 from foja.app import App
-from foja.conversations.work import Conversation
-from foja.friends.openai_agents import LedgerSession
+from foja.conversations.service import Conversation
+from foja.integrations.openai_agents import LedgerSession
 
 
 class Keeper(Protocol):

@@ -11,10 +11,10 @@ from bench.contenders.text import KIND, RESULT, payload, result
 from bench.harness import Role
 from bench.place import Room
 from foja.app import App
-from foja.conversations.work import Conversation
+from foja.conversations.service import Conversation
 from foja.errors import FojaError
-from foja.ledger.append import Verdict
 from foja.ledger.event import Draft
+from foja.ledger.writer import AppendResult
 
 SEED = 500
 
@@ -92,7 +92,7 @@ class Foja:
         return talk.draft(self._kind, self._payload(call), idempotency_key=key)
 
 
-def _accept(verdicts: list[Verdict]) -> None:
+def _accept(verdicts: list[AppendResult]) -> None:
     for verdict in verdicts:
         if isinstance(verdict, FojaError):
             raise verdict

@@ -23,13 +23,13 @@ from bench.contenders.connections import ask, connect, disconnect, tell
 from bench.contenders.text import payload, query
 from bench.place import Room
 from foja.core.registry import Kind, domain
+from foja.driver.database import Database
 from foja.errors import FojaError
 from foja.jobs.outcome import Done, Job, NewJob, Outcome
 from foja.jobs.queue import Queue
 from foja.jobs.worker import Worker
 from foja.ledger.event import draft, new_id
-from foja.ledger.hints import Hints
-from foja.sql.database import Database
+from foja.ledger.live.notifier import Notifier
 
 CONTENT = {"content": "string"}
 CHORE = domain(
@@ -161,7 +161,7 @@ class Foja:
 
     @asynccontextmanager
     async def _queue(self) -> AsyncIterator[Queue]:
-        database, hints = Database(self._room.url, "foja_bench", 2), Hints(self._room.url, "foja_bench")
+        database, hints = Database(self._room.url, "foja_bench", 2), Notifier(self._room.url, "foja_bench")
         hints.open()
         queue = Queue(database, hints, source="bench", tenant="default")
         try:

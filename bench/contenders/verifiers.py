@@ -21,10 +21,10 @@ from sigstore_models.common.v1 import HashAlgorithm
 from sigstore_models.trustroot.v1 import TrustedRoot as TrustedRootFile
 
 import foja
-from foja.judge.anchors import read
 from foja.judge.proof import check_proof
 from foja.judge.report import Verdict
 from foja.judge.trust import Trust
+from foja.judge.trust_parser import read
 from foja.proofs.finding import Status
 from tests.rules import sigstores
 from tests.rules.all_proofs import Proofs, all_proofs, only_tsa

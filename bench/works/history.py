@@ -21,8 +21,8 @@ from bench.harness import Bench, Say
 from bench.outcome import Outcome, Table, at_most
 from bench.place import Room
 from foja.app import API
-from foja.conversations.work import Conversation
-from foja.sql.database import Connection, connect
+from foja.conversations.service import Conversation
+from foja.driver.database import Connection, connect
 
 PAGE = 500
 PER_STREAM = 10  # samples taken of one short stream: more of them would be a longer history

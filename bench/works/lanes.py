@@ -24,7 +24,7 @@ from bench.contenders.text import KIND, payload
 from bench.harness import Bench, Scale
 from bench.outcome import Outcome, Spread, Table, Target, at_least, spread
 from bench.place import Room
-from foja.conversations.work import Conversation
+from foja.conversations.service import Conversation
 from foja.embedded import redis
 
 WRITERS, HELD = 16, 5

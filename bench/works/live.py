@@ -18,7 +18,7 @@ import foja
 from bench.harness import Bench
 from bench.outcome import Outcome, Table, Target, at_most
 from bench.place import Room
-from foja.conversations.work import Conversation
+from foja.conversations.service import Conversation
 
 RATE = 50
 SOON = 250.0

@@ -20,7 +20,7 @@ from bench.contenders.ours import Foja
 from bench.contenders.raw import Raw
 from bench.harness import Bench, Contender, Entrant, Work, check, drive, entrants
 from bench.outcome import Outcome, Table, Target
-from foja.ledger.event import Heard, Reset
+from foja.ledger.event import Reset, StreamItem
 
 STREAMS, PAGE, ALL = 8, 1_000, 2**31 - 1
 # Seconds without anything new, after which a reader has seen what it will ever see.
@@ -137,7 +137,7 @@ def _follow_streams(ours: Foja) -> Tail:
     return Tail(ours.name, ours, read, lambda: _places(ours), FOLLOWED)
 
 
-async def _note(events: AsyncIterator[Heard], seen: Seen) -> None:
+async def _note(events: AsyncIterator[StreamItem], seen: Seen) -> None:
     async for event in events:
         if isinstance(event, Reset):
             raise RuntimeError(f"a reader that stayed was told to start again: {event.reason}")

@@ -12,52 +12,52 @@ from typing import Any, Self
 from uuid import UUID
 
 from foja import sql
-from foja.authorities import open_authorities, worth
 from foja.blobs.store import Store, open_store
 from foja.conversations.approvals import expire_approvals
-from foja.conversations.events import CONVERSATION
-from foja.conversations.work import Conversations
+from foja.conversations.model.events import CONVERSATION
+from foja.conversations.service import Conversations
 from foja.core.note import Signer
 from foja.documents import artifacts
-from foja.documents.adding import Document
-from foja.documents.bundling import Bundles
-from foja.documents.events import DOCUMENT, Evidence
-from foja.documents.gathering import Gathering
-from foja.documents.rules import WINDOWS, Policy
-from foja.documents.stamping import Stamper
-from foja.documents.sweeping import expire_attempts
-from foja.documents.work import Documents
+from foja.documents.authorities import open_authorities, worth
+from foja.documents.bundle_facts import BundleFacts
+from foja.documents.bundles import Bundles
+from foja.documents.expiry import expire_attempts
+from foja.documents.intake import Document
+from foja.documents.model.events import DOCUMENT, Evidence
+from foja.documents.model.rules import WINDOWS, Policy
+from foja.documents.service import Documents
+from foja.documents.stamper import Stamper
+from foja.driver.database import Database
+from foja.driver.database import connect as connect_as
+from foja.driver.pipeline import Pipeline
+from foja.driver.pipeline_pool import PipelinePool
 from foja.embedded.keys import signing_seed
+from foja.embedded.servers import database, redis_url
 from foja.errors import MigrationFailed, SetupFailed
-from foja.jobs.desk import Desk
+from foja.jobs.admin import JobAdmin
 from foja.jobs.queue import hint
-from foja.jobs.sweep import run_ticks, sweep_jobs
-from foja.judge.anchors import read as read_trust
-from foja.ledger.append import Writer
-from foja.ledger.batching import MicroBatch
-from foja.ledger.carriers import Channels, Either, Notices
-from foja.ledger.deltas import Carrier, Deltas
-from foja.ledger.hints import Hints
+from foja.jobs.sweeper import run_ticks, sweep_jobs
+from foja.judge.trust_parser import read as read_trust
 from foja.ledger.lanes.counter import Counter
 from foja.ledger.lanes.lanes import STATEMENTS as LANE_STATEMENTS
 from foja.ledger.lanes.lanes import Lanes
 from foja.ledger.lanes.moves import Moves
 from foja.ledger.lanes.redis import RedisLane
 from foja.ledger.ledger import Ledger
+from foja.ledger.live.notifier import Notifier
+from foja.ledger.live.pubsub import FallbackPubSub, PostgresPubSub, RedisPubSub
+from foja.ledger.live.transient import PubSub, Transients
 from foja.ledger.log import Log
+from foja.ledger.micro_batch import MicroBatch
 from foja.ledger.receipts import STATEMENTS
 from foja.ledger.sequencer import Sequencer
+from foja.ledger.writer import Writer
+from foja.maintenance import Chore, Maintenance, side_by_side, sparingly
 from foja.proofs.tsa import Terms
-from foja.servers import database, redis_url
 from foja.settings import Settings, load
-from foja.sql.database import Database
-from foja.sql.database import connect as connect_as
-from foja.sql.line import Line
-from foja.sql.lines import Lines
 from foja.sql.migrate import migrate
-from foja.staff import Rebuilt, Staff, Tools
-from foja.threads.work import Threads
-from foja.worker import Chore, Worker, side_by_side, sparingly
+from foja.threads.service import Threads
+from foja.workers import Rebuilt, WorkerContext, Workers
 
 API, SWEEPER = "api", "sweeper"
 SWEEP = 1.0
@@ -77,7 +77,7 @@ class App:
 
     settings: Settings
     ledger: Ledger
-    jobs: Desk
+    jobs: JobAdmin
     conversations: Conversations
     documents: Documents
     threads: Threads
@@ -87,7 +87,7 @@ class App:
     store: Store
     signer: Signer
     database: Database
-    staff: Staff
+    staff: Workers
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -123,7 +123,7 @@ class App:
         if until_idle:
             chores += [worker.step for worker in workers if worker.type != artifacts.TYPE]
             waiting += [worker.step for worker in workers if worker.type == artifacts.TYPE]
-        sequencer = Worker(self.sequencer, self.settings.checkpoint_seconds, chores, waiting)
+        sequencer = Maintenance(self.sequencer, self.settings.checkpoint_seconds, chores, waiting)
         if until_idle:
             await sequencer.run(until_idle=True)
         else:
@@ -152,7 +152,7 @@ class App:
         self.sequencer = Sequencer(self._sweeper, self.store, self.signer, hints)
         await self._start_ledger(installation, hints)
         await self._start_stamping()
-        self.jobs = Desk(self.database, self.settings.tenant)
+        self.jobs = JobAdmin(self.database, self.settings.tenant)
         self.conversations = Conversations(self.ledger, self._protect_stream)
         self.threads = Threads(self.ledger, self.database, self.settings.tenant)
         await self._start_documents(installation)
@@ -178,13 +178,13 @@ class App:
             raise SetupFailed("the database does not say which installation it is; run `foja migrate`")
         return Installation(*row)
 
-    async def _listen(self, installation: Installation) -> Hints:
-        hints = Hints(self.settings.database_url, f"foja_{API}", installation.epoch)
+    async def _listen(self, installation: Installation) -> Notifier:
+        hints = Notifier(self.settings.database_url, f"foja_{API}", installation.epoch)
         self._open.push_async_callback(hints.close)
         hints.open()
         return hints
 
-    async def _start_ledger(self, installation: Installation, hints: Hints) -> None:
+    async def _start_ledger(self, installation: Installation, hints: Notifier) -> None:
         log = Log(self.database, self.store, hints)
         writer = Writer(
             self.database,
@@ -215,7 +215,7 @@ class App:
         vkey = self.signer.verifier().vkey()
         copies = {"log.vkey": f"{vkey}\n".encode(), "tsa.pem": b"".join(certificates)}
         trust = replace(read_trust([vkey, *certificates]), crls=tuple(terms.crls))
-        return Bundles(Gathering(self.ledger, self.store, copies), self.stamper, trust)
+        return Bundles(BundleFacts(self.ledger, self.store, copies), self.stamper, trust)
 
     async def _start_documents(self, installation: Installation) -> None:
         abilities = {row[0] for row in await self.database.rows(sql.query("abilities"))}
@@ -234,8 +234,8 @@ class App:
             tell=partial(self._hints.touch, hint(DOCUMENT.name)),
             note=worth(settings),
         )
-        tools = Tools(self.ledger, self.store, self.documents, self.bundles, self.stamper)
-        self.staff = Staff(settings, self._hints, self._open, tools)
+        tools = WorkerContext(self.ledger, self.store, self.documents, self.bundles, self.stamper)
+        self.staff = Workers(settings, self._hints, self._open, tools)
 
     async def _protect_stream(self, entity_id: UUID, required_evidence: Iterable[str]) -> Document:
         """Make a document of a stream of another domain, and ask for evidence of it."""
@@ -243,17 +243,17 @@ class App:
         await self.documents.protect(document.id, required_evidence)
         return document
 
-    def _deltas(self, installation: Installation, hints: Hints) -> Deltas:
-        deltas = Deltas(self._carrier(installation), hints, self.settings.tenant)
+    def _deltas(self, installation: Installation, hints: Notifier) -> Transients:
+        deltas = Transients(self._carrier(installation), hints, self.settings.tenant)
         self._open.push_async_callback(deltas.close)
         return deltas
 
-    def _carrier(self, installation: Installation) -> Carrier:
+    def _carrier(self, installation: Installation) -> PubSub:
         url, timeout = self.settings.redis_url, self.settings.redis_timeout_seconds
-        notices = Notices(self.settings.database_url, f"foja_{API}")
-        return Either(Channels(url, installation.id.hex, timeout), notices) if url else notices
+        notices = PostgresPubSub(self.settings.database_url, f"foja_{API}")
+        return FallbackPubSub(RedisPubSub(url, installation.id.hex, timeout), notices) if url else notices
 
-    async def _redis_lane(self, lines: Lines, writer: Writer) -> RedisLane | None:
+    async def _redis_lane(self, lines: PipelinePool, writer: Writer) -> RedisLane | None:
         url = self.settings.redis_url
         if not url or self.settings.sequence_lane == "postgres":
             return None
@@ -266,14 +266,14 @@ class App:
     def _carriers(self) -> int:
         return self.settings.writers if self.settings.micro_batch else self.settings.connections
 
-    def _lines(self, most: int, *statements: str) -> Lines:
-        lines = Lines(partial(self._line, *statements), most)
+    def _lines(self, most: int, *statements: str) -> PipelinePool:
+        lines = PipelinePool(partial(self._line, *statements), most)
         self._open.push_async_callback(lines.close)
         return lines
 
-    async def _line(self, *statements: str) -> Line:
+    async def _line(self, *statements: str) -> Pipeline:
         """Open a line to write on. The server may be another one by now, with fewer events in it."""
-        line = await Line.open(self.settings.database_url, f"foja_{API}", "recognise", *statements)
+        line = await Pipeline.open(self.settings.database_url, f"foja_{API}", "recognise", *statements)
         try:
             self._hints.epoch = (await line.ask("recognise", [])).decode()
         except BaseException:

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
 from foja.core.bundle.names import MANIFEST, MEDIA_TYPE, MIMETYPE
-from foja.core.bundle.reading import looks_like
+from foja.core.bundle.reader import looks_like
 from foja.errors import Refused, Tampered
-from foja.judge.anchors import read
-from foja.judge.loose import Loose, judge_loose
+from foja.judge.detached import Detached, judge_detached
 from foja.judge.proof import other_algorithm
 from foja.judge.report import Report, Subject
 from foja.judge.trust import Trust
+from foja.judge.trust_parser import read
 from foja.proofs.finding import Finding, Status
 from foja.proofs.ots.header import SIZE
 
@@ -41,7 +41,7 @@ def verify(
     trust: Trust | Iterable[str | bytes | PathLike[str]] = (),
     at: datetime | None = None,
     *,
-    proofs: Iterable[bytes | Named | Loose] = (),
+    proofs: Iterable[bytes | Named | Detached] = (),
     headers: Iterable[tuple[int, bytes] | Named] = (),
     digest: str | bytes | None = None,
     name: str | None = None,
@@ -58,7 +58,7 @@ def verify(
     stated = None if digest is None else _digest(digest)
     loose = [_loose(each) for each in proofs]
     if subject is None:
-        return judge_loose(Subject(stated, name), loose, believed, moment)
+        return judge_detached(Subject(stated, name), loose, believed, moment)
     with _opened(subject) as (file, found):
         return _judge(file, Subject(stated, name or found), loose, believed, moment)
 
@@ -76,7 +76,7 @@ def _moment(at: datetime) -> datetime:
     return moment
 
 
-def _judge(file: BinaryIO, subject: Subject, proofs: list[Loose], trust: Trust, at: datetime) -> Report:
+def _judge(file: BinaryIO, subject: Subject, proofs: list[Detached], trust: Trust, at: datetime) -> Report:
     if _lists_evidence(file) and (_is_bundle(file) or (not proofs and looks_like(file))):
         return _with_more(_judge_bundle(file, subject, trust, at), file, proofs, trust)
     digests = _digests_of(file, {other_algorithm(each.data) for each in proofs})
@@ -88,7 +88,7 @@ def _judge(file: BinaryIO, subject: Subject, proofs: list[Loose], trust: Trust, 
     if len(bundles) == 1 and subject.sha256 in (None, whole.sha256):
         bundle = io.BytesIO(bundles[0].data)
         return _with_more(_judge_bundle(bundle, whole, trust, at), bundle, others, trust)
-    return judge_loose(whole, proofs, trust, at, stated=subject.sha256, content=file, digests=digests)
+    return judge_detached(whole, proofs, trust, at, stated=subject.sha256, content=file, digests=digests)
 
 
 def _is_bundle(file: BinaryIO) -> bool:
@@ -104,12 +104,12 @@ def _lists_evidence(file: BinaryIO) -> bool:
     return _EVIDENCE in file.read(_PIECE)
 
 
-def _with_more(report: Report, bundle: BinaryIO, proofs: list[Loose], trust: Trust) -> Report:
+def _with_more(report: Report, bundle: BinaryIO, proofs: list[Detached], trust: Trust) -> Report:
     """Add what proofs beside a bundle show about its document, or else about the bundle's own bytes."""
-    more = judge_loose(report.subject, proofs, trust, report.at).evidence
+    more = judge_detached(report.subject, proofs, trust, report.at).evidence
     if any(each.status is Status.INVALID for each in more):
         itself = Subject(_digests_of(bundle, set())["sha256"], report.subject.name)
-        whole = judge_loose(itself, proofs, trust, report.at).evidence
+        whole = judge_detached(itself, proofs, trust, report.at).evidence
         more = tuple(map(_about_either, more, whole))
     return replace(report, evidence=report.evidence + more)
 
@@ -122,9 +122,9 @@ def _about_either(document: Finding, bundle: Finding) -> Finding:
 
 
 def _judge_bundle(file: BinaryIO, subject: Subject, trust: Trust, at: datetime) -> Report:
-    from foja.judge.container.bundle import Question, judge_bundle  # late: loose proofs need none of it
+    from foja.judge.container.bundle import BundleRequest, judge_bundle  # late: loose proofs need none of it
 
-    return judge_bundle(file, Question(trust, at, subject.sha256, subject.name))
+    return judge_bundle(file, BundleRequest(trust, at, subject.sha256, subject.name))
 
 
 def _digests_of(file: BinaryIO, others: set[str | None]) -> dict[str, bytes]:
@@ -173,13 +173,13 @@ def _content(item: str | bytes | PathLike[str]) -> str | bytes:
         return file.read()
 
 
-def _loose(proof: bytes | Named | Loose) -> Loose:
-    if isinstance(proof, Loose):
+def _loose(proof: bytes | Named | Detached) -> Detached:
+    if isinstance(proof, Detached):
         return proof
     if isinstance(proof, bytes):
-        return Loose(proof)
+        return Detached(proof)
     with _open(proof) as file:
-        return Loose(file.read(_LARGEST_PROOF), Path(proof).name)
+        return Detached(file.read(_LARGEST_PROOF), Path(proof).name)
 
 
 def with_headers(trust: Trust, headers: Iterable[tuple[int, bytes] | Named]) -> Trust:

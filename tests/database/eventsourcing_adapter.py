@@ -29,7 +29,7 @@ from eventsourcing.persistence import (
 )
 
 from foja.app import App
-from foja.conversations.events import CONVERSATION
+from foja.conversations.model.events import CONVERSATION
 from foja.errors import IdempotencyConflict, Unavailable
 from foja.ledger.event import Draft, Event, Reset
 from foja.ledger.log import LogPosition

@@ -9,8 +9,8 @@ from uuid import UUID
 import psycopg
 
 from foja.app import App
-from foja.conversations.events import CONVERSATION
-from foja.conversations.work import Conversation
+from foja.conversations.model.events import CONVERSATION
+from foja.conversations.service import Conversation
 from foja.core import event as core
 from foja.core.chain import Link, check
 from foja.ledger.event import Event

@@ -15,7 +15,7 @@ from psycopg import sql
 from foja import errors
 from foja.app import App
 from foja.core.event import event_id_for
-from foja.sql.database import Database, connect
+from foja.driver.database import Database, connect
 from tests.database.rows import SAID, Admin
 
 ENTITY = UUID(int=7)

@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 
 from foja import errors
 from foja.app import App
-from foja.conversations.work import Conversation
+from foja.conversations.service import Conversation
 from foja.core import event as core
 from foja.ledger.event import MAX_BODY
 from tests.database.rows import SAID, Admin, check_stream, first_in_each, identity, rows, stored_body

@@ -14,9 +14,9 @@ import pytest
 from foja import errors
 from foja.app import App
 from foja.conversations.approvals import Decision
-from foja.conversations.events import CONVERSATION
-from foja.conversations.rules import moment
-from foja.conversations.work import Conversation
+from foja.conversations.model.approvals import moment
+from foja.conversations.model.events import CONVERSATION
+from foja.conversations.service import Conversation
 from foja.core import event as core
 from foja.core.canonical import canonical
 from foja.ledger.event import draft

@@ -11,7 +11,7 @@ import pytest
 
 from foja.app import App
 from foja.observe.audit import audit
-from foja.observe.findings import Report
+from foja.observe.findings import CheckReport
 from tests.database.load import busy
 from tests.database.rows import disarm, rearm
 
@@ -32,7 +32,7 @@ async def intruder(app: App, admin: psycopg.Connection[Any]) -> psycopg.Connecti
     return disarm(admin)
 
 
-async def check(url: str) -> Report:
+async def check(url: str) -> CheckReport:
     """Audit what an intruder did who switched the guards on again."""
     with psycopg.connect(url, autocommit=True) as conn:
         rearm(conn)

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from foja.documents.events import DOCUMENT
+from foja.documents.model.events import DOCUMENT
 from foja.errors import BadPayload
 from foja.observe.audit import audit
 from tests.database.papers import OTHER, TOKEN, WITNESS, Paper, acting, later

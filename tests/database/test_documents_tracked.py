@@ -12,10 +12,10 @@ from uuid import UUID, uuid4
 import pytest
 
 from foja.app import App
-from foja.documents.events import Evidence
-from foja.documents.rules import Policy
+from foja.documents.model.events import Evidence
+from foja.documents.model.rules import Policy
 from foja.observe.audit import audit
-from foja.observe.findings import Finding
+from foja.observe.findings import Anomaly
 from tests.database.papers import OTHER, WITNESS, Paper, acting, later
 from tests.database.rows import Admin
 from tests.rules.played_documents import Played
@@ -64,7 +64,7 @@ class Recorded(Played):
         return f"process-{network}-anchors" if network else None
 
 
-async def tracks(database_url: str) -> list[Finding]:
+async def tracks(database_url: str) -> list[Anomaly]:
     report = await audit(database_url, max_lag_seconds=60)
     return [found for found in report.findings if found.check == "track"]
 

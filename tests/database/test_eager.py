@@ -10,9 +10,9 @@ import pytest
 from psycopg.abc import PQGen
 from psycopg.waiting import Ready, Wait
 
+from foja.driver.connection import MOST, _eagerly
+from foja.driver.database import Database
 from foja.errors import FojaError
-from foja.sql.database import Database
-from foja.sql.eager import MOST, _eagerly
 
 ROWS = 40_000
 LONG: LiteralString = "select n, repeat('x', 200) from generate_series(1, %(rows)s) n"

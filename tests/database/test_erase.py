@@ -12,8 +12,8 @@ import pytest
 
 from foja import errors
 from foja.app import App
-from foja.conversations.events import CONVERSATION
-from foja.conversations.work import Conversation
+from foja.conversations.model.events import CONVERSATION
+from foja.conversations.service import Conversation
 from foja.core import chain
 from foja.core import event as core
 from foja.core.canonical import canonical

@@ -15,9 +15,9 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.conversations.work import Conversation
+from foja.conversations.service import Conversation
 from foja.errors import SetupFailed
-from foja.observe.findings import Report
+from foja.observe.findings import CheckReport
 from foja.observe.fsck import Outside, fsck
 from tests.database.load import busy
 from tests.database.rows import disarm
@@ -39,7 +39,7 @@ class Case:
         for statement in statements:
             self.intruder.execute(statement.encode())
 
-    async def check(self, **options: Any) -> Report:
+    async def check(self, **options: Any) -> CheckReport:
         return await fsck(self.url, self.outside, **options)
 
 
@@ -63,7 +63,7 @@ async def write_history(app: App, first: str = "said 0") -> Conversation:
     return talk
 
 
-def found(report: Report) -> tuple[str, UUID | None, int | None]:
+def found(report: CheckReport) -> tuple[str, UUID | None, int | None]:
     assert report.first is not None
     return report.first.check, report.first.entity_id, report.first.seq
 

@@ -10,12 +10,12 @@ import psycopg
 import pytest
 
 from foja import errors
+from foja.driver.database import Database
 from foja.jobs.heartbeat import Heartbeat
 from foja.jobs.outcome import Done, GiveUp, Job, NewJob, Outcome, Retry, Snooze
 from foja.jobs.queue import Queue
-from foja.jobs.sweep import run_ticks, sweep_jobs
+from foja.jobs.sweeper import run_ticks, sweep_jobs
 from foja.jobs.worker import Worker
-from foja.sql.database import Database
 from tests.errands import (
     DECIDE,
     DECIDER,

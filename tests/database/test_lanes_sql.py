@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.conversations.events import CONVERSATION
+from foja.conversations.model.events import CONVERSATION
 from foja.ledger.event import Draft, draft
 from foja.observe.audit import audit
 from foja.observe.fsck import Outside, fsck

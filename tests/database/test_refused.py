@@ -12,7 +12,7 @@ import pytest
 
 from foja import errors
 from foja.app import App
-from foja.conversations.events import CONVERSATION
+from foja.conversations.model.events import CONVERSATION
 from foja.core import event as core
 from foja.core.canonical import canonical
 from foja.ledger.event import MAX_BODY, Draft, Event, draft

@@ -12,17 +12,17 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.conversations.events import CONVERSATION
+from foja.conversations.model.events import CONVERSATION
 from foja.core.chain import leaf_entry
 from foja.core.merkle import Frontier, leaf_hash
 from foja.core.note import Checkpoint, Verifier, open_note, parse_checkpoint
 from foja.core.registry import Domain
-from foja.documents.events import DOCUMENT
+from foja.documents.model.events import DOCUMENT
 from foja.embedded.postgres import binaries
 from foja.errors import MigrationFailed
 from foja.sql.migrate import Moved, migrate, status
 from foja.sql.scripts import read_migrations
-from foja.threads.events import THREAD
+from foja.threads.model.events import THREAD
 
 LATEST = len(read_migrations())
 TOOL = {"tool_use_id": "t", "tool_name": "n", "tool_result": 1.5, "success": True, "error_message": None}

@@ -13,7 +13,7 @@ import pytest
 
 from foja import errors
 from foja.app import App
-from foja.conversations.work import Conversation
+from foja.conversations.service import Conversation
 from foja.ledger.event import MAX_BODY, Event
 from tests.database.rows import SAID, Admin, check_stream, identity, outcome, rows
 

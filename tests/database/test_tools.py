@@ -9,8 +9,8 @@ import pytest
 
 from foja import errors
 from foja.app import App
-from foja.conversations import View
-from foja.conversations.work import Conversation
+from foja.conversations import ConversationView
+from foja.conversations.service import Conversation
 from tests.database.rows import Admin, check_stream
 
 SEARCH = {"tool_name": "search", "tool_args": {"words": "foja"}}
@@ -19,7 +19,7 @@ CALLS = [{**SEARCH, "tool_use_id": name} for name in ("a", "b", "c")]
 
 async def read(talk: Conversation) -> list[tuple[str, str | None, str | None]]:
     """Return the kinds, the tools and the states of a conversation as a person would see them."""
-    items = View(await talk.events()).items()
+    items = ConversationView(await talk.events()).items()
     return [(each["kind"], (each["payload"] or {}).get("tool_use_id"), each["state"]) for each in items]
 
 

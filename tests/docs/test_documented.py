@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from foja import metrics
 from foja.cli import FOUND, INTERRUPTED, PIPE_CLOSED, TERMINATED, WRONG, main
-from foja.cli.grammar import grammar
-from foja.conversations.events import CONVERSATION, TRANSIENT
+from foja.cli.parser import grammar
+from foja.conversations.model.events import CONVERSATION, TRANSIENT
 from foja.core.registry import RESERVED, Kind
-from foja.documents.events import DOCUMENT
-from foja.judge.anchors import POLICY_FIELDS
-from foja.observe import metrics
+from foja.documents.model.events import DOCUMENT
+from foja.judge.trust_parser import POLICY_FIELDS
 from foja.observe.audit import QUESTIONS
 from foja.proofs.finding import Reason
 from foja.settings import Settings
-from foja.threads.events import THREAD
+from foja.threads.model.events import THREAD
 from tests.docs.paper import ENGLISH, OPERATIONS, READMES, ROOT, SPANISH, blocks, inline, prose, verbs
 
 KINDS_PAGE = ROOT / "docs" / "kinds.md"

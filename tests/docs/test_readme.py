@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from foja.cli import verb
-from foja.cli.grammar import grammar
+from foja.cli.parser import grammar
 from foja.embedded.postgres import running
 from tests.docs.paper import (
     ENGLISH,

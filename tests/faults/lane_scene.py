@@ -17,7 +17,7 @@ import psycopg
 import foja
 from foja.app import App
 from foja.errors import Unavailable
-from foja.ledger.event import Event, Heard
+from foja.ledger.event import Event, StreamItem
 from foja.ledger.slots import Slots
 from tests.faults.load import Diary, Order, begin, read_diary
 from tests.races.auditor import Books, audit_idle
@@ -47,7 +47,7 @@ class Watch:
 
     got: dict[int, UUID | None] = field(default_factory=dict)
 
-    async def listen(self, source: AsyncIterator[Heard]) -> None:
+    async def listen(self, source: AsyncIterator[StreamItem]) -> None:
         async for event in source:
             assert isinstance(event, Event), event
             self.got[event.seq] = event.id

@@ -9,8 +9,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from multiprocessing import get_context
 from typing import Any, Literal, TypeVar
 
-from foja.jobs.columns import Settled
-from foja.jobs.outcome import Job, Outcome, Verdict
+from foja.jobs.encoding import Settled
+from foja.jobs.outcome import Job, Outcome, Settlement
 from foja.jobs.queue import Queue
 from foja.jobs.worker import Work
 
@@ -44,7 +44,7 @@ class Mortal(Queue):
             self._reach("claim", "but saved")
         return jobs
 
-    async def settle(self, settled: Settled) -> list[Verdict]:
+    async def settle(self, settled: Settled) -> list[Settlement]:
         self._reach("settle", "and not saved")
         verdicts = await super().settle(settled)
         self._reach("settle", "but saved")

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 from importlib.resources import files
 from typing import Any, BinaryIO, Literal, LiteralString, TypeVar
 
-from foja.blobs.store import Place
+from foja.blobs.store import ObjectBackend
+from foja.driver.database import Database
 from foja.errors import LedgerUnavailable
 from foja.sql import read_queries
-from foja.sql.database import Database
 
 Moment = Literal["and not saved", "but saved"]
 Result = TypeVar("Result")
@@ -59,7 +59,7 @@ class SteppedDatabase(Database):
 class SteppedPlace:
     """A place whose every read and write is a step."""
 
-    def __init__(self, inner: Place, steps: Steps) -> None:
+    def __init__(self, inner: ObjectBackend, steps: Steps) -> None:
         self._inner, self._steps = inner, steps
 
     async def read(self, key: str) -> tuple[bytes, str]:

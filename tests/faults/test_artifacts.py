@@ -14,7 +14,7 @@ import pytest
 
 import foja
 from foja.app import App
-from foja.documents.stamping import Stamper
+from foja.documents.stamper import Stamper
 from foja.judge.report import Verdict
 from foja.proofs.tsa import Terms
 from foja.remote.tsa import NoReply, Trouble

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 import foja
-from foja.embedded.postgres import Server, start, stop
+from foja.embedded.postgres import PostgresServer, start, stop
 from tests.faults.load import Diary, Order, begin, read_diary
 from tests.races.auditor import Books, audit, audit_idle
 from tests.races.writers import SAY, streams, words
@@ -88,7 +88,7 @@ def stop_the_server(home: Home) -> None:
     assert writer.exitcode == 0
 
 
-def backends(server: Server) -> int:
+def backends(server: PostgresServer) -> int:
     """Count the connections a killed process left behind."""
     with psycopg.connect(server.url) as conn:
         (count,) = conn.execute(

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foja.app import App
-from foja.conversations.view import View
-from foja.conversations.work import Conversation
+from foja.conversations.model.view import ConversationView
+from foja.conversations.service import Conversation
 from foja.errors import TooLarge
-from foja.ledger.carriers import PIECE, Joiner, cut
-from foja.ledger.event import Event, Heard, Transient
+from foja.ledger.event import Event, StreamItem, Transient
+from foja.ledger.live.pubsub import PIECE, Joiner, cut
 from tests.flow.client import until
 from tests.redis_server import RedisServer
 
@@ -26,9 +26,9 @@ SAY, CHUNK = "agent_message_sent", "message_chunk"
 
 
 @contextlib.asynccontextmanager
-async def hearing(talk: Conversation) -> AsyncIterator[list[Heard]]:
+async def hearing(talk: Conversation) -> AsyncIterator[list[StreamItem]]:
     """Let somebody follow meanwhile; it is ready once it was lent."""
-    heard: list[Heard] = []
+    heard: list[StreamItem] = []
 
     async def follow() -> None:
         async for each in talk.follow():
@@ -47,7 +47,7 @@ async def hearing(talk: Conversation) -> AsyncIterator[list[Heard]]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def heard_from(speaker: Conversation, heard: list[Heard]) -> None:
+async def heard_from(speaker: Conversation, heard: list[StreamItem]) -> None:
     """Wait until the speaker is heard here, then forget it."""
     async with asyncio.timeout(20):
         while not passing(heard):
@@ -57,7 +57,7 @@ async def heard_from(speaker: Conversation, heard: list[Heard]) -> None:
     heard[:] = [each for each in heard if isinstance(each, Event)]
 
 
-def passing(heard: list[Heard]) -> list[Transient]:
+def passing(heard: list[StreamItem]) -> list[Transient]:
     return [each for each in heard if isinstance(each, Transient)]
 
 
@@ -105,7 +105,7 @@ async def test_in_one_process_they_are_heard_at_once_and_before_what_follows(app
         assert [type(heard[at]) for at in places] == [Transient, Event]
 
 
-def said(each: Heard) -> object:
+def said(each: StreamItem) -> object:
     assert each.payload is not None
     return each.payload.get("text", each.payload.get("content"))
 
@@ -248,9 +248,9 @@ async def test_no_chunk_outlives_its_event(open_app: Callable[..., App], seed: i
                     await say(mine, "late", 9, block)
             await until(lambda: sum(isinstance(each, Event) for each in heard) == 12)
             await asyncio.sleep(0.2)
-        view = View(heard)
+        view = ConversationView(heard)
         assert view.settled
-        assert view.items() == View(await mine.events()).items()
+        assert view.items() == ConversationView(await mine.events()).items()
 
 
 @given(st.lists(st.text(alphabet="abc", max_size=40_000), max_size=5), st.data())

@@ -14,7 +14,7 @@ import pytest
 
 from foja.app import App
 from foja.documents import executor, timestamps
-from foja.documents.picture import Pipeline, State
+from foja.documents.model.projection import Pipeline, State
 from tests.database.papers import WITNESS, Paper, later
 from tests.database.rows import Admin
 from tests.faults.document_scene import Order, run

@@ -18,18 +18,18 @@ import pytest
 from psycopg import AsyncConnection
 
 from foja.app import App
-from foja.conversations.work import Conversation
+from foja.conversations.service import Conversation
 from foja.errors import CursorLost, FojaError, Unavailable
-from foja.ledger.event import Event, Heard, Reset
-from foja.ledger.follow import Follower
-from foja.ledger.read import Reader
+from foja.ledger.event import Event, Reset, StreamItem
+from foja.ledger.live.follower import Follower
+from foja.ledger.reader import StreamReader
 from foja.ledger.slots import Slots
 from tests.faults.load import follow_in_process
 from tests.faults.steps import SteppedDatabase, Steps
 from tests.races.auditor import audit_idle
 from tests.races.writers import SAY, TOOL, processes, result, words
 
-Source: TypeAlias = AsyncIterator[Heard]
+Source: TypeAlias = AsyncIterator[StreamItem]
 Result = TypeVar("Result")
 POLL = 1.0
 APPEND_SQL = "select seq from foja.append_event(%s, 'conversation', %s, %s::jsonb)"
@@ -51,7 +51,7 @@ class Client:
             if self.count == most:
                 return
 
-    def take(self, frame: Heard) -> None:
+    def take(self, frame: StreamItem) -> None:
         self.count += 1
         if isinstance(frame, Reset):
             self.frames, self.cursor, self.resets = {}, None, self.resets + 1
@@ -603,7 +603,7 @@ async def test_what_fills_a_hole_is_given_out_even_if_the_rest_cannot_be_read(ap
     talk = await app.conversations.open()
     slots = await talk.reserve(1)
     steps = Steps(at=5, moment="and not saved")
-    reader = Reader(SteppedDatabase(app.database, steps), app.settings.tenant)
+    reader = StreamReader(SteppedDatabase(app.database, steps), app.settings.tenant)
     follower = Follower(reader, talk.id, None)
     assert [each.kind for each in await follower.step()] == ["slot.open"]
     await slots.fill(0, TOOL, result("t"))

@@ -20,10 +20,10 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.conversations.work import Conversation
+from foja.conversations.service import Conversation
 from foja.ledger.slots import Slots
-from foja.web import feed as feeds
-from foja.web import stream as streams
+from foja.web.conversations import feed as feeds
+from foja.web.conversations import stream as streams
 from tests.faults.proxy import wired
 from tests.flow.client import SAY, Tab, reading, served, until
 from tests.races.writers import TOOL, result, words

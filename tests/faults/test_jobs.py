@@ -15,15 +15,15 @@ from uuid import UUID
 import psycopg
 import pytest
 
+from foja.driver.database import Database
 from foja.embedded.postgres import start, stop
 from foja.errors import LedgerUnavailable
-from foja.jobs.company import Company
+from foja.jobs.exclusive import RunLock
 from foja.jobs.outcome import Done, Job, Outcome
 from foja.jobs.queue import Queue
-from foja.jobs.sweep import sweep_jobs
+from foja.jobs.sweeper import sweep_jobs
 from foja.jobs.worker import Worker
 from foja.ledger.event import new_id
-from foja.sql.database import Database
 from foja.sql.migrate import migrate
 from tests.errands import (
     DECIDE,
@@ -288,7 +288,7 @@ async def test_one_bad_job_of_a_batch_fails_alone(
 
 async def test_a_killer_runs_while_nothing_else_does() -> None:
     """Several workers in one process share its life: a job that came back alone waits for the others."""
-    company = Company()
+    company = RunLock()
     running: list[str] = []
 
     async def part(name: str, *, alone: bool) -> None:

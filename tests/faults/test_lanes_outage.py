@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import foja
-from foja.embedded.postgres import Server, start, stop
+from foja.embedded.postgres import PostgresServer, start, stop
 from foja.errors import LedgerUnavailable
 from foja.sql.migrate import migrate
 from tests.conftest import FAST
@@ -20,14 +20,14 @@ from tests.redis_server import RedisServer
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server() -> Iterator[PostgresServer]:
     """A server that may be stopped."""
     with tempfile.TemporaryDirectory(prefix="foja-test-") as home:
         yield start(Path(home), options=FAST)
         stop(Path(home), mode="immediate")
 
 
-async def test_redis_and_postgresql_away(server: Server, tmp_path: Path, redis: RedisServer) -> None:
+async def test_redis_and_postgresql_away(server: PostgresServer, tmp_path: Path, redis: RedisServer) -> None:
     await migrate(server.url)
     hasty = foja.connect(database_url=server.url, home=tmp_path, redis_url=redis.url, retry_seconds=0.2)
     async with hasty as other, scene(server.url, tmp_path, redis) as stage:

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.conversations.work import Conversation
+from foja.conversations.service import Conversation
 from foja.errors import LedgerUnavailable, Refused
 from foja.ledger.event import Event
 from tests.faults.proxy import wired

@@ -17,7 +17,7 @@ import pytest
 
 import foja
 from foja.app import App
-from foja.conversations.work import Conversation
+from foja.conversations.service import Conversation
 from foja.embedded.postgres import start
 from foja.errors import IdempotencyConflict, LedgerUnavailable, SlotVoided, WrongExpectedSeq
 from foja.ledger.event import Event

@@ -22,12 +22,12 @@ from foja.blobs.store import Store
 from foja.core import tiles
 from foja.core.merkle import check_consistency
 from foja.core.note import Checkpoint, open_note, parse_checkpoint
-from foja.embedded.postgres import Server
+from foja.driver.database import Database
+from foja.embedded.postgres import PostgresServer
 from foja.errors import FojaError, LogHalted, Unavailable
-from foja.ledger.event import Event, Heard, Reset
-from foja.ledger.hints import Hints
+from foja.ledger.event import Event, Reset, StreamItem
+from foja.ledger.live.notifier import Notifier
 from foja.ledger.sequencer import Sequencer
-from foja.sql.database import Database
 from tests.faults.load import sequence
 from tests.faults.steps import Moment, SteppedDatabase, SteppedPlace, Steps
 from tests.races.auditor import Books, audit, audit_idle
@@ -55,7 +55,7 @@ class Scene:
         steps = steps or Steps()
         database = SteppedDatabase(self._database, steps)
         store = Store(SteppedPlace(self.disk, steps))
-        return Sequencer(database, store, self.app.signer, Hints(self.url, "foja_api"))
+        return Sequencer(database, store, self.app.signer, Notifier(self.url, "foja_api"))
 
     async def grow(self, count: int) -> None:
         """Write so many events."""
@@ -221,7 +221,7 @@ def database_of(url: str, name: str) -> str:
 class Backup:
     """A database as it was at one moment, to be restored when more has been written."""
 
-    def __init__(self, postgres: Server) -> None:
+    def __init__(self, postgres: PostgresServer) -> None:
         self._postgres = postgres
         self._names: list[str] = []
 
@@ -242,7 +242,7 @@ class Backup:
 
 
 @pytest.fixture
-def backup(postgres: Server) -> Iterator[Backup]:
+def backup(postgres: PostgresServer) -> Iterator[Backup]:
     backup = Backup(postgres)
     yield backup
     backup.drop()
@@ -368,13 +368,13 @@ async def test_followers_of_a_restarted_log_are_reset(restored: str, tmp_path: P
             assert isinstance(await anext(resumed), Event)
 
 
-async def told(source: AsyncIterator[Heard]) -> tuple[UUID, int]:
+async def told(source: AsyncIterator[StreamItem]) -> tuple[UUID, int]:
     event = await asyncio.wait_for(anext(source), 5)
     assert isinstance(event, Event)
     return event.entity_id, event.seq
 
 
-async def until_reset(source: AsyncIterator[Heard]) -> Reset:
+async def until_reset(source: AsyncIterator[StreamItem]) -> Reset:
     async with asyncio.timeout(5):
         async for event in source:
             if isinstance(event, Reset):

@@ -12,7 +12,7 @@ import psycopg
 
 import foja
 from foja.app import App
-from foja.conversations import View
+from foja.conversations import ConversationView
 from tests.faults.killing import run_and_kill
 
 CALLS: list[dict[str, Any]] = [
@@ -44,12 +44,12 @@ async def test_a_killed_process_leaves_voided_numbers_and_another_goes_on(
     async with open_app() as app:
         talk = await app.conversations.open(talk_id)
         await app.work(until_idle=True)
-        assert [item["state"] for item in View(await talk.events()).items()] == [
+        assert [item["state"] for item in ConversationView(await talk.events()).items()] == [
             *("voided", "completed", "voided"),
             *("voided", "completed", "voided"),
         ]
         async with talk.tools([CALLS[0]], requested=True) as again:
             late = await again[0].complete("second try")
         assert late.seq == 6
-        states = [item["state"] for item in View(await talk.events()).items()]
+        states = [item["state"] for item in ConversationView(await talk.events()).items()]
         assert states == ["completed", "completed", "voided", "voided", "completed", "voided", "completed"]

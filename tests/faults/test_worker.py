@@ -14,7 +14,7 @@ import pytest
 from foja.app import App
 from foja.documents import executor
 from foja.errors import FojaError, Unavailable
-from foja.worker import Worker
+from foja.maintenance import Maintenance
 from tests.database.rows import Admin
 
 
@@ -105,13 +105,13 @@ async def test_a_chore_that_fails_leaves_the_others_their_turn(
         tries.append("done")
         return 0
 
-    async with working(Worker(app.sequencer, 1.0, [fail, do]).run()), asyncio.timeout(10):
+    async with working(Maintenance(app.sequencer, 1.0, [fail, do]).run()), asyncio.timeout(10):
         while tries.count("failed") < 2:
             await asyncio.sleep(0.05)
     assert tries.count("done") > 5, "no chore waits for the pause of another"
     assert caplog.text.count("never today") == 2, "logged each time it is tried, a second apart"
     with pytest.raises(Unavailable, match="never today"):
-        await Worker(app.sequencer, 1.0, [fail, do]).run(until_idle=True)
+        await Maintenance(app.sequencer, 1.0, [fail, do]).run(until_idle=True)
     assert tries[-2:] == ["failed", "done"]
 
 
@@ -120,6 +120,6 @@ async def test_the_log_goes_on_beside_a_chore_that_fails(app: App) -> None:
         raise Unavailable("never today")
 
     await (await app.conversations.open()).append("user_message_sent", {"content": "hi"})
-    async with working(Worker(app.sequencer, 0.0, [fail]).run()), asyncio.timeout(10):
+    async with working(Maintenance(app.sequencer, 0.0, [fail]).run()), asyncio.timeout(10):
         while not list((app.settings.home / "store").glob("log/*/checkpoint")):
             await asyncio.sleep(0.05)

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 
 from foja.app import App
-from foja.web.serve import address, bind, serving
+from foja.web.server import address, bind, serving
 
 SAY = "user_message_sent"
 

@@ -14,8 +14,8 @@ import httpx
 import pytest
 
 from foja.app import App
-from foja.conversations.view import View
-from foja.conversations.work import Conversation
+from foja.conversations.model.view import ConversationView
+from foja.conversations.service import Conversation
 from tests.flow.chromium import PROGRAM, Page, chromium
 from tests.flow.client import served
 
@@ -166,7 +166,7 @@ async def test_reloaded_and_cut_off_it_ends_as_a_fresh_load(
 async def check_as_fresh(page: Page, fresh: Page, talk: Conversation) -> None:
     """Compare a page that lived through it all with a new one, and both with what Python makes of it."""
     events = await talk.events()
-    expected = [[item["kind"], item["state"]] for item in View(events).items()]
+    expected = [[item["kind"], item["state"]] for item in ConversationView(events).items()]
     spelled = json.dumps(expected, separators=(",", ":"))
     for each in (page, fresh):
         await each.until(f"JSON.stringify({STATES}) === {spelled!r}")

@@ -20,9 +20,9 @@ import pytest
 import foja
 from foja.app import App
 from foja.core.bundle import names
-from foja.core.bundle.reading import open_container
+from foja.core.bundle.reader import open_container
 from foja.documents import renewal
-from foja.documents.renewal import Renewals
+from foja.documents.renewal import RenewalWorker
 from foja.errors import UnknownEntity
 from foja.jobs.outcome import Done, Job
 from foja.judge.report import Verdict
@@ -197,7 +197,7 @@ async def test_an_artifact_is_renewed_before_its_certificates_end(
 ) -> None:
     document = await protected(app)
     before = await app.documents.bundle(document)
-    renewals = Renewals(app.bundles, app.store, app.ledger, ahead=timedelta(days=3650))
+    renewals = RenewalWorker(app.bundles, app.store, app.ledger, ahead=timedelta(days=3650))
     job = Job(1, renewal.TYPE, UUID(int=1), "default", "renew_artifacts:1", {}, 1, 5, UUID(int=2), 60)
     assert await renewals.work([job]) == [Done([], [])], "no younger certificate: nothing is said"
 

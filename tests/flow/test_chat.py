@@ -16,7 +16,7 @@ import pytest
 
 import foja
 from foja.app import App
-from foja.conversations.work import Conversation
+from foja.conversations.service import Conversation
 from tests.database.rows import disarm
 from tests.flow.command import Process, Run, check_refused
 

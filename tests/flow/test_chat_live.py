@@ -14,7 +14,7 @@ from rich.console import Console
 
 from foja.app import App
 from foja.cli.chat.live import Screen
-from foja.conversations.work import Conversation
+from foja.conversations.service import Conversation
 from tests.flow.terminal import Terminal
 from tests.flow.test_chat import SHOWN, TALK, result, talk_about_a_parcel, tool, write
 

@@ -20,7 +20,7 @@ import pytest
 
 import foja
 from foja.cli import verb
-from foja.cli.grammar import grammar
+from foja.cli.parser import grammar
 from foja.embedded.postgres import running
 from tests.database.rows import disarm
 from tests.flow.command import FOJA, Process, Run, check_refused
@@ -68,7 +68,7 @@ def test_every_verb_has_help_and_a_function(path: tuple[str, ...], run: Run) -> 
 
 
 def test_the_command_starts_without_anything_heavy() -> None:
-    code = "import sys; from foja.cli.grammar import grammar; grammar(); print(*sys.modules)"
+    code = "import sys; from foja.cli.parser import grammar; grammar(); print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()

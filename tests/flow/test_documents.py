@@ -17,13 +17,13 @@ import pytest
 
 from foja import errors
 from foja.app import App
-from foja.documents.events import ASKED_FOR, Evidence
-from foja.documents.lifecycle import Lifecycle
-from foja.documents.picture import State, Status
-from foja.documents.rules import decide
+from foja.documents.model.events import ASKED_FOR, Evidence
+from foja.documents.model.lifecycle import Lifecycle
+from foja.documents.model.projection import EvidenceStatus, State
+from foja.documents.model.rules import decide
 from foja.observe.audit import audit
 from foja.proofs.tsa import LOCAL_NOTICE
-from foja.staff import Rebuilt
+from foja.workers import Rebuilt
 from tests.database.papers import Paper
 from tests.database.rows import Admin
 
@@ -198,7 +198,7 @@ async def test_stages_each_with_a_witness_of_its_own(app: App) -> None:
     view = await app.documents.view(document.id)
     assert view.witness_hash == "e" * 64
     stamped = [each for each in view.evidence if each.evidence is Evidence.TSA]
-    assert [each.status for each in stamped] == [Status.CONFIRMED] * 2
+    assert [each.status for each in stamped] == [EvidenceStatus.CONFIRMED] * 2
     assert view.lifecycle is Lifecycle.SIGNED
     await check_asked(app, document.id)
 

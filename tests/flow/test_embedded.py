@@ -19,7 +19,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from foja.embedded.postgres import Server, binaries, running, start, stop
+from foja.embedded.postgres import PostgresServer, binaries, running, start, stop
 from foja.errors import EmbeddedFailed
 
 USER = """
@@ -102,7 +102,7 @@ def user(empty_home: Path) -> Iterator[Callable[[], User]]:
             one.process.communicate(timeout=60)
 
 
-def ask(server: Server, query: Any) -> Any:
+def ask(server: PostgresServer, query: Any) -> Any:
     with psycopg.connect(server.url, autocommit=True) as conn:
         cursor = conn.execute(query)
         row = cursor.fetchone() if cursor.description else None

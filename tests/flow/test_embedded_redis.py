@@ -10,10 +10,10 @@ import psycopg
 import pytest
 import redis
 
+from foja import metrics
 from foja.app import App
 from foja.embedded.redis import start
 from foja.errors import SetupFailed
-from foja.observe import metrics
 from tests.races.writers import SAY, words
 
 

@@ -9,9 +9,9 @@ from itertools import count
 from typing import Any
 from uuid import UUID
 
-from foja.friends.ag_ui.frames import _under, encode
-from foja.friends.ag_ui.messages import messages_of
-from foja.friends.ag_ui.telling import Telling
+from foja.integrations.ag_ui.encoder import Encoder
+from foja.integrations.ag_ui.frames import _under, encode
+from foja.integrations.ag_ui.messages import messages_of
 from foja.ledger.event import Event, Transient
 from tests.flow.node import run_node
 
@@ -88,7 +88,7 @@ def persisted(items: Iterable[Item]) -> list[Event]:
 
 def connection(items: Sequence[Item], start: int, end: int | None = None) -> list[str]:
     """Return the frames of a client that joins before one item and goes before another."""
-    telling = Telling(THREAD)
+    telling = Encoder(THREAD)
     told = _under(telling.join(persisted(items[:start])), None)
     for item in items[start:end]:
         told += _under(telling.take(item), item.cursor)
@@ -143,7 +143,7 @@ def test_cut_again_and_again() -> None:
 
 def test_only_the_last_frame_of_an_event_can_be_resumed_from() -> None:
     items = two_turns()
-    telling = Telling(THREAD)
+    telling = Encoder(THREAD)
     telling.join([])
     for item in items:
         told = _under(telling.take(item), item.cursor)
@@ -200,7 +200,7 @@ def test_a_client_that_has_the_beginning_is_not_told_to_forget() -> None:
     items = two_turns()
     names = [message["id"] for message in told_by_hand(items)]
     for shown, snapshots in [(names[:3], 1), ([], 1), ([names[1], names[0]], 2), ([names[0], names[2]], 2)]:
-        told = Telling(THREAD).join(persisted(items), shown)
+        told = Encoder(THREAD).join(persisted(items), shown)
         assert [frame.type.value for frame in told].count("MESSAGES_SNAPSHOT") == snapshots
 
 
@@ -216,7 +216,7 @@ def test_an_erased_message_goes_away() -> None:
 def test_a_conversation_at_rest_is_a_finished_run() -> None:
     items = two_turns()
     for end, running in [(1, True), (len(items), False)]:
-        telling = Telling(THREAD)
+        telling = Encoder(THREAD)
         telling.join(persisted(items[:end]))
         assert telling.running is running
     told = [json.loads(frame.split("data: ")[1]) for frame in connection([], 0)]

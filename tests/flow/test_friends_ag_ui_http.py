@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from foja.app import App
-from foja.conversations.work import Conversation
+from foja.conversations.service import Conversation
 from tests.flow.client import served
 from tests.flow.node import run_node
 

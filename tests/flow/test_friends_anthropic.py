@@ -25,11 +25,11 @@ from anthropic.types import (
 from anthropic.types.raw_message_delta_event import Delta
 
 from foja.app import App
-from foja.conversations.view import View
-from foja.conversations.work import Conversation
+from foja.conversations.model.view import ConversationView
+from foja.conversations.service import Conversation
 from foja.errors import SlotVoided, StreamBroken
-from foja.friends import anthropic
-from foja.friends.anthropic import messages, record
+from foja.integrations import anthropic
+from foja.integrations.anthropic import messages, record
 from foja.ledger.event import Event, Reset, Transient
 
 Said = dict[str, Any]
@@ -217,7 +217,7 @@ async def test_a_stream_cut_anywhere_leaves_an_explained_state(app: App, how: st
         assert len(blocks) == sum(stop < cut for stop in stops)
         assert paused.kind == "turn_paused"
         assert paused.payload["reason"].startswith("the stream broke: ")
-        assert View(await talk.events()).settled
+        assert ConversationView(await talk.events()).settled
 
 
 async def test_a_break_is_shown_to_those_who_follow(app: App) -> None:

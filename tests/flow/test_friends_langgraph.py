@@ -22,8 +22,8 @@ from typing_extensions import TypedDict
 
 from foja.app import App
 from foja.errors import Refused
-from foja.friends.langgraph import LedgerSaver
-from foja.threads.events import stream_of
+from foja.integrations.langgraph import LedgerSaver
+from foja.threads.model.events import stream_of
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning:langgraph", "ignore::PendingDeprecationWarning"

@@ -20,8 +20,8 @@ from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessa
 
 from foja.app import App
 from foja.core.canonical import canonical
-from foja.friends.openai_agents import LedgerSession, conversation_id
-from foja.friends.openai_agents.items import KINDS, item_of, saying, whole
+from foja.integrations.openai_agents import LedgerSession, conversation_id
+from foja.integrations.openai_agents.items import KINDS, item_of, saying, whole
 
 ITEMS: list[dict[str, Any]] = [
     {"role": "user", "content": "hi"},

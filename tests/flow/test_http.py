@@ -18,7 +18,7 @@ import pytest
 from foja.app import App
 from foja.errors import SetupFailed
 from foja.web.bodies import LARGEST
-from foja.web.serve import bind
+from foja.web.server import bind
 from tests.database.papers import Paper
 from tests.flow.client import SAY, served
 

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.conversations.work import Conversation
+from foja.conversations.service import Conversation
 from tests.database.rows import disarm
 from tests.faults.test_http import write_a_mess
 from tests.flow.client import SAY, Message, Tab, messages, reading, served, until

@@ -17,8 +17,8 @@ from uuid import uuid4
 
 import pytest
 
-from foja.cli.papers.protecting import unless_ended
-from foja.cli.papers.walking import walk
+from foja.cli.documents.files import walk
+from foja.cli.documents.protect import unless_ended
 from foja.errors import WrongSource
 from foja.proofs.tsa import LOCAL_NOTICE
 from tests.database.papers import Paper

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from foja.documents.stamping import Confirmed, Stamper, Unconfirmed
-from foja.embedded.tsa import Authority as Local
+from foja.documents.stamper import Confirmed, Stamper, Unconfirmed
+from foja.embedded.tsa import LocalAuthority as Local
 from foja.proofs.finding import Reason
 from foja.proofs.tsa import Terms, request, trusted
-from foja.remote.tsa import Authority, Connections, NoReply, Trouble
+from foja.remote.tsa import Connections, NoReply, RemoteAuthority, Trouble
 from tests.tsa_server import TsaServer, running_tsa
 
 DIGEST = sha256(b"a sheet").digest()
@@ -44,7 +44,7 @@ def other(servers: list[TsaServer]) -> TsaServer:
 @asynccontextmanager
 async def stamper(*servers: TsaServer, urls: tuple[str, ...] = ()) -> AsyncIterator[Stamper]:
     async with Connections(timeout_seconds=PATIENCE) as connections:
-        asked = [Authority(url, connections) for url in (*urls, *(each.url for each in servers))]
+        asked = [RemoteAuthority(url, connections) for url in (*urls, *(each.url for each in servers))]
         yield Stamper(asked, Terms(trusted(*(each.root for each in servers))))
 
 

@@ -18,13 +18,13 @@ import pytest
 from cryptography import x509
 from rfc3161_client import VerifierBuilder, decode_timestamp_response
 
-from foja.embedded.tsa import Authority, kept_root
-from foja.embedded.tsa.issuing import RENEWED_BEFORE, SIGNER_LASTS, new_signer
-from foja.embedded.tsa.keeping import Keeper
+from foja.embedded.tsa import LocalAuthority, kept_root
+from foja.embedded.tsa.issuer import RENEWED_BEFORE, SIGNER_LASTS, new_signer
+from foja.embedded.tsa.keystore import KeyStore
 from foja.errors import SetupFailed
 from foja.proofs.finding import Reason
-from foja.proofs.tsa import ALGORITHMS, LOCAL_NOTICE, LOCAL_POLICY, Stamp, check, request, trusted
-from foja.web.serve import bind
+from foja.proofs.tsa import ALGORITHMS, LOCAL_NOTICE, LOCAL_POLICY, Timestamp, check, request, trusted
+from foja.web.server import bind
 from tests.flow.command import Process, Run
 
 DATA = b"a sheet"
@@ -43,11 +43,11 @@ print(Authority(Path(sys.argv[1])).root.decode())
 
 
 @pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return Authority(tmp_path_factory.mktemp("home"))
+def authority(tmp_path_factory: pytest.TempPathFactory) -> LocalAuthority:
+    return LocalAuthority(tmp_path_factory.mktemp("home"))
 
 
-def stamped(authority: Authority, algorithm: str = "sha256", nonce: int = 5) -> tuple[bytes, bytes]:
+def stamped(authority: LocalAuthority, algorithm: str = "sha256", nonce: int = 5) -> tuple[bytes, bytes]:
     query = request(digest_by(algorithm, DATA).digest(), nonce=nonce, algorithm=algorithm)
     return query, authority.reply(query)
 
@@ -59,7 +59,9 @@ def openssl(*words: str | Path) -> str:
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_openssl_verifies_and_reads_its_tokens(authority: Authority, tmp_path: Path, algorithm: str) -> None:
+def test_openssl_verifies_and_reads_its_tokens(
+    authority: LocalAuthority, tmp_path: Path, algorithm: str
+) -> None:
     query, reply = stamped(authority, algorithm)
     for name, data in (("q", query), ("r", reply), ("root", authority.root), ("data", DATA)):
         (tmp_path / name).write_bytes(data)
@@ -71,7 +73,7 @@ def test_openssl_verifies_and_reads_its_tokens(authority: Authority, tmp_path: P
     assert all(words in text for words in said)
 
 
-def test_it_answers_what_openssl_asks(authority: Authority, tmp_path: Path) -> None:
+def test_it_answers_what_openssl_asks(authority: LocalAuthority, tmp_path: Path) -> None:
     (tmp_path / "data").write_bytes(DATA)
     (tmp_path / "root").write_bytes(authority.root)
     openssl("-query", "-data", tmp_path / "data", "-sha512", "-cert", "-out", tmp_path / "q")
@@ -80,13 +82,13 @@ def test_it_answers_what_openssl_asks(authority: Authority, tmp_path: Path) -> N
     assert "Verification: OK" in openssl("-verify", "-queryfile", tmp_path / "q", *where)
 
 
-def test_another_library_verifies_its_tokens(authority: Authority) -> None:
+def test_another_library_verifies_its_tokens(authority: LocalAuthority) -> None:
     found = decode_timestamp_response(stamped(authority)[1])
     root = x509.load_pem_x509_certificate(authority.root)
     assert VerifierBuilder().add_root_certificate(root).nonce(5).build().verify_message(found, DATA)
 
 
-def test_the_certificate_is_sent_only_if_asked_for(authority: Authority) -> None:
+def test_the_certificate_is_sent_only_if_asked_for(authority: LocalAuthority) -> None:
     query, reply = stamped(authority)
     shorter = authority.reply(bytes((query[0], query[1] - 3)) + query[2:-3])
     assert len(shorter) < len(reply) - 300
@@ -95,7 +97,7 @@ def test_the_certificate_is_sent_only_if_asked_for(authority: Authority) -> None
 
 
 @pytest.mark.parametrize("reason", REASONS)
-def test_a_refusal_is_a_reply_with_its_reason(authority: Authority, tmp_path: Path, reason: str) -> None:
+def test_a_refusal_is_a_reply_with_its_reason(authority: LocalAuthority, tmp_path: Path, reason: str) -> None:
     reply = authority.reply(REASONS[reason])
     (tmp_path / "r").write_bytes(reply)
     assert "Status: Rejected." in openssl("-reply", "-in", tmp_path / "r", "-text")
@@ -104,34 +106,34 @@ def test_a_refusal_is_a_reply_with_its_reason(authority: Authority, tmp_path: Pa
     assert reason in finding.detail
 
 
-def test_no_two_tokens_have_one_serial(authority: Authority) -> None:
+def test_no_two_tokens_have_one_serial(authority: LocalAuthority) -> None:
     roots = trusted(authority.root)
     stamps = [check(stamped(authority)[1], DIGEST, roots=roots).stamp for _ in range(50)]
     assert len({each.serial for each in stamps if each}) == 50
 
 
 def test_keys_are_for_their_owner_only(tmp_path: Path) -> None:
-    Authority(tmp_path / "home")
+    LocalAuthority(tmp_path / "home")
     kept = tmp_path / "home" / "tsa"
     assert kept.stat().st_mode & 0o777 == 0o700
     assert {each.stat().st_mode & 0o777 for each in kept.iterdir()} == {0o600}
     (kept / "root.key").chmod(0o644)
     with pytest.raises(SetupFailed, match="readable by others"):
-        Authority(tmp_path / "home")
+        LocalAuthority(tmp_path / "home")
 
 
 def test_a_second_start_finds_the_first_ones_keys(tmp_path: Path) -> None:
-    assert Authority(tmp_path).root == Authority(tmp_path).root == kept_root(tmp_path)
+    assert LocalAuthority(tmp_path).root == LocalAuthority(tmp_path).root == kept_root(tmp_path)
 
 
 @pytest.mark.parametrize(
     "spoil", [Path.unlink, lambda path: path.write_bytes(b"nothing")], ids=["missing", "spoilt"]
 )
 def test_a_lost_key_is_told_and_not_replaced(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
-    root = Authority(tmp_path).root
+    root = LocalAuthority(tmp_path).root
     spoil(tmp_path / "tsa" / "signer.key")
     with pytest.raises(SetupFailed):
-        Authority(tmp_path)
+        LocalAuthority(tmp_path)
     assert kept_root(tmp_path) == root
 
 
@@ -164,20 +166,20 @@ keeping.Keeper(Path(sys.argv[1])).root()
 def test_a_killed_first_start_leaves_nothing_broken(tmp_path: Path, steps: int) -> None:
     ran = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path), str(steps)], check=False)
     assert ran.returncode == -signal.SIGKILL
-    local = Authority(tmp_path)
+    local = LocalAuthority(tmp_path)
     assert verified(local, stamped(local)[1])
     assert sorted(each.name for each in tmp_path.iterdir()) == ["tsa", "tsa.lock"]
 
 
-def verified(authority: Authority, reply: bytes, at: datetime | None = None) -> Stamp | None:
+def verified(authority: LocalAuthority, reply: bytes, at: datetime | None = None) -> Timestamp | None:
     found = check(reply, DIGEST, roots=trusted(authority.root), nonce=5, at=at)
     return found.stamp if found.verified else None
 
 
 def test_the_signer_is_renewed_in_time_and_old_tokens_stay_good(tmp_path: Path) -> None:
-    old = Authority(tmp_path)
+    old = LocalAuthority(tmp_path)
     token = stamped(old)[1]
-    keeper, now = Keeper(tmp_path), datetime.now(UTC)
+    keeper, now = KeyStore(tmp_path), datetime.now(UTC)
     before = keeper.signer(now)
     assert keeper.signer(now + SIGNER_LASTS - RENEWED_BEFORE - timedelta(days=1)).der == before.der
     later = now + SIGNER_LASTS - timedelta(days=1)
@@ -189,10 +191,10 @@ def test_the_signer_is_renewed_in_time_and_old_tokens_stay_good(tmp_path: Path) 
 
 
 def test_a_signer_that_was_forgotten_is_replaced_before_it_signs(tmp_path: Path) -> None:
-    root, now = Keeper(tmp_path).root(), datetime.now(UTC)
+    root, now = KeyStore(tmp_path).root(), datetime.now(UTC)
     old = new_signer(root, now - SIGNER_LASTS + timedelta(days=1))
     (tmp_path / "tsa" / "signer.key").write_bytes(old.kept())
-    local = Authority(tmp_path)
+    local = LocalAuthority(tmp_path)
     stamp = verified(local, stamped(local)[1])
     assert stamp is not None
     assert stamp.certificate_sha256 != sha256(old.der).hexdigest()
@@ -202,7 +204,7 @@ def test_no_token_is_dated_before_the_last_one(tmp_path: Path) -> None:
     """A clock that is set back a little stands still; by more than a token's accuracy, nothing is signed."""
     began = datetime.now(UTC)
     clock = iter(began + timedelta(seconds=each) for each in (60, 10, 9.5, 8, 7, 9.2, 11))
-    local = Authority(tmp_path, clock=lambda: next(clock))
+    local = LocalAuthority(tmp_path, clock=lambda: next(clock))
     asked = (local.reply(request(DIGEST, nonce=5)) for _ in range(6))
     found = [check(each, DIGEST, roots=trusted(local.root)) for each in asked]
     written = [each.stamp and each.stamp.gen_time - began.replace(microsecond=0) for each in found]
@@ -213,10 +215,10 @@ def test_no_token_is_dated_before_the_last_one(tmp_path: Path) -> None:
 
 
 def test_one_of_many_renews_the_signer(tmp_path: Path) -> None:
-    Authority(tmp_path)
+    LocalAuthority(tmp_path)
     later, found = datetime.now(UTC) + SIGNER_LASTS, list[bytes]()
     threads = [
-        threading.Thread(target=lambda: found.append(Keeper(tmp_path).signer(later).der)) for _ in range(4)
+        threading.Thread(target=lambda: found.append(KeyStore(tmp_path).signer(later).der)) for _ in range(4)
     ]
     for each in threads:
         each.start()

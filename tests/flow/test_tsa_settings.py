@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from foja.authorities import Authorities, open_authorities
-from foja.documents.stamping import Confirmed, Stamper, Unconfirmed
-from foja.embedded.tsa import Authority as Local
+from foja.documents.authorities import Authorities, open_authorities
+from foja.documents.stamper import Confirmed, Stamper, Unconfirmed
+from foja.embedded.tsa import LocalAuthority as Local
 from foja.errors import SetupFailed
 from foja.proofs.finding import Reason
 from foja.proofs.tsa import trusted

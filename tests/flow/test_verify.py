@@ -23,7 +23,7 @@ from foja.cli import main
 from foja.core.canonical import Json
 from foja.core.note import Signer
 from foja.errors import Refused
-from foja.judge.loose import Loose
+from foja.judge.detached import Detached
 from foja.judge.report import Verdict
 from foja.proofs.finding import Reason, Status
 from foja.proofs.tsa import check as check_token
@@ -167,10 +167,10 @@ def test_from_python() -> None:
 
 
 def test_the_type_of_a_proof_is_told_by_its_content() -> None:
-    named = Loose(PROOF, "token.tsr")
+    named = Detached(PROOF, "token.tsr")
     [found] = foja.verify(b"document", [POLICY], AT, proofs=[named], headers=[(100, HEADER.data)]).evidence
     assert (found.evidence, found.status) == ("bitcoin", Status.VERIFIED)
-    [found] = foja.verify(b"document", proofs=[Loose(b"garbage", "x.ots")]).evidence
+    [found] = foja.verify(b"document", proofs=[Detached(b"garbage", "x.ots")]).evidence
     assert (found.status, found.reason) == (Status.INVALID, Reason.MALFORMED)
     [found] = foja.verify(b"document", proofs=[b"garbage"]).evidence
     assert (found.status, found.reason) == (Status.UNSUPPORTED, Reason.UNKNOWN_PROOF)

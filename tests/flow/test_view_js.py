@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from foja.conversations.view import View
+from foja.conversations.model.view import ConversationView
 from tests.flow.javascript import ask, needs_node
 from tests.rules.histories import Item, history
 
@@ -49,7 +49,7 @@ def feed(chance: random.Random) -> list[list[Item]]:
 
 
 def in_python(batches: list[list[Item]]) -> list[dict[str, Any]]:
-    views, view = [], View()
+    views, view = [], ConversationView()
     for batch in batches:
         view = view.add(*batch)
         views.append({"items": view.items(), "settled": view.settled})

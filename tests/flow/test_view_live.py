@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from foja.app import App
-from foja.conversations import View
-from foja.conversations.work import Conversation
+from foja.conversations import ConversationView
+from foja.conversations.service import Conversation
 from tests.database.rows import outcome
 
 LAST = "that is all"
@@ -55,7 +55,7 @@ async def write(talk: Conversation, chance: random.Random, name: str) -> None:
         await chance.choice([say, say, use_tools, ask, forget])(talk, chance, f"{name}{n}")
 
 
-async def watch(talk: Conversation, after: int | None, view: View) -> View:
+async def watch(talk: Conversation, after: int | None, view: ConversationView) -> ConversationView:
     """Follow until the last word was heard, nothing is open below it and nothing in passing."""
     async for heard in talk.follow(after=after):
         view = view.add(heard)
@@ -78,14 +78,14 @@ async def test_live_is_reloaded_for_followers_from_any_moment_on(
     async with open_app() as writer, open_app() as reader:
         talk = await writer.conversations.open()
         read = await reader.conversations.open(talk.id)
-        watchers = [asyncio.ensure_future(watch(read, None, View()))]
+        watchers = [asyncio.ensure_future(watch(read, None, ConversationView()))]
         for n in range(3):
             await asyncio.gather(*[write(talk, random.Random(f"{seed}{n}{k}"), f"{n}{k}.") for k in range(3)])
             await writer.work(until_idle=True)
             known = await read.events()
-            watchers.append(asyncio.ensure_future(watch(read, known[-1].seq, View(known))))
+            watchers.append(asyncio.ensure_future(watch(read, known[-1].seq, ConversationView(known))))
         await talk.append("user_message_sent", {"content": LAST})
-        loaded = View(await read.events()).items()
+        loaded = ConversationView(await read.events()).items()
         async with asyncio.timeout(60):
             while not all(each.done() for each in watchers):
                 await talk.emit("session_end", {})  # what is in passing may be lost, its end too

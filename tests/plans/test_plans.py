@@ -13,7 +13,7 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from foja.conversations.events import CONVERSATION
+from foja.conversations.model.events import CONVERSATION
 from foja.ledger.event import Draft, draft, new_id
 from foja.sql import query
 from tests.database.seed import FALLBACK

@@ -18,19 +18,19 @@ import psycopg
 import pytest
 
 from foja.documents import executor
-from foja.documents.events import DOCUMENT, Evidence
 from foja.documents.executor import Executor
-from foja.documents.history import Fact, read
-from foja.documents.rules import Policy, Standing, decide, due, standing
-from foja.documents.sweeping import expire_attempts
+from foja.documents.expiry import expire_attempts
+from foja.documents.model.events import DOCUMENT, Evidence
+from foja.documents.model.history import Fact, read
+from foja.documents.model.rules import Policy, TrackState, decide, due, track_state
+from foja.driver.database import Database
 from foja.jobs.outcome import Done, GiveUp, Job, Outcome, Retry
-from foja.jobs.sweep import sweep_jobs
+from foja.jobs.sweeper import sweep_jobs
 from foja.jobs.worker import Worker
 from foja.ledger.event import draft
-from foja.ledger.hints import Hints
+from foja.ledger.live.notifier import Notifier
 from foja.observe.audit import audit
 from foja.sql import query
-from foja.sql.database import Database
 from tests.database.papers import OTHER, TOKEN, WITNESS, later
 from tests.errands import Admin, queue
 
@@ -138,7 +138,7 @@ class Archive:
                 await asyncio.sleep(0.03)
 
     async def sweeper(self) -> None:
-        database, hints = Database(self.url, "foja_sweeper", 1), Hints(self.url, "foja_sweeper")
+        database, hints = Database(self.url, "foja_sweeper", 1), Notifier(self.url, "foja_sweeper")
         hints.open()
         while not self.over:
             await sweep_jobs(database)
@@ -242,8 +242,10 @@ def standings(admin: Admin) -> Counter[str]:
         history = read(facts)
         found["closed"] += bool(history.closed)
         for track in due(history):
-            stands = standing(track, POLICY)
-            assert stands in (Standing.CONFIRMED, Standing.GIVEN_UP) or history.closed or history.finalized
+            stands = track_state(track, POLICY)
+            assert (
+                stands in (TrackState.CONFIRMED, TrackState.GIVEN_UP) or history.closed or history.finalized
+            )
             found[f"{track.evidence} {stands}"] += 1
     return found
 

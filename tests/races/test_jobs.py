@@ -10,13 +10,13 @@ from uuid import UUID
 import psycopg
 import pytest
 
+from foja.driver.database import Database
 from foja.jobs.outcome import Done, Job, NewJob, Outcome, Retry
 from foja.jobs.queue import Queue
-from foja.jobs.sweep import sweep_jobs
+from foja.jobs.sweeper import sweep_jobs
 from foja.jobs.worker import Worker
 from foja.ledger.event import draft, new_id
 from foja.sql import query
-from foja.sql.database import Database
 from tests.errands import DECIDE, DECIDER, ERRAND, IN_ORDER, RUN, Admin, ask, fact, install, queue, wanted
 
 ASK = b"select foja.append_event(%s, 'errand', 'errand.asked', '{\"what\": \"milk\"}')"

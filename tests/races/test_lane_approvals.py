@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from foja.app import App
-from foja.conversations import View
+from foja.conversations import ConversationView
 from tests.database.rows import Admin, outcome
 from tests.redis_server import RedisServer
 
@@ -49,7 +49,7 @@ async def test_tools_on_the_redis_lane_read_as_they_were_asked(
             chatter = [talk.append("thinking", {"content": "meanwhile"}) for _ in range(8)]
             answers = [use.complete(use.tool_use_id) for use in reversed(list(tools))]
             await asyncio.gather(*answers, *chatter)
-        items = View(await talk.events()).items()
+        items = ConversationView(await talk.events()).items()
     for kind in ("tool_use_requested", "tool_use_completed"):
         found = [item["payload"]["tool_use_id"] for item in items if item["kind"] == kind]
         assert found == [call["tool_use_id"] for call in calls]

@@ -13,7 +13,7 @@ import psycopg
 from psycopg import AsyncConnection
 
 from foja.app import App
-from foja.conversations.work import Conversation
+from foja.conversations.service import Conversation
 from foja.errors import WrongExpectedSeq
 from foja.ledger.event import Event
 from tests.races.auditor import audit_idle

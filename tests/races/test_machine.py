@@ -25,10 +25,10 @@ from hypothesis.stateful import (
 
 import foja
 from foja.app import App
-from foja.conversations.events import CONVERSATION
-from foja.conversations.work import Conversation
+from foja.conversations.model.events import CONVERSATION
+from foja.conversations.service import Conversation
 from foja.errors import IdempotencyConflict, SlotFilled, SlotVoided, WrongExpectedSeq
-from foja.ledger.event import OPEN, Event, Heard
+from foja.ledger.event import OPEN, Event, StreamItem
 from foja.ledger.slots import Slots
 from tests.races.auditor import audit_idle, audit_stream
 from tests.races.writers import SAY, TOOL, result, streams, words
@@ -75,7 +75,7 @@ class Reader:
     frames: dict[int, Cell] = field(default_factory=dict)
     cursor: str | None = None
 
-    def take(self, frame: Heard) -> None:
+    def take(self, frame: StreamItem) -> None:
         assert isinstance(frame, Event), frame
         self.frames[frame.seq] = cell_of(frame)
         self.cursor = frame.cursor or self.cursor

@@ -18,9 +18,9 @@ from psycopg import AsyncConnection, sql
 
 import foja
 from foja.app import App
+from foja.driver.database import Database
 from foja.errors import FojaError, SlotVoided
-from foja.ledger.event import Event, Heard
-from foja.sql.database import Database
+from foja.ledger.event import Event, StreamItem
 from tests.races.auditor import Books, audit, audit_idle
 from tests.races.writers import SAY, TOOL, result, streams, words
 
@@ -156,7 +156,7 @@ class Follower:
     events: dict[tuple[UUID, int], Event] = field(default_factory=dict)
     order: list[tuple[UUID, int]] = field(default_factory=list)
 
-    async def listen(self, source: AsyncIterator[Heard]) -> None:
+    async def listen(self, source: AsyncIterator[StreamItem]) -> None:
         async for event in source:
             assert isinstance(event, Event), event
             self.events[event.entity_id, event.seq] = event

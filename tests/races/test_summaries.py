@@ -12,8 +12,8 @@ import psycopg
 from foja.app import App
 from foja.documents import executor
 from foja.documents.executor import Executor
+from foja.driver.database import Database
 from foja.observe.audit import audit
-from foja.sql.database import Database
 
 Meanwhile = Callable[[], Awaitable[object]]
 

@@ -9,15 +9,15 @@ from uuid import UUID
 import psycopg
 import pytest
 
+from foja.driver.database import Database
 from foja.errors import Unavailable
-from foja.jobs.columns import Settled
-from foja.jobs.outcome import Done, Job, Outcome, Verdict
+from foja.jobs.encoding import Settled
+from foja.jobs.outcome import Done, Job, Outcome, Settlement
 from foja.jobs.queue import Queue
-from foja.jobs.sweep import sweep_jobs
+from foja.jobs.sweeper import sweep_jobs
 from foja.jobs.worker import Worker
 from foja.ledger.event import draft
 from foja.sql import query
-from foja.sql.database import Database
 from tests.database.papers import acting
 from tests.errands import DECIDE, DECIDER, ERRAND, Admin, ask, install, kinds, queue
 
@@ -165,7 +165,7 @@ class Deaf(Queue):
     admin: Admin
     deaf = True
 
-    async def settle(self, settled: Settled) -> list[Verdict]:
+    async def settle(self, settled: Settled) -> list[Settlement]:
         verdicts = await super().settle(settled)
         if not self.deaf:
             return verdicts

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from foja.core.canonical import Json
-from foja.judge.anchors import read
 from foja.judge.trust import Trust
+from foja.judge.trust_parser import read
 from tests.rules import blocks
 from tests.rules.bundles import Scene
 from tests.rules.sigstores import Instance, armour, spki

@@ -22,7 +22,7 @@ from foja.proofs.der import (
     SET,
     TIME,
     UTF8,
-    Reader,
+    DerReader,
     element,
     integer,
     oid,
@@ -78,7 +78,7 @@ class Certified:
     @property
     def issuer(self) -> bytes:
         """The issuer's name, as it stands in the certificate."""
-        parts = Reader(self.certificate.tbs_certificate_bytes).enter(SEQUENCE)
+        parts = DerReader(self.certificate.tbs_certificate_bytes).enter(SEQUENCE)
         parts.enter(tagged(0))
         parts.integer()
         parts.enter(SEQUENCE)

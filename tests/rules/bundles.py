@@ -13,7 +13,7 @@ from uuid import UUID
 from foja.core.bundle import assembly, history, names
 from foja.core.bundle.archive import Part, part, write
 from foja.core.bundle.assembly import Contents
-from foja.core.bundle.manifest import Evidence, Manifest, Signed, Stream
+from foja.core.bundle.manifest import EvidenceFile, Manifest, Signed, StreamHead
 from foja.core.bundle.record import recorded
 from foja.core.bundle.transcript import transcript
 from foja.core.canonical import Json
@@ -22,10 +22,10 @@ from foja.core.excerpt import Excerpt
 from foja.core.merkle import Frontier, inclusion_proof, leaf_hash, node_hash
 from foja.core.note import Checkpoint, Signer
 from foja.core.proof import Proof
-from foja.embedded.tsa.answering import granted, pen
-from foja.embedded.tsa.issuing import Identity, new_root, new_signer
-from foja.judge.anchors import read
+from foja.embedded.tsa.issuer import SigningIdentity, new_root, new_signer
+from foja.embedded.tsa.responder import granted, pen
 from foja.judge.trust import Trust
+from foja.judge.trust_parser import read
 from foja.proofs.tsa import LOCAL_POLICY, read_request, request
 from foja.proofs.tsa.token import read_token
 from tests.rules.streams import stream
@@ -40,11 +40,11 @@ Said = list[tuple[str, Json]]
 class Stamper:
     """A timestamp authority with a root of its own."""
 
-    root: Identity = field(default_factory=lambda: new_root(NOW))
+    root: SigningIdentity = field(default_factory=lambda: new_root(NOW))
     serial: int = 1 << 100
 
     @cached_property
-    def signer(self) -> Identity:
+    def signer(self) -> SigningIdentity:
         return new_signer(self.root, NOW)
 
     def reply(self, digest: bytes, at: datetime = NOW, algorithm: str = "sha256") -> bytes:
@@ -106,11 +106,11 @@ class Scene:
             for number, each in enumerate(found, 1)
         ]
         evidence = tuple(
-            Evidence(record.evidence, each.entry.name, record.seq, each.sha256)
+            EvidenceFile(record.evidence, each.entry.name, record.seq, each.sha256)
             for record, each in zip(found, proofs, strict=True)
         )
         last = events[-1]
-        head = Stream(last.domain, last.entity_id, len(events), last.chain_hash)
+        head = StreamHead(last.domain, last.entity_id, len(events), last.chain_hash)
         note = proof.note.split("\n")
         signed = Signed(note[0], int(note[1]), self.root_of(last))
         return Manifest(digest, "document/a.txt", head, signed, None, tuple(required), evidence), proofs
@@ -159,7 +159,7 @@ class Scene:
         """Return what protects a conversation: its transcript, and the events it is made of."""
         spoken = stream("conversation", TALK, said or [("user_message_sent", {"content": "hi"})])
         text = b"".join(transcript("conversation", TALK, spoken))
-        source = Stream("conversation", TALK, len(spoken), spoken[-1].chain_hash)
+        source = StreamHead("conversation", TALK, len(spoken), spoken[-1].chain_hash)
         named: Json = {
             "domain": "conversation",
             "entity_id": str(TALK),

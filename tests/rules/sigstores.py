@@ -21,7 +21,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from foja.core.canonical import canonical
 from foja.core.merkle import Frontier, inclusion_proof, leaf_hash, node_hash
 from foja.core.note import Checkpoint, Signer
-from foja.proofs.rekor.trusted_root import Log
+from foja.proofs.rekor.trusted_root import TransparencyLog
 from tests.rules.bundles import Stamper
 
 NOW = datetime(2026, 11, 16, 8, tzinfo=UTC)
@@ -118,7 +118,7 @@ class Instance:
     def trusted_root(self) -> bytes:
         """Return what makes all of this trusted."""
         since = {"start": "2026-01-01T00:00:00Z"}
-        old, new = spki(self.old_log), Log.of(self.new_log.verifier())
+        old, new = spki(self.old_log), TransparencyLog.of(self.new_log.verifier())
         new_key = bytes.fromhex("302a300506032b6570032100") + self.new_log.verifier().public_key
         tokens = [self.stamper.signer, self.stamper.root]
         document = {
@@ -230,7 +230,11 @@ class Instance:
         return f"{text}\n— old.example {text64(signature)}\n"
 
     def _log_id(self, version: int) -> bytes:
-        return sha256(spki(self.old_log)).digest() if version == 1 else Log.of(self.new_log.verifier()).id
+        return (
+            sha256(spki(self.old_log)).digest()
+            if version == 1
+            else TransparencyLog.of(self.new_log.verifier()).id
+        )
 
 
 _INTOTO = "application/vnd.in-toto+json"

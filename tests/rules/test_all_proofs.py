@@ -10,9 +10,9 @@ from datetime import timedelta
 import pytest
 
 import foja
-from foja.judge.container.bundle import Question, judge_bundle
+from foja.judge.container.bundle import BundleRequest, judge_bundle
+from foja.judge.render import as_html, as_text
 from foja.judge.report import Verdict
-from foja.judge.writing import as_html, as_text
 from foja.proofs.finding import Status
 from tests.rules.all_proofs import REQUIRED, TEXT, all_proofs, only_tsa
 from tests.rules.bundles import NOW, Scene
@@ -69,7 +69,7 @@ def test_no_flipped_bit_of_any_bundle_passes(kind: str, step: int) -> None:
     for bit in range(random.randrange(step), 8 * len(data), step):
         broken = bytearray(data)
         broken[bit // 8] ^= 1 << bit % 8
-        report = judge_bundle(io.BytesIO(broken), Question(trust, AT))
+        report = judge_bundle(io.BytesIO(broken), BundleRequest(trust, AT))
         assert report.verdict is not Verdict.TOTAL_PASSED, bit
 
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import foja
 from foja.core.bundle import archive, asic, names
-from foja.core.bundle.archive import BIG, Entry, Part, measured, part
-from foja.core.bundle.reading import open_container
+from foja.core.bundle.archive import BIG, Part, ZipEntry, measured, part
+from foja.core.bundle.reader import open_container
 from foja.errors import BadBundle
 
 PARTS = [
@@ -156,7 +156,7 @@ class Sparse(io.RawIOBase):
         return bytes(data)
 
 
-def sparse(entries: list[Entry]) -> BinaryIO:
+def sparse(entries: list[ZipEntry]) -> BinaryIO:
     places = archive.offsets(entries)
     pieces = [(place, archive.local_header(each)) for place, each in zip(places, entries, strict=False)]
     pieces.append((places[0] + len(archive.local_header(entries[0])), names.MEDIA_TYPE))
@@ -166,7 +166,7 @@ def sparse(entries: list[Entry]) -> BinaryIO:
 
 @pytest.mark.parametrize("size", [BIG - 1, BIG, BIG + 1, 10 * BIG])
 def test_sizes_and_places_beyond_32_bits_have_their_own_fields(size: int) -> None:
-    entries = [PARTS[0].entry, Entry("document/large", size, 7), Entry(names.EVENTS, 9, 8)]
+    entries = [PARTS[0].entry, ZipEntry("document/large", size, 7), ZipEntry(names.EVENTS, 9, 8)]
     container = open_container(sparse(entries))
     assert container.entries == tuple(entries)
     with zipfile.ZipFile(sparse(entries)) as other:

@@ -22,14 +22,14 @@ import foja
 from foja.core.bundle import asic, assembly, history, names
 from foja.core.bundle.archive import Part, part, write
 from foja.core.bundle.assembly import Contents
-from foja.core.bundle.reading import open_container
+from foja.core.bundle.reader import open_container
 from foja.core.note import Signer
-from foja.embedded.tsa.issuing import new_root
+from foja.embedded.tsa.issuer import new_root
 from foja.errors import BadBundle, Refused
-from foja.judge.anchors import read
-from foja.judge.container.bundle import Question, judge_bundle
+from foja.judge.container.bundle import BundleRequest, judge_bundle
 from foja.judge.report import Report, Verdict
 from foja.judge.trust import Trust
+from foja.judge.trust_parser import read
 from foja.proofs.finding import Reason, Status
 from tests.rules.authorities import Recipe, root, signer, token
 from tests.rules.bundles import ENTITY, NOW, TEXT, Said, Scene, Stamper
@@ -46,7 +46,7 @@ def scene() -> Scene:
 
 
 def judged(scene: Scene, data: bytes, trust: Trust | None = None, **asked: object) -> Report:
-    question = Question(scene.trust if trust is None else trust, LATER)
+    question = BundleRequest(scene.trust if trust is None else trust, LATER)
     return judge_bundle(io.BytesIO(data), replace(question, **asked))  # type: ignore[arg-type]
 
 
@@ -569,7 +569,7 @@ def test_a_large_document_is_never_held(scene: Scene) -> None:
             return data
 
     file = Watched(scene.seal(contents.parts()))
-    assert judge_bundle(file, Question(scene.trust, LATER)).verdict is PASSED
+    assert judge_bundle(file, BundleRequest(scene.trust, LATER)).verdict is PASSED
     assert file.most <= 1 << 20
 
 

@@ -14,10 +14,10 @@ import pytest
 
 import foja
 from foja.certificate.page import certificate
-from foja.certificate.words import LANGUAGES, WORDS
+from foja.certificate.translations import LANGUAGES, WORDS
 from foja.core.canonical import Json
+from foja.judge.render import as_html, as_text
 from foja.judge.report import Report, Verdict
-from foja.judge.writing import as_html, as_text
 from foja.proofs.finding import Finding, Reason, Status
 from tests.rules import blocks
 from tests.rules.bundles import NOW, TEXT, Said, Scene, Stamper

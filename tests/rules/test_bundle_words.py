@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foja.core.bundle import history, manifest
-from foja.core.bundle.manifest import Evidence, Manifest, Signed, Stream
+from foja.core.bundle.manifest import EvidenceFile, Manifest, Signed, StreamHead
 from foja.core.bundle.transcript import transcript
 from foja.core.canonical import canonical
 from foja.core.excerpt import Excerpt
@@ -20,8 +20,8 @@ from foja.errors import BadBundle
 from tests.rules.streams import stream
 
 ENTITY = UUID(int=7)
-STREAM = Stream("document", ENTITY, 5, b"h" * 32)
-PROOF = Evidence("tsa", "evidence/tsa/01.tsr", 3, b"t" * 32)
+STREAM = StreamHead("document", ENTITY, 5, b"h" * 32)
+PROOF = EvidenceFile("tsa", "evidence/tsa/01.tsr", 3, b"t" * 32)
 MANIFEST = Manifest(
     b"w" * 32, "document/a.pdf", STREAM, Signed("log", 9, b"r" * 32), None, ("tsa",), (PROOF,)
 )

@@ -17,7 +17,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from foja.core.canonical import canonical, parse
-from foja.core.spelling import spell
+from foja.core.serializer import spell
 from foja.errors import NotCanonical
 
 CASES: list[dict[str, Any]] = json.loads(

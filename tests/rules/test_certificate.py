@@ -18,8 +18,8 @@ from opentimestamps.core.timestamp import Timestamp
 import foja
 from foja.certificate.font import letters, writable
 from foja.certificate.notices import spoken
-from foja.certificate.page import Bundle, certificate
-from foja.certificate.words import KINDS, LANGUAGES, STATUSES, VERDICTS, WORDS
+from foja.certificate.page import BundleInfo, certificate
+from foja.certificate.translations import KINDS, LANGUAGES, STATUSES, VERDICTS, WORDS
 from foja.core.bundle import history
 from foja.errors import Refused
 from foja.judge.report import Report, Subject, Verdict
@@ -37,7 +37,7 @@ EVIDENCE = (
     Finding("bitcoin", Status.PENDING, Reason.NOT_ATTESTED_YET),
 )
 REPORT = Report(Subject(b"\x12" * 32, "contrato año 中.pdf"), EVIDENCE, AT, ("tsa",))
-BUNDLE = Bundle("ab" * 32, 12345)
+BUNDLE = BundleInfo("ab" * 32, 12345)
 
 SCRIPT = """
 from hashlib import sha256

@@ -16,7 +16,7 @@ from foja.proofs.der import (
     OID,
     SEQUENCE,
     TIME,
-    Reader,
+    DerReader,
     dotted,
     element,
     integer,
@@ -35,13 +35,13 @@ ARCS = st.tuples(st.integers(0, 2), st.integers(0, 39), st.lists(st.integers(0, 
 @example(-(2**503))
 def test_integers_are_written_as_others_write_them(value: int) -> None:
     assert integer(value) == core.Integer(value).dump()
-    assert Reader(integer(value)).integer() == value
+    assert DerReader(integer(value)).integer() == value
 
 
 @given(st.binary(max_size=70_000))
 def test_lengths_are_written_as_others_write_them(data: bytes) -> None:
     assert element(OCTETS, data) == core.OctetString(data).dump()
-    assert Reader(element(OCTETS, data)).take(OCTETS) == data
+    assert DerReader(element(OCTETS, data)).take(OCTETS) == data
 
 
 @given(ARCS)
@@ -71,7 +71,7 @@ def test_a_set_is_sorted() -> None:
 )
 def test_what_is_no_sequence_is_refused(data: bytes) -> None:
     with pytest.raises(Malformed):
-        Reader(data).enter(SEQUENCE)
+        DerReader(data).enter(SEQUENCE)
 
 
 @pytest.mark.parametrize(
@@ -79,20 +79,20 @@ def test_what_is_no_sequence_is_refused(data: bytes) -> None:
 )
 def test_an_integer_has_one_spelling(data: bytes) -> None:
     with pytest.raises(Malformed):
-        Reader(data).integer()
+        DerReader(data).integer()
 
 
 @pytest.mark.parametrize("content", [b"", b"\x80\x01", b"\x2a\x86", b"\x2a" * 65])
 def test_an_object_identifier_has_one_spelling(content: bytes) -> None:
     with pytest.raises(Malformed):
-        Reader(element(OID, content)).oid()
+        DerReader(element(OID, content)).oid()
 
 
 @pytest.mark.parametrize(
     ("text", "microseconds"), [("", 0), (".1", 100_000), (".123456", 123_456), (".1234567891", 123_456)]
 )
 def test_a_time_keeps_its_fraction(text: str, microseconds: int) -> None:
-    found = Reader(element(TIME, f"20260301120000{text}Z".encode())).time()
+    found = DerReader(element(TIME, f"20260301120000{text}Z".encode())).time()
     assert found == datetime(2026, 3, 1, 12, 0, 0, microseconds, UTC)
 
 
@@ -102,69 +102,69 @@ def test_a_time_keeps_its_fraction(text: str, microseconds: int) -> None:
 )
 def test_other_times_are_refused(text: str) -> None:
     with pytest.raises(Malformed):
-        Reader(element(TIME, text.encode())).time()
+        DerReader(element(TIME, text.encode())).time()
 
 
 def test_an_element_ends_where_its_parent_ends() -> None:
-    inner = Reader(b"\x30\x02\x04\x02" + b"ab").enter(SEQUENCE)
+    inner = DerReader(b"\x30\x02\x04\x02" + b"ab").enter(SEQUENCE)
     with pytest.raises(Malformed):
         inner.take(OCTETS)
 
 
 def test_what_is_left_over_is_refused() -> None:
-    outer = Reader(sequence() + b"\x00")
+    outer = DerReader(sequence() + b"\x00")
     outer.enter(SEQUENCE)
     with pytest.raises(Malformed):
         outer.finish()
 
 
 def test_to_move_inside_is_to_refuse_what_is_behind() -> None:
-    assert Reader(sequence(element(OCTETS, b"ab"))).into(SEQUENCE).into(OCTETS).rest == b"ab"
+    assert DerReader(sequence(element(OCTETS, b"ab"))).into(SEQUENCE).into(OCTETS).rest == b"ab"
     with pytest.raises(Malformed, match="more"):
-        Reader(sequence(element(OCTETS, b"ab"), b"\x00")).into(SEQUENCE).into(OCTETS)
+        DerReader(sequence(element(OCTETS, b"ab"), b"\x00")).into(SEQUENCE).into(OCTETS)
     with pytest.raises(Malformed, match="tag 0x30"):
-        Reader(element(OCTETS, b"ab")).into(SEQUENCE)
+        DerReader(element(OCTETS, b"ab")).into(SEQUENCE)
 
 
 @given(st.lists(st.integers(-300, 300), max_size=400))
 def test_what_is_remembered_is_what_is_read(values: list[int]) -> None:
     @remembered(SEQUENCE)
-    def read(parts: Reader) -> int:
+    def read(parts: DerReader) -> int:
         found = parts.integer()
         parts.finish()
         return found
 
     for value in values:
-        assert read(Reader(sequence(integer(value)))) == value
+        assert read(DerReader(sequence(integer(value)))) == value
     with pytest.raises(Malformed):
-        read(Reader(sequence(integer(7), b"\x00")))
+        read(DerReader(sequence(integer(7), b"\x00")))
 
 
 def test_the_same_bytes_are_read_once_unless_they_are_refused_or_long() -> None:
     asked = list[bytes]()
 
     @remembered(SEQUENCE)
-    def read(parts: Reader) -> bytes:
+    def read(parts: DerReader) -> bytes:
         asked.append(parts.rest)
         return parts.take(OCTETS)
 
     good, bad = element(OCTETS, b"ab"), integer(1)
     long = element(OCTETS, bytes(LONGEST_REMEMBERED))
     for _ in range(2):
-        assert read(Reader(sequence(good))) == b"ab"
-        assert read(Reader(sequence(long))) == bytes(LONGEST_REMEMBERED)
+        assert read(DerReader(sequence(good))) == b"ab"
+        assert read(DerReader(sequence(long))) == bytes(LONGEST_REMEMBERED)
         with pytest.raises(Malformed):
-            read(Reader(sequence(bad)))
+            read(DerReader(sequence(bad)))
     assert asked == [good, long, bad, long, bad]
 
 
 def test_reading_goes_on_behind_what_is_remembered() -> None:
     @remembered(SEQUENCE)
-    def read(parts: Reader) -> int:
+    def read(parts: DerReader) -> int:
         return parts.integer()
 
     for _ in range(2):
-        parts = Reader(sequence(integer(1)) + sequence(integer(1)) + integer(2))
+        parts = DerReader(sequence(integer(1)) + sequence(integer(1)) + integer(2))
         assert (read(parts), read(parts), parts.integer()) == (1, 1, 2)
         with pytest.raises(Malformed, match="at byte 2"):
-            read(Reader(sequence(element(OCTETS, b"x"))))
+            read(DerReader(sequence(element(OCTETS, b"x"))))

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foja.documents.events import Evidence
-from foja.documents.history import read
-from foja.documents.lifecycle import TRANSITIONS, Lifecycle, lifecycle
-from foja.documents.picture import Picture, Pipeline, State, Status, picture, summary
-from foja.documents.rules import DEFAULT, decide
-from foja.documents.view import explain, view
+from foja.documents.model.events import Evidence
+from foja.documents.model.history import read
+from foja.documents.model.lifecycle import TRANSITIONS, Lifecycle, lifecycle
+from foja.documents.model.projection import EvidenceStatus, Pipeline, Projection, State, project, summary
+from foja.documents.model.rules import DEFAULT, decide
+from foja.documents.model.view import explain, view
 from foja.proofs.tsa import LOCAL_NOTICE
 from tests.rules.document_histories import (
     ANY_HISTORY,
@@ -42,8 +42,8 @@ def wanted(facts: Sequence[Fact], abilities: frozenset[str] = EVERYTHING) -> lis
     return [(need.job, need.attempt) for need in found]
 
 
-def shown(facts: Sequence[Fact], abilities: frozenset[str] = EVERYTHING) -> Picture:
-    return picture(facts, abilities=abilities, at=NOW, policy=POLICY)
+def shown(facts: Sequence[Fact], abilities: frozenset[str] = EVERYTHING) -> Projection:
+    return project(facts, abilities=abilities, at=NOW, policy=POLICY)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_an_anchor_that_is_taken_back_after_the_end_is_shown_and_explained(end: 
     said.append(failed(POLYGON, attempts, code="reorged"))
     now = shown(history(*said))
     [polygon] = [each for each in now.evidence if each.evidence is POLYGON]
-    assert (polygon.status, polygon.failure_code) == (Status.FAILED, "reorged")
+    assert (polygon.status, polygon.failure_code) == (EvidenceStatus.FAILED, "reorged")
     assert polygon.since == history(*said)[-1].at
     words = explain(now)
     assert end in words
@@ -157,7 +157,7 @@ def test_an_anchor_that_is_taken_back_after_the_end_is_shown_and_explained(end: 
 def test_what_did_not_come_before_the_end_is_explained() -> None:
     said = [request("tsa", "polygon"), asked(TSA), failed(TSA, code="hung"), END["revoked"][0]]
     now = shown(history(*said))
-    assert [each.status for each in now.evidence] == [Status.FAILED] * 3
+    assert [each.status for each in now.evidence] == [EvidenceStatus.FAILED] * 3
     assert "the timestamp did not come before that. The last attempt ended with hung." in explain(now)
 
 
@@ -167,7 +167,7 @@ def test_the_newest_trouble_is_told_when_a_late_confirmation_is_taken_back() -> 
         said += [asked(POLYGON, attempt), failed(POLYGON, attempt, code="timeout")]
     said += [confirmed(POLYGON, 1), failed(POLYGON, 1, code="reorged")]
     [polygon] = [each for each in shown(history(*said)).evidence if each.evidence is POLYGON]
-    assert (polygon.status, polygon.failure_code) == (Status.GIVEN_UP, "reorged")
+    assert (polygon.status, polygon.failure_code) == (EvidenceStatus.GIVEN_UP, "reorged")
 
 
 def test_a_late_confirmation_ends_the_attempt_that_is_open_then() -> None:

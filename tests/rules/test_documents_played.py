@@ -9,11 +9,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foja.documents.events import ASKED_FOR, NETWORKS, Evidence
-from foja.documents.history import read
-from foja.documents.picture import EvidenceView, Picture, State, Status, picture
-from foja.documents.rules import Need, decide
-from foja.documents.view import NAMES, explain
+from foja.documents.model.events import ASKED_FOR, NETWORKS, Evidence
+from foja.documents.model.history import read
+from foja.documents.model.projection import EvidenceStatus, EvidenceView, Projection, State, project
+from foja.documents.model.rules import Need, decide
+from foja.documents.model.view import NAMES, explain
 from tests.rules.document_histories import EVERYTHING
 from tests.rules.played_documents import RANK, WITNESSES, Played, key
 
@@ -82,8 +82,8 @@ def test_stages_lead_from_the_first_to_the_artifact(failures: list[bool]) -> Non
         played.request(witness, stage, evidence)
         while played.execute() or played.open:
             played.end(played.open[0], well=not (failures and failures.pop()))
-    now = picture(played.facts, abilities=EVERYTHING, at=played.now, policy=played.policy)
-    given_up = [each for each in now.evidence if each.status is Status.GIVEN_UP]
+    now = project(played.facts, abilities=EVERYTHING, at=played.now, policy=played.policy)
+    given_up = [each for each in now.evidence if each.status is EvidenceStatus.GIVEN_UP]
     assert now.state is State.FINAL or given_up
     stamped = {fact.payload["witness_hash"] for fact in played.facts if fact.kind == "tsa.confirmed"}
     assert stamped == set(WITNESSES) or given_up
@@ -95,7 +95,7 @@ def test_a_play_has_everything_in_it() -> None:
         chance, played = random.Random(seed), Played(EVERYTHING - {"bitcoin"} if seed % 3 else EVERYTHING)
         for _ in range(30):
             moves.add(happen(chance.choice, played))
-            now = picture(played.facts, abilities=played.abilities, at=played.now, policy=played.policy)
+            now = project(played.facts, abilities=played.abilities, at=played.now, policy=played.policy)
             statuses |= {(each.evidence in NETWORKS, each.status) for each in now.evidence}
             ends.add((now.state, played.over))
             check_explained(played)
@@ -103,14 +103,14 @@ def test_a_play_has_everything_in_it() -> None:
     assert (
         {status for _, status in statuses}
         == {status for network, status in statuses if network}
-        == set(Status)
+        == set(EvidenceStatus)
     )
     assert {over for state, over in ends if state is State.FINAL} >= {"final", "archived"}
 
 
 def check_explained(played: Played, *, executed: bool = False) -> None:
     """Fail unless every evidence that was asked for stands somewhere, and `explain` says where."""
-    now = picture(played.facts, abilities=played.abilities, at=played.now, policy=played.policy)
+    now = project(played.facts, abilities=played.abilities, at=played.now, policy=played.policy)
     words = explain(now)
     assert words
     assert now.length == len(played.facts)
@@ -118,14 +118,14 @@ def check_explained(played: Played, *, executed: bool = False) -> None:
     needs = decide(played.facts, abilities=played.abilities, at=played.now, policy=played.policy)
     requested = {(each.evidence, each.witness) for each in needs}
     assert requested == {
-        (each.evidence, each.witness_hash) for each in now.evidence if each.status is Status.REQUESTED
+        (each.evidence, each.witness_hash) for each in now.evidence if each.status is EvidenceStatus.REQUESTED
     }
     assert not (executed and requested)
     for each in now.evidence:
         check_told(each, now, words, over=played.over)
 
 
-def check_complete(played: Played, now: Picture) -> None:
+def check_complete(played: Played, now: Projection) -> None:
     """Fail unless what is shown is what was asked for, and stands as the database has it."""
     asked = {(Evidence(name), witness) for witness, _, names in played.requests for name in names}
     if played.requests and played.requests[-1][1] in (None, "final"):
@@ -149,41 +149,41 @@ def about(need: Need) -> tuple[Evidence, str]:
     return key(need.evidence, need.witness)
 
 
-def check_told(each: EvidenceView, now: Picture, words: str, *, over: str | None) -> None:
+def check_told(each: EvidenceView, now: Projection, words: str, *, over: str | None) -> None:
     name = NAMES[each.evidence]
     if each.witness_hash != now.witness_hash:
         name = f"{name} of {each.witness_hash[:12]}…"
-    if each.status is Status.CONFIRMED:
+    if each.status is EvidenceStatus.CONFIRMED:
         assert each.confirmed_at
         return
     assert name in words or f"{name[:1].upper()}{name[1:]}" in words
-    if each.status in (Status.OPEN, Status.SCHEDULED):
+    if each.status in (EvidenceStatus.OPEN, EvidenceStatus.SCHEDULED):
         assert each.deadline
         assert each.deadline.strftime("%Y-%m-%d %H:%M:%SZ") in words
-    elif each.status is Status.GIVEN_UP:
+    elif each.status is EvidenceStatus.GIVEN_UP:
         assert f"Gave up on {name}" in words
         assert each.failure_code
         assert each.failure_code in words
         assert ("foja retry" in words) == (over is None)
-    elif each.status is Status.WAITING:
+    elif each.status is EvidenceStatus.WAITING:
         assert over is None
         assert name in words.partition("After that: ")[2]
         assert blockers(each, now)
-    elif each.status is Status.FAILED:
+    elif each.status is EvidenceStatus.FAILED:
         assert over
         assert each.failure_code is None or each.failure_code in words or "taken back" in words
-    elif each.status is Status.NOT_INSTALLED:
+    elif each.status is EvidenceStatus.NOT_INSTALLED:
         assert "not installed" in words
     else:
-        assert each.status is Status.REQUESTED
+        assert each.status is EvidenceStatus.REQUESTED
         assert over is None
 
 
-def blockers(each: EvidenceView, now: Picture) -> list[EvidenceView]:
+def blockers(each: EvidenceView, now: Projection) -> list[EvidenceView]:
     """Return what comes before this and is not there: its timestamp, or for the artifact what is required."""
     if each.evidence in NETWORKS:
         before = [other for other in now.evidence if other.evidence is Evidence.TSA]
     else:
         before = [other for other in now.evidence if other.evidence in now.required_evidence]
-    missing = [other for other in before if other.status is not Status.CONFIRMED]
+    missing = [other for other in before if other.status is not EvidenceStatus.CONFIRMED]
     return [other for other in missing if other.witness_hash == each.witness_hash]

@@ -20,12 +20,12 @@ from foja.core.bundle.archive import part
 from foja.core.canonical import Json, canonical, parse
 from foja.core.proof import Proof
 from foja.errors import BadBundle, FojaError, Refused
-from foja.judge.anchors import read
-from foja.judge.container.bundle import Question, judge_bundle
+from foja.judge.container.bundle import BundleRequest, judge_bundle
 from foja.judge.history import check_history
 from foja.judge.ledger import check_event
 from foja.judge.proof import check_proof
 from foja.judge.report import Report
+from foja.judge.trust_parser import read
 from foja.proofs.finding import Finding
 from tests.rules import bundles, sigstores
 from tests.rules.all_proofs import all_proofs
@@ -53,7 +53,7 @@ def proof(kind: str) -> Judge:
 
 
 def whole(data: bytes) -> Report:
-    return judge_bundle(io.BytesIO(data), Question(PROOFS.trust, AT))
+    return judge_bundle(io.BytesIO(data), BundleRequest(PROOFS.trust, AT))
 
 
 def trust(data: bytes) -> object:
@@ -72,7 +72,7 @@ def inside(name: str) -> tuple[Judge, list[bytes]]:
 
     def judge(data: bytes) -> Report:
         parts = [part(name, data) if each.entry.name == name else each for each in INNER]
-        return judge_bundle(io.BytesIO(SCENE.seal(parts)), Question(SCENE.trust, AT))
+        return judge_bundle(io.BytesIO(SCENE.seal(parts)), BundleRequest(SCENE.trust, AT))
 
     return judge, [b"".join(each.chunks()) for each in INNER if each.entry.name == name]
 
@@ -224,7 +224,7 @@ def test_a_directory_beyond_the_end(place: int, tmp_path: Path) -> None:
     path.write_bytes(data)
     with path.open("rb") as file:
         for each in (file, io.BytesIO(data)):
-            [finding] = judge_bundle(each, Question(SCENE.trust, AT)).evidence
+            [finding] = judge_bundle(each, BundleRequest(SCENE.trust, AT)).evidence
             assert finding.reason == "ZIP_LAYOUT"
 
 

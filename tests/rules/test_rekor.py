@@ -21,8 +21,8 @@ from sigstore.verify import Verifier as TheirVerifier
 from sigstore.verify.policy import UnsafeNoOp
 from sigstore_models.common.v1 import HashAlgorithm
 
-from foja.judge.anchors import read
 from foja.judge.proof import check_proof
+from foja.judge.trust_parser import read
 from foja.proofs.finding import Finding, Reason, Status
 from tests.rules.sigstores import DIGEST, IDENTITY, ISSUER, NOW, Change, Instance, armour, spki, text64
 from tests.vectors.shared import shared

@@ -13,8 +13,8 @@ import pytest
 from foja.core import tiles
 from foja.core.merkle import Frontier, leaf_hash
 from foja.core.note import Checkpoint, Signer
-from foja.judge.anchors import read
 from foja.judge.proof import check_proof
+from foja.judge.trust_parser import read
 from foja.proofs.finding import Finding, Reason, Status
 from tests.rules.bundles import NOW
 from tests.rules.sigstores import Instance, armour, spki

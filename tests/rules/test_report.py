@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from foja.judge.render import as_text
 from foja.judge.report import Report, Subject, Verdict, decide, instant
-from foja.judge.writing import as_text
 from foja.proofs.finding import Finding, Reason, Status
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)

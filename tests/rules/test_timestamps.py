@@ -10,8 +10,8 @@ from uuid import UUID
 
 import pytest
 
-from foja.documents.stamping import Stamper
-from foja.documents.timestamps import Timestamps
+from foja.documents.stamper import Stamper
+from foja.documents.timestamps import TimestampWorker
 from foja.jobs.outcome import Done, Job
 from foja.proofs.der import integer, plain, sequence
 from foja.proofs.tsa import Terms, read_request, trusted
@@ -45,7 +45,7 @@ def job() -> Job:
 
 async def said(accuracy: bytes) -> dict[str, Any]:
     stamper = Stamper([Stating(accuracy)], Terms(trusted(ROOT.der)))
-    [outcome] = await Timestamps(stamper).work([job()])
+    [outcome] = await TimestampWorker(stamper).work([job()])
     assert isinstance(outcome, Done)
     [draft] = outcome.events
     assert draft.kind == "tsa.confirmed"

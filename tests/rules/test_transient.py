@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from foja import errors
-from foja.conversations.events import CONVERSATION, TRANSIENT, check_transient
+from foja.conversations.model.events import CONVERSATION, TRANSIENT, check_transient
 from foja.ledger.event import Transient
 
 SAID: dict[str, dict[str, object]] = {

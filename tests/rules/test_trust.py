@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from foja.core.note import Signer
 from foja.errors import Refused
-from foja.judge.anchors import read
 from foja.judge.proof import check_proof
 from foja.judge.trust import MAINNET_DIFFICULTY, Identity, Trust
+from foja.judge.trust_parser import read
 from foja.proofs.tsa import check, trusted
 from tests.rules.bundles import NOW as MADE
 from tests.rules.bundles import Scene

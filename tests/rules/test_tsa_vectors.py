@@ -8,7 +8,7 @@ from hashlib import new as digest_by
 import pytest
 
 from foja.proofs.finding import Reason, Status
-from foja.proofs.tsa import Checked, Stamp, check, read_request, trusted
+from foja.proofs.tsa import Checked, Timestamp, check, read_request, trusted
 from tests.vectors.shared import shared
 
 TODAY = datetime(2026, 11, 16, tzinfo=UTC)
@@ -27,7 +27,7 @@ def checked(
     return check(reply, digest, roots=roots, intermediates=between, algorithm=stamp.algorithm or "", at=at)
 
 
-def said(reply: bytes) -> Stamp:
+def said(reply: bytes) -> Timestamp:
     stamp = check(reply, b"", roots=()).stamp
     assert stamp is not None
     return stamp

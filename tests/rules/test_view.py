@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foja.conversations.view import View, reduce
+from foja.conversations.model.view import ConversationView, reduce
 from foja.ledger.event import Event, Reset, Transient
 from tests.rules.histories import History, envelope, history
 
@@ -56,10 +56,10 @@ def result(seq: int, name: str, *, success: bool = True, **more: Any) -> Item:
 
 
 def states(*items: Item) -> dict[int, tuple[str | None, int | None]]:
-    return {each["seq"]: (each["state"], each["pair"]) for each in View(items).items()}
+    return {each["seq"]: (each["state"], each["pair"]) for each in ConversationView(items).items()}
 
 
-def persisted(view: View) -> list[Item]:
+def persisted(view: ConversationView) -> list[Item]:
     return [item for item in view.items() if item["seq"] is not None]
 
 
@@ -72,21 +72,21 @@ def test_any_interleaving_ends_in_the_view_of_a_fresh_load(chance: random.Random
     told = history(chance)
     again = chance.choices(told.heard, k=len(told.heard) // 3)
     heard = chance.sample(told.heard + again, len(told.heard) + len(again))
-    live = View()
+    live = ConversationView()
     for item in heard:
         live = reduce(live, item)
     assert live.settled
-    assert live.items() == View(told.stored.values()).items()
+    assert live.items() == ConversationView(told.stored.values()).items()
 
 
 @given(chances)
 @settings(max_examples=100, deadline=None)
 def test_at_any_cut_what_is_persisted_looks_as_if_loaded_now(chance: random.Random) -> None:
     told = history(chance, ended=False)
-    live = View()
+    live = ConversationView()
     for item, stored in zip(told.heard, told.after, strict=True):
         live = live.add(item)
-        assert persisted(live) == persisted(View(stored.values()))
+        assert persisted(live) == persisted(ConversationView(stored.values()))
 
 
 @given(chances)
@@ -94,9 +94,16 @@ def test_at_any_cut_what_is_persisted_looks_as_if_loaded_now(chance: random.Rand
 def test_a_reload_at_any_cut_ends_in_the_same_view(chance: random.Random) -> None:
     told = history(chance)
     cut = chance.randrange(len(told.heard))
-    reloaded = View(told.after[cut].values()).add(*told.heard[cut + 1 :])
-    reset = View(told.heard[:cut]).add(RESET, *told.after[cut].values()).add(*told.heard[cut + 1 :])
-    assert reloaded.items() == reset.items() == View(told.heard).items() == View(told.stored.values()).items()
+    reloaded = ConversationView(told.after[cut].values()).add(*told.heard[cut + 1 :])
+    reset = (
+        ConversationView(told.heard[:cut]).add(RESET, *told.after[cut].values()).add(*told.heard[cut + 1 :])
+    )
+    assert (
+        reloaded.items()
+        == reset.items()
+        == ConversationView(told.heard).items()
+        == ConversationView(told.stored.values()).items()
+    )
 
 
 @given(chances)
@@ -104,7 +111,7 @@ def test_a_reload_at_any_cut_ends_in_the_same_view(chance: random.Random) -> Non
 def test_adding_leaves_the_old_view_alone(chance: random.Random) -> None:
     told = history(chance, ended=False)
     cut = chance.randrange(len(told.heard))
-    view = View(told.heard[:cut])
+    view = ConversationView(told.heard[:cut])
     before = view.items()
     view.add(*told.heard[cut:])
     view.add(RESET)
@@ -113,7 +120,7 @@ def test_adding_leaves_the_old_view_alone(chance: random.Random) -> None:
 
 def test_a_history_has_everything_in_it() -> None:
     told = [history(random.Random(seed)) for seed in range(300)]
-    seen = {item["state"] for each in told for item in View(each.stored.values()).items()}
+    seen = {item["state"] for each in told for item in ConversationView(each.stored.values()).items()}
     seen |= {item["state"] for each in told for cut in range(len(each.heard)) for item in _early(each, cut)}
     assert seen == {
         *(None, "open", "voided", "erased", "pending", "completed", "failed", "denied", "unpaired"),
@@ -122,31 +129,33 @@ def test_a_history_has_everything_in_it() -> None:
 
 
 def _early(told: History, cut: int) -> list[Item]:
-    return View(told.heard[:cut]).items() if cut % 7 == 0 else []
+    return ConversationView(told.heard[:cut]).items() if cut % 7 == 0 else []
 
 
 # Blocks in progress.
 
 
 def test_chunks_fold_into_one_block_in_their_order() -> None:
-    [block] = View([chunk("c", 2), chunk("a", 0), chunk("b", 1)]).items()
+    [block] = ConversationView([chunk("c", 2), chunk("a", 0), chunk("b", 1)]).items()
     assert block["payload"] == {"text": "abc"}
     assert (block["state"], block["partial"], block["event_index"]) == ("streaming", False, 0)
 
 
 @pytest.mark.parametrize("heard", [[chunk("b", 1)], [chunk("a", 0), chunk("c", 2)]])
 def test_a_block_that_was_missed_in_part_says_so(heard: list[Item]) -> None:
-    [block] = View(heard).items()
+    [block] = ConversationView(heard).items()
     assert block["partial"]
 
 
 def test_pieces_counted_along_the_turn_are_not_missed() -> None:
     heard = [chunk("h", 0, block=None, kind="thinking_chunk"), chunk("a", 4, block=None)]
-    assert [each["partial"] for each in View(heard).items()] == [False, False]
+    assert [each["partial"] for each in ConversationView(heard).items()] == [False, False]
 
 
 def test_a_chunk_heard_twice_counts_once() -> None:
-    [block] = View([chunk("a", 0), chunk("b", 1), chunk("a", 0), chunk("a", 0, id="sent again")]).items()
+    [block] = ConversationView(
+        [chunk("a", 0), chunk("b", 1), chunk("a", 0), chunk("a", 0, id="sent again")]
+    ).items()
     assert block["payload"]["text"] == "ab"
 
 
@@ -157,12 +166,12 @@ def test_thinking_and_message_do_not_mix_nor_do_blocks_or_turns() -> None:
         chunk("c", 0, block=1),
         chunk("d", 0, turn="u", at=1),
     ]
-    assert [each["payload"]["text"] for each in View(heard).items()] == ["a", "b", "c", "d"]
+    assert [each["payload"]["text"] for each in ConversationView(heard).items()] == ["a", "b", "c", "d"]
 
 
 def test_the_persisted_event_takes_the_place_of_its_chunks() -> None:
     said = event(0, "agent_message_sent", content="ab", turn="t", block_index=0)
-    view = View([chunk("a", 0), chunk("other", 0, block=1), said])
+    view = ConversationView([chunk("a", 0), chunk("other", 0, block=1), said])
     assert [each["kind"] for each in view.items()] == ["agent_message_sent", "message_chunk"]
     assert view.add(chunk("b", 1)).items() == view.items()
 
@@ -170,17 +179,19 @@ def test_the_persisted_event_takes_the_place_of_its_chunks() -> None:
 @pytest.mark.parametrize(("turn", "named"), [(1, "1"), ("1", 1), (1, 1.0)])
 def test_a_turn_is_the_same_as_text_and_as_number(turn: Any, named: Any) -> None:
     said = event(0, "agent_message_sent", content="a", turn=named, block_index=0)
-    assert View([chunk("a", 0, turn=turn), said]).settled
+    assert ConversationView([chunk("a", 0, turn=turn), said]).settled
 
 
 def test_an_event_of_the_turn_without_a_block_names_none() -> None:
-    assert not View([chunk("a", 0), event(0, content="a", turn="t")]).settled
-    assert not View([chunk("a", 0), event(0, content="a", block_index=0)]).settled
+    assert not ConversationView([chunk("a", 0), event(0, content="a", turn="t")]).settled
+    assert not ConversationView([chunk("a", 0), event(0, content="a", block_index=0)]).settled
 
 
 def test_complete_ends_one_turn_and_late_chunks_of_it() -> None:
     done: Item = {"seq": None, "kind": "complete", "turn": "t", "at": "2026-01-02T00:00:05Z", "payload": {}}
-    view = View([chunk("a", 0), chunk("b", 0, turn="u"), done, chunk("late", 1), chunk("later", 2, at=9)])
+    view = ConversationView(
+        [chunk("a", 0), chunk("b", 0, turn="u"), done, chunk("late", 1), chunk("later", 2, at=9)]
+    )
     assert [each["payload"]["text"] for each in view.items()] == ["b"]
 
 
@@ -193,13 +204,13 @@ def test_session_end_ends_whatever_was_said_before_it() -> None:
         "payload": {},
     }
     heard = [done, chunk("a", 0, at=4), chunk("b", 0, turn=None, at=5), chunk("new", 0, turn="u", at=6)]
-    assert [each["payload"]["text"] for each in View(heard).items()] == ["new"]
+    assert [each["payload"]["text"] for each in ConversationView(heard).items()] == ["new"]
 
 
 def test_complete_without_a_turn_ends_what_has_none() -> None:
     done: Item = {"seq": None, "kind": "complete", "turn": None, "at": "2026-01-02T00:00:05Z", "payload": {}}
     heard = [done, chunk("a", 0, turn=None, at=4), chunk("b", 0, at=4), chunk("c", 0, turn=None, at=6)]
-    assert [each["payload"]["text"] for each in View(heard).items()] == ["b", "c"]
+    assert [each["payload"]["text"] for each in ConversationView(heard).items()] == ["b", "c"]
 
 
 def test_an_error_is_shown_until_its_turn_ends() -> None:
@@ -211,7 +222,7 @@ def test_an_error_is_shown_until_its_turn_ends() -> None:
         "at": None,
         "payload": {"message": "m"},
     }
-    view = View([error])
+    view = ConversationView([error])
     assert [each["state"] for each in view.items()] == ["error"]
     assert view.add({"seq": None, "kind": "complete", "turn": "t", "at": None, "payload": {}}).settled
 
@@ -220,23 +231,29 @@ def test_an_error_is_shown_until_its_turn_ends() -> None:
 
 
 def test_zero_is_a_number() -> None:
-    assert [each["seq"] for each in View([event(1), event(0), chunk("a", 0)]).items()] == [0, 1, None]
+    assert [each["seq"] for each in ConversationView([event(1), event(0), chunk("a", 0)]).items()] == [
+        0,
+        1,
+        None,
+    ]
 
 
 def test_an_open_slot_is_replaced_and_never_comes_back() -> None:
     slot = envelope(0, "slot.open", {"intent": "tool a", "deadline": "soon"}, None, None)
-    assert View([slot]).items()[0]["payload"] == {"intent": "tool a"}
+    assert ConversationView([slot]).items()[0]["payload"] == {"intent": "tool a"}
     for heard in ([slot, event(0)], [event(0), slot]):
-        assert [(each["kind"], each["state"]) for each in View(heard).items()] == [("thinking", None)]
+        assert [(each["kind"], each["state"]) for each in ConversationView(heard).items()] == [
+            ("thinking", None)
+        ]
 
 
 def test_what_was_erased_is_gone_also_where_it_was_heard_before() -> None:
     erased = {**event(0), "payload": None, "actor": None}
     said = event(1, "body.erased", seq=0, reason="asked for")
-    expected = View([erased, said]).items()
+    expected = ConversationView([erased, said]).items()
     assert expected[0]["state"] == "erased"
     for heard in ([event(0), said], [said, event(0)], [erased, said, event(0)], [said, erased]):
-        assert View(heard).items() == expected
+        assert ConversationView(heard).items() == expected
 
 
 def test_tools_are_paired_by_their_id() -> None:
@@ -303,7 +320,7 @@ def test_events_transients_and_resets_are_taken_as_objects_too() -> None:
     at = datetime(2026, 1, 2, tzinfo=UTC)
     one = Event(UUID(int=1), 0, UUID(int=2), "thinking", 1, at, None, "api", {"content": "a"}, b"", "e:0")
     two = Transient(UUID(int=1), UUID(int=3), "message_chunk", at, "t", 0, 0, {"text": "b"})
-    view = View([one, two])
-    assert view.items() == View([one.envelope(), two.envelope()]).items()
+    view = ConversationView([one, two])
+    assert view.items() == ConversationView([one.envelope(), two.envelope()]).items()
     assert "cursor" not in view.items()[0]
     assert view.add(Reset("epoch")).items() == []

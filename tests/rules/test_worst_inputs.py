@@ -18,13 +18,13 @@ from foja.core.bundle.archive import part, write
 from foja.core.bundle.assembly import Contents
 from foja.core.canonical import Json
 from foja.errors import FojaError
-from foja.judge.anchors import LARGEST as LARGEST_TRUST
-from foja.judge.anchors import read
-from foja.judge.container.bundle import Question, judge_bundle
+from foja.judge.container.bundle import BundleRequest, judge_bundle
 from foja.judge.history import check_history
 from foja.judge.ledger import check_event
 from foja.judge.proof import LARGEST as LARGEST_PROOF
 from foja.judge.proof import check_proof
+from foja.judge.trust_parser import LARGEST as LARGEST_TRUST
+from foja.judge.trust_parser import read
 from foja.proofs.ots.stamp import BITCOIN, MAGIC
 from tests.rules import sigstores, stamps
 from tests.rules.all_proofs import all_proofs
@@ -115,18 +115,18 @@ def long_path(document: dict[str, dict[str, object]]) -> None:
 
 def bundle(change: Callable[[Contents], Contents]) -> Judge:
     data = SCENE.seal(change(SCENE.contents()).parts())
-    return lambda: judge_bundle(io.BytesIO(data), Question(SCENE.trust, AT))
+    return lambda: judge_bundle(io.BytesIO(data), BundleRequest(SCENE.trust, AT))
 
 
 def file(name: str, data: bytes) -> Judge:
     parts = [part(name, data) if each.entry.name == name else each for each in SCENE.contents().parts()]
     whole = SCENE.seal(parts)
-    return lambda: judge_bundle(io.BytesIO(whole), Question(SCENE.trust, AT))
+    return lambda: judge_bundle(io.BytesIO(whole), BundleRequest(SCENE.trust, AT))
 
 
 def crowded() -> Judge:
     whole = b"".join(write([part(f"evidence/{number}", b"") for number in range(4000)]))
-    return lambda: judge_bundle(io.BytesIO(whole), Question(SCENE.trust, AT))
+    return lambda: judge_bundle(io.BytesIO(whole), BundleRequest(SCENE.trust, AT))
 
 
 def trust(text: bytes) -> Judge:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 import obstore
 from obstore.exceptions import AlreadyExistsError, PreconditionError
 
-from foja.blobs.copying import copy
+from foja.blobs.transfer import copy
 from foja.errors import ObjectChanged
 
 if TYPE_CHECKING:

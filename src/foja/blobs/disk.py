@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from foja.blobs.copying import copy
+from foja.blobs.transfer import copy
 from foja.durable import sync
 from foja.errors import ObjectChanged
 

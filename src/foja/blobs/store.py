@@ -30,7 +30,7 @@ class Versioned:
     version: str
 
 
-class Place(Protocol):
+class ObjectBackend(Protocol):
     """Where objects lie. Nobody ever sees half of one."""
 
     async def read(self, key: str) -> tuple[bytes, str]: ...
@@ -45,7 +45,7 @@ class Place(Protocol):
 class Store:
     """Every object of an installation."""
 
-    _place: Place
+    _place: ObjectBackend
 
     async def put(self, data: bytes) -> str:
         """Keep the bytes under their own digest and return it. Ask as often as you like."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from foja.proofs.tsa.words import LOCAL_NOTICE
+from foja.proofs.tsa.oids import LOCAL_NOTICE
 
 _FORMS: Final = {
     re.escape(LOCAL_NOTICE): "autoridad local: prueba el orden ante usted, no la hora ante otros",

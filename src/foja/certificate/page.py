@@ -14,7 +14,7 @@ from fpdf.enums import XPos, YPos
 
 from foja.certificate.font import NAME, font_bytes, writable
 from foja.certificate.notices import spoken
-from foja.certificate.words import KINDS, LANGUAGES, STATUSES, VERDICTS, word
+from foja.certificate.translations import KINDS, LANGUAGES, STATUSES, VERDICTS, word
 from foja.errors import Refused
 from foja.judge.report import Report, instant
 from foja.proofs.finding import Finding
@@ -25,14 +25,14 @@ GREY, BLACK = 110, 0
 
 
 @dataclass(frozen=True, slots=True)
-class Bundle:
+class BundleInfo:
     """Which bundle the page is about."""
 
     sha256: str
     size: int
 
 
-def certificate(report: Report, bundle: Bundle | None = None, *, language: str = "en") -> bytes:
+def certificate(report: Report, bundle: BundleInfo | None = None, *, language: str = "en") -> bytes:
     """Return the certificate as a PDF/A-3: the same bytes for the same report."""
     if language not in LANGUAGES:
         raise Refused(f"the certificate is written in {' or '.join(LANGUAGES)}, not in {language!r}")
@@ -110,7 +110,7 @@ class _Page:
         if not every:
             self._line(word("nothing_missed", self.language), 9)
 
-    def checking(self, bundle: Bundle | None) -> None:
+    def checking(self, bundle: BundleInfo | None) -> None:
         """Say how others check it."""
         self._heading("check")
         for step in ("step_digest", "step_verify", "step_other"):

@@ -15,8 +15,8 @@ from types import CoroutineType
 from typing import Any
 
 from foja import missing
-from foja.cli.grammar import grammar
 from foja.cli.output import complain, speak_anywhere
+from foja.cli.parser import grammar
 from foja.errors import FojaError, SetupFailed, Unavailable
 
 FOUND, WRONG, INTERRUPTED, PIPE_CLOSED, TERMINATED = 1, 2, 130, 141, 143

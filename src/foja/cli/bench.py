@@ -11,9 +11,9 @@ from pathlib import Path
 from foja.app import App
 from foja.cli.installation import settings_of
 from foja.cli.output import document, table
-from foja.cli.scratch import scratch
-from foja.conversations.work import Conversation
-from foja.servers import database
+from foja.cli.temporary_database import scratch
+from foja.conversations.service import Conversation
+from foja.embedded.servers import database
 from foja.settings import Settings
 
 KIND, BODY = "user_message_sent", {"content": "How long is this sheet? About as long as most of them are."}
@@ -21,7 +21,7 @@ MANY, BATCH = 256, 100
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class BenchCase:
     """A kind of load: so many callers, on so many streams, so many events a call."""
 
     name: str
@@ -41,11 +41,11 @@ class Result:
 
 
 CASES = (
-    Case("1 caller", 1),
-    Case("16 callers", 16),
-    Case("64 callers", 64),
-    Case("64 callers, one hot stream", 64, streams=1),
-    Case(f"4 callers, batches of {BATCH}", 4, batch=BATCH),
+    BenchCase("1 caller", 1),
+    BenchCase("16 callers", 16),
+    BenchCase("64 callers", 64),
+    BenchCase("64 callers, one hot stream", 64, streams=1),
+    BenchCase(f"4 callers, batches of {BATCH}", 4, batch=BATCH),
 )
 
 
@@ -69,7 +69,7 @@ async def _run_all(settings: Settings, seconds: float) -> list[Result]:
         return [await _run(app, case, seconds) for case in CASES]
 
 
-async def _run(app: App, case: Case, seconds: float) -> Result:
+async def _run(app: App, case: BenchCase, seconds: float) -> Result:
     streams = [await app.conversations.open() for _ in range(case.streams)]
     clock = asyncio.get_running_loop().time
     began, times = clock(), list[float]()
@@ -92,7 +92,7 @@ async def _append(stream: Conversation, batch: int) -> None:
         await stream.append_many([stream.draft(KIND, BODY) for _ in range(batch)])
 
 
-def _result(case: Case, times: list[float], elapsed: float) -> Result:
+def _result(case: BenchCase, times: list[float], elapsed: float) -> Result:
     times.sort()
     middle, late = times[len(times) // 2], times[len(times) * 99 // 100]
     rate = len(times) * case.batch / elapsed

@@ -11,7 +11,7 @@ from foja.app import App
 from foja.cli.installation import opened
 from foja.cli.output import complain, record, say
 from foja.errors import UnknownEntity
-from foja.ledger.event import Event, Heard, Reset, Transient
+from foja.ledger.event import Event, Reset, StreamItem, Transient
 
 WIDTH = 160
 
@@ -44,7 +44,7 @@ async def tell_if_empty(app: App, entity_id: UUID | None) -> None:
         complain(f"nothing was written to {entity_id} yet; waiting. Check the id and FOJA_TENANT")
 
 
-def _follow(app: App, arguments: Namespace) -> AsyncIterator[Heard]:
+def _follow(app: App, arguments: Namespace) -> AsyncIterator[StreamItem]:
     if arguments.entity is None:
         return app.ledger.log.follow(_log_cursor(arguments.after))
     return app.ledger.follow(arguments.entity, arguments.after)
@@ -54,7 +54,7 @@ def _log_cursor(after: str | int | None) -> str | None:
     return None if after is None else str(after)
 
 
-def _show(event: Heard) -> None:
+def _show(event: StreamItem) -> None:
     if isinstance(event, Reset):
         say(f"reset: {event.reason}; everything comes again")
         return
@@ -72,7 +72,7 @@ def _short(body: str) -> str:
     return body if len(body) <= WIDTH else f"{body[: WIDTH - 1]}…"
 
 
-def _show_json(event: Heard) -> None:
+def _show_json(event: StreamItem) -> None:
     if isinstance(event, Reset):
         record({"kind": event.kind, "reason": event.reason})
     else:

@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 
 from foja.app import App
 from foja.blobs.store import Store, open_store
-from foja.cli.verifying import read_key
+from foja.cli.log.verify import read_key
 from foja.core.note import Signer, Verifier
 from foja.embedded.keys import signing_seed
+from foja.embedded.servers import database
 from foja.errors import SetupFailed
 from foja.observe.snapshot import snapshot
-from foja.servers import database
 from foja.settings import Settings, load
 
 OPTIONS = ("home", "database_url", "web_host", "web_port", "web_expose")

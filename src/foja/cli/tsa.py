@@ -7,16 +7,15 @@ from argparse import Namespace
 from contextlib import AsyncExitStack
 from hashlib import sha256
 
-from foja.authorities import open_authorities, worth
 from foja.cli.installation import settings_of
 from foja.cli.output import document, say, table
-from foja.cli.running import begun, until_told
-from foja.documents.stamping import Authority, Confirmed, Stamper
-from foja.embedded.tsa import Authority as Local
-from foja.embedded.tsa import kept_root
+from foja.cli.services import begun, until_told
+from foja.documents.authorities import open_authorities, worth
+from foja.documents.stamper import Confirmed, Stamper, TimestampAuthority
+from foja.embedded.tsa import LocalAuthority, kept_root
 from foja.proofs.tsa import LOCAL_NOTICE, Terms, trusted
-from foja.web.serve import address, bind, running
-from foja.web.timestamps import Timestamps
+from foja.web.server import address, bind, running
+from foja.web.timestamps import TimestampEndpoint
 
 
 def status(arguments: Namespace) -> int:
@@ -41,7 +40,7 @@ def status(arguments: Namespace) -> int:
 
 def root(arguments: Namespace) -> int:
     """Print the certificate that tokens of the local authority are checked against."""
-    pem = Local(settings_of(arguments).home).root.decode()
+    pem = LocalAuthority(settings_of(arguments).home).root.decode()
     if arguments.json:
         document({"root": pem})
     elif arguments.output:
@@ -65,7 +64,7 @@ async def ask(arguments: Namespace) -> int:
     return 0 if all(good for good, _ in found.values()) else 1
 
 
-async def _ask(authority: Authority, terms: Terms) -> tuple[bool, str]:
+async def _ask(authority: TimestampAuthority, terms: Terms) -> tuple[bool, str]:
     found = await Stamper([authority], terms).stamp(sha256(secrets.token_bytes(16)).digest())
     if isinstance(found, Confirmed):
         stamp = found.stamp
@@ -77,9 +76,9 @@ async def _ask(authority: Authority, terms: Terms) -> tuple[bool, str]:
 
 async def serve(arguments: Namespace) -> int:
     """Answer timestamp requests over HTTP."""
-    authority = Local(settings_of(arguments).home)
+    authority = LocalAuthority(settings_of(arguments).home)
     with bind(arguments.host, arguments.port, expose=arguments.expose) as listener:
-        async with running(Timestamps(authority.reply, authority.root), listener) as server:
+        async with running(TimestampEndpoint(authority.reply, authority.root), listener) as server:
             place = address(listener)
             begun(arguments, f"stamping at {place}; {LOCAL_NOTICE}", tsa=place, note=LOCAL_NOTICE)
             return await until_told(arguments, server)

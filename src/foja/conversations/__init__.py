@@ -1,6 +1,6 @@
 """Conversations of people and agents: messages, tools, approvals."""
 
-from foja.conversations.reading import order
-from foja.conversations.view import View, reduce
+from foja.conversations.model.order import order
+from foja.conversations.model.view import ConversationView, reduce
 
-__all__ = ["View", "order", "reduce"]
+__all__ = ["ConversationView", "order", "reduce"]

@@ -11,13 +11,13 @@ from typing import Any, cast
 from uuid import UUID
 
 from foja import sql
-from foja.conversations.events import CONVERSATION
-from foja.conversations.rules import APPROVED, DENIED, EXPIRED, Approval, approvals
+from foja.conversations.model.approvals import APPROVED, DENIED, EXPIRED, Approval, approvals
+from foja.conversations.model.events import CONVERSATION
+from foja.driver.database import Database
 from foja.errors import BadPayload, IdempotencyConflict, UnknownApproval
 from foja.ledger.event import Event, new_id
-from foja.ledger.hints import Hints
 from foja.ledger.ledger import Ledger
-from foja.sql.database import Database
+from foja.ledger.live.notifier import Notifier
 
 MOST = 100
 LONGEST = 366 * 86_400
@@ -128,7 +128,7 @@ class Approvals:
         return approvals(events, rows[0][-1]) if rows else {}
 
 
-async def expire_approvals(database: Database, hints: Hints) -> int:
+async def expire_approvals(database: Database, hints: Notifier) -> int:
     """Write down what nobody decided in time; returns how much there was to look at."""
     due = await database.rows(sql.query("due_approvals"), most=MOST)
     for entity, decision in due:

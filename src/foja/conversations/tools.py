@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from foja.conversations.events import CONVERSATION
+from foja.conversations.model.events import CONVERSATION
 from foja.errors import BadPayload, BadReservation, FojaError, SlotVoided
 from foja.ledger.event import Event, bounded, new_id
 from foja.ledger.ledger import Ledger

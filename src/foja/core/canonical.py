@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]
 from typing import NoReturn, TypeAlias
 
-from foja.core.spelling import MAX_DEPTH, MAX_INTEGER, spell
+from foja.core.serializer import MAX_DEPTH, MAX_INTEGER, spell
 from foja.errors import NotCanonical
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"

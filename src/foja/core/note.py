@@ -99,7 +99,7 @@ class Signer:
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class NoteSignature:
     """One signature line: which key it claims, and what that key said."""
 
     name: str
@@ -144,7 +144,7 @@ def open_note(note: str | bytes, verifiers: Iterable[Verifier]) -> str:
     return text
 
 
-def split_note(note: str | bytes) -> tuple[str, list[Signature]]:
+def split_note(note: str | bytes) -> tuple[str, list[NoteSignature]]:
     """Return the text and the signatures of a note; nothing is verified yet."""
     whole = _decoded(note)
     text, gap, tail = whole.rpartition("\n\n")
@@ -174,13 +174,13 @@ def _decoded(note: str | bytes) -> str:
         raise Tampered("the note is not UTF-8; fetch it again") from None
 
 
-def _signature(line: str) -> Signature:
+def _signature(line: str) -> NoteSignature:
     match = _SIGNATURE.fullmatch(line)
     name, encoded = match.groups() if match else ("", "")
     data = _base64(encoded) or b""
     if not _is_name(name) or len(data) <= _KEY_ID_BYTES:
         raise Tampered(f"{line!a} is not a signature line: dash, name, base64")
-    return Signature(name, data[:_KEY_ID_BYTES], data[_KEY_ID_BYTES:])
+    return NoteSignature(name, data[:_KEY_ID_BYTES], data[_KEY_ID_BYTES:])
 
 
 def _is_name(name: str) -> bool:

@@ -9,8 +9,8 @@ from typing import Any, BinaryIO, cast
 
 from foja.blobs.store import Store
 from foja.core.bundle.manifest import PROFILE
-from foja.documents.bundling import Bundles, Written
-from foja.documents.events import DOCUMENT
+from foja.documents.bundles import Bundles, Written
+from foja.documents.model.events import DOCUMENT
 from foja.errors import ObjectMissing, Tampered, Unstamped
 from foja.jobs.outcome import Done, Job, Outcome, Snooze
 from foja.judge.report import Report, Verdict
@@ -21,7 +21,7 @@ MOST, AT_ONCE = 64, 8
 LONGEST_REASON = 2000
 
 
-class Artifacts:
+class ArtifactWorker:
     """Builds artifacts. Waiting for a checkpoint is no try; everything else ends the attempt."""
 
     def __init__(self, bundles: Bundles, store: Store, wait_seconds: float) -> None:

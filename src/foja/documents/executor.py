@@ -9,15 +9,15 @@ from typing import Any
 from uuid import UUID
 
 from foja import sql
-from foja.documents.events import DOCUMENT, Evidence
-from foja.documents.history import Fact, History, read
-from foja.documents.picture import summary
-from foja.documents.rules import Need, Policy, needs
+from foja.documents.model.events import DOCUMENT, Evidence
+from foja.documents.model.history import Fact, History, read
+from foja.documents.model.projection import summary
+from foja.documents.model.rules import Need, Policy, needs
+from foja.driver import encoding
+from foja.driver.database import Database
+from foja.driver.encoding import Packed
 from foja.jobs.outcome import Done, Job, NewJob, Outcome
 from foja.ledger.event import Draft, draft
-from foja.sql import wire
-from foja.sql.database import Database
-from foja.sql.wire import Packed
 
 TYPE, SOURCE = "protect_document_v2", "protect-document-v2"
 
@@ -47,7 +47,7 @@ class Executor:
 
     async def _read(self, documents: Sequence[UUID]) -> tuple[dict[UUID, list[Fact]], datetime | None]:
         rows = await self._database.many(
-            sql.query("document_histories"), entities=wire.packed(wire.uuids(documents))
+            sql.query("document_histories"), entities=encoding.packed(encoding.uuids(documents))
         )
         places: dict[int, list[Fact]] = {}
         for place, seq, kind, at, payload, _ in rows:
@@ -71,15 +71,19 @@ def _entries(
     """Return what lists show, for the events that were read and no others."""
     rows = [summary(events, histories.get(document)) for document, events in facts.items()]
     columns = {
-        "entities": wire.uuids(list(facts)),
-        "states": wire.array(wire.TEXT_OID, [wire.name(row["state"]) for row in rows]),
-        "pipelines": wire.array(wire.TEXT_OID, [wire.name(row["pipeline"]) for row in rows]),
-        "lifecycles": wire.array(wire.TEXT_OID, [wire.name(row["lifecycle_status"]) for row in rows]),
-        "witnesses": wire.array(wire.TEXT_OID, [wire.text(row["witness_hash"]) for row in rows]),
-        "lengths": wire.array(wire.BIGINT_OID, [wire.bigint(row["length"]) for row in rows]),
-        "began": wire.array(wire.MOMENT_OID, [wire.timestamp(events[0].at) for events in facts.values()]),
+        "entities": encoding.uuids(list(facts)),
+        "states": encoding.array(encoding.TEXT_OID, [encoding.name(row["state"]) for row in rows]),
+        "pipelines": encoding.array(encoding.TEXT_OID, [encoding.name(row["pipeline"]) for row in rows]),
+        "lifecycles": encoding.array(
+            encoding.TEXT_OID, [encoding.name(row["lifecycle_status"]) for row in rows]
+        ),
+        "witnesses": encoding.array(encoding.TEXT_OID, [encoding.text(row["witness_hash"]) for row in rows]),
+        "lengths": encoding.array(encoding.BIGINT_OID, [encoding.bigint(row["length"]) for row in rows]),
+        "began": encoding.array(
+            encoding.MOMENT_OID, [encoding.timestamp(events[0].at) for events in facts.values()]
+        ),
     }
-    return {name: wire.packed(column) for name, column in columns.items()}
+    return {name: encoding.packed(column) for name, column in columns.items()}
 
 
 def _asking(document: UUID, need: Need, seq: int) -> Draft:

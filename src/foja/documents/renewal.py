@@ -11,8 +11,8 @@ from uuid import UUID
 
 from foja.blobs.store import Store
 from foja.documents.artifacts import SOURCE
-from foja.documents.bundling import Bundles
-from foja.documents.events import DOCUMENT
+from foja.documents.bundles import Bundles
+from foja.documents.model.events import DOCUMENT
 from foja.errors import FojaError, Tampered
 from foja.jobs.outcome import Done, Job, NewJob, Outcome
 from foja.judge.report import Verdict
@@ -25,7 +25,7 @@ PAGE = 20
 log = logging.getLogger("foja.documents")
 
 
-class Renewals:
+class RenewalWorker:
     """Renews what is due, a page at a time; what cannot be renewed today is tried again tomorrow."""
 
     def __init__(self, bundles: Bundles, store: Store, ledger: Ledger, *, ahead: timedelta = AHEAD) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from foja.documents.events import DOCUMENT
-from foja.documents.stamping import Confirmed, Stamper, Unconfirmed
+from foja.documents.model.events import DOCUMENT
+from foja.documents.stamper import Confirmed, Stamper, Unconfirmed
 from foja.jobs.outcome import Done, Job, Outcome
 from foja.ledger.event import draft
 
@@ -18,7 +18,7 @@ MILLISECOND = timedelta(milliseconds=1)
 MOST = 32  # a batch; two of them keep as many connections busy as there are
 
 
-class Timestamps:
+class TimestampWorker:
     """Asks the authorities; what they answer, good or bad, is the end of the attempt."""
 
     def __init__(self, stamper: Stamper) -> None:

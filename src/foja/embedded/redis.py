@@ -30,7 +30,7 @@ QUIET = ("--save", "", "--appendonly", "no")
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class RedisServer:
     """A running Redis that only its owner can reach."""
 
     url: str
@@ -48,7 +48,7 @@ class Server:
                     place.parent.rmdir()
 
 
-def start(home: Path) -> Server:
+def start(home: Path) -> RedisServer:
     """Return the home's Redis, started if it does not run, and count us as a user."""
     home.mkdir(parents=True, exist_ok=True)
     with locks.turn(home / "redis.turn"):
@@ -61,7 +61,7 @@ def start(home: Path) -> Server:
         except BaseException:
             share.end()
             raise
-        return Server(f"unix://{quote(str(place))}", home, share)
+        return RedisServer(f"unix://{quote(str(place))}", home, share)
 
 
 def _launch(home: Path, place: Path) -> None:

@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from foja import sql
+from foja.driver.database import Connection, Database, connect, our_errors
 from foja.errors import FojaError
 from foja.jobs.outcome import Job
-from foja.observe.metrics import LEASES_LOST
-from foja.sql.database import Connection, Database, connect, our_errors
+from foja.metrics import LEASES_LOST
 
 MISSED = 2
 log = logging.getLogger("foja.jobs")

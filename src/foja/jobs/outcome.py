@@ -89,4 +89,4 @@ Outcome: TypeAlias = Done | Retry | GiveUp | Snooze
 
 # `lost`: the lease is somebody else's, nothing was changed. `already`: settled before, the answer was
 # lost. `again`: the stream grew since it was read, nothing was appended, the job is queued.
-Verdict: TypeAlias = Literal["done", "retry", "give_up", "snooze", "again", "already", "lost"]
+Settlement: TypeAlias = Literal["done", "retry", "give_up", "snooze", "again", "already", "lost"]

@@ -8,14 +8,14 @@ from contextlib import AbstractContextManager
 from uuid import UUID, uuid5
 
 from foja import sql
-from foja.jobs.columns import Settled, job_columns, settle_values
-from foja.jobs.outcome import Done, GiveUp, Job, NewJob, Verdict
-from foja.ledger.hints import Hints, Wake
-from foja.observe.metrics import JOB_CORRECTIONS, JOBS_SETTLED
-from foja.sql import wire
-from foja.sql.database import AlreadyRecorded, Database
-from foja.sql.line import Line
-from foja.sql.lines import Lines
+from foja.driver import encoding
+from foja.driver.database import AlreadyRecorded, Database
+from foja.driver.pipeline import Pipeline
+from foja.driver.pipeline_pool import PipelinePool
+from foja.jobs.encoding import Settled, job_columns, settle_values
+from foja.jobs.outcome import Done, GiveUp, Job, NewJob, Settlement
+from foja.ledger.live.notifier import Notifier, Subscription
+from foja.metrics import JOB_CORRECTIONS, JOBS_SETTLED
 
 STATEMENTS = ("enqueue_jobs", "settle_jobs")
 HINTS = UUID("7f0c1d52-6c5b-5b0a-9d0e-3a5b7f4f6a11")
@@ -29,11 +29,13 @@ def hint(name: str) -> UUID:
 class Queue:
     """The jobs of one tenant, as the role of one source. Its database acts as that role."""
 
-    def __init__(self, database: Database, hints: Hints, *, source: str, tenant: str, lines: int = 1) -> None:
+    def __init__(
+        self, database: Database, hints: Notifier, *, source: str, tenant: str, lines: int = 1
+    ) -> None:
         self.database, self.source, self.tenant = database, source, tenant
         self._hints = hints
         self._draft_type = 0
-        self._lines = Lines(lambda: Line.open(database.url, database.role, *STATEMENTS), lines)
+        self._lines = PipelinePool(lambda: Pipeline.open(database.url, database.role, *STATEMENTS), lines)
 
     async def close(self) -> None:
         """Close its connections, once they have answered."""
@@ -44,9 +46,9 @@ class Queue:
         if not jobs:
             return 0
         kind, entity, *more = job_columns(jobs)
-        added = await self._lines.ask("enqueue_jobs", [kind, entity, wire.text(self.tenant), *more])
+        added = await self._lines.ask("enqueue_jobs", [kind, entity, encoding.text(self.tenant), *more])
         self.tell(job.type for job in jobs)
-        return wire.number(added)
+        return encoding.number(added)
 
     async def claim(self, job_type: str, most: int, worker: str) -> list[Job]:
         """Lease up to `most` jobs; one that a worker died with comes alone."""
@@ -58,7 +60,7 @@ class Queue:
             JOB_CORRECTIONS.inc(corrected)
         return jobs
 
-    async def settle(self, settled: Settled) -> list[Verdict]:
+    async def settle(self, settled: Settled) -> list[Settlement]:
         """Say how jobs ended, all in one transaction; each gets its verdict.
 
         A refused event refuses them all: settle them one by one to learn whose it was.
@@ -78,15 +80,15 @@ class Queue:
         for name in set(names):
             self._hints.touch(hint(name))
 
-    def watch(self, name: str) -> AbstractContextManager[Wake]:
+    def watch(self, name: str) -> AbstractContextManager[Subscription]:
         """Lend a wake that is set whenever there may be work."""
         return self._hints.watch(hint(name))
 
-    async def _settle(self, settled: Settled, *, careful: bool) -> list[Verdict]:
+    async def _settle(self, settled: Settled, *, careful: bool) -> list[Settlement]:
         draft_type = self._draft_type or await self._look_up()
         values = settle_values(settled, draft_type, source=self.source, tenant=self.tenant, careful=careful)
         answer = await self._lines.ask("settle_jobs", values)
-        return [_verdict(item) for item in wire.items(answer, len(settled))]
+        return [_verdict(item) for item in encoding.items(answer, len(settled))]
 
     async def _look_up(self) -> int:
         row = await self.database.row(sql.query("draft_type"))
@@ -94,7 +96,7 @@ class Queue:
         self._draft_type = int(row[0])
         return self._draft_type
 
-    def _report(self, settled: Settled, verdicts: Sequence[Verdict]) -> None:
+    def _report(self, settled: Settled, verdicts: Sequence[Settlement]) -> None:
         ends = Counter((job.type, verdict) for (job, _), verdict in zip(settled, verdicts, strict=True))
         for names, count in ends.items():
             JOBS_SETTLED.labels(*names).inc(count)
@@ -107,5 +109,5 @@ class Queue:
         self.tell([*(draft.domain for draft in drafts), *follow])
 
 
-def _verdict(item: bytes | None) -> Verdict:
+def _verdict(item: bytes | None) -> Settlement:
     return (item or b"").decode()  # type: ignore[return-value]

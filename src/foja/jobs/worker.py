@@ -12,11 +12,11 @@ from time import perf_counter
 from typing import Any, TypeAlias, TypeVar
 
 from foja.errors import FojaError, Refused, Unavailable, WrongExpectedSeq
-from foja.jobs.company import Company
+from foja.jobs.exclusive import RunLock
 from foja.jobs.heartbeat import Heartbeat
-from foja.jobs.outcome import GiveUp, Job, Outcome, Retry, Snooze, Verdict
+from foja.jobs.outcome import GiveUp, Job, Outcome, Retry, Settlement, Snooze
 from foja.jobs.queue import Queue
-from foja.observe.metrics import JOB_SECONDS
+from foja.metrics import JOB_SECONDS
 
 POLL = 1.0
 AFTER_AN_ERROR = 1.0
@@ -43,12 +43,12 @@ class Worker:
         *,
         most: int = 100,
         hear: Sequence[str] = (),
-        company: Company | None = None,
+        company: RunLock | None = None,
         name: str | None = None,
     ) -> None:
         self.type = job_type
         self._queue, self._work, self._most, self._hear = queue, work, most, hear
-        self._company = company or Company()
+        self._company = company or RunLock()
         self._heartbeat = Heartbeat(queue.database)
         self._name = name or f"{socket.gethostname()}:{os.getpid()}"
 
@@ -139,7 +139,7 @@ class Worker:
         except Exception as error:
             return _failed(self.type, error)
 
-    async def _settle(self, settled: list[tuple[Job, Outcome]]) -> list[Verdict]:
+    async def _settle(self, settled: list[tuple[Job, Outcome]]) -> list[Settlement]:
         """Settle a batch; if its facts are refused, each job alone, and the refused one is given up."""
         try:
             return await self._stubbornly(settled)
@@ -151,7 +151,7 @@ class Worker:
             end: Outcome = Retry(str(error)) if again else GiveUp(f"its result was refused: {error}")
             return await self._stubbornly([(job, end)])
 
-    async def _stubbornly(self, settled: Sequence[tuple[Job, Outcome]]) -> list[Verdict]:
+    async def _stubbornly(self, settled: Sequence[tuple[Job, Outcome]]) -> list[Settlement]:
         """Settle, again if the answer was lost: what was recorded is not recorded twice."""
         for pause in range(TRIES):
             try:
@@ -177,7 +177,7 @@ def _failed(job_type: str, error: Exception) -> Outcome:
     return Retry(f"{error.__class__.__name__}: {error}")
 
 
-def _tell_lost(settled: Sequence[tuple[Job, Outcome]], verdicts: Sequence[Verdict], words: str) -> None:
+def _tell_lost(settled: Sequence[tuple[Job, Outcome]], verdicts: Sequence[Settlement], words: str) -> None:
     for (job, _), verdict in zip(settled, verdicts, strict=True):
         if verdict == "lost":
             log.warning("%s %s: %s", job.type, job.id, words)

@@ -14,7 +14,7 @@ from foja.core.bundle import history
 from foja.core.canonical import parse
 from foja.core.chain import genesis, leaf_entry
 from foja.errors import BadBundle, NotCanonical
-from foja.judge.standing import NOT_CHECKED, Standing, stand
+from foja.judge.inclusion import NOT_CHECKED, Inclusion, find_inclusion
 from foja.judge.trust import Trust
 from foja.proofs.finding import Finding, Reason, Status
 
@@ -49,7 +49,7 @@ def check_history(chunks: Iterable[bytes], proof: bytes | None, trust: Trust) ->
             detail = f"{whole.events} events without a gap; nothing shows that a log has them"
             return Finding(EVIDENCE, Status.PENDING, Reason.NO_CHECKPOINT, detail)
         ends = [leaf_entry(whole.entity_id, whole.events - 1, head) for head in whole.heads.values()]
-        standing = stand(proof, ends, trust.logs, "the proof of the log")
+        standing = find_inclusion(proof, ends, trust.logs, "the proof of the log")
     except BadBundle as error:
         return Finding(EVIDENCE, Status.INVALID, Reason(error.code), str(error))
     return _finding(whole, standing)
@@ -86,7 +86,7 @@ def _with(first: bytes, lines: Iterator[bytes]) -> Iterator[bytes]:
     yield from lines
 
 
-def _finding(whole: Whole, standing: Standing) -> Finding:
+def _finding(whole: Whole, standing: Inclusion) -> Finding:
     checkpoint = standing.checkpoint
     if standing.signer is None:
         detail = f"the log {checkpoint.origin} is signed by no key you trust"

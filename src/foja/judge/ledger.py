@@ -8,7 +8,7 @@ from typing import BinaryIO
 from foja.core.excerpt import parse_excerpt
 from foja.errors import BadBundle, Tampered
 from foja.judge.history import check_history, is_history
-from foja.judge.standing import NOT_CHECKED, stand
+from foja.judge.inclusion import NOT_CHECKED, find_inclusion
 from foja.judge.trust import Trust
 from foja.proofs.finding import Finding, Reason, Status
 
@@ -48,7 +48,7 @@ def check_event(event: bytes, proof: bytes, trust: Trust) -> Finding:
         return Finding(EVIDENCE, Status.UNSUPPORTED, Reason.UNKNOWN_PROOF, detail)
     try:
         excerpt = parse_excerpt(event)
-        standing = stand(proof, [excerpt.check()], trust.logs, "the proof of the log")
+        standing = find_inclusion(proof, [excerpt.check()], trust.logs, "the proof of the log")
     except BadBundle as error:
         return Finding(EVIDENCE, Status.INVALID, Reason(error.code), str(error))
     except Tampered as error:

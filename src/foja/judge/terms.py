@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from foja.judge.trust import Trust
 from foja.proofs.rekor import Anchors
-from foja.proofs.rekor.certificate import Signer
-from foja.proofs.rekor.growth import Growth
+from foja.proofs.rekor.certificate import SignerIdentity
+from foja.proofs.rekor.consistency import Growth
 from foja.proofs.rekor.trusted_root import parse_trusted_root
 from foja.proofs.tsa import Terms, trusted
 
@@ -35,7 +35,7 @@ def anchors_of(trust: Trust, at: datetime) -> Anchors:
         roots=tuple(map(parse_trusted_root, trust.sigstore)),
         logs=trust.logs,
         signers=trust.signers,
-        identities=tuple(Signer(each.subject, each.issuer) for each in trust.identities),
+        identities=tuple(SignerIdentity(each.subject, each.issuer) for each in trust.identities),
         terms=terms_of(trust, at),
         growths=[Growth(*each) for each in trust.growths],
     )

@@ -28,7 +28,7 @@ class Identity:
 class Trust:
     """Trust anchors and demands. The empty one believes nobody, so nothing passes under it.
 
-    `foja.judge.anchors.read` makes one of certificates, keys and policies as they are written.
+    `foja.judge.trust_parser.read` makes one of certificates, keys and policies as they are written.
     """
 
     roots: tuple[bytes, ...] = ()  # certificates of timestamp authorities that vouch for themselves, DER

@@ -135,7 +135,7 @@ class Reset:
 
 
 # What a follower is given.
-Heard: TypeAlias = Event | Reset | Transient
+StreamItem: TypeAlias = Event | Reset | Transient
 
 
 class Draft(NamedTuple):

@@ -9,16 +9,16 @@ from uuid import UUID
 
 from foja import sql
 from foja.core.registry import Domain
-from foja.ledger.append import Verdict, Writer
-from foja.ledger.deltas import Deltas
-from foja.ledger.event import Draft, Event, Heard, Transient, draft
-from foja.ledger.follow import PAGE, Follower, follow
-from foja.ledger.hints import Hints, Wake
+from foja.driver.database import Database
+from foja.ledger.event import Draft, Event, StreamItem, Transient, draft
 from foja.ledger.lanes.lanes import Lanes
+from foja.ledger.live.follower import PAGE, Follower, follow
+from foja.ledger.live.notifier import Notifier, Subscription
+from foja.ledger.live.transient import Transients
 from foja.ledger.log import Log
-from foja.ledger.read import Position, Reader, Said, State
+from foja.ledger.reader import BodyRow, Position, StreamReader, StreamState
 from foja.ledger.slots import Reserver, Slots
-from foja.sql.database import Database
+from foja.ledger.writer import AppendResult, Writer
 
 
 class Ledger:
@@ -27,8 +27,8 @@ class Ledger:
     def __init__(
         self,
         database: Database,
-        hints: Hints,
-        deltas: Deltas,
+        hints: Notifier,
+        deltas: Transients,
         log: Log,
         writer: Writer,
         lanes: Lanes,
@@ -36,7 +36,7 @@ class Ledger:
         self.log = log
         self._deltas = deltas
         self._database, self._hints, self._writer, self._lanes = database, hints, writer, lanes
-        self._reader = Reader(database, writer.tenant)
+        self._reader = StreamReader(database, writer.tenant)
 
     async def append(self, event: Draft) -> Event:
         """Write one event."""
@@ -46,7 +46,7 @@ class Ledger:
         """Write all of these events, of as many streams as you like, or none."""
         return await self._lanes.append_many(events)
 
-    async def append_each(self, events: Sequence[Draft]) -> list[Verdict]:
+    async def append_each(self, events: Sequence[Draft]) -> list[AppendResult]:
         """Write what can be written; each draft gets its event or its error."""
         return await self._lanes.append_each(events)
 
@@ -74,7 +74,7 @@ class Ledger:
         """Return whoever keeps the reservations of a domain."""
         return Reserver(self._database, self._writer, self._lanes, domain)
 
-    async def state(self, entity_id: UUID) -> State:
+    async def state(self, entity_id: UUID) -> StreamState:
         """Return where a stream stands."""
         return await self._reader.state(entity_id)
 
@@ -88,11 +88,11 @@ class Ledger:
 
     async def newest(
         self, entity_id: UUID, kinds: Sequence[str], *, before: int | None = None, limit: int | None = None
-    ) -> list[Said]:
+    ) -> list[BodyRow]:
         """Return the newest events of some kinds, newest first, without what was erased."""
         return await self._reader.newest(entity_id, kinds, before, limit)
 
-    def follow(self, entity_id: UUID, after: str | int | None) -> AsyncGenerator[Heard]:
+    def follow(self, entity_id: UUID, after: str | int | None) -> AsyncGenerator[StreamItem]:
         """Yield every event of a stream and what is said in passing, for ever."""
         return self.go_on(self.follower(entity_id, after))
 
@@ -106,11 +106,11 @@ class Ledger:
         """Return a reader's place in a stream, to be asked for what it lacks."""
         return Follower(self._reader, entity_id, after, position, page)
 
-    def watch(self, entity_id: UUID) -> AbstractContextManager[Wake]:
+    def watch(self, entity_id: UUID) -> AbstractContextManager[Subscription]:
         """Lend a wake that is set whenever the stream may have grown."""
         return self._hints.watch(entity_id)
 
-    def go_on(self, follower: Follower) -> AsyncGenerator[Heard]:
+    def go_on(self, follower: Follower) -> AsyncGenerator[StreamItem]:
         """Yield what a follower lacks and what is said in passing, for ever."""
         return follow(self._hints, follower, self._deltas.hearing(follower.entity_id))
 

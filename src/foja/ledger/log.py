@@ -14,10 +14,10 @@ from foja.blobs.store import Store
 from foja.core import tiles
 from foja.core.chain import leaf_entry
 from foja.core.proof import Proof
+from foja.driver.database import Database
 from foja.errors import CursorLost, NotCovered, Unavailable
 from foja.ledger.event import Event, Reset
-from foja.ledger.hints import Hints
-from foja.sql.database import Database
+from foja.ledger.live.notifier import Notifier
 
 ORIGIN, IDX = re.compile("[0-9]{1,9}"), re.compile("-1|[0-9]{1,18}")
 PAGE = 500
@@ -49,7 +49,7 @@ class ProvenEvent:
 class Log:
     """The installation's log, for readers."""
 
-    def __init__(self, database: Database, store: Store, hints: Hints) -> None:
+    def __init__(self, database: Database, store: Store, hints: Notifier) -> None:
         self._database, self._store, self._hints = database, store, hints
 
     async def prove(self, entity_id: UUID, seq: int, *, first: bool = False) -> ProvenEvent:

@@ -8,13 +8,13 @@ from datetime import datetime
 from typing import TypeAlias
 from uuid import UUID
 
+from foja.driver import encoding
+from foja.driver.encoding import Value
 from foja.ledger.event import Draft
-from foja.sql import wire
-from foja.sql.wire import Value
 
 STATEMENTS = ("append", "replay", "append_drafts")
-_ELEVEN, _ID = wire.record_head(11), wire.field(wire.UUID_OID, bytes(16))[:-16]
-_NO_NUMBER = wire.field(wire.BIGINT_OID, None)
+_ELEVEN, _ID = encoding.record_head(11), encoding.field(encoding.UUID_OID, bytes(16))[:-16]
+_NO_NUMBER = encoding.field(encoding.BIGINT_OID, None)
 
 
 # status, detail, seq, at, body_hash, sealed. A refusal has words in `detail` and no number.
@@ -25,37 +25,37 @@ def append_values(draft: Draft, tenant: str) -> list[Value]:
     """Return a draft as the values of `append`."""
     return [
         draft.entity_id.bytes,
-        wire.name(draft.domain),
-        wire.text(tenant),
-        wire.name(draft.kind),
-        wire.integer(draft.v),
+        encoding.name(draft.domain),
+        encoding.text(tenant),
+        encoding.name(draft.kind),
+        encoding.integer(draft.v),
         draft.event_id.bytes,
-        wire.text(draft.actor),
-        wire.text(draft.source),
-        wire.text(draft.payload),
+        encoding.text(draft.actor),
+        encoding.text(draft.source),
+        encoding.text(draft.payload),
         draft.salt,
         draft.body_hash,
-        wire.text(draft.key),
-        wire.bigint(draft.expected),
+        encoding.text(draft.key),
+        encoding.bigint(draft.expected),
     ]
 
 
 def lane_values(draft: Draft, tenant: str, seq: int, fence: UUID) -> list[Value]:
     """Return a draft and a number from Redis as the values of `lane_append`."""
-    return [*append_values(draft, tenant)[:-1], wire.bigint(seq), fence.bytes]
+    return [*append_values(draft, tenant)[:-1], encoding.bigint(seq), fence.bytes]
 
 
 def replay_values(draft: Draft, tenant: str) -> list[Value]:
     """Return a draft as the values of `replay`."""
     return [
         draft.entity_id.bytes,
-        wire.text(tenant),
-        wire.text(draft.kind),
-        wire.integer(draft.v),
+        encoding.text(tenant),
+        encoding.text(draft.kind),
+        encoding.integer(draft.v),
         draft.event_id.bytes,
-        wire.text(draft.actor),
-        wire.text(draft.source),
-        wire.text(draft.payload),
+        encoding.text(draft.actor),
+        encoding.text(draft.source),
+        encoding.text(draft.payload),
     ]
 
 
@@ -64,11 +64,11 @@ def batch_values(
 ) -> list[Value]:
     """Return drafts as the values of `append_drafts`; `type_` is what the database calls a draft."""
     return [
-        wire.array(type_, [_record(draft) for draft in drafts]),
-        wire.text(source),
-        wire.text(tenant),
-        wire.boolean(atomic),
-        wire.boolean(careful),
+        encoding.array(type_, [_record(draft) for draft in drafts]),
+        encoding.text(source),
+        encoding.text(tenant),
+        encoding.boolean(atomic),
+        encoding.boolean(careful),
     ]
 
 
@@ -78,25 +78,25 @@ def _record(draft: Draft) -> bytes:
             _ELEVEN,
             _ID,
             draft.entity_id.bytes,
-            wire.named(draft.domain),
-            wire.named(draft.kind),
-            wire.numbered(draft.v),
+            encoding.named(draft.domain),
+            encoding.named(draft.kind),
+            encoding.numbered(draft.v),
             _ID,
             draft.event_id.bytes,
-            wire.named(draft.actor),
-            wire.field(wire.TEXT_OID, wire.text(draft.payload)),
-            wire.field(wire.BYTEA_OID, draft.salt),
-            wire.field(wire.BYTEA_OID, draft.body_hash),
-            wire.field(wire.TEXT_OID, wire.text(draft.key)),
+            encoding.named(draft.actor),
+            encoding.field(encoding.TEXT_OID, encoding.text(draft.payload)),
+            encoding.field(encoding.BYTEA_OID, draft.salt),
+            encoding.field(encoding.BYTEA_OID, draft.body_hash),
+            encoding.field(encoding.TEXT_OID, encoding.text(draft.key)),
             _NO_NUMBER
             if draft.expected is None
-            else wire.field(wire.BIGINT_OID, wire.bigint(draft.expected)),
+            else encoding.field(encoding.BIGINT_OID, encoding.bigint(draft.expected)),
         )
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ReservationRequest:
     """Numbers that somebody wants to keep for later."""
 
     entity_id: UUID
@@ -107,50 +107,50 @@ class Wish:
 
     def values(self, tenant: str, source: str) -> list[Value]:
         """Return this as the values of `reserve`."""
-        intents = [wire.text(intent) for intent in self.intents or ()]
+        intents = [encoding.text(intent) for intent in self.intents or ()]
         return [
             self.entity_id.bytes,
-            wire.text(self.domain),
-            wire.text(tenant),
-            wire.text(source),
-            wire.integer(self.count),
-            wire.double(self.ttl),
-            wire.array(wire.TEXT_OID, intents),
+            encoding.text(self.domain),
+            encoding.text(tenant),
+            encoding.text(source),
+            encoding.integer(self.count),
+            encoding.double(self.ttl),
+            encoding.array(encoding.TEXT_OID, intents),
         ]
 
 
 # status, first number, token, deadline
-Kept: TypeAlias = tuple[str, int, UUID, datetime | None]
+Reservation: TypeAlias = tuple[str, int, UUID, datetime | None]
 
 
-def read_kept(answer: bytes) -> Kept:
+def read_reservation(answer: bytes) -> Reservation:
     """Return what became of a wish for numbers."""
-    status, first, token, deadline = wire.fields(answer)
+    status, first, token, deadline = encoding.fields(answer)
     assert status
     assert first
     assert token
-    due = wire.moment(wire.number(deadline)) if deadline else None
-    return status.decode(), wire.number(first), UUID(bytes=token), due
+    due = encoding.moment(encoding.number(deadline)) if deadline else None
+    return status.decode(), encoding.number(first), UUID(bytes=token), due
 
 
 def read_receipt(answer: bytes) -> Receipt:
     """Return the receipt of one event."""
-    status, detail, seq, _, at, body_hash, sealed = wire.fields(answer)
+    status, detail, seq, _, at, body_hash, sealed = encoding.fields(answer)
     return _receipt(status, detail, seq, at, body_hash, sealed)
 
 
 def read_receipts(answer: bytes, drafts: Sequence[Draft]) -> list[Receipt]:
     """Return a receipt for each draft of a batch."""
-    seqs, ats, sealeds, *verdicts = wire.fields(answer)
+    seqs, ats, sealeds, *verdicts = encoding.fields(answer)
     if not any(verdicts):
-        moments = map(wire.moment, wire.bigints(ats))
+        moments = map(encoding.moment, encoding.bigints(ats))
         return [
             ("appended", None, seq, at, draft.body_hash, sealed)
             for seq, at, draft, sealed in zip(
-                wire.bigints(seqs), moments, drafts, wire.booleans(sealeds), strict=True
+                encoding.bigints(seqs), moments, drafts, encoding.booleans(sealeds), strict=True
             )
         ]
-    columns = [wire.items(column, len(drafts)) for column in (*verdicts, seqs, ats, sealeds)]
+    columns = [encoding.items(column, len(drafts)) for column in (*verdicts, seqs, ats, sealeds)]
     return [
         _receipt(status, detail, seq, at, body_hash, sealed)
         for status, detail, body_hash, seq, at, sealed in zip(*columns, strict=True)
@@ -161,8 +161,8 @@ def _receipt(status: Value, detail: Value, seq: Value, at: Value, body_hash: Val
     return (
         (status or b"").decode(),
         detail.decode() if detail else None,
-        wire.number(seq) if seq else None,
-        wire.moment(wire.number(at)) if at else None,
+        encoding.number(seq) if seq else None,
+        encoding.moment(encoding.number(at)) if at else None,
         body_hash,
         sealed == b"\x01",
     )

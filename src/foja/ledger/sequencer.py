@@ -17,10 +17,10 @@ from foja.core import tiles
 from foja.core.chain import leaf_entry
 from foja.core.merkle import Frontier, leaf_hash
 from foja.core.note import Checkpoint, Signer, open_note, parse_checkpoint
+from foja.driver.database import Database
 from foja.errors import LogHalted, ObjectChanged, ObjectMissing
-from foja.ledger.hints import Hints
-from foja.observe.metrics import GAPS
-from foja.sql.database import Database
+from foja.ledger.live.notifier import Notifier
+from foja.metrics import GAPS
 
 STREAMS, RUN, BATCH = 200, 2_000, 5_000
 STEP = 65_536  # leaves signed at a time, so that memory does not grow with the backlog
@@ -53,7 +53,7 @@ class Published:
 class Sequencer:
     """Seals, numbers, signs and publishes. As many as you like; they take turns."""
 
-    def __init__(self, database: Database, store: Store, signer: Signer, hints: Hints) -> None:
+    def __init__(self, database: Database, store: Store, signer: Signer, hints: Notifier) -> None:
         self._database, self._store, self._signer, self._hints = database, store, signer, hints
         self._look_again = 0.0
 

@@ -10,12 +10,12 @@ from uuid import UUID
 
 from foja import sql
 from foja.core.registry import Domain
+from foja.driver.database import Database
 from foja.errors import BadReservation
-from foja.ledger.append import Writer
 from foja.ledger.event import Draft, Event, bounded, draft
 from foja.ledger.lanes.lanes import Lanes
-from foja.ledger.receipts import Wish
-from foja.sql.database import Database
+from foja.ledger.receipts import ReservationRequest
+from foja.ledger.writer import Writer
 
 MOST = 256
 LONGEST = 3600.0
@@ -74,7 +74,7 @@ class Reserver:
         if intents is not None and len(intents) != count:
             raise BadReservation(f"{count} numbers need {count} intents, not {len(intents)}")
         words = None if intents is None else [bounded(intent).decode() for intent in intents]
-        wish = Wish(entity_id, self._domain.name, count, float(ttl), words)
+        wish = ReservationRequest(entity_id, self._domain.name, count, float(ttl), words)
         _, first, token, deadline = await self._lanes.reserve(wish)
         assert deadline is not None
         self._writer.hint(entity_id)

@@ -12,7 +12,7 @@ MOST = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Anomaly:
     """One thing that is not as it should be, and the event it is about."""
 
     check: str
@@ -44,10 +44,10 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CheckReport:
     """How a check ended. `findings` are the first ones, `total` counts them all."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[Anomaly, ...]
     total: int
     counts: Mapping[str, int]
 
@@ -57,7 +57,7 @@ class Report:
         return self.total == 0
 
     @property
-    def first(self) -> Finding | None:
+    def first(self) -> Anomaly | None:
         """The first finding that names an event, else the first of all."""
         named = [finding for finding in self.findings if finding.seq is not None]
         return next(iter(named or self.findings), None)
@@ -74,13 +74,13 @@ class Report:
 
 
 @dataclass(slots=True)
-class Findings:
+class Anomalies:
     """A list that stops growing at `most` and goes on counting."""
 
     most: int = MOST
     total: int = 0
     counts: Counter[str] = field(default_factory=Counter)
-    _first: list[Finding] = field(default_factory=list)
+    _first: list[Anomaly] = field(default_factory=list)
 
     def add(
         self, check: str, *, expected: str, found: str, entity_id: UUID | None = None, seq: int | None = None
@@ -88,8 +88,8 @@ class Findings:
         """Take note of one more."""
         self.total += 1
         if len(self._first) < self.most:
-            self._first.append(Finding(check, entity_id, seq, expected, found))
+            self._first.append(Anomaly(check, entity_id, seq, expected, found))
 
-    def report(self) -> Report:
+    def report(self) -> CheckReport:
         """Return what was found so far."""
-        return Report(tuple(self._first), self.total, dict(self.counts))
+        return CheckReport(tuple(self._first), self.total, dict(self.counts))

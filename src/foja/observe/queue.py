@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from foja import sql
-from foja.observe.metrics import JOB_AGE, JOBS_DEAD, JOBS_PAST_LEASE
-from foja.sql.database import Database
+from foja.driver.database import Database
+from foja.metrics import JOB_AGE, JOBS_DEAD, JOBS_PAST_LEASE
 
 
 async def gauge_jobs(database: Database, tenant: str) -> None:

@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from foja.documents.events import Evidence
-from foja.documents.history import Fact, History, predecessor, read
-from foja.documents.history import moment as told
-from foja.documents.picture import summary
-from foja.observe.findings import Findings
+from foja.documents.model.events import Evidence
+from foja.documents.model.history import Fact, History, predecessor, read
+from foja.documents.model.history import moment as told
+from foja.documents.model.projection import summary
+from foja.observe.findings import Anomalies
 from foja.observe.snapshot import Row, Snapshot
 
 LISTED, TRACKED = "summary", "track"
@@ -23,7 +23,7 @@ COLUMNS = ("state", "pipeline", "lifecycle_status", "witness_hash", "length")
 Name = tuple[str, str, int]  # evidence, witness, attempt; a document has one artifact, whatever the witness
 
 
-class Standing(NamedTuple):
+class AttemptRow(NamedTuple):
     """What the guards and the sweeper have to know of an attempt."""
 
     asked_seq: int
@@ -36,7 +36,7 @@ class Standing(NamedTuple):
         return f"{state}, asked for by event {self.asked_seq}, until {self.deadline.isoformat()}"
 
 
-async def check_documents(moment: Snapshot, findings: Findings) -> None:
+async def check_documents(moment: Snapshot, findings: Anomalies) -> None:
     """Replay every document, and compare."""
     first: Row | None = None
     facts: list[Fact] = []
@@ -50,7 +50,7 @@ async def check_documents(moment: Snapshot, findings: Findings) -> None:
         _compare(first, facts, findings)
 
 
-def _compare(first: Row, facts: Sequence[Fact], findings: Findings) -> None:
+def _compare(first: Row, facts: Sequence[Fact], findings: Anomalies) -> None:
     document, listed, known, attempts = first[0], *first[5:]
     if facts[0].seq != 0:
         return  # a gap, and found as one
@@ -62,7 +62,7 @@ def _compare(first: Row, facts: Sequence[Fact], findings: Findings) -> None:
 
 
 def _compare_list(
-    document: UUID, listed: Mapping[str, Any], facts: Sequence[Fact], findings: Findings
+    document: UUID, listed: Mapping[str, Any], facts: Sequence[Fact], findings: Anomalies
 ) -> None:
     made = summary(facts[: listed["length"]])
     expected, found = ([row[name] for name in COLUMNS] for row in (made, listed))
@@ -72,7 +72,7 @@ def _compare_list(
 
 
 def _compare_guards(
-    document: UUID, known: Mapping[str, Any], history: History, facts: Sequence[Fact], findings: Findings
+    document: UUID, known: Mapping[str, Any], history: History, facts: Sequence[Fact], findings: Anomalies
 ) -> None:
     expected, found = _last_request(history, facts), dict(known)
     found["stage"] = found.get("stage") or ("final" if found.get("requested_seq") is not None else None)
@@ -109,7 +109,7 @@ def _last_request(history: History, facts: Sequence[Fact]) -> dict[str, Any]:
 
 
 def _compare_attempts(
-    document: UUID, rows: Sequence[Mapping[str, Any]], history: History, findings: Findings
+    document: UUID, rows: Sequence[Mapping[str, Any]], history: History, findings: Anomalies
 ) -> None:
     expected, found = _attempts(history), _recorded(rows)
     for name in sorted(expected.keys() | found.keys()):
@@ -125,9 +125,9 @@ def _compare_attempts(
             )
 
 
-def _attempts(history: History) -> dict[Name, Standing]:
+def _attempts(history: History) -> dict[Name, AttemptRow]:
     return {
-        (evidence.value, witness, each.number): Standing(
+        (evidence.value, witness, each.number): AttemptRow(
             each.seq, each.deadline, each.ending is None, track.confirmed is not None
         )
         for (evidence, witness), track in history.tracks.items()
@@ -135,13 +135,13 @@ def _attempts(history: History) -> dict[Name, Standing]:
     }
 
 
-def _recorded(rows: Sequence[Mapping[str, Any]]) -> dict[Name, Standing]:
+def _recorded(rows: Sequence[Mapping[str, Any]]) -> dict[Name, AttemptRow]:
     keys = [
         (row["evidence"], "" if row["evidence"] == Evidence.ARTIFACT else row["witness_hash"]) for row in rows
     ]
     there = {key for key, row in zip(keys, rows, strict=True) if row["state"] == "confirmed"}
     return {
-        (*key, row["attempt"]): Standing(
+        (*key, row["attempt"]): AttemptRow(
             row["asked_seq"], datetime.fromisoformat(row["deadline"]), row["state"] == "open", key in there
         )
         for key, row in zip(keys, rows, strict=True)

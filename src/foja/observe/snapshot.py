@@ -10,8 +10,8 @@ from typing import Any
 from psycopg import IsolationLevel
 
 from foja import sql
+from foja.driver.database import Connection, connect, our_errors
 from foja.errors import SetupFailed
-from foja.sql.database import Connection, connect, our_errors
 
 READER = "foja_sweeper"
 # Rows in memory at a time; a body may have a megabyte.

@@ -33,7 +33,7 @@ def tagged(number: int) -> int:
     return 0xA0 | number
 
 
-class Reader:
+class DerReader:
     """A place in some bytes that only moves forward."""
 
     __slots__ = ("_at", "_data", "_end")
@@ -67,17 +67,17 @@ class Reader:
         """Return the next element, whatever it is, with its header."""
         return self.whole(self.next)
 
-    def enter(self, tag: int) -> Reader:
+    def enter(self, tag: int) -> DerReader:
         """Return a reader of the next element's parts and move behind it."""
         start, end = self._bounds(tag)
         self._at = end
-        return Reader(self._data, start, end)
+        return DerReader(self._data, start, end)
 
-    def optional(self, tag: int) -> Reader | None:
+    def optional(self, tag: int) -> DerReader | None:
         """Enter the next element if it has this tag."""
         return self.enter(tag) if self.next == tag else None
 
-    def into(self, tag: int) -> Reader:
+    def into(self, tag: int) -> DerReader:
         """Move inside the next element and refuse what is left over behind it."""
         self._at, end = self._bounds(tag)
         if end != self._end:
@@ -139,7 +139,7 @@ class Reader:
         return length
 
 
-def remembered(tag: int) -> Callable[[Callable[[Reader], T]], Callable[[Reader], T]]:
+def remembered(tag: int) -> Callable[[Callable[[DerReader], T]], Callable[[DerReader], T]]:
     """Read the next element once for the same bytes; only for what depends on nothing else.
 
     A refusal is not kept: it says where it was.
@@ -147,12 +147,12 @@ def remembered(tag: int) -> Callable[[Callable[[Reader], T]], Callable[[Reader],
     return lambda read: partial(_recall, tag, read, {})
 
 
-def _recall(tag: int, read: Callable[[Reader], T], known: dict[bytes, T], parts: Reader) -> T:
+def _recall(tag: int, read: Callable[[DerReader], T], known: dict[bytes, T], parts: DerReader) -> T:
     start, end = parts._bounds(tag)
     spelled, parts._at = parts._data[start:end], end
     if spelled in known:
         return known[spelled]
-    found = read(Reader(parts._data, start, end))
+    found = read(DerReader(parts._data, start, end))
     if len(spelled) <= LONGEST_REMEMBERED:
         if len(known) >= MOST_REMEMBERED:
             known.clear()

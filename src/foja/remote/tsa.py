@@ -107,7 +107,7 @@ async def _exchange(client: httpx.AsyncClient, url: str, query: bytes) -> bytes 
 
 
 @dataclass(frozen=True, slots=True)
-class Authority:
+class RemoteAuthority:
     """One authority, by its address."""
 
     name: str

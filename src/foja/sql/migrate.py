@@ -45,7 +45,7 @@ class Applied:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class SchemaStep:
     """A migration, and how this database stands to it."""
 
     number: int
@@ -84,7 +84,7 @@ async def migrate(
     return Moved(len(applied), target)
 
 
-async def status(conn_url: str, *, folder: Traversable | None = None) -> list[Standing]:
+async def status(conn_url: str, *, folder: Traversable | None = None) -> list[SchemaStep]:
     """Return every migration known here or to the database, in order. Changes nothing."""
     known = {step.number: step for step in read_migrations(folder)}
     async with _session(conn_url) as conn:
@@ -220,11 +220,11 @@ def _explain(step: Migration, error: psycopg.Error) -> str:
     )
 
 
-def _standing(number: int, known: Migration | None, applied: Applied | None) -> Standing:
+def _standing(number: int, known: Migration | None, applied: Applied | None) -> SchemaStep:
     name = known.name if known else applied.name if applied else ""
     at = applied.applied_at if applied else None
     if known is None:
-        return Standing(number, name, "unknown", at)
+        return SchemaStep(number, name, "unknown", at)
     if applied is None:
-        return Standing(number, name, "pending", at)
-    return Standing(number, name, "applied" if applied.digest == known.digest else "changed", at)
+        return SchemaStep(number, name, "pending", at)
+    return SchemaStep(number, name, "applied" if applied.digest == known.digest else "changed", at)

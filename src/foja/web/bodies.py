@@ -20,13 +20,13 @@ PATIENCE = 30.0
 JSON = "application/json"
 
 
-class Body(BaseModel):
+class RequestBody(BaseModel):
     """One JSON object, nothing converted, nothing ignored."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
 
-class NewEvent(Body):
+class NewEvent(RequestBody):
     """An event to be written."""
 
     kind: str
@@ -41,14 +41,14 @@ class NextEvent(NewEvent):
     expected_seq: int | None = None
 
 
-class NewConversation(Body):
+class NewConversation(RequestBody):
     """A conversation to be opened: an id of your own, a first event, both or none."""
 
     id: str | None = None
     event: NewEvent | None = None
 
 
-class Reservation(Body):
+class Reservation(RequestBody):
     """Numbers to be kept for events that do not exist yet."""
 
     count: int
@@ -56,19 +56,19 @@ class Reservation(Body):
     intents: list[Any] | None = None
 
 
-class Extension(Body):
+class Extension(RequestBody):
     """More time for the numbers still open."""
 
     ttl: float
 
 
-class Voiding(Body):
+class Voiding(RequestBody):
     """Why a number is given back."""
 
     reason: str
 
 
-class ApprovalRequest(Body):
+class ApprovalRequest(RequestBody):
     """Something somebody is asked to allow."""
 
     tool_name: str
@@ -81,7 +81,7 @@ class ApprovalRequest(Body):
     actor: str | None = None
 
 
-class Verdict(Body):
+class DecisionBody(RequestBody):
     """What somebody decides: `approved` or `denied`."""
 
     decision: str
@@ -89,7 +89,7 @@ class Verdict(Body):
     actor: str | None = None
 
 
-class Chunk(Body):
+class Chunk(RequestBody):
     """Something to be shown now and kept nowhere."""
 
     kind: str
@@ -115,7 +115,7 @@ def body_of(model: type[Model]) -> Any:
     return Depends(read)
 
 
-def described(model: type[Body]) -> dict[str, Any]:
+def described(model: type[RequestBody]) -> dict[str, Any]:
     """Return what OpenAPI says of a body that is read by `body_of`."""
     schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
     schema.pop("$defs", None)

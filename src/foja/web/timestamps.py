@@ -11,7 +11,7 @@ PATHS = ("/", "/tsr")
 REPLY, TEXT, PEM = b"application/timestamp-reply", b"text/plain; charset=utf-8", b"application/x-pem-file"
 
 
-class Timestamps:
+class TimestampEndpoint:
     """Answers requests posted to `/` or `/tsr`, and hands out its root."""
 
     def __init__(self, reply: Callable[[bytes], bytes], root: bytes) -> None:

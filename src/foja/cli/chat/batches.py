@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
-from foja.conversations.reading import Sheet, Wire
+from foja.conversations.model.order import HasEnvelope, Wire
 
 
-async def batches(heard: AsyncGenerator[Sheet]) -> AsyncIterator[list[Wire]]:
+async def batches(heard: AsyncGenerator[HasEnvelope]) -> AsyncIterator[list[Wire]]:
     """Yield everything that came since the last time: a long history comes in a few strokes."""
     waiting: asyncio.Queue[Wire | Exception] = asyncio.Queue()
     pump = asyncio.create_task(_pump(heard, waiting))
@@ -28,7 +28,7 @@ async def batches(heard: AsyncGenerator[Sheet]) -> AsyncIterator[list[Wire]]:
         await asyncio.gather(pump, return_exceptions=True)
 
 
-async def _pump(heard: AsyncGenerator[Sheet], waiting: asyncio.Queue[Wire | Exception]) -> None:
+async def _pump(heard: AsyncGenerator[HasEnvelope], waiting: asyncio.Queue[Wire | Exception]) -> None:
     try:
         async with aclosing(heard):
             async for item in heard:

@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from foja.cli.chat.transcript import ARROW, NUMBER, WHO, Deadlines, Line, groups
-from foja.conversations.reading import Wire
-from foja.conversations.view import View
+from foja.conversations.model.order import Wire
+from foja.conversations.model.view import ConversationView
 
 FRAMES, FRAME = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", 0.08
 TONES = {
@@ -58,7 +58,7 @@ class Screen:
     """What was printed for good, and what may still change."""
 
     def __init__(self) -> None:
-        self._view, self._deadlines = View(), Deadlines()
+        self._view, self._deadlines = ConversationView(), Deadlines()
         self._printed: set[int | None] = set()
         self._groups: list[list[Line]] = []
 

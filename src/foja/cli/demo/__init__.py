@@ -8,14 +8,14 @@ from argparse import Namespace
 from pathlib import Path
 
 from foja.app import App
-from foja.cli.demo.bundling import show_bundle
+from foja.cli.demo.bundle import show_bundle
+from foja.cli.demo.conversations import TALKS, show_slots, show_writing
+from foja.cli.demo.documents import show_protecting
 from foja.cli.demo.evidence import show_log, show_proof, show_tampering
-from foja.cli.demo.protecting import show_protecting
 from foja.cli.demo.story import Story, following
-from foja.cli.demo.writing import TALKS, show_slots, show_writing
 from foja.cli.output import record, say
+from foja.embedded.servers import database
 from foja.observe.fsck import Outside
-from foja.servers import database
 from foja.settings import Settings
 
 TOUCHED = 3

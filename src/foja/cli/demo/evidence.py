@@ -9,15 +9,15 @@ from psycopg import AsyncConnection
 from foja import sql
 from foja.app import App
 from foja.cli.demo.story import Story
-from foja.cli.scratch import scratch
-from foja.conversations.work import Conversation
+from foja.cli.temporary_database import scratch
+from foja.conversations.service import Conversation
 from foja.core.excerpt import parse_excerpt
 from foja.core.note import Verifier
 from foja.core.proof import parse_proof
 from foja.errors import Tampered
+from foja.ledger.excerpts import excerpt
 from foja.observe.audit import audit
-from foja.observe.excerpts import excerpt
-from foja.observe.findings import Report
+from foja.observe.findings import CheckReport
 from foja.observe.fsck import Outside, fsck
 from foja.settings import Settings
 
@@ -80,5 +80,5 @@ async def _forge(url: str, entity_id: UUID, seq: int) -> None:
         await intruder.execute(sql.query("forge_payload"), values)
 
 
-def _words(report: Report) -> str:
+def _words(report: CheckReport) -> str:
     return ", ".join(f"{count:,} {name}" for name, count in report.counts.items())

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from foja.app import App
 from foja.cli.output import record, say
-from foja.conversations.work import Conversation
+from foja.conversations.service import Conversation
 from foja.ledger.event import Event
 from foja.settings import Settings
 
@@ -50,7 +50,7 @@ class Story:
 
 
 @dataclass(slots=True)
-class Reader:
+class TailReader:
     """A follower that replaces by number, as every client does."""
 
     seen: dict[int, Event] = field(default_factory=dict)
@@ -79,9 +79,9 @@ class Reader:
 
 
 @contextlib.asynccontextmanager
-async def following(settings: Settings, talk_id: UUID) -> AsyncIterator[Reader]:
+async def following(settings: Settings, talk_id: UUID) -> AsyncIterator[TailReader]:
     """Lend a reader with connections of its own, as another process would have."""
-    reader = Reader()
+    reader = TailReader()
     async with App(settings) as other:
         task = asyncio.create_task(reader.follow(await other.conversations.open(talk_id)))
         try:

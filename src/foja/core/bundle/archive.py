@@ -29,7 +29,7 @@ _PLAIN, _ZIP64 = 20, 45
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ZipEntry:
     """What the headers say of one file."""
 
     name: str
@@ -41,14 +41,14 @@ class Entry:
 class Part:
     """A file to be written: what it is, and its bytes, asked for once."""
 
-    entry: Entry
+    entry: ZipEntry
     sha256: bytes
     chunks: Callable[[], Iterable[bytes]]
 
 
 def part(name: str, data: bytes) -> Part:
     """Return a small file as a part."""
-    return Part(Entry(name, len(data), crc32(data)), sha256(data).digest(), lambda: (data,))
+    return Part(ZipEntry(name, len(data), crc32(data)), sha256(data).digest(), lambda: (data,))
 
 
 def measured(name: str, chunks: Callable[[], Iterable[bytes]]) -> Part:
@@ -58,7 +58,7 @@ def measured(name: str, chunks: Callable[[], Iterable[bytes]]) -> Part:
         digest.update(chunk)
         crc = crc32(chunk, crc)
         size += len(chunk)
-    return Part(Entry(name, size, crc), digest.digest(), chunks)
+    return Part(ZipEntry(name, size, crc), digest.digest(), chunks)
 
 
 def write(parts: Sequence[Part]) -> Iterator[bytes]:
@@ -69,7 +69,7 @@ def write(parts: Sequence[Part]) -> Iterator[bytes]:
     yield directory([each.entry for each in parts])
 
 
-def local_header(entry: Entry) -> bytes:
+def local_header(entry: ZipEntry) -> bytes:
     """Return what stands right before a file."""
     name, large = entry.name.encode(), entry.size >= BIG
     extra = struct.pack("<2H2Q", 1, 16, entry.size, entry.size) if large else b""
@@ -81,14 +81,14 @@ def local_header(entry: Entry) -> bytes:
     return fields + name + extra
 
 
-def directory(entries: Sequence[Entry]) -> bytes:
+def directory(entries: Sequence[ZipEntry]) -> bytes:
     """Return everything that stands after the last file."""
     places = offsets(entries)
     central = b"".join(map(central_header, entries, places))
     return central + ending(len(entries), len(central), places[-1])
 
 
-def offsets(entries: Iterable[Entry]) -> list[int]:
+def offsets(entries: Iterable[ZipEntry]) -> list[int]:
     """Return where each local header begins, and where the directory does."""
     places = [0]
     for entry in entries:
@@ -96,7 +96,7 @@ def offsets(entries: Iterable[Entry]) -> list[int]:
     return places
 
 
-def central_header(entry: Entry, offset: int) -> bytes:
+def central_header(entry: ZipEntry, offset: int) -> bytes:
     """Return what the directory says of a file that lies at this offset."""
     name, large, far = entry.name.encode(), entry.size >= BIG, offset >= BIG
     wide = [entry.size, entry.size] * large + [offset] * far
@@ -118,5 +118,5 @@ def ending(count: int, size: int, offset: int) -> bytes:
     return wide + LOCATOR64_FIELDS.pack(LOCATOR64, 0, offset + size, 1) + end
 
 
-def _flags(entry: Entry) -> int:
+def _flags(entry: ZipEntry) -> int:
     return 0 if entry.name.isascii() else UTF8

@@ -22,7 +22,7 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class StreamHead:
     """A history in the bundle: whose, how long, where it ends."""
 
     domain: str
@@ -41,7 +41,7 @@ class Signed:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class EvidenceFile:
     """One proof file: what it proves with, and the event that recorded it."""
 
     kind: str
@@ -56,11 +56,11 @@ class Manifest:
 
     witness_hash: bytes
     document: str | None
-    stream: Stream
+    stream: StreamHead
     checkpoint: Signed | None
-    source: Stream | None
+    source: StreamHead | None
     required: tuple[str, ...]
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[EvidenceFile, ...]
 
     def encode(self) -> bytes:
         """Return the only spelling of this manifest."""
@@ -108,10 +108,10 @@ def _manifest(fields: Mapping[str, Json]) -> Manifest:
     )
 
 
-def _stream(value: Json) -> Stream:
+def _stream(value: Json) -> StreamHead:
     fields = _closed(value, _STREAM)
     entity_id = _read(fields["entity_id"], UUID)
-    return Stream(_text(fields["domain"]), entity_id, _count(fields["events"]), _digest(fields["head"]))
+    return StreamHead(_text(fields["domain"]), entity_id, _count(fields["events"]), _digest(fields["head"]))
 
 
 def _signed(value: Json) -> Signed:
@@ -119,13 +119,13 @@ def _signed(value: Json) -> Signed:
     return Signed(_text(fields["origin"]), _count(fields["size"]), _digest(fields["root"]))
 
 
-def _evidence(value: Json) -> Evidence:
+def _evidence(value: Json) -> EvidenceFile:
     fields = _closed(value, _EVIDENCE)
     kind, path = _kind(fields["kind"]), _text(fields["path"])
-    return Evidence(kind, path, _count(fields["seq"]), _digest(fields["sha256"]))
+    return EvidenceFile(kind, path, _count(fields["seq"]), _digest(fields["sha256"]))
 
 
-def stream_document(stream: Stream) -> dict[str, Json]:
+def stream_document(stream: StreamHead) -> dict[str, Json]:
     """Return a history as manifests and events name it."""
     return {
         "domain": stream.domain,
@@ -139,7 +139,7 @@ def _checkpoint_document(checkpoint: Signed) -> dict[str, Json]:
     return {"origin": checkpoint.origin, "size": checkpoint.size, "root": checkpoint.root.hex()}
 
 
-def _evidence_document(evidence: Evidence) -> dict[str, Json]:
+def _evidence_document(evidence: EvidenceFile) -> dict[str, Json]:
     return {
         "kind": evidence.kind,
         "path": evidence.path,

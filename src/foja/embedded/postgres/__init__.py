@@ -29,13 +29,13 @@ from foja.embedded.postgres.cluster import Mode, Postmaster
 from foja.embedded.postgres.programs import binaries, last_words
 from foja.errors import EmbeddedFailed
 
-__all__ = ["DATABASE", "Mode", "Server", "binaries", "running", "start", "stop"]
+__all__ = ["DATABASE", "Mode", "PostgresServer", "binaries", "running", "start", "stop"]
 
 DATABASE = "foja"
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class PostgresServer:
     """A running server; `url` is the administrator's, and lets nobody else in."""
 
     url: str
@@ -60,7 +60,7 @@ class Server:
         self.release()
 
 
-def start(home: Path, *, port: int | None = None, options: Mapping[str, str] | None = None) -> Server:
+def start(home: Path, *, port: int | None = None, options: Mapping[str, str] | None = None) -> PostgresServer:
     """Return the home's server, made and started as needed, and count us as a user.
 
     `port` also listens on 127.0.0.1, with passwords. `options` are settings of PostgreSQL; like the port
@@ -77,19 +77,19 @@ def start(home: Path, *, port: int | None = None, options: Mapping[str, str] | N
         return _server(place, postmaster, share)
 
 
-def running(home: Path) -> Server | None:
+def running(home: Path) -> PostgresServer | None:
     """Return the home's server if it runs, without becoming a user of it."""
     place = home.resolve()
     postmaster = cluster.live(place)
     return _server(place, postmaster, None) if postmaster else None
 
 
-def stop(target: Server | Path, mode: Mode = "fast") -> None:
+def stop(target: PostgresServer | Path, mode: Mode = "fast") -> None:
     """Stop the server for all its users; one that does not run is left alone."""
-    home = target.data.parent if isinstance(target, Server) else target
+    home = target.data.parent if isinstance(target, PostgresServer) else target
     with _turn(home) as place:
         cluster.halt(place, mode)
-        if isinstance(target, Server) and target._share:
+        if isinstance(target, PostgresServer) and target._share:
             target._share.end()
 
 
@@ -107,8 +107,8 @@ def _turn(home: Path) -> Iterator[Path]:
         ) from error
 
 
-def _server(home: Path, postmaster: Postmaster, share: locks.Share | None) -> Server:
-    return Server(_url(postmaster, DATABASE), home / "postgres", postmaster.pid, share)
+def _server(home: Path, postmaster: Postmaster, share: locks.Share | None) -> PostgresServer:
+    return PostgresServer(_url(postmaster, DATABASE), home / "postgres", postmaster.pid, share)
 
 
 def _url(postmaster: Postmaster, database: str) -> str:

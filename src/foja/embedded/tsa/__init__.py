@@ -12,25 +12,25 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from foja.embedded.tsa.answering import ACCURACY_SECONDS, Failure, Pen, granted, pen, rejected
-from foja.embedded.tsa.issuing import ROOT_NAME, Identity, is_due
-from foja.embedded.tsa.keeping import FOLDER, PUBLIC, Keeper
+from foja.embedded.tsa.issuer import ROOT_NAME, SigningIdentity, is_due
+from foja.embedded.tsa.keystore import FOLDER, PUBLIC, KeyStore
+from foja.embedded.tsa.responder import ACCURACY_SECONDS, Failure, ReplyEncoder, granted, pen, rejected
 from foja.errors import Malformed
-from foja.proofs.tsa import ALGORITHMS, LOCAL_POLICY, Certificate, Question, read_request
-from foja.proofs.tsa.words import SIZES
+from foja.proofs.tsa import ALGORITHMS, LOCAL_POLICY, Certificate, TimestampRequest, read_request
+from foja.proofs.tsa.oids import SIZES
 
 MOST_BYTES = 4096  # of a request
 SYSTEM = partial(datetime.now, UTC)
 ACCURACY = timedelta(seconds=ACCURACY_SECONDS)
 
 
-class Authority:
+class LocalAuthority:
     """Answers requests under the keys of one installation; they are made if there are none."""
 
     name = "local"
 
     def __init__(self, home: Path, clock: Callable[[], datetime] = SYSTEM) -> None:
-        self._keeper, self._clock = Keeper(home), clock
+        self._keeper, self._clock = KeyStore(home), clock
         self.root = self._keeper.root().pem
         self._latest = datetime.min.replace(tzinfo=UTC)
         self._signer, self._pen = self._take_pen(clock())
@@ -57,7 +57,7 @@ class Authority:
         """Return the reply, as a client of another authority would get it."""
         return self.reply(query)
 
-    def _stamped(self, question: Question) -> bytes:
+    def _stamped(self, question: TimestampRequest) -> bytes:
         """Stamp with the time: never an earlier one than before, never out of its accuracy."""
         now = self._clock()
         back = self._latest - now
@@ -67,12 +67,12 @@ class Authority:
         self._latest = max(now, self._latest)
         return granted(self._current(self._latest), question, self._latest, _serial())
 
-    def _current(self, now: datetime) -> Pen:
+    def _current(self, now: datetime) -> ReplyEncoder:
         if is_due(self._signer, now):
             self._signer, self._pen = self._take_pen(now)
         return self._pen
 
-    def _take_pen(self, now: datetime) -> tuple[Identity, Pen]:
+    def _take_pen(self, now: datetime) -> tuple[SigningIdentity, ReplyEncoder]:
         signer = self._keeper.signer(now)
         return signer, pen(signer, LOCAL_POLICY)
 

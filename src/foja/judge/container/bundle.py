@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import BinaryIO
 
 from foja.core.bundle import names
-from foja.core.bundle.manifest import Evidence, Manifest
+from foja.core.bundle.manifest import EvidenceFile, Manifest
 from foja.core.bundle.record import Record
 from foja.errors import BadBundle
 from foja.judge.container.files import Files, open_files
@@ -17,13 +17,13 @@ from foja.judge.container.ledger import (
     check_agreement,
     check_name,
     check_source,
-    find_standing,
+    find_stream_inclusion,
     read_history,
 )
 from foja.judge.container.seals import check_seals
+from foja.judge.inclusion import Inclusion
 from foja.judge.proof import check_proof
 from foja.judge.report import Report, Subject
-from foja.judge.standing import Standing
 from foja.judge.trust import Trust
 from foja.proofs.finding import Finding, Reason, Status
 
@@ -34,7 +34,7 @@ FILE_ABSENT = "document: it is not in the bundle; give the file, or its digest"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class BundleRequest:
     """What is asked about a bundle: whom to believe, as of when, and which file is meant, if one is."""
 
     trust: Trust
@@ -43,7 +43,7 @@ class Question:
     name: str | None = None
 
 
-def judge_bundle(file: BinaryIO, question: Question) -> Report:
+def judge_bundle(file: BinaryIO, question: BundleRequest) -> Report:
     """Return what a bundle proves. No bytes make it raise; the file is read in pieces."""
     subject = Subject(question.digest, question.name)
     try:
@@ -69,7 +69,7 @@ def judge_bundle(file: BinaryIO, question: Question) -> Report:
 
 
 def _report(
-    question: Question, subject: Subject, findings: tuple[Finding, ...], required: tuple[str, ...]
+    question: BundleRequest, subject: Subject, findings: tuple[Finding, ...], required: tuple[str, ...]
 ) -> Report:
     """Demand what the caller demands, else what the request did; a timestamp at the very least."""
     policy = question.trust
@@ -101,17 +101,17 @@ def _ledger(files: Files, manifest: Manifest, trust: Trust) -> tuple[Finding, To
         check_agreement(manifest, told)
         check_source(container, manifest, told)
         check_name(manifest, told)
-        standing = find_standing(container, manifest.stream, names.LOG_PROOF, trust.logs)
+        standing = find_stream_inclusion(container, manifest.stream, names.LOG_PROOF, trust.logs)
         _check_named(manifest, standing)
         source = standing
         if manifest.source:
-            source = find_standing(container, manifest.source, names.SOURCE_PROOF, trust.logs)
+            source = find_stream_inclusion(container, manifest.source, names.SOURCE_PROOF, trust.logs)
     except BadBundle as error:
         return _refusal(LEDGER, error), None
     return _standing(manifest, told, standing, source), told
 
 
-def _check_named(manifest: Manifest, standing: Standing | None) -> None:
+def _check_named(manifest: Manifest, standing: Inclusion | None) -> None:
     named, found = manifest.checkpoint, standing.checkpoint if standing else None
     if (named is None) != (found is None):
         raise BadBundle("MISSING_ENTRY", "the manifest and the proof do not agree that there is a checkpoint")
@@ -119,7 +119,9 @@ def _check_named(manifest: Manifest, standing: Standing | None) -> None:
         raise BadBundle("CHECKPOINT_MISMATCH", "the manifest names another checkpoint than the proof")
 
 
-def _standing(manifest: Manifest, told: Told, standing: Standing | None, source: Standing | None) -> Finding:
+def _standing(
+    manifest: Manifest, told: Told, standing: Inclusion | None, source: Inclusion | None
+) -> Finding:
     if standing is None or source is None:
         detail = "no signed checkpoint covers the history yet"
         return Finding(LEDGER, Status.PENDING, Reason.NO_CHECKPOINT, detail)
@@ -136,7 +138,9 @@ def _standing(manifest: Manifest, told: Told, standing: Standing | None, source:
     return Finding(LEDGER, Status.VERIFIED, detail=detail, not_checked=missed)
 
 
-def _proofs(files: Files, manifest: Manifest, told: Told | None, question: Question) -> Iterator[Finding]:
+def _proofs(
+    files: Files, manifest: Manifest, told: Told | None, question: BundleRequest
+) -> Iterator[Finding]:
     headers = files.headers() if any(each.kind == BITCOIN for each in manifest.evidence) else []
     asked = replace(question, digest=manifest.witness_hash)
     for each in manifest.evidence:
@@ -151,7 +155,7 @@ def _proofs(files: Files, manifest: Manifest, told: Told | None, question: Quest
             yield Finding(kind, Status.ABSENT, Reason.NOT_INCLUDED, "it is required and not in the bundle")
 
 
-def _lost(evidence: Evidence, by: int) -> Finding:
+def _lost(evidence: EvidenceFile, by: int) -> Finding:
     """A confirmation that was taken back is history: it proves nothing, and fails nothing."""
     detail = f"event {by} says that its block is in the chain no more; only a later confirmation counts"
     return Finding(evidence.kind, Status.INDETERMINATE, Reason.REORGED, detail, name=evidence.path)
@@ -159,9 +163,9 @@ def _lost(evidence: Evidence, by: int) -> Finding:
 
 def _proof(
     files: Files,
-    evidence: Evidence,
+    evidence: EvidenceFile,
     record: Record | None,
-    question: Question,
+    question: BundleRequest,
     headers: list[tuple[int, bytes]],
 ) -> Finding:
     try:

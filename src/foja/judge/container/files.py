@@ -10,7 +10,7 @@ from typing import BinaryIO
 from foja.core.bundle import asic, manifest, names
 from foja.core.bundle.asic import AsicManifest
 from foja.core.bundle.manifest import Manifest
-from foja.core.bundle.reading import Container, open_container
+from foja.core.bundle.reader import Container, open_container
 from foja.errors import BadBundle
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from foja.core.bundle import history, names
-from foja.core.bundle.manifest import Evidence, Manifest, Stream, stream_document
-from foja.core.bundle.reading import Container
+from foja.core.bundle.manifest import EvidenceFile, Manifest, StreamHead, stream_document
+from foja.core.bundle.reader import Container
 from foja.core.bundle.record import Record, recorded
 from foja.core.bundle.transcript import transcript
 from foja.core.canonical import Json
@@ -16,8 +16,8 @@ from foja.core.chain import leaf_entry
 from foja.core.excerpt import Excerpt, moment
 from foja.core.note import Verifier
 from foja.errors import BadBundle
+from foja.judge.inclusion import Inclusion, find_inclusion
 from foja.judge.report import Revoked
-from foja.judge.standing import Standing, stand
 
 DOMAIN = "document"
 REQUESTED, ADDED, REVOKED = "document.protected.requested", "document.added", "document.revoked"
@@ -133,20 +133,22 @@ def check_source(container: Container, manifest: Manifest, told: Told) -> None:
         raise BadBundle("TRANSCRIPT_MISMATCH", "the conversation's events make another transcript")
 
 
-def find_standing(
-    container: Container, stream: Stream, path: str, verifiers: Iterable[Verifier]
-) -> Standing | None:
+def find_stream_inclusion(
+    container: Container, stream: StreamHead, path: str, verifiers: Iterable[Verifier]
+) -> Inclusion | None:
     """Return where the last event stands; None without a proof. A wrong proof is `BadBundle`."""
     if path not in container or not stream.events:
         return None
     data = container.read(path)
-    standing = stand(data, [leaf_entry(stream.entity_id, stream.events - 1, stream.head)], verifiers, path)
+    standing = find_inclusion(
+        data, [leaf_entry(stream.entity_id, stream.events - 1, stream.head)], verifiers, path
+    )
     if standing.proof.text().encode() != data:
         raise BadBundle("NON_CANONICAL", f"{path} is not in its one spelling")
     return standing
 
 
-def _source_events(container: Container, source: Stream) -> Iterable[Excerpt]:
+def _source_events(container: Container, source: StreamHead) -> Iterable[Excerpt]:
     head, count = b"", 0
     for event in history.decode(source.domain, source.entity_id, container.chunks(names.SOURCE_EVENTS)):
         head, count = event.chain_hash, count + 1
@@ -154,14 +156,14 @@ def _source_events(container: Container, source: Stream) -> Iterable[Excerpt]:
     _check_end(source, count, head)
 
 
-def _check_end(stream: Stream, count: int, head: bytes) -> None:
+def _check_end(stream: StreamHead, count: int, head: bytes) -> None:
     if count != stream.events:
         raise BadBundle("LEDGER_GAP", f"the history has {count} events, the manifest says {stream.events}")
     if count and head != stream.head:
         raise BadBundle("LEDGER_HEAD", "the events lead to another head than the manifest says")
 
 
-def _check_record(evidence: Evidence, record: Record | None, witness: str) -> None:
+def _check_record(evidence: EvidenceFile, record: Record | None, witness: str) -> None:
     if record is None or record.evidence != evidence.kind:
         raise BadBundle("EVIDENCE_NOT_RECORDED", f"no event {evidence.seq} recorded {evidence.path}")
     if record.witness_hash != witness:

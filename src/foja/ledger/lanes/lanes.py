@@ -7,15 +7,15 @@ from typing import Protocol, TypeVar
 from uuid import UUID
 
 from foja import sql
+from foja.driver.database import Database, OnRedis
+from foja.driver.pipeline_pool import PipelinePool
 from foja.errors import Busy, Unavailable
-from foja.ledger.append import Verdict, Writer
 from foja.ledger.event import Draft, Event
-from foja.ledger.lanes import words
+from foja.ledger.lanes import log_lines
 from foja.ledger.lanes.redis import RedisLane
-from foja.ledger.receipts import Kept, Wish, read_kept
-from foja.observe.metrics import LANE_MOVES
-from foja.sql.database import Database, OnRedis
-from foja.sql.lines import Lines
+from foja.ledger.receipts import Reservation, ReservationRequest, read_reservation
+from foja.ledger.writer import AppendResult, Writer
+from foja.metrics import LANE_MOVES
 
 TRIES = 20
 STATEMENTS = ("reserve", "lane_append", "lane_reserve")
@@ -32,7 +32,7 @@ class Lanes:
     """Every append and reservation of this process, on the lane its stream is on."""
 
     def __init__(
-        self, database: Database, lines: Lines, writer: Writer, plain: Plain, redis: RedisLane | None
+        self, database: Database, lines: PipelinePool, writer: Writer, plain: Plain, redis: RedisLane | None
     ) -> None:
         self._database, self._lines, self._writer = database, lines, writer
         self._plain, self._redis = plain, redis
@@ -53,7 +53,7 @@ class Lanes:
         names = [draft.entity_id for draft in drafts]
         return await self._claiming(names, lambda: self._writer.append_many(drafts))
 
-    async def append_each(self, drafts: Sequence[Draft]) -> list[Verdict]:
+    async def append_each(self, drafts: Sequence[Draft]) -> list[AppendResult]:
         """Write what can be written. PostgreSQL numbers it."""
         verdicts = await self._writer.append_each(drafts)
         for _ in range(TRIES):
@@ -66,19 +66,19 @@ class Lanes:
                 verdicts[n] = verdict
         return verdicts
 
-    async def reserve(self, wish: Wish) -> Kept:
+    async def reserve(self, wish: ReservationRequest) -> Reservation:
         """Take numbers for later."""
         redis = self._redis
         if redis is None or wish.domain != redis.domain:
             return await self._claiming([wish.entity_id], lambda: self._reserve(wish))
         return await _told(wish.entity_id, redis.reserve(wish, lambda: self._reserve(wish)))
 
-    async def _reserve(self, wish: Wish) -> Kept:
+    async def _reserve(self, wish: ReservationRequest) -> Reservation:
         values = wish.values(self._writer.tenant, self._writer.source)
         # Not repeated on a lost answer: a second try would take other numbers, and the
         # first ones expire by themselves.
         answer = await self._writer.patiently(lambda: self._lines.ask("reserve", values), again=Busy)
-        return read_kept(answer)
+        return read_reservation(answer)
 
     async def _claiming(self, names: Sequence[UUID], call: Callable[[], Awaitable[Result]]) -> Result:
         for _ in range(TRIES):
@@ -99,5 +99,5 @@ async def _told(entity_id: UUID, call: Awaitable[Result]) -> Result:
     try:
         return await call
     except Unavailable as error:
-        words.failed(entity_id, error)
+        log_lines.failed(entity_id, error)
         raise

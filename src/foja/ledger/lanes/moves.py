@@ -7,13 +7,12 @@ from collections.abc import Awaitable, Callable
 from typing import Literal
 from uuid import UUID
 
-from foja import sql
-from foja.ledger.append import Writer
-from foja.ledger.lanes import words
+from foja import metrics, sql
+from foja.driver.database import Database
+from foja.ledger.lanes import log_lines
 from foja.ledger.lanes.counter import Counter, CounterLost, RedisAway
-from foja.ledger.lanes.standing import Standing, Standings
-from foja.observe import metrics
-from foja.sql.database import Database
+from foja.ledger.lanes.state import LaneState, LaneStates
+from foja.ledger.writer import Writer
 
 Reason = Literal["enter", "missing", "run_id", "taken", "unavailable"]
 
@@ -26,22 +25,22 @@ class Moves:
     ) -> None:
         self._database, self._writer, self._counter = database, writer, counter
         self._domain, self._rest = domain, return_seconds
-        self._known = Standings()
-        self._asking: dict[UUID, asyncio.Task[Standing]] = {}
+        self._known = LaneStates()
+        self._asking: dict[UUID, asyncio.Task[LaneState]] = {}
 
-    async def standing(self, entity_id: UUID) -> Standing:
+    async def standing(self, entity_id: UUID) -> LaneState:
         """Return how a stream stands, brought to Redis if it may be."""
         known = self._known.find(entity_id)
         if known is None or (known.rested(self.now(), self._rest) and not self._counter.away):
             return await self._once(entity_id, lambda: self._enter(entity_id))
         return known
 
-    def forget(self, entity_id: UUID, seen: Standing) -> None:
+    def forget(self, entity_id: UUID, seen: LaneState) -> None:
         """Ask again how a stream stands: it no longer stands as it was seen."""
         if self._known.find(entity_id) is seen:
             self._known.forget(entity_id)
 
-    async def stay(self, entity_id: UUID, seen: Standing, reason: Reason) -> None:
+    async def stay(self, entity_id: UUID, seen: LaneState, reason: Reason) -> None:
         """Give the stream a fresh fence: this one's counter cannot be believed."""
         try:
             run_id = await self._counter.connect()
@@ -51,7 +50,7 @@ class Moves:
             await self._once(entity_id, lambda: self._move(entity_id, seen.fence, run_id, reason))
         return None
 
-    async def leave(self, entity_id: UUID, seen: Standing) -> None:
+    async def leave(self, entity_id: UUID, seen: LaneState) -> None:
         """Let PostgreSQL number the stream: Redis does not answer."""
         if self._known.find(entity_id) is seen:
             await self._once(entity_id, lambda: self._move(entity_id, seen.fence, None, "unavailable"))
@@ -60,25 +59,27 @@ class Moves:
         """Return the time on this process's own clock."""
         return asyncio.get_running_loop().time()
 
-    async def _enter(self, entity_id: UUID) -> Standing:
+    async def _enter(self, entity_id: UUID) -> LaneState:
         try:
             run_id = await self._counter.ping()
         except (RedisAway, CounterLost):
             standing = await self._read(entity_id)
             if standing.fence is None:
-                words.fell_back(entity_id)
+                log_lines.fell_back(entity_id)
             return standing
         return await self._move(entity_id, None, run_id, "enter")
 
-    async def _read(self, entity_id: UUID) -> Standing:
+    async def _read(self, entity_id: UUID) -> LaneState:
         values = {"entity": entity_id, "domain": self._domain, "tenant": self._writer.tenant}
         row = await self._writer.patiently(lambda: self._database.row(sql.query("lane_state"), **values))
         return self._learn(entity_id, *row[:4]) if row else self._learn(entity_id, None, None, 0, None)
 
-    async def _move(self, entity_id: UUID, seen: UUID | None, run_id: str | None, reason: Reason) -> Standing:
+    async def _move(
+        self, entity_id: UUID, seen: UUID | None, run_id: str | None, reason: Reason
+    ) -> LaneState:
         """Move to this run of Redis, or to PostgreSQL if there is none."""
         if run_id is None:
-            words.fell_back(entity_id)
+            log_lines.fell_back(entity_id)
         values = {
             "entity": entity_id,
             "domain": self._domain,
@@ -101,12 +102,12 @@ class Moves:
 
     def _learn(
         self, entity_id: UUID, fence: UUID | None, run_id: str | None, seed: int, age: float | None
-    ) -> Standing:
-        standing = Standing(fence, run_id, seed, None if age is None else self.now() - age)
+    ) -> LaneState:
+        standing = LaneState(fence, run_id, seed, None if age is None else self.now() - age)
         self._known.learn(entity_id, standing)
         return standing
 
-    async def _once(self, entity_id: UUID, call: Callable[[], Awaitable[Standing]]) -> Standing:
+    async def _once(self, entity_id: UUID, call: Callable[[], Awaitable[LaneState]]) -> LaneState:
         """Let all who want something of one stream at this moment share one answer."""
         asking = self._asking.get(entity_id)
         if asking is None:
@@ -115,7 +116,7 @@ class Moves:
             asking.add_done_callback(lambda task: self._done(entity_id, task))
         return await asyncio.shield(asking)
 
-    def _done(self, entity_id: UUID, task: asyncio.Task[Standing]) -> None:
+    def _done(self, entity_id: UUID, task: asyncio.Task[LaneState]) -> None:
         del self._asking[entity_id]
         if not task.cancelled():
             task.exception()  # seen, also if nobody waits for it any more

@@ -7,18 +7,18 @@ from time import perf_counter
 from typing import TypeVar
 from uuid import UUID
 
+from foja.driver import encoding
+from foja.driver.database import OnRedis
+from foja.driver.pipeline_pool import PipelinePool
 from foja.errors import Busy
-from foja.ledger.append import Writer
 from foja.ledger.event import Draft, Event
-from foja.ledger.lanes import words
+from foja.ledger.lanes import log_lines
 from foja.ledger.lanes.counter import Counter, CounterLost, RedisAway
 from foja.ledger.lanes.moves import Moves
-from foja.ledger.lanes.standing import Standing
-from foja.ledger.receipts import Kept, Wish, lane_values, read_kept, read_receipt
-from foja.observe.metrics import ALLOCATION, FALLBACKS
-from foja.sql import wire
-from foja.sql.database import OnRedis
-from foja.sql.lines import Lines
+from foja.ledger.lanes.state import LaneState
+from foja.ledger.receipts import Reservation, ReservationRequest, lane_values, read_receipt, read_reservation
+from foja.ledger.writer import Writer
+from foja.metrics import ALLOCATION, FALLBACKS
 
 TRIES = 100
 Result = TypeVar("Result")
@@ -30,7 +30,9 @@ _taking = ALLOCATION.labels("redis")
 class RedisLane:
     """Numbers the streams of one domain by Redis, as long as it answers."""
 
-    def __init__(self, lines: Lines, writer: Writer, counter: Counter, moves: Moves, domain: str) -> None:
+    def __init__(
+        self, lines: PipelinePool, writer: Writer, counter: Counter, moves: Moves, domain: str
+    ) -> None:
         self._lines, self._writer = lines, writer
         self._counter, self._moves, self.domain = counter, moves, domain
 
@@ -40,7 +42,9 @@ class RedisLane:
             draft.entity_id, 1, lambda seq, fence: self._record(draft, seq, fence), plain
         )
 
-    async def reserve(self, wish: Wish, plain: Callable[[], Awaitable[Kept]]) -> Kept:
+    async def reserve(
+        self, wish: ReservationRequest, plain: Callable[[], Awaitable[Reservation]]
+    ) -> Reservation:
         """Take numbers for later; `plain` does it if PostgreSQL has to number them."""
         return await self._number(
             wish.entity_id, wish.count, lambda seq, fence: self._keep(wish, seq, fence), plain
@@ -72,7 +76,7 @@ class RedisLane:
             await self._react(entity_id, standing, status)
         raise Busy(f"{entity_id} moved from lane to lane without end; try again")
 
-    async def _take(self, entity_id: UUID, standing: Standing, count: int) -> int | None:
+    async def _take(self, entity_id: UUID, standing: LaneState, count: int) -> int | None:
         """Return the first of `count` numbers, or None if the stream had to move."""
         assert standing.fence is not None
         fresh = standing.fresh(self._moves.now())
@@ -93,10 +97,10 @@ class RedisLane:
             await self._moves.stay(entity_id, standing, "taken")
             return None
         _taking.observe(perf_counter() - began)
-        words.numbered(entity_id, first)
+        log_lines.numbered(entity_id, first)
         return first
 
-    async def _react(self, entity_id: UUID, standing: Standing, status: str) -> None:
+    async def _react(self, entity_id: UUID, standing: LaneState, status: str) -> None:
         if status == "moved":
             self._moves.forget(entity_id, standing)
         elif status == "taken":
@@ -111,9 +115,9 @@ class RedisLane:
             return status, None
         return status, self._writer.accept(draft, receipt)
 
-    async def _keep(self, wish: Wish, seq: int, fence: UUID) -> Outcome[Kept]:
-        values = [*wish.values(self._writer.tenant, self._writer.source), wire.bigint(seq), fence.bytes]
-        kept = read_kept(
+    async def _keep(self, wish: ReservationRequest, seq: int, fence: UUID) -> Outcome[Reservation]:
+        values = [*wish.values(self._writer.tenant, self._writer.source), encoding.bigint(seq), fence.bytes]
+        kept = read_reservation(
             await self._writer.patiently(lambda: self._lines.ask("lane_reserve", values), again=Busy)
         )
         return kept[0], kept if kept[0] == "reserved" else None

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from foja.errors import Tampered
-from foja.observe.findings import MOST, Findings, Report
-from foja.observe.fsck.case import Case, Meter, Outside, Progress
+from foja.observe.findings import MOST, Anomalies, CheckReport
+from foja.observe.fsck.context import CheckContext, Meter, Outside, Progress
 from foja.observe.fsck.published import Claims, read_published
 from foja.observe.fsck.stream import read_rules
 from foja.observe.fsck.streams import check_streams
@@ -28,17 +28,17 @@ _OLD_HEAD = re.compile("/([0-9]+)-([0-9a-f]{64})$")
 
 async def fsck(
     url: str, outside: Outside, *, tiles: bool = False, most: int = MOST, progress: Progress | None = None
-) -> Report:
+) -> CheckReport:
     """Check all that is recorded; the report names the first event touched.
 
     `tiles` also compares every published file. The system may be as busy as it likes.
     """
-    findings = Findings(most, counts=Counter(dict.fromkeys(COUNTED, 0)))
+    findings = Anomalies(most, counts=Counter(dict.fromkeys(COUNTED, 0)))
     # Leaves are durable before they are published, so a snapshot taken after this holds them.
     published = await read_published(url, outside, findings)
     async with snapshot(url) as moment:
         meter = Meter((await moment.row("fsck_total"))[0], progress)
-        case = Case(moment, outside, findings, meter)
+        case = CheckContext(moment, outside, findings, meter)
         logs = await read_logs(moment)
         await check_streams(case, await read_rules(moment, logs))
         await _check_logs(case, logs, published, tiles=tiles)
@@ -46,7 +46,9 @@ async def fsck(
     return findings.report()
 
 
-async def _check_logs(case: Case, logs: Sequence[LogState], published: Claims, *, tiles: bool) -> None:
+async def _check_logs(
+    case: CheckContext, logs: Sequence[LogState], published: Claims, *, tiles: bool
+) -> None:
     kept = _read_kept(case, logs)
     for log, successor in zip(logs, [*logs[1:], None], strict=True):
         seen = published.get(log.origin)
@@ -57,7 +59,7 @@ async def _check_logs(case: Case, logs: Sequence[LogState], published: Claims, *
         await TreeCheck(case, log, seen, tiles=tiles).run(claims)
 
 
-def _read_kept(case: Case, logs: Sequence[LogState]) -> Claims:
+def _read_kept(case: CheckContext, logs: Sequence[LogState]) -> Claims:
     """Return what the checkpoint kept outside says, under the log it is about."""
     if case.outside.kept is None:
         return {}
@@ -78,7 +80,7 @@ def _read_kept(case: Case, logs: Sequence[LogState]) -> Claims:
     return {log.origin: Claim(who, kept.size, kept.root)}
 
 
-def _old_head(case: Case, log: LogState, successor: LogState) -> Claim | None:
+def _old_head(case: CheckContext, log: LogState, successor: LogState) -> Claim | None:
     """Return what the name of the next log says about the end of this one."""
     match = _OLD_HEAD.search(successor.name)
     if match is None or int(match[1]) != log.closed_size:

@@ -7,20 +7,20 @@ from collections.abc import Iterator
 from foja.core.canonical import canonical, parse
 from foja.core.event import body_bytes, body_hash, event_id_for
 from foja.errors import NotCanonical
-from foja.observe.fsck.rows import Sheet
+from foja.observe.fsck.rows import EventRow
 
 Problem = tuple[str, str, str]
 UNTOUCHED = "the body that was recorded"
 
 
-def problems(sheet: Sheet, *, erasable: bool) -> Iterator[Problem]:
+def problems(sheet: EventRow, *, erasable: bool) -> Iterator[Problem]:
     """Yield what is wrong with an event, as check, expected and found."""
     yield from _erasure_problems(sheet, erasable) if sheet.payload is None else _body_problems(sheet)
     if sheet.key is not None and event_id_for(sheet.entity_id, sheet.key) != sheet.event_id:
         yield "id", f"the id made of its key {sheet.key!r}", str(sheet.event_id)
 
 
-def _erasure_problems(sheet: Sheet, erasable: bool) -> Iterator[Problem]:
+def _erasure_problems(sheet: EventRow, erasable: bool) -> Iterator[Problem]:
     if sheet.salt is not None or sheet.actor is not None:
         yield "body", UNTOUCHED, "a payload that is gone while salt or actor are left"
     elif not erasable:
@@ -29,7 +29,7 @@ def _erasure_problems(sheet: Sheet, erasable: bool) -> Iterator[Problem]:
         yield "body", UNTOUCHED, "nothing, and no body.erased event that names it"
 
 
-def _body_problems(sheet: Sheet) -> Iterator[Problem]:
+def _body_problems(sheet: EventRow) -> Iterator[Problem]:
     assert sheet.payload is not None
     if sheet.salt is None:
         yield "body", UNTOUCHED, "a payload without its salt"

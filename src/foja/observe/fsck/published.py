@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from foja.errors import ObjectMissing, Tampered
-from foja.observe.findings import Findings
-from foja.observe.fsck.case import Outside
+from foja.observe.findings import Anomalies
+from foja.observe.fsck.context import Outside
 from foja.observe.fsck.tree import Claim
 from foja.observe.logs import LogState, read_logs
 from foja.observe.snapshot import snapshot
@@ -14,7 +14,7 @@ from foja.observe.snapshot import snapshot
 Claims = Mapping[int, Claim]
 
 
-async def read_published(url: str, outside: Outside, findings: Findings) -> Claims:
+async def read_published(url: str, outside: Outside, findings: Anomalies) -> Claims:
     """Return the published checkpoint of every log, under its origin."""
     async with snapshot(url) as moment:
         logs = await read_logs(moment)
@@ -22,7 +22,7 @@ async def read_published(url: str, outside: Outside, findings: Findings) -> Clai
     return {origin: claim for origin, claim in claims if claim}
 
 
-async def _read_checkpoint(log: LogState, outside: Outside, findings: Findings) -> Claim | None:
+async def _read_checkpoint(log: LogState, outside: Outside, findings: Anomalies) -> Claim | None:
     try:
         seen = outside.open((await outside.store.read(log.path("checkpoint"))).data)
     except ObjectMissing:

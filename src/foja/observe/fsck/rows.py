@@ -13,7 +13,7 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class StreamRow:
     """What the database remembers of a stream as a whole."""
 
     entity_id: UUID
@@ -26,7 +26,7 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class EventRow:
     """One event as it is stored; `witnessed` says that its erasure was recorded."""
 
     entity_id: UUID
@@ -46,7 +46,7 @@ class Sheet:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PlaceRow:
     """What else is recorded about a number: leaf, pending, unsealed, or slot state."""
 
     entity_id: UUID
@@ -61,7 +61,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class LeafRow:
     """One leaf of a log."""
 
     idx: int

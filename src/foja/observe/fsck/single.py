@@ -11,10 +11,10 @@ from foja.core import tiles
 from foja.core.chain import leaf_entry
 from foja.core.merkle import check_inclusion, leaf_hash
 from foja.errors import ObjectMissing, Tampered, UnknownEntity
-from foja.observe.findings import MOST, Findings, Report
-from foja.observe.fsck.case import Case, Meter, Outside
+from foja.observe.findings import MOST, Anomalies, CheckReport
+from foja.observe.fsck.context import CheckContext, Meter, Outside
 from foja.observe.fsck.published import Claims, read_published
-from foja.observe.fsck.rows import Place, Sheet
+from foja.observe.fsck.rows import EventRow, PlaceRow
 from foja.observe.fsck.stream import read_rules
 from foja.observe.fsck.streams import check_streams
 from foja.observe.fsck.tree import Claim
@@ -33,7 +33,7 @@ class Included:
 
 
 @dataclass(slots=True)
-class Standing:
+class StreamReport:
     """How one stream was found: its events and open numbers, and how far its proof goes."""
 
     domain: str
@@ -41,10 +41,10 @@ class Standing:
     next_seq: int
     sealed: int
     head: bytes
-    sheets: list[Sheet] = field(default_factory=list)
+    sheets: list[EventRow] = field(default_factory=list)
     open: list[int] = field(default_factory=list)
     included: Included | None = None
-    report: Report = field(default_factory=lambda: Report((), 0, {}))
+    report: CheckReport = field(default_factory=lambda: CheckReport((), 0, {}))
 
     @property
     def unrecorded(self) -> list[int]:
@@ -52,21 +52,21 @@ class Standing:
         recorded = {sheet.seq for sheet in self.sheets} | set(self.open)
         return [seq for seq in range(self.next_seq) if seq not in recorded]
 
-    def look(self, seq: int, sheets: Sequence[Sheet], places: Sequence[Place]) -> None:
+    def look(self, seq: int, sheets: Sequence[EventRow], places: Sequence[PlaceRow]) -> None:
         """Take one number of the stream."""
         self.sheets.extend(sheets[:1])
         if not sheets and any(place.what == "open" for place in places):
             self.open.append(seq)
 
 
-async def fsck_stream(url: str, outside: Outside, entity_id: UUID) -> Standing:
+async def fsck_stream(url: str, outside: Outside, entity_id: UUID) -> StreamReport:
     """Check one stream: numbers, bodies, chain, places, and its last leaf in the published tree."""
-    findings = Findings(MOST, counts=Counter({"events": 0}))
+    findings = Anomalies(MOST, counts=Counter({"events": 0}))
     published = await read_published(url, outside, findings)
     async with snapshot(url) as moment:
         standing = await _standing(moment, entity_id)
         logs = await read_logs(moment)
-        case = Case(moment, outside, findings, Meter(standing.next_seq, None))
+        case = CheckContext(moment, outside, findings, Meter(standing.next_seq, None))
         await check_streams(case, await read_rules(moment, logs), only=entity_id, look=standing.look)
         if not findings.total:
             standing.included = await _include(case, entity_id, logs, published)
@@ -74,16 +74,16 @@ async def fsck_stream(url: str, outside: Outside, entity_id: UUID) -> Standing:
     return standing
 
 
-async def _standing(moment: Snapshot, entity_id: UUID) -> Standing:
+async def _standing(moment: Snapshot, entity_id: UUID) -> StreamReport:
     rows = [row async for row in moment.rows("fsck_entities", only=entity_id)]
     if not rows:
         raise UnknownEntity(f"nothing was ever written to {entity_id}; check the id and FOJA_DATABASE_URL")
     _, domain, tenant, _, next_seq, sealed, head = rows[0]
-    return Standing(domain, tenant, next_seq, sealed, head)
+    return StreamReport(domain, tenant, next_seq, sealed, head)
 
 
 async def _include(
-    case: Case, entity_id: UUID, logs: Sequence[LogState], published: Claims
+    case: CheckContext, entity_id: UUID, logs: Sequence[LogState], published: Claims
 ) -> Included | None:
     """Return the last event covered by a checkpoint, newest log first."""
     for log in reversed(logs):
@@ -97,7 +97,7 @@ async def _include(
     return None
 
 
-async def _include_in(case: Case, entity_id: UUID, log: LogState, seen: Claim) -> Included | None:
+async def _include_in(case: CheckContext, entity_id: UUID, log: LogState, seen: Claim) -> Included | None:
     values = {"origin": log.origin, "entity": entity_id, "size": seen.size}
     rows = [row async for row in case.moment.rows("fsck_last_leaf", **values)]
     if not rows:

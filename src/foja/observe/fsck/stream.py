@@ -12,9 +12,9 @@ from uuid import UUID
 
 from foja.core.chain import genesis, step
 from foja.errors import NotCanonical
-from foja.observe.findings import Findings
+from foja.observe.findings import Anomalies
 from foja.observe.fsck import body
-from foja.observe.fsck.rows import Place, Sheet, Stream
+from foja.observe.fsck.rows import EventRow, PlaceRow, StreamRow
 from foja.observe.logs import LogState
 from foja.observe.snapshot import Snapshot
 
@@ -39,7 +39,7 @@ async def read_rules(moment: Snapshot, logs: Sequence[LogState]) -> Rules:
 class StreamCheck:
     """Follows one stream and notes what does not fit; remembers only the last link."""
 
-    def __init__(self, entity_id: UUID, stream: Stream | None, rules: Rules, findings: Findings) -> None:
+    def __init__(self, entity_id: UUID, stream: StreamRow | None, rules: Rules, findings: Anomalies) -> None:
         self._entity_id, self._stream, self._rules, self._findings = entity_id, stream, rules, findings
         self._sealed = stream.sealed if stream else ENDLESS
         self._ends = stream.next_seq if stream else ENDLESS
@@ -49,7 +49,7 @@ class StreamCheck:
         self._missing: tuple[int, int] | None = None
         self._last_place = (-1, -1)
 
-    def check(self, seq: int, sheets: Sequence[Sheet], places: Sequence[Place]) -> None:
+    def check(self, seq: int, sheets: Sequence[EventRow], places: Sequence[PlaceRow]) -> None:
         """Check one number with all that is recorded about it; numbers come in order."""
         if self._stream is None and self._next == 0:
             self._add("entity", seq, "a row of its stream in foja.entity", "none; the rest of it is left")
@@ -71,7 +71,7 @@ class StreamCheck:
             self._check_counters(self._stream)
         self._report_missing()
 
-    def _check_counters(self, stream: Stream) -> None:
+    def _check_counters(self, stream: StreamRow) -> None:
         if self._sealed > self._ends:
             self._add("entity", None, f"at most {self._ends} sealed events", str(self._sealed))
         if self._before and stream.head not in self._before:
@@ -79,7 +79,7 @@ class StreamCheck:
             self._add("head", max(self._sealed - 1, 0), f"the head {leads}, where its events lead", head)
 
     def _check_present(
-        self, sheets: Sequence[Sheet], places: Sequence[Place], chained: Sequence[Place]
+        self, sheets: Sequence[EventRow], places: Sequence[PlaceRow], chained: Sequence[PlaceRow]
     ) -> None:
         self._report_missing()
         sheet = sheets[0]
@@ -92,7 +92,7 @@ class StreamCheck:
         else:
             self._check_waiting(sheet.seq, {place.what for place in places}, chained)
 
-    def _check_alone(self, sheet: Sheet) -> None:
+    def _check_alone(self, sheet: EventRow) -> None:
         stream = self._stream
         erasable = stream is None or (stream.domain, sheet.kind, sheet.v) in self._rules.erasable
         for check, expected, found in body.problems(sheet, erasable=erasable):
@@ -100,7 +100,7 @@ class StreamCheck:
         if stream and sheet.tenant != stream.tenant:
             self._add("tenant", sheet.seq, f"the tenant {stream.tenant!r} of its stream", repr(sheet.tenant))
 
-    def _check_places(self, seq: int, chained: Sequence[Place]) -> None:
+    def _check_places(self, seq: int, chained: Sequence[PlaceRow]) -> None:
         if len(chained) != 1:
             self._add("place", seq, "one place in the log or its outbox", str(len(chained) or "none"))
         for place in chained:
@@ -109,7 +109,7 @@ class StreamCheck:
                 self._add("order", seq, "a place in the log after its predecessor's", str(place))
             self._last_place = here
 
-    def _check_chain(self, sheet: Sheet, chained: Sequence[Place]) -> None:
+    def _check_chain(self, sheet: EventRow, chained: Sequence[PlaceRow]) -> None:
         links = self._links(sheet)
         recorded = chained[0].chain_hash if chained else None
         if recorded is None:
@@ -123,21 +123,21 @@ class StreamCheck:
             )
             self._before = [recorded, links[0]]
 
-    def _links(self, sheet: Sheet) -> list[bytes]:
+    def _links(self, sheet: EventRow) -> list[bytes]:
         try:
             return [self._link(before, sheet) for before in self._before]
         except NotCanonical as error:
             self._add("chain", sheet.seq, "an event that can be chained", str(error))
             return []
 
-    def _link(self, before: bytes, sheet: Sheet) -> bytes:
+    def _link(self, before: bytes, sheet: EventRow) -> bytes:
         if sheet.at_us is None:
             raise NotCanonical("its time is infinite")
         return step(
             before, sheet.entity_id, sheet.seq, sheet.event_id, sheet.kind, sheet.at_us, sheet.body_hash
         )
 
-    def _check_waiting(self, seq: int, recorded: set[str], chained: Sequence[Place]) -> None:
+    def _check_waiting(self, seq: int, recorded: set[str], chained: Sequence[PlaceRow]) -> None:
         """Check that an event above the sealed prefix came in through the ledger."""
         if seq >= self._ends:
             self._add(
@@ -150,7 +150,7 @@ class StreamCheck:
         if chained:
             self._add("place", seq, "no place in the log before it is sealed", str(chained[0]))
 
-    def _counts(self, place: Place) -> bool:
+    def _counts(self, place: PlaceRow) -> bool:
         """Is this a place in the log that was not given up by a restart?"""
         if place.what != "leaf":
             return place.what == "pending"
@@ -176,7 +176,7 @@ class StreamCheck:
             self._missing = None
             self._add("missing", low, "an event", "none" if high == low + 1 else f"none up to {high - 1}")
 
-    def _go_on_from(self, seq: int, chained: Sequence[Place]) -> None:
+    def _go_on_from(self, seq: int, chained: Sequence[PlaceRow]) -> None:
         if seq < self._sealed:
             self._before = [place.chain_hash for place in chained[:1] if place.chain_hash]
 

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import TypeVar
 from uuid import UUID
 
-from foja.observe.fsck.case import Case
-from foja.observe.fsck.rows import Ahead, Place, Sheet, Stream
+from foja.observe.fsck.context import CheckContext
+from foja.observe.fsck.rows import Ahead, EventRow, PlaceRow, StreamRow
 from foja.observe.fsck.stream import Rules, StreamCheck
 
-Item = TypeVar("Item", Stream, Sheet, Place)
-Numbered = TypeVar("Numbered", Sheet, Place)
-Look = Callable[[int, Sequence[Sheet], Sequence[Place]], None]
+Item = TypeVar("Item", StreamRow, EventRow, PlaceRow)
+Numbered = TypeVar("Numbered", EventRow, PlaceRow)
+Look = Callable[[int, Sequence[EventRow], Sequence[PlaceRow]], None]
 
 
-def _pass(_seq: int, _sheets: Sequence[Sheet], _places: Sequence[Place]) -> None:
+def _pass(_seq: int, _sheets: Sequence[EventRow], _places: Sequence[PlaceRow]) -> None:
     """Be the look of whoever does not want one."""
 
 
@@ -25,9 +25,9 @@ def _pass(_seq: int, _sheets: Sequence[Sheet], _places: Sequence[Place]) -> None
 class Rows:
     """What is recorded, in the order of streams and numbers."""
 
-    streams: Ahead[Stream]
-    sheets: Ahead[Sheet]
-    places: Ahead[Place]
+    streams: Ahead[StreamRow]
+    sheets: Ahead[EventRow]
+    places: Ahead[PlaceRow]
 
     def next_stream(self) -> UUID | None:
         """Return the stream that anything is recorded about next."""
@@ -40,19 +40,21 @@ class Rows:
         return min((head.seq for head in heads if head and head.entity_id == entity_id), default=None)
 
 
-async def check_streams(case: Case, rules: Rules, *, only: UUID | None = None, look: Look = _pass) -> None:
+async def check_streams(
+    case: CheckContext, rules: Rules, *, only: UUID | None = None, look: Look = _pass
+) -> None:
     """Check every stream that any table knows of, or one; `look` is shown each of its events."""
     async with AsyncExitStack() as cursors:
         rows = Rows(
-            await _read(case, cursors, "fsck_entities", Stream, only),
-            await _read(case, cursors, "fsck_events", Sheet, only),
-            await _read(case, cursors, "fsck_places", Place, only),
+            await _read(case, cursors, "fsck_entities", StreamRow, only),
+            await _read(case, cursors, "fsck_events", EventRow, only),
+            await _read(case, cursors, "fsck_places", PlaceRow, only),
         )
         while entity_id := rows.next_stream():
             await _check_stream(case, rules, rows, entity_id, look)
 
 
-async def _check_stream(case: Case, rules: Rules, rows: Rows, entity_id: UUID, look: Look) -> None:
+async def _check_stream(case: CheckContext, rules: Rules, rows: Rows, entity_id: UUID, look: Look) -> None:
     owner = rows.streams.next
     known = await rows.streams.take() if owner and owner.entity_id == entity_id else None
     check = StreamCheck(entity_id, known, rules, case.findings)
@@ -76,7 +78,7 @@ async def _take(rows: Ahead[Numbered], entity_id: UUID, seq: int) -> list[Number
 
 
 async def _read(
-    case: Case, cursors: AsyncExitStack, query: str, kind: Callable[..., Item], only: UUID | None
+    case: CheckContext, cursors: AsyncExitStack, query: str, kind: Callable[..., Item], only: UUID | None
 ) -> Ahead[Item]:
     rows = await cursors.enter_async_context(aclosing(case.moment.rows(query, only=only)))
     return await Ahead.of(kind(*row) async for row in rows)

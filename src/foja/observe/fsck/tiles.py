@@ -9,7 +9,7 @@ from foja.blobs.store import Store
 from foja.core import tiles
 from foja.core.merkle import leaf_hash
 from foja.errors import ObjectMissing, Tampered
-from foja.observe.fsck.case import Case
+from foja.observe.fsck.context import CheckContext
 from foja.observe.logs import LogState
 
 Name = tuple[UUID, int]
@@ -23,7 +23,7 @@ def event_of(entry: bytes) -> Name:
 class TileCheck:
     """Rebuilds the published files as leaves go by; keeps only the unfinished ones."""
 
-    def __init__(self, case: Case, log: LogState) -> None:
+    def __init__(self, case: CheckContext, log: LogState) -> None:
         self._store, self._findings, self._log = case.outside.store, case.findings, log
         self._size = 0
         self._edges: dict[tiles.Tile, bytes] = {}

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from foja.core.merkle import Frontier, leaf_hash
 from foja.core.tiles import WIDTH, entries_path
 from foja.errors import Tampered
-from foja.observe.fsck.case import Case
-from foja.observe.fsck.rows import Ahead, Leaf
+from foja.observe.fsck.context import CheckContext
+from foja.observe.fsck.rows import Ahead, LeafRow
 from foja.observe.fsck.tiles import Name, TileCheck, first_difference, read
 from foja.observe.logs import LogState
 from foja.observe.snapshot import Row
@@ -31,7 +31,7 @@ class Claim:
 class TreeCheck:
     """Grows the tree of one log again, leaf by leaf, and compares it with every claim."""
 
-    def __init__(self, case: Case, log: LogState, published: Claim | None, *, tiles: bool) -> None:
+    def __init__(self, case: CheckContext, log: LogState, published: Claim | None, *, tiles: bool) -> None:
         self._case, self._log, self._published = case, log, published
         self._tiles = TileCheck(case, log) if tiles and published else None
         self._frontier, self._broken = Frontier(), False
@@ -41,7 +41,7 @@ class TreeCheck:
     async def run(self, claims: Iterable[Claim]) -> None:
         """Check the log against its own checkpoints and these other claims."""
         async with aclosing(self._case.moment.rows("fsck_leaves", origin=self._log.origin)) as rows:
-            leaves = await Ahead.of(Leaf(*row) async for row in rows)
+            leaves = await Ahead.of(LeafRow(*row) async for row in rows)
             async for claim in self._all_claims(claims):
                 await self._grow(leaves, claim.size)
                 await self._compare(claim)
@@ -84,7 +84,7 @@ class TreeCheck:
             self._add(f"{claim.who} of {self._log.name} with the root {root.hex()}", found, "checkpoint")
         return claim
 
-    async def _grow(self, leaves: Ahead[Leaf], size: int | None) -> None:
+    async def _grow(self, leaves: Ahead[LeafRow], size: int | None) -> None:
         """Take leaves until the tree has this size, or all of them."""
         while leaves.next is not None and (size is None or self._frontier.size < size):
             most = STEP if size is None else min(STEP, size - self._frontier.size)
@@ -94,7 +94,7 @@ class TreeCheck:
             self._check_numbers(batch)
             await self._extend([leaf.entry() for leaf in batch])
 
-    def _check_numbers(self, batch: Sequence[Leaf]) -> None:
+    def _check_numbers(self, batch: Sequence[LeafRow]) -> None:
         """Once a leaf is missing no root can be computed any more: that is one finding."""
         for place, leaf in enumerate(batch, start=self._frontier.size):
             if leaf.idx != place and not self._broken:
@@ -141,7 +141,7 @@ class TreeCheck:
         for start in range(low - low % WIDTH, min(high, published), WIDTH):
             end = min(start + WIDTH, published)
             rows = self._case.moment.rows("leaves", origin=self._log.origin, low=start, high=end)
-            entries = [Leaf(start, *row).entry() async for row in rows]
+            entries = [LeafRow(start, *row).entry() async for row in rows]
             path = entries_path(start // WIDTH, end - start)
             if name := first_difference(entries, await read(self._case.outside.store, self._log, path)):
                 return name

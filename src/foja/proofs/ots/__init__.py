@@ -13,7 +13,7 @@ from dataclasses import replace
 from foja.errors import Tampered
 from foja.proofs.finding import Finding, Reason, Status
 from foja.proofs.ots.header import Header
-from foja.proofs.ots.stamp import RIPEMD160, SHA1, SHA256, Attestation, Stamp, parse_stamp
+from foja.proofs.ots.stamp import RIPEMD160, SHA1, SHA256, Attestation, OtsProof, parse_stamp
 
 EVIDENCE = "bitcoin"
 _ROUGH = "the block's own time, which may be wrong by about two hours"
@@ -44,7 +44,7 @@ def check(
     return _weigh(stamp, _Sources(_by_height(named), _by_height(carried), minimum_difficulty))
 
 
-def _weigh(stamp: Stamp, sources: _Sources) -> Finding:
+def _weigh(stamp: OtsProof, sources: _Sources) -> Finding:
     """Return the best of what the attestations show; one that is wrong spoils all."""
     found = [sources.judge(each) for each in stamp.attestations if each.kind == "bitcoin"]
     for status in (Status.INVALID, Status.VERIFIED, Status.INDETERMINATE):
@@ -60,7 +60,7 @@ def _goodness(finding: Finding) -> tuple[bool, float]:
     return finding.reason is Reason.NO_HEADER, time
 
 
-def _unattested(stamp: Stamp) -> Finding:
+def _unattested(stamp: OtsProof) -> Finding:
     calendars = sorted({each.calendar for each in stamp.attestations if each.kind == "pending"})
     if calendars:
         detail = f"a promise of {', '.join(calendars)} and no block yet; upgrade the proof later"
@@ -72,7 +72,7 @@ def _unattested(stamp: Stamp) -> Finding:
     return Finding(EVIDENCE, Status.UNSUPPORTED, Reason.UNKNOWN_ATTESTATION, detail)
 
 
-def _uncounted(stamp: Stamp) -> tuple[str, ...]:
+def _uncounted(stamp: OtsProof) -> tuple[str, ...]:
     others = sorted({each.kind for each in stamp.attestations} - {"bitcoin", "pending"})
     return tuple(f"an attestation of {other}" for other in others)
 

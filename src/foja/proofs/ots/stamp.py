@@ -36,7 +36,7 @@ class Attestation:
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class OtsProof:
     """A whole `.ots` file."""
 
     algorithm: str
@@ -44,7 +44,7 @@ class Stamp:
     attestations: tuple[Attestation, ...]
 
 
-def parse_stamp(data: bytes) -> Stamp:
+def parse_stamp(data: bytes) -> OtsProof:
     """Return what the file says, or raise `Tampered`. Nobody's word in it is believed yet."""
     if len(data) > LARGEST:
         raise Tampered(f"an .ots file of {len(data)} bytes is over the limit of {LARGEST}")
@@ -58,7 +58,7 @@ def parse_stamp(data: bytes) -> Stamp:
         raise Tampered(f"an .ots file cannot be of a digest made by operation {tag:#04x}")
     algorithm, size, _ = _HASHES[tag]
     digest = reader.take(size)
-    return Stamp(algorithm, digest, tuple(_Replay(reader, digest).attestations()))
+    return OtsProof(algorithm, digest, tuple(_Replay(reader, digest).attestations()))
 
 
 @dataclass(slots=True)

@@ -22,13 +22,13 @@ from foja.errors import Tampered
 from foja.proofs.finding import Finding, Reason, Status
 from foja.proofs.flaw import Flaw
 from foja.proofs.rekor.body import Recorded, read_body
-from foja.proofs.rekor.bundle import Bundle, parse_bundle
-from foja.proofs.rekor.certificate import Signer, check_certificate, read_certificate, signer_of
-from foja.proofs.rekor.growth import Growth, check_growth
+from foja.proofs.rekor.bundle import SigstoreBundle, parse_bundle
+from foja.proofs.rekor.certificate import SignerIdentity, check_certificate, read_certificate, signer_of
+from foja.proofs.rekor.consistency import Growth, check_growth
 from foja.proofs.rekor.keys import public_key, signs, signs_digest
 from foja.proofs.rekor.log import check_entry, find_log, promised_time
 from foja.proofs.rekor.statement import is_about
-from foja.proofs.rekor.trusted_root import Log, TrustedRoot
+from foja.proofs.rekor.trusted_root import TransparencyLog, TrustedRoot
 from foja.proofs.tsa import Terms, judge, trusted
 
 EVIDENCE = "rekor"
@@ -42,13 +42,13 @@ class Anchors:
     roots: Sequence[TrustedRoot] = ()
     logs: Sequence[Verifier] = ()
     signers: Sequence[bytes] = ()
-    identities: Sequence[Signer] = ()
+    identities: Sequence[SignerIdentity] = ()
     terms: Terms = _NO_TERMS
     growths: Sequence[Growth] = ()
 
-    def all_logs(self) -> list[Log]:
+    def all_logs(self) -> list[TransparencyLog]:
         """Return every log that is trusted, however it was named."""
-        return [*(log for root in self.roots for log in root.logs), *map(Log.of, self.logs)]
+        return [*(log for root in self.roots for log in root.logs), *map(TransparencyLog.of, self.logs)]
 
 
 def check(data: bytes, digest: bytes, anchors: Anchors) -> Finding:
@@ -61,7 +61,7 @@ def check(data: bytes, digest: bytes, anchors: Anchors) -> Finding:
         return Finding(EVIDENCE, Status.INVALID, Reason.MALFORMED, str(error))
 
 
-def _check(bundle: Bundle, digest: bytes, anchors: Anchors) -> Finding:
+def _check(bundle: SigstoreBundle, digest: bytes, anchors: Anchors) -> Finding:
     _check_subject(bundle, digest)
     recorded = read_body(bundle.entry)
     key = _key(bundle, recorded)
@@ -79,7 +79,7 @@ def _check(bundle: Bundle, digest: bytes, anchors: Anchors) -> Finding:
     return _verified(log, checkpoint, min(times), signer, anchors, grown)
 
 
-def _check_subject(bundle: Bundle, digest: bytes) -> None:
+def _check_subject(bundle: SigstoreBundle, digest: bytes) -> None:
     about = bundle.digest if bundle.envelope is None else None
     if about is not None and about != digest:
         raise Flaw(Reason.DIGEST_MISMATCH, f"the bundle is about {about.hex()}, not {digest.hex()}")
@@ -87,13 +87,13 @@ def _check_subject(bundle: Bundle, digest: bytes) -> None:
         raise Flaw(Reason.DIGEST_MISMATCH, f"the statement is not about {digest.hex()}")
 
 
-def _key(bundle: Bundle, recorded: Recorded) -> PublicKeyTypes:
+def _key(bundle: SigstoreBundle, recorded: Recorded) -> PublicKeyTypes:
     if bundle.certificate is None:
         return public_key(recorded.verifier)
     return read_certificate(bundle.certificate).public_key()
 
 
-def _check_signature(bundle: Bundle, digest: bytes, key: PublicKeyTypes) -> None:
+def _check_signature(bundle: SigstoreBundle, digest: bytes, key: PublicKeyTypes) -> None:
     """R1, as far as mathematics go."""
     if bundle.envelope is not None:
         made = signs(key, bundle.signature, bundle.envelope.signed())
@@ -106,7 +106,7 @@ def _check_signature(bundle: Bundle, digest: bytes, key: PublicKeyTypes) -> None
         raise Flaw(Reason.SIGNATURE_INVALID, "the signature is not of this content by this signer")
 
 
-def _check_recorded(bundle: Bundle, digest: bytes, recorded: Recorded) -> None:
+def _check_recorded(bundle: SigstoreBundle, digest: bytes, recorded: Recorded) -> None:
     """R2."""
     if bundle.envelope is not None:
         content = bundle.envelope.payload if recorded.of_payload else bundle.envelope.signed()
@@ -118,7 +118,7 @@ def _check_recorded(bundle: Bundle, digest: bytes, recorded: Recorded) -> None:
         raise Flaw(Reason.ENTRY_MISMATCH, "the log recorded another digest, signature or signer")
 
 
-def _times(bundle: Bundle, log: Log, anchors: Anchors) -> list[tuple[datetime, str]]:
+def _times(bundle: SigstoreBundle, log: TransparencyLog, anchors: Anchors) -> list[tuple[datetime, str]]:
     """R5: return every signed time, or raise a flaw if there is none."""
     found = []
     promised = promised_time(bundle.entry, log)
@@ -168,8 +168,8 @@ def _under(token: bytes, signature: bytes, terms: Terms) -> Finding:
 
 
 def _check_signer(
-    bundle: Bundle, recorded: Recorded, moments: Sequence[datetime], anchors: Anchors
-) -> Signer | None:
+    bundle: SigstoreBundle, recorded: Recorded, moments: Sequence[datetime], anchors: Anchors
+) -> SignerIdentity | None:
     """R1, as far as trust goes."""
     if bundle.certificate is None:
         if recorded.verifier not in anchors.signers:
@@ -188,10 +188,10 @@ def _check_signer(
 
 
 def _verified(
-    log: Log,
+    log: TransparencyLog,
     checkpoint: Checkpoint,
     time: tuple[datetime, str],
-    signer: Signer | None,
+    signer: SignerIdentity | None,
     anchors: Anchors,
     grown: int | None,
 ) -> Finding:

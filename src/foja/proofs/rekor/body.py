@@ -11,7 +11,7 @@ from foja.core.canonical import parse
 from foja.errors import NotCanonical, Tampered
 from foja.proofs.finding import Reason, Status
 from foja.proofs.flaw import Flaw
-from foja.proofs.rekor.bundle import Entry
+from foja.proofs.rekor.bundle import LogEntry
 from foja.proofs.rekor.fields import Fields
 
 
@@ -25,7 +25,7 @@ class Recorded:
     of_payload: bool  # the digest is of an envelope's payload, not of what was signed
 
 
-def read_body(entry: Entry) -> Recorded:
+def read_body(entry: LogEntry) -> Recorded:
     """Return what an entry's body says, or raise `Tampered`, or a flaw if it is of a kind not judged."""
     try:
         body = Fields(parse(entry.body), "the entry")

@@ -52,7 +52,7 @@ class Inclusion:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LogEntry:
     """What the log recorded, and what it says about that."""
 
     index: int
@@ -79,7 +79,7 @@ class Envelope:
 
 
 @dataclass(frozen=True, slots=True)
-class Bundle:
+class SigstoreBundle:
     """A whole bundle. Nothing in it is believed yet."""
 
     signature: bytes
@@ -87,11 +87,11 @@ class Bundle:
     envelope: Envelope | None
     certificate: bytes | None  # None: the signer is known by a key alone
     issuers: tuple[bytes, ...]  # what came after it in a chain
-    entry: Entry
+    entry: LogEntry
     tokens: tuple[bytes, ...]
 
 
-def parse_bundle(data: bytes) -> Bundle:
+def parse_bundle(data: bytes) -> SigstoreBundle:
     """Return what a bundle says, or raise `Tampered`, or a flaw if it is of a kind that is not judged."""
     if len(data) > LARGEST:
         raise Tampered(f"a bundle of {len(data)} bytes is over the limit of {LARGEST}")
@@ -105,7 +105,9 @@ def parse_bundle(data: bytes) -> Bundle:
     material = whole.inner("verificationMaterial", _MATERIAL)
     signature, digest, envelope = _signed(whole)
     certificate, issuers = _certificates(material, version)
-    return Bundle(signature, digest, envelope, certificate, issuers, _entry(material), _tokens(material))
+    return SigstoreBundle(
+        signature, digest, envelope, certificate, issuers, _entry(material), _tokens(material)
+    )
 
 
 def _signed(whole: Fields) -> tuple[bytes, bytes | None, Envelope | None]:
@@ -150,14 +152,14 @@ def _certificates(material: Fields, version: int) -> tuple[bytes | None, tuple[b
     return found[0], tuple(found[1:])
 
 
-def _entry(material: Fields) -> Entry:
+def _entry(material: Fields) -> LogEntry:
     entries = material.each("tlogEntries", _ENTRY, most=1)
     if not entries:
         raise Tampered("the bundle has no entry of a log")
     [entry] = entries
     kind = entry.inner("kindVersion", {"kind", "version"})
     promised = entry.has("inclusionPromise")
-    return Entry(
+    return LogEntry(
         index=entry.count("logIndex") if entry.has("logIndex") else 0,
         log_id=entry.inner("logId", {"keyId"}).data("keyId"),
         kind=kind.text("kind"),

@@ -16,7 +16,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from foja.proofs.finding import Reason, Status
 from foja.proofs.flaw import Flaw
 from foja.proofs.rekor.keys import signs
-from foja.proofs.rekor.trusted_root import Authority, TrustedRoot
+from foja.proofs.rekor.trusted_root import CertificateAuthority, TrustedRoot
 
 _ISSUER, _OLD_ISSUER = "1.3.6.1.4.1.57264.1.8", "1.3.6.1.4.1.57264.1.1"
 _UTF8, _OTHER_NAME = 0x0C, x509.ObjectIdentifier("1.3.6.1.4.1.57264.1.7")
@@ -24,7 +24,7 @@ _ADDED = x509.PrecertificateSignedCertificateTimestamps
 
 
 @dataclass(frozen=True, slots=True)
-class Signer:
+class SignerIdentity:
     """Who signed, and who vouched for that."""
 
     subject: str
@@ -65,12 +65,12 @@ def check_certificate(
     _check_logged(certificate, chain[0], root)
 
 
-def signer_of(certificate: x509.Certificate) -> Signer:
+def signer_of(certificate: x509.Certificate) -> SignerIdentity:
     """Return whom a certificate speaks for."""
     try:
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
-        return Signer("", _issuer_text(certificate))
+        return SignerIdentity("", _issuer_text(certificate))
     plain = [
         each.value for each in names if isinstance(each, x509.RFC822Name | x509.UniformResourceIdentifier)
     ]
@@ -79,7 +79,7 @@ def signer_of(certificate: x509.Certificate) -> Signer:
         for each in names
         if isinstance(each, x509.OtherName) and each.type_id == _OTHER_NAME
     ]
-    return Signer(next(iter([*plain, *other]), ""), _issuer_text(certificate))
+    return SignerIdentity(next(iter([*plain, *other]), ""), _issuer_text(certificate))
 
 
 def _issuers(
@@ -94,7 +94,7 @@ def _issuers(
     raise Flaw(Reason.NO_TRUST_ANCHOR, detail, Status.INDETERMINATE)
 
 
-def _chain(certificate: x509.Certificate, authority: Authority) -> list[x509.Certificate]:
+def _chain(certificate: x509.Certificate, authority: CertificateAuthority) -> list[x509.Certificate]:
     chain = [x509.load_der_x509_certificate(each) for each in authority.certificates]
     child = certificate
     try:

@@ -12,14 +12,14 @@ from foja.core.note import Checkpoint, parse_checkpoint, split_note
 from foja.errors import Tampered
 from foja.proofs.finding import Reason, Status
 from foja.proofs.flaw import Flaw
-from foja.proofs.rekor.bundle import Entry
+from foja.proofs.rekor.bundle import LogEntry
 from foja.proofs.rekor.keys import signs
-from foja.proofs.rekor.trusted_root import Log
+from foja.proofs.rekor.trusted_root import TransparencyLog
 
 _ID_BYTES = 4
 
 
-def find_log(entry: Entry, logs: Iterable[Log]) -> Log:
+def find_log(entry: LogEntry, logs: Iterable[TransparencyLog]) -> TransparencyLog:
     """Return the trusted log that the entry says it is in."""
     for log in logs:
         if log.id == entry.log_id:
@@ -28,7 +28,7 @@ def find_log(entry: Entry, logs: Iterable[Log]) -> Log:
     raise Flaw(Reason.NO_TRUST_ANCHOR, detail, Status.INDETERMINATE)
 
 
-def check_entry(entry: Entry, log: Log) -> Checkpoint:
+def check_entry(entry: LogEntry, log: TransparencyLog) -> Checkpoint:
     """R3 and R4: return the signed checkpoint that covers the entry."""
     if entry.inclusion is None:
         detail = f"{log.name} promised to record the entry; that it did is not shown"
@@ -46,7 +46,7 @@ def check_entry(entry: Entry, log: Log) -> Checkpoint:
     return checkpoint
 
 
-def promised_time(entry: Entry, log: Log) -> datetime | None:
+def promised_time(entry: LogEntry, log: TransparencyLog) -> datetime | None:
     """Return when the log says it took the entry, if it signed that; version 2 never does."""
     if entry.promise is None or entry.integrated is None:
         _check_unpromised(entry)
@@ -65,7 +65,7 @@ def promised_time(entry: Entry, log: Log) -> datetime | None:
         raise Flaw(Reason.MALFORMED, "the time of the entry is beyond all calendars") from None
 
 
-def _check_unpromised(entry: Entry) -> None:
+def _check_unpromised(entry: LogEntry) -> None:
     """What nobody signed must at least agree with what the log did sign."""
     if entry.promise is not None or entry.integrated is not None:
         raise Flaw(Reason.SIGNATURE_INVALID, "the entry states a time or a promise, and nobody signed both")
@@ -73,7 +73,7 @@ def _check_unpromised(entry: Entry) -> None:
         raise Flaw(Reason.INCLUSION_INVALID, "the entry is said to stand in two places")
 
 
-def signed_checkpoint(note: str, log: Log) -> Checkpoint:
+def signed_checkpoint(note: str, log: TransparencyLog) -> Checkpoint:
     """Return the checkpoint in a note that this log signed, or raise a flaw."""
     try:
         text, signatures = split_note(note)

@@ -30,7 +30,7 @@ class Period:
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
+class TransparencyLog:
     """A log and the key it signs with."""
 
     name: str
@@ -39,7 +39,7 @@ class Log:
     period: Period
 
     @classmethod
-    def of(cls, verifier: Verifier) -> Log:
+    def of(cls, verifier: Verifier) -> TransparencyLog:
         """Return a log that is known by its note key alone."""
         key = b"\x01" + verifier.public_key
         named = sha256(verifier.name.encode() + b"\n" + key).digest()
@@ -47,7 +47,7 @@ class Log:
 
 
 @dataclass(frozen=True, slots=True)
-class Authority:
+class CertificateAuthority:
     """An authority's certificates, from the one that signs to its root."""
 
     certificates: tuple[bytes, ...]
@@ -58,10 +58,10 @@ class Authority:
 class TrustedRoot:
     """Everything one Sigstore instance is known by."""
 
-    logs: tuple[Log, ...]
-    authorities: tuple[Authority, ...]
-    certificate_logs: tuple[Log, ...]
-    timestamp_authorities: tuple[Authority, ...]
+    logs: tuple[TransparencyLog, ...]
+    authorities: tuple[CertificateAuthority, ...]
+    certificate_logs: tuple[TransparencyLog, ...]
+    timestamp_authorities: tuple[CertificateAuthority, ...]
 
 
 @lru_cache(maxsize=16)
@@ -79,10 +79,10 @@ def parse_trusted_root(data: bytes) -> TrustedRoot:
         raise Refused(f"the trusted root cannot be read: {error}; fetch it again") from None
 
 
-def _log(log: Fields) -> Log:
+def _log(log: Fields) -> TransparencyLog:
     name = log.text("baseUrl").partition("://")[2].partition("/")[0]
     key = log.inner("publicKey")
-    return Log(
+    return TransparencyLog(
         name=name,
         id=log.inner("logId").data("keyId"),
         key=public_key(key.data("rawBytes")),
@@ -90,7 +90,7 @@ def _log(log: Fields) -> Log:
     )
 
 
-def _authority(authority: Fields) -> Authority:
+def _authority(authority: Fields) -> CertificateAuthority:
     certificates = authority.inner("certChain").each("certificates")
     chain = tuple(each.data("rawBytes") for each in certificates)
     try:
@@ -98,7 +98,7 @@ def _authority(authority: Fields) -> Authority:
             x509.load_der_x509_certificate(each)
     except Exception as error:  # a library has many words for bytes that it cannot read
         raise Tampered(f"a certificate of the trusted root cannot be read ({error})") from None
-    return Authority(chain, _period(authority))
+    return CertificateAuthority(chain, _period(authority))
 
 
 def _period(holder: Fields) -> Period:

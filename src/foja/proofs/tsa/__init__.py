@@ -7,9 +7,9 @@ Nothing embedded in a token is trusted because it is embedded, and no bytes make
 """
 
 from foja.proofs.tsa.certificate import Certificate, revocation_lists, trusted
-from foja.proofs.tsa.check import Checked, Stamp, Terms, check, judge
-from foja.proofs.tsa.request import Question, read_request, request
-from foja.proofs.tsa.words import ALGORITHMS, LOCAL_NOTICE, LOCAL_POLICY
+from foja.proofs.tsa.check import Checked, Terms, Timestamp, check, judge
+from foja.proofs.tsa.oids import ALGORITHMS, LOCAL_NOTICE, LOCAL_POLICY
+from foja.proofs.tsa.request import TimestampRequest, read_request, request
 
 __all__ = [
     "ALGORITHMS",
@@ -17,9 +17,9 @@ __all__ = [
     "LOCAL_POLICY",
     "Certificate",
     "Checked",
-    "Question",
-    "Stamp",
     "Terms",
+    "Timestamp",
+    "TimestampRequest",
     "check",
     "judge",
     "read_request",

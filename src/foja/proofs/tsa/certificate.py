@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtensionOID
 
 from foja.errors import Malformed, Refused
-from foja.proofs.der import BITS, SEQUENCE, Reader, tagged
-from foja.proofs.tsa.words import SIZES
+from foja.proofs.der import BITS, SEQUENCE, DerReader, tagged
+from foja.proofs.tsa.oids import SIZES
 
 MOST_BYTES = 16_384
 SMALLEST_RSA = 2048
@@ -170,7 +170,7 @@ def _purposes(value: Iterable[x509.ObjectIdentifier]) -> frozenset[str]:
 
 def _names(der: bytes) -> tuple[bytes, bytes]:
     """Return issuer and subject byte by byte: names are compared as they were signed."""
-    whole = Reader(der).enter(SEQUENCE)
+    whole = DerReader(der).enter(SEQUENCE)
     parts = whole.enter(SEQUENCE)
     whole.enter(SEQUENCE)
     if whole.take(BITS)[:1] != b"\0":

@@ -13,16 +13,16 @@ from foja.proofs.finding import Finding, Reason, Status
 from foja.proofs.flaw import Flaw
 from foja.proofs.tsa.certificate import Certificate, readable
 from foja.proofs.tsa.chain import check_related, check_signer, path
+from foja.proofs.tsa.oids import LOCAL_NOTICE, LOCAL_POLICY
 from foja.proofs.tsa.revocation import Revocations, check_revocation
-from foja.proofs.tsa.signing import check_signature, signer_of
+from foja.proofs.tsa.signature import check_signature, signer_of
 from foja.proofs.tsa.token import Info, Token, read_token
-from foja.proofs.tsa.words import LOCAL_NOTICE, LOCAL_POLICY
 
 EVIDENCE = "tsa"
 SKEW = timedelta(minutes=5)  # how far an authority's clock and ours may be apart
 
 
-class Stamp(NamedTuple):
+class Timestamp(NamedTuple):
     """What a token says, and who says so. Worth as much as the finding beside it."""
 
     token: bytes
@@ -49,7 +49,7 @@ class Checked:
     """A finding, and the stamp if there was one to read."""
 
     finding: Finding
-    stamp: Stamp | None = None
+    stamp: Timestamp | None = None
 
     @property
     def verified(self) -> bool:
@@ -239,9 +239,9 @@ def _refusal(flaw: Flaw | Malformed) -> Finding:
     return Finding(EVIDENCE, Status.INVALID, Reason.MALFORMED, str(flaw))
 
 
-def _stamp(token: Token, chain: Sequence[Certificate] = ()) -> Stamp:
+def _stamp(token: Token, chain: Sequence[Certificate] = ()) -> Timestamp:
     info = token.info
-    return Stamp(
+    return Timestamp(
         token.der,
         info.algorithm,
         info.imprint,

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import ocsp
 
-from foja.proofs.der import BITS, SEQUENCE, Reader, tagged
+from foja.proofs.der import BITS, SEQUENCE, DerReader, tagged
 from foja.proofs.tsa.certificate import Certificate, certificate, is_issued_by
 from foja.proofs.tsa.revocation import Word
 
@@ -72,7 +72,7 @@ def _word(single: ocsp.OCSPSingleResponse) -> Word | None:
 
 def _key_bits(issuer: Certificate) -> bytes:
     """Return the key as a certificate holds it, without what says of which kind it is."""
-    parts = Reader(issuer.x509.tbs_certificate_bytes).enter(SEQUENCE)
+    parts = DerReader(issuer.x509.tbs_certificate_bytes).enter(SEQUENCE)
     parts.optional(tagged(0))
     parts.integer()
     for _ in range(4):

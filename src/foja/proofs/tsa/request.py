@@ -5,14 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from foja.errors import Malformed, Refused
-from foja.proofs.der import BOOLEAN, OCTETS, SEQUENCE, Reader, dotted, element, integer, oid, sequence, tagged
-from foja.proofs.tsa.words import IDENTIFIERS, SIZES, algorithm_of
+from foja.proofs.der import (
+    BOOLEAN,
+    OCTETS,
+    SEQUENCE,
+    DerReader,
+    dotted,
+    element,
+    integer,
+    oid,
+    sequence,
+    tagged,
+)
+from foja.proofs.tsa.oids import IDENTIFIERS, SIZES, algorithm_of
 
 _CERTIFICATE_PLEASE = element(BOOLEAN, b"\xff")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class TimestampRequest:
     """A TimeStampReq, as an authority reads it."""
 
     algorithm: str | None  # None: one that we do not know
@@ -35,15 +46,15 @@ def request(digest: bytes, *, nonce: int, algorithm: str = "sha256", policy: str
     return sequence(integer(1), imprint, asked, integer(nonce), _CERTIFICATE_PLEASE)
 
 
-def read_request(data: bytes) -> Question:
+def read_request(data: bytes) -> TimestampRequest:
     """Return what a TimeStampReq asks, or raise `Malformed`."""
-    outer = Reader(data)
+    outer = DerReader(data)
     parts = outer.enter(SEQUENCE)
     outer.finish()
     if parts.integer() != 1:
         raise Malformed("only version 1 of a request is known")
     message_imprint = parts.whole(SEQUENCE)
-    imprint = Reader(message_imprint).enter(SEQUENCE)
+    imprint = DerReader(message_imprint).enter(SEQUENCE)
     algorithm, digest = algorithm_of(imprint), imprint.take(OCTETS)
     imprint.finish()
     policy = dotted(parts.oid()) if parts.next == 0x06 else None
@@ -51,10 +62,10 @@ def read_request(data: bytes) -> Question:
     certificate = _flag(parts)
     extensions = parts.optional(tagged(0)) is not None
     parts.finish()
-    return Question(algorithm, digest, message_imprint, policy, nonce, certificate, extensions)
+    return TimestampRequest(algorithm, digest, message_imprint, policy, nonce, certificate, extensions)
 
 
-def _flag(parts: Reader) -> bool:
+def _flag(parts: DerReader) -> bool:
     """Return certReq; a client that spells out the default is not sent away."""
     if parts.next != BOOLEAN:
         return False

@@ -19,7 +19,7 @@ from foja.proofs.der import (
     SEQUENCE,
     SET,
     UTF8,
-    Reader,
+    DerReader,
     dotted,
     plain,
     remembered,
@@ -27,7 +27,7 @@ from foja.proofs.der import (
 )
 from foja.proofs.finding import Reason, Status
 from foja.proofs.flaw import Flaw
-from foja.proofs.tsa.words import OCSP_RESPONSE, SIGNED_DATA, TST_INFO, algorithm_of
+from foja.proofs.tsa.oids import OCSP_RESPONSE, SIGNED_DATA, TST_INFO, algorithm_of
 
 MOST_BYTES = 262_144
 MOST_CERTIFICATES = 16
@@ -60,7 +60,7 @@ class Info(NamedTuple):
     nonce: int | None
 
 
-class Signature(NamedTuple):
+class TokenSignature(NamedTuple):
     """Who says it, and how it was signed: the one SignerInfo."""
 
     issuer: bytes | None
@@ -80,7 +80,7 @@ class Token(NamedTuple):
     der: bytes
     content: bytes
     info: Info
-    signature: Signature
+    signature: TokenSignature
     certificates: tuple[bytes, ...]
     crls: tuple[bytes, ...]
     ocsps: tuple[bytes, ...]
@@ -90,7 +90,7 @@ def read_token(data: bytes) -> Token:
     """Return the token in a reply that grants one, or the token itself; raise `Flaw` or `Malformed`."""
     if len(data) > MOST_BYTES:
         raise Malformed(f"{len(data):,} bytes are more than a token has; {MOST_BYTES:,} are read")
-    inside = Reader(data).into(SEQUENCE)
+    inside = DerReader(data).into(SEQUENCE)
     if inside.next == OID:
         return _token(data)
     _check_granted(inside)
@@ -102,7 +102,7 @@ def read_token(data: bytes) -> Token:
 
 
 @remembered(SEQUENCE)
-def _check_granted(info: Reader) -> None:
+def _check_granted(info: DerReader) -> None:
     """T1."""
     status = info.integer()
     texts = info.optional(SEQUENCE)
@@ -125,13 +125,13 @@ def _failures(bits: bytes) -> list[str]:
 
 
 def _token(der: bytes) -> Token:
-    content_info = Reader(der).into(SEQUENCE)
+    content_info = DerReader(der).into(SEQUENCE)
     if content_info.oid() != SIGNED_DATA:
         raise Flaw(Reason.CONTENT_TYPE, "this is no signed data, so it is no timestamp")
     return _signed_data(der, content_info.into(ZERO).into(SEQUENCE))
 
 
-def _signed_data(der: bytes, data: Reader) -> Token:
+def _signed_data(der: bytes, data: DerReader) -> Token:
     if data.integer() != 3:
         raise Malformed("signed data of this kind has version 3")
     algorithms = _algorithms(data)
@@ -146,7 +146,7 @@ def _signed_data(der: bytes, data: Reader) -> Token:
 
 
 @remembered(SET)
-def _algorithms(each: Reader) -> tuple[str | None, ...]:
+def _algorithms(each: DerReader) -> tuple[str | None, ...]:
     found = list[str | None]()
     while each.next != -1 and len(found) < MOST_ATTRIBUTES:
         found.append(algorithm_of(each))
@@ -154,7 +154,7 @@ def _algorithms(each: Reader) -> tuple[str | None, ...]:
     return tuple(found)
 
 
-def _content(encapsulated: Reader) -> bytes:
+def _content(encapsulated: DerReader) -> bytes:
     """T2: what is signed is a TSTInfo."""
     if encapsulated.oid() != TST_INFO:
         raise Flaw(Reason.CONTENT_TYPE, "what is signed is no TSTInfo, so it is no timestamp")
@@ -162,7 +162,7 @@ def _content(encapsulated: Reader) -> bytes:
 
 
 @remembered(ZERO)
-def _certificates(each: Reader) -> tuple[bytes, ...]:
+def _certificates(each: DerReader) -> tuple[bytes, ...]:
     found = list[bytes]()
     while each.next != -1:
         if each.next == SEQUENCE:
@@ -176,7 +176,7 @@ def _certificates(each: Reader) -> tuple[bytes, ...]:
     return tuple(found)
 
 
-def _revocations(each: Reader) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
+def _revocations(each: DerReader) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
     crls, ocsps = list[bytes](), list[bytes]()
     while each.next != -1:
         if each.next == SEQUENCE:
@@ -191,7 +191,7 @@ def _revocations(each: Reader) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
     return tuple(crls), tuple(ocsps)
 
 
-def _only_signer(each: Reader) -> Reader:
+def _only_signer(each: DerReader) -> DerReader:
     """T2: exactly one SignerInfo."""
     if each.next == -1:
         raise Flaw(Reason.SIGNER_COUNT, "nobody signed it")
@@ -201,7 +201,7 @@ def _only_signer(each: Reader) -> Reader:
     return signer
 
 
-def _signature(signer: Reader) -> Signature:
+def _signature(signer: DerReader) -> TokenSignature:
     version = signer.integer()
     issuer, serial, key_id = _signer_name(signer)
     if version != (3 if key_id else 1):
@@ -212,28 +212,28 @@ def _signature(signer: Reader) -> Signature:
     value = signer.take(OCTETS)
     signer.optional(ONE)
     signer.finish()
-    attributes = _attributes(Reader(signed).into(ZERO))
+    attributes = _attributes(DerReader(signed).into(ZERO))
     as_signed = _SET + signed[1:]  # RFC 5652, 5.4: signed under another tag than sent
-    return Signature(
+    return TokenSignature(
         issuer, serial, key_id, digest_algorithm, as_signed, attributes, method, parameters, value
     )
 
 
-def _signer_name(signer: Reader) -> tuple[bytes | None, int | None, bytes | None]:
+def _signer_name(signer: DerReader) -> tuple[bytes | None, int | None, bytes | None]:
     if signer.next == plain(0):
         return None, None, signer.take(plain(0))
     return *_issuer_serial(signer), None
 
 
 @remembered(SEQUENCE)
-def _issuer_serial(name: Reader) -> tuple[bytes, int]:
+def _issuer_serial(name: DerReader) -> tuple[bytes, int]:
     issuer, serial = name.whole(SEQUENCE), name.integer()
     name.finish()
     return issuer, serial
 
 
 @remembered(SEQUENCE)
-def _method(parts: Reader) -> tuple[bytes, bytes]:
+def _method(parts: DerReader) -> tuple[bytes, bytes]:
     """Return how it is signed, and the parameters of that."""
     name = parts.oid()
     parameters = b"" if parts.next == -1 else parts.any()
@@ -241,7 +241,7 @@ def _method(parts: Reader) -> tuple[bytes, bytes]:
     return name, parameters
 
 
-def _attributes(each: Reader) -> dict[bytes, bytes]:
+def _attributes(each: DerReader) -> dict[bytes, bytes]:
     """Return the value of every attribute; each is there once and has one value."""
     found = dict[bytes, bytes]()
     while each.next != -1:
@@ -256,7 +256,7 @@ def _attributes(each: Reader) -> dict[bytes, bytes]:
 
 
 def _info(content: bytes) -> Info:
-    parts = Reader(content).into(SEQUENCE)
+    parts = DerReader(content).into(SEQUENCE)
     if parts.integer() != 1:
         raise Flaw(Reason.CONTENT_TYPE, "only version 1 of a TSTInfo is known")
     policy = _dotted(parts.oid())
@@ -274,7 +274,7 @@ def _info(content: bytes) -> Info:
     return Info(policy, algorithm, digest, serial, gen_time, accuracy, nonce)
 
 
-def _check_extensions(each: Reader) -> None:
+def _check_extensions(each: DerReader) -> None:
     """Refuse what must not be ignored: none is understood."""
     while each.next != -1:
         extension = each.enter(SEQUENCE)
@@ -284,7 +284,7 @@ def _check_extensions(each: Reader) -> None:
 
 
 @remembered(SEQUENCE)
-def _accuracy(parts: Reader) -> timedelta:
+def _accuracy(parts: DerReader) -> timedelta:
     seconds = parts.integer() if parts.next == INTEGER else 0
     millis = parts.integer(plain(0)) if parts.next == plain(0) else 0
     micros = parts.integer(plain(1)) if parts.next == plain(1) else 0

@@ -1,0 +1,1 @@
+"""`foja log`: status, key, checkpoint, proofs, export, verification, restart."""

@@ -1,0 +1,38 @@
+"""Databases for a short time, on the server of another one."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from psycopg import AsyncConnection
+from psycopg import sql as composed
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from foja import sql
+from foja.driver.database import our_errors
+
+EMPTY = "template1"
+
+
+@asynccontextmanager
+async def scratch(url: str, *, copied: bool = False) -> AsyncIterator[str]:
+    """Lend a new database beside `url`, or a copy of it, and drop it afterwards."""
+    name = f"foja_scratch_{secrets.token_hex(6)}"
+    template = str(conninfo_to_dict(url)["dbname"]) if copied else EMPTY
+    await _administer(url, "create_scratch", name=name, template=template)
+    try:
+        yield make_conninfo(url, dbname=name)
+    finally:
+        await _administer(url, "drop_scratch", name=name)
+
+
+async def _administer(url: str, query: str, **names: str) -> None:
+    """Run a statement about whole databases, from one that nobody copies."""
+    words = {key: composed.Identifier(name) for key, name in names.items()}
+    with our_errors():
+        async with await AsyncConnection.connect(
+            make_conninfo(url, dbname="postgres"), autocommit=True
+        ) as connection:
+            await connection.execute(composed.SQL(sql.query(query)).format(**words))

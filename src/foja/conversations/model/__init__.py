@@ -1,0 +1,1 @@
+"""Pure part of conversations: event kinds, reading order, pairing, approvals, view."""

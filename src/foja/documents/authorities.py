@@ -1,0 +1,89 @@
+"""Who stamps, by the settings: authorities over HTTP or the local one, and what their tokens must fulfil."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import TypeVar
+
+from foja.documents.stamper import TimestampAuthority
+from foja.embedded import tsa
+from foja.errors import Refused, SetupFailed
+from foja.proofs.tsa import LOCAL_NOTICE, Certificate, Terms, revocation_lists, trusted
+from foja.remote.tsa import Connections, RemoteAuthority
+from foja.settings import Settings
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Authorities:
+    """Whom to ask, in order; the terms of a good token; the roots behind these, as PEM."""
+
+    asked: list[TimestampAuthority]
+    terms: Terms
+    roots: list[bytes]
+
+
+def worth(settings: Settings) -> str | None:
+    """Return what reports have to add while no token can be anybody's but a local authority's."""
+    if not settings.tsa_urls.split():
+        return LOCAL_NOTICE
+    roots = [each for each in _given_roots(settings) if each.vouches_for_itself]
+    return LOCAL_NOTICE if roots and all(map(tsa.is_local, roots)) else None
+
+
+async def open_authorities(settings: Settings, closing: AsyncExitStack) -> Authorities:
+    """Return the authorities of an installation; the local one is made if it is needed."""
+    if settings.tsa_urls and not settings.tsa_roots:
+        raise SetupFailed("FOJA_TSA_URLS is set and no root is trusted; name roots in FOJA_TSA_ROOTS")
+    if settings.tsa_require_revocation and not settings.tsa_urls and not settings.tsa_crls:
+        raise SetupFailed(
+            "FOJA_TSA_REQUIRE_REVOCATION is set, and the local authority has no list of the revoked; "
+            "name authorities in FOJA_TSA_URLS"
+        )
+    asked = _remote(settings, closing) or [await asyncio.to_thread(tsa.LocalAuthority, settings.home)]
+    given = _given_roots(settings)
+    if given and not any(each.vouches_for_itself for each in given):
+        raise SetupFailed("no certificate in FOJA_TSA_ROOTS is a root: none vouches for itself; add theirs")
+    local = tsa.kept_root(settings.home)  # old tokens stay verifiable when others are asked
+    roots = [each.pem for each in given if each.vouches_for_itself] + ([local] if local else [])
+    terms = Terms(
+        trusted(*roots),
+        [each for each in given if not each.vouches_for_itself],
+        policies=settings.tsa_policies.split() or None,
+        worst_accuracy=timedelta(seconds=settings.tsa_worst_accuracy_seconds),
+        require_accuracy=False,
+        crls=_read(revocation_lists, settings.tsa_crls, "FOJA_TSA_CRLS"),
+        require_revocation=settings.tsa_require_revocation,
+    )
+    return Authorities(asked, terms, roots)
+
+
+def _given_roots(settings: Settings) -> Sequence[Certificate]:
+    return _read(trusted, settings.tsa_roots, "FOJA_TSA_ROOTS")
+
+
+def _remote(settings: Settings, closing: AsyncExitStack) -> list[TimestampAuthority]:
+    urls = settings.tsa_urls.split()
+    if not urls:
+        return []
+    connections = Connections(timeout_seconds=settings.tsa_timeout_seconds)
+    closing.push_async_callback(connections.close)
+    return [RemoteAuthority(url, connections) for url in urls]
+
+
+def _read(reader: Callable[..., T], place: str, setting: str) -> T:
+    """Return what a reader finds in a file, or in every file of a folder, that a setting names."""
+    path = Path(place).expanduser()
+    try:
+        paths = sorted(path.iterdir()) if place and path.is_dir() else [path] if place else []
+        return reader(*(each.read_bytes() for each in paths))
+    except OSError as error:
+        raise SetupFailed(f"{setting} cannot be read: {error.strerror}: {path}; correct it") from None
+    except Refused as error:
+        raise SetupFailed(f"{setting} cannot be used: {error}") from None

@@ -1,0 +1,1 @@
+"""Pure part of documents: event kinds, history, rules, lifecycle, projection, view."""

@@ -1,0 +1,150 @@
+"""What a document still needs. Pure: the same history, policy and moment give the same answer.
+
+One table for tsa, every network and the artifact alike:
+
+| how it stands | what is asked |
+|---|---|
+| confirmed | nothing |
+| an attempt is open | nothing: it has a deadline, and ends |
+| attempts are left | attempt n + 1, after a pause |
+| none is left | nothing: given up, until somebody grants more |
+
+The timestamp of a witness comes first, its networks after it, and the artifact when all that the
+last request asks for is confirmed and its stage is final.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, Final, NamedTuple
+
+from foja.documents.model.events import ASKS, JOBS, NETWORKS, Evidence, Stage
+from foja.documents.model.history import Attempt, EventLike, History, Track, read
+
+WINDOWS: Final[Mapping[Evidence, timedelta]] = {
+    Evidence.TSA: timedelta(hours=1),
+    Evidence.POLYGON: timedelta(minutes=30),
+    Evidence.BITCOIN: timedelta(hours=72),
+    Evidence.REKOR: timedelta(hours=1),
+    Evidence.ARTIFACT: timedelta(hours=1),
+}
+SPREAD = 0.25  # of a pause, so that not everybody comes back at once
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How often and how long one tries."""
+
+    attempts: int = 5
+    pause: timedelta = timedelta(seconds=30)
+    growth: int = 4
+    longest: timedelta = timedelta(hours=6)
+    windows: Mapping[Evidence, timedelta] = field(default_factory=lambda: WINDOWS)
+
+    def pause_after(self, counted: int, name: str) -> timedelta:
+        """Return how long to wait after so many attempts; a little different for every witness."""
+        if counted < 1:
+            return timedelta()
+        factor: int = self.growth ** min(counted - 1, 16)
+        share = (zlib.crc32(name.encode()) % 1000) / 1000
+        return min(self.pause * factor, self.longest) * (1 + SPREAD * share)
+
+
+DEFAULT = Policy()
+
+
+class Need(NamedTuple):
+    """A job that the history still needs."""
+
+    evidence: Evidence
+    witness: str
+    attempt: int
+    run_at: datetime
+    deadline: datetime
+
+    @property
+    def kind(self) -> str:
+        """The event that asks for it."""
+        return ASKS[self.evidence]
+
+    @property
+    def job(self) -> str:
+        """The type of the job that does it."""
+        return JOBS[self.evidence]
+
+    def payload(self) -> dict[str, Any]:
+        """Return the body of the event that asks for it."""
+        return {
+            "witness_hash": self.witness,
+            "attempt": self.attempt,
+            "run_at": self.run_at.isoformat(),
+            "deadline": self.deadline.isoformat(),
+        }
+
+
+class TrackState(StrEnum):
+    """How an evidence stands; the rows of the table."""
+
+    CONFIRMED = "confirmed"
+    OPEN = "open"
+    LEFT = "left"
+    GIVEN_UP = "given_up"
+
+
+def decide(
+    events: Iterable[EventLike], *, abilities: AbstractSet[str], at: datetime, policy: Policy = DEFAULT
+) -> list[Need]:
+    """Return the jobs this history still needs, in order. Total and repeatable: ask as often as you like."""
+    return needs(read(events), abilities=abilities, at=at, policy=policy)
+
+
+def needs(history: History, *, abilities: AbstractSet[str], at: datetime, policy: Policy) -> list[Need]:
+    """Do the same for a history that was read before."""
+    if history.closed or history.finalized:
+        return []
+    return [
+        next_attempt(track, policy, at)
+        for track in due(history)
+        if track.evidence in abilities and track_state(track, policy) is TrackState.LEFT
+    ]
+
+
+def due(history: History) -> Iterator[Track]:
+    """Yield every evidence whose turn it is, confirmed or not."""
+    for track in history.wanted():
+        if track.evidence not in NETWORKS or history.is_confirmed(Evidence.TSA, track.witness):
+            yield track
+    last = history.last
+    if last and last.stage is Stage.FINAL and history.is_complete():
+        artifact = history.track(Evidence.ARTIFACT, last.witness)
+        artifact.witness = last.witness  # of the request that rules now
+        yield artifact
+
+
+def track_state(track: Track, policy: Policy) -> TrackState:
+    """Return the row of the table that this evidence is in."""
+    if track.confirmed:
+        return TrackState.CONFIRMED
+    if track.open:
+        return TrackState.OPEN
+    return TrackState.LEFT if track.counted < policy.attempts else TrackState.GIVEN_UP
+
+
+def next_attempt(track: Track, policy: Policy, at: datetime) -> Need:
+    """Return the attempt after the last one; numbers keep counting, whoever grants more."""
+    run_at = at
+    if track.counted:
+        ended = _ended(track.attempts)
+        run_at = max(at, ended + policy.pause_after(track.counted, track.witness))
+    number = max([each.number for each in track.attempts], default=0) + 1
+    return Need(track.evidence, track.witness, number, run_at, run_at + policy.windows[track.evidence])
+
+
+def _ended(attempts: Sequence[Attempt]) -> datetime:
+    last = attempts[-1]
+    return last.ending.at if last.ending else last.at

@@ -1,0 +1,1 @@
+"""PostgreSQL access: connections, pipelines, pools, binary encoding, errors. No SQL."""

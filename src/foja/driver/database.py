@@ -1,0 +1,226 @@
+"""Connections that act as one role, and database errors in our own words."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, LiteralString
+
+import orjson
+import psycopg
+from psycopg import sql
+from psycopg.abc import Buffer
+from psycopg.adapt import Dumper, Loader
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import Format
+
+from foja import errors
+from foja.driver.connection import Connection as Connection
+from foja.driver.encoding import Packed
+from foja.driver.pool import Pool
+
+
+class OnRedis(errors.Refused):
+    """The stream is numbered by Redis: ask there, or claim it first."""
+
+
+REFUSALS: dict[str, type[errors.Refused]] = {
+    "unknown_kind": errors.UnknownKind,
+    "wrong_source": errors.WrongSource,
+    "bad_payload": errors.BadPayload,
+    "bad_hash": errors.BadPayload,
+    "not_canonical": errors.NotCanonical,
+    "too_large": errors.TooLarge,
+    "wrong_entity": errors.WrongEntity,
+    "wrong_expected_seq": errors.WrongExpectedSeq,
+    "idempotency_conflict": errors.IdempotencyConflict,
+    "not_erasable": errors.NotErasable,
+    "bad_reservation": errors.BadReservation,
+    "slot_voided": errors.SlotVoided,
+    "slot_filled": errors.SlotFilled,
+    "unknown_entity": errors.UnknownEntity,
+    "unknown_job": errors.UnknownJob,
+    "on_redis": OnRedis,
+    "cannot_produce": errors.CannotProduce,
+    "document_final": errors.DocumentFinal,
+    "document_closed": errors.DocumentClosed,
+    "already_added": errors.OutOfTurn,
+    "already_requested": errors.OutOfTurn,
+    "already_asked": errors.OutOfTurn,
+    "already_confirmed": errors.OutOfTurn,
+    "attempt_not_open": errors.OutOfTurn,
+}
+PRECONDITION = "precondition_failed:"
+ADVICE = {
+    "wrong_expected_seq": "read the stream again and decide anew",
+    "idempotency_conflict": "use another idempotency key for another event",
+    "slot_voided": "append at the head instead",
+    "cannot_produce": "leave it out, or install what produces it",
+}
+RETRYABLE = {"40001", "40P01", "55P03"}
+RAISED = (psycopg.Error, OSError, UnicodeError)
+
+
+class AlreadyRecorded(errors.Busy):
+    """An event with this id is there; `replay` tells whether it is the same."""
+
+
+def refusal(detail: str) -> errors.Refused:
+    """Return the error for a verdict of the database, written `code: detail`."""
+    code, _, words = detail.partition(": ")
+    if code.startswith(PRECONDITION):
+        return errors.PreconditionFailed(detail)
+    advice = f"; {ADVICE[code]}" if code in ADVICE else ""
+    return REFUSALS.get(code, errors.Refused)(f"{words or code}{advice}")
+
+
+def translate(error: Exception) -> errors.FojaError:
+    """Return our error for one of psycopg's. Nothing is ever mapped to "not found"."""
+    if isinstance(error, psycopg.Error) and error.sqlstate:
+        return _from_sqlstate(error, error.sqlstate)
+    if isinstance(error, psycopg.DataError | UnicodeError):
+        return errors.NotCanonical(f"the database cannot store that text ({error}); send whole characters")
+    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError | OSError):
+        return errors.LedgerUnavailable(f"the database does not answer ({error}); try again")
+    return errors.FojaError(f"unexpected database error: {error}")
+
+
+def _from_sqlstate(error: psycopg.Error, state: str) -> errors.FojaError:
+    message = error.diag.message_primary or str(error)
+    detail = error.diag.message_detail or message
+    if state in {"FJ001", "FJ003"}:
+        return refusal(detail if detail.startswith(f"{message}: ") else f"{message}: {detail}")
+    if state == "FJ002":
+        return errors.Refused(detail)
+    if state == "23505" and error.diag.constraint_name == "event_entity_id_event_id_key":
+        return AlreadyRecorded("this event was recorded before; ask for it again")
+    if state in RETRYABLE:
+        return errors.Busy(f"a concurrent transaction was in the way ({message}); try again")
+    if state[:2] in {"08", "53", "57"}:
+        return errors.LedgerUnavailable(f"the database refuses work now ({message}); try again")
+    if state == "42501":
+        return errors.WrongSource(f"this role may not do that ({message})")
+    if state == "54001":
+        return errors.NotCanonical("nested too deep; a body may have 64 levels")
+    if state[:2] in {"22", "23"}:
+        return errors.BadPayload(f"the database cannot store that ({message})")
+    return errors.FojaError(f"unexpected database error {state}: {message}")
+
+
+@contextmanager
+def our_errors() -> Iterator[None]:
+    """Raise our errors for whatever psycopg raises inside.
+
+    A task that was told to stop stops: psycopg ends the running statement first, and if the
+    connection is gone by then it reports that and forgets the cancellation.
+    """
+    try:
+        yield
+    except RAISED as error:
+        task = asyncio.current_task()
+        if task and task.cancelling():
+            raise asyncio.CancelledError from error
+        raise translate(error) from error
+
+
+def check_address(url: str) -> None:
+    """Raise `SetupFailed` if this is no way to say where a database is."""
+    try:
+        conninfo_to_dict(url)
+    except psycopg.ProgrammingError as error:
+        raise errors.SetupFailed(
+            f"FOJA_DATABASE_URL cannot be read ({error}); write it as postgresql://user@host/database"
+        ) from None
+
+
+async def act_as(connection: Connection, role: str) -> None:
+    """Make `connection` act as `role`, or refuse to go on with a weaker one."""
+    with our_errors():
+        try:
+            await connection.execute(sql.SQL("set role {}").format(sql.Identifier(role)))
+        except psycopg.Error as error:
+            if error.sqlstate not in {"22023", "42501"}:  # nothing was said about the role
+                raise
+            raise errors.RoleMissing(
+                f"the connection may not act as {role} ({error.diag.message_primary}); "
+                f"run `foja migrate`, or grant {role} to the user in FOJA_DATABASE_URL"
+            ) from error
+
+
+async def connect(url: str, role: str) -> Connection:
+    """Open one connection of its own that acts as `role`."""
+    with our_errors():
+        connection = await Connection.connect(url, autocommit=True, prepare_threshold=1)
+    for loader in (_Json, _BinaryJson):
+        connection.adapters.register_loader("json", loader)
+    connection.adapters.register_dumper(Packed, _Packed)
+    try:
+        await act_as(connection, role)
+    except BaseException:
+        await connection.close()
+        raise
+    return connection
+
+
+class _Json(Loader):
+    """Reads what we stored: it has one spelling, in UTF-8, with nothing around it."""
+
+    def load(self, data: Buffer) -> Any:
+        return orjson.loads(data)
+
+
+class _BinaryJson(_Json):
+    """The same: JSON has no other form."""
+
+    format = Format.BINARY
+
+
+class _Packed(Dumper):
+    """Sends what is packed already, and names no type."""
+
+    format = Format.BINARY
+
+    def dump(self, obj: Packed) -> Buffer:
+        return obj
+
+
+class Database:
+    """A few connections that act as one role."""
+
+    def __init__(self, url: str, role: str, most: int) -> None:
+        self.url, self.role = url, role
+        self._pool = Pool(lambda: connect(url, role), most)
+
+    async def open(self) -> None:
+        """Make the first connection, so that a wrong URL or role is known at once."""
+        self._pool.give_back(await self._pool.take())
+
+    async def close(self) -> None:
+        """Close every connection; one that is lent now, when it comes back."""
+        self._pool.close()
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """Lend a connection in autocommit mode."""
+        lent = await self._pool.take()
+        try:
+            with our_errors():
+                yield lent
+        finally:
+            self._pool.give_back(lent)
+
+    async def rows(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]:
+        """Run one statement and return its rows."""
+        async with self.connection() as connection:
+            return await (await connection.execute(query, values)).fetchall()
+
+    async def many(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]:
+        """Do the same in binary, which is quicker where there are thousands of rows."""
+        async with self.connection() as connection:
+            return await (await connection.execute(query, values, binary=True)).fetchall()
+
+    async def row(self, query: LiteralString, **values: object) -> tuple[Any, ...] | None:
+        """Run one statement and return its only row, if any."""
+        found = await self.rows(query, **values)
+        return found[0] if found else None

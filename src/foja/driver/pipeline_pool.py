@@ -1,0 +1,73 @@
+"""A few lines, shared: a question goes to the one with the fewest before it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from foja.driver.encoding import Value
+from foja.driver.pipeline import Pipeline
+from foja.errors import Refused
+
+PATIENCE = 200  # looks, 5 ms apart
+
+
+class PipelinePool:
+    """Makes up to `most` lines when they are wanted. A broken one is forgotten."""
+
+    def __init__(self, make: Callable[[], Awaitable[Pipeline]], most: int) -> None:
+        self._make, self._most = make, most
+        self._open: list[Pipeline] = []
+        self._making = 0
+        self._made = asyncio.Condition()
+        self._closed = False
+
+    async def ask(self, statement: str, values: Sequence[Value]) -> bytes:
+        """Run a prepared statement and return its only value."""
+        return await (await self._choose()).ask(statement, values)
+
+    async def close(self) -> None:
+        """Close every line, once it has answered what it was asked; not all of them wait for ever."""
+        self._closed = True
+        for line in self._open:
+            line.retire()
+        for _ in range(PATIENCE):
+            if all(line.broken for line in self._open):
+                break
+            await asyncio.sleep(0.005)
+        for line in self._open:
+            line.drop()
+
+    async def _choose(self) -> Pipeline:
+        while True:
+            if self._closed:
+                raise Refused("this app is closed; connect again")
+            self._open = [line for line in self._open if not line.broken]
+            best = min(self._open, key=_waiting, default=None)
+            if best and (best.waiting == 0 or self._full()):
+                return best
+            if not self._full():
+                return await self._add()
+            async with self._made:
+                await self._made.wait()
+
+    def _full(self) -> bool:
+        return len(self._open) + self._making >= self._most
+
+    async def _add(self) -> Pipeline:
+        self._making += 1
+        try:
+            line = await self._make()
+        finally:
+            self._making -= 1
+            async with self._made:
+                self._made.notify_all()
+        if self._closed:
+            line.drop()
+            raise Refused("this app is closed; connect again")
+        self._open.append(line)
+        return line
+
+
+def _waiting(line: Pipeline) -> int:
+    return line.waiting

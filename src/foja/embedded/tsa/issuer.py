@@ -1,0 +1,135 @@
+"""The certificates of the local authority: a root of its own, and a signer for timestamps alone."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.ec import (
+    SECP256R1,
+    EllipticCurvePrivateKey,
+    generate_private_key,
+)
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from foja.errors import SetupFailed
+
+ROOT_LASTS = timedelta(days=365 * 50)
+ROOT_NAME = "Foja local root"
+SIGNER_LASTS = timedelta(days=365)
+RENEWED_BEFORE = timedelta(days=60)
+SKEW = timedelta(hours=1)  # a clock that was set back a little must not make a new certificate useless
+_USED_FOR_NOTHING = dict.fromkeys(
+    (
+        "digital_signature",
+        "content_commitment",
+        "key_encipherment",
+        "data_encipherment",
+        "key_agreement",
+        "key_cert_sign",
+        "crl_sign",
+        "encipher_only",
+        "decipher_only",
+    ),
+    False,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SigningIdentity:
+    """A certificate and its private key; never printed."""
+
+    certificate: x509.Certificate
+    key: EllipticCurvePrivateKey
+
+    def __repr__(self) -> str:
+        return f"Identity({self.certificate.subject.rfc4514_string()})"
+
+    @property
+    def der(self) -> bytes:
+        """The certificate, as tokens carry it."""
+        return self.certificate.public_bytes(Encoding.DER)
+
+    @property
+    def pem(self) -> bytes:
+        """The certificate, as it is handed out."""
+        return self.certificate.public_bytes(Encoding.PEM)
+
+    def kept(self) -> bytes:
+        """Return key and certificate in one piece, as they are kept."""
+        key = self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        return key + self.pem
+
+
+def read_identity(kept: bytes) -> SigningIdentity:
+    """Return what `Identity.kept` wrote, or raise `SetupFailed`."""
+    try:
+        key, certificate = load_pem_private_key(kept, None), x509.load_pem_x509_certificate(kept)
+    except (ValueError, TypeError):
+        raise SetupFailed("a key of the local timestamp authority cannot be read; restore a backup") from None
+    if not isinstance(key, EllipticCurvePrivateKey) or key.public_key() != certificate.public_key():
+        raise SetupFailed("a key of the local timestamp authority is not its certificate's; restore a backup")
+    return SigningIdentity(certificate, key)
+
+
+def new_root(now: datetime) -> SigningIdentity:
+    """Return a root that nobody else has."""
+    key = generate_private_key(SECP256R1())
+    name = _name(f"{ROOT_NAME} {secrets.token_hex(4)}")
+    builder = _builder(name, name, key, now - SKEW, now + ROOT_LASTS)
+    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+    usage = {**_USED_FOR_NOTHING, "key_cert_sign": True, "crl_sign": True}
+    builder = builder.add_extension(x509.KeyUsage(**usage), critical=True)
+    return SigningIdentity(builder.sign(key, SHA256()), key)
+
+
+def new_signer(root: SigningIdentity, now: datetime) -> SigningIdentity:
+    """Return a signer of timestamps under a root."""
+    key, above = generate_private_key(SECP256R1()), root.certificate
+    begins = max(now - SKEW, above.not_valid_before_utc)
+    ends = min(now + SIGNER_LASTS, above.not_valid_after_utc)
+    label = above.subject.rfc4514_string().rpartition(" ")[2].partition(",")[0]
+    builder = _builder(_name(f"Foja local timestamps {label}"), above.subject, key, begins, ends)
+    builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+    builder = builder.add_extension(
+        x509.KeyUsage(**{**_USED_FOR_NOTHING, "digital_signature": True}), critical=True
+    )
+    purpose = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.TIME_STAMPING])
+    builder = builder.add_extension(purpose, critical=True)
+    issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(root.key.public_key())
+    builder = builder.add_extension(issuer, critical=False)
+    return SigningIdentity(builder.sign(root.key, SHA256()), key)
+
+
+def is_due(signer: SigningIdentity, now: datetime) -> bool:
+    """Say whether a signer should be replaced: well before it ends, or after clocks went mad."""
+    ends = signer.certificate.not_valid_after_utc - RENEWED_BEFORE
+    return not signer.certificate.not_valid_before_utc <= now < ends
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: EllipticCurvePrivateKey, begins: datetime, ends: datetime
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(begins)
+        .not_valid_after(ends)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+    )
+
+
+def _name(text: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])

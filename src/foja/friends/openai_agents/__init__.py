@@ -1,5 +1,0 @@
-"""The OpenAI Agents SDK: a session whose items are the events of a conversation."""
-
-from foja.friends.openai_agents.session import LedgerSession, conversation_id
-
-__all__ = ["LedgerSession", "conversation_id"]

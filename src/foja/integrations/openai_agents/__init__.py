@@ -1,0 +1,5 @@
+"""The OpenAI Agents SDK: a session whose items are the events of a conversation."""
+
+from foja.integrations.openai_agents.session import LedgerSession, conversation_id
+
+__all__ = ["LedgerSession", "conversation_id"]

@@ -1,0 +1,109 @@
+"""The operator's desk: see what is queued, and have it done again, not at all, or later."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, get_args
+from uuid import UUID
+
+from foja import sql
+from foja.driver.database import Database
+from foja.errors import Refused, UnknownJob
+from foja.jobs.outcome import State
+
+STATES: tuple[str, ...] = get_args(State)
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    """A job as it stands."""
+
+    id: int
+    type: str
+    state: State
+    entity_id: UUID
+    correlation_id: UUID
+    tenant: str
+    key: str
+    priority: int
+    tries: int
+    max_tries: int
+    first: bool  # of its stream; until it is, an earlier job has to end
+    run_at: datetime
+    created_at: datetime
+    finished_at: datetime | None
+    worker: str | None
+    lease_until: datetime | None
+    last_error: str | None
+    payload: Any
+    last_words: Any
+
+    def document(self) -> dict[str, Any]:
+        """Return the job as JSON carries it."""
+        return asdict(self)
+
+
+class JobAdmin:
+    """Jobs of one tenant, for whoever keeps an eye on them."""
+
+    def __init__(self, database: Database, tenant: str) -> None:
+        self._database, self._tenant = database, tenant
+
+    async def list(
+        self,
+        *,
+        state: str | None = None,
+        job_type: str | None = None,
+        entity_id: UUID | None = None,
+        limit: int = 100,
+    ) -> Sequence[JobView]:
+        """Return the newest jobs of these, newest first."""
+        if state is not None and state not in STATES:
+            raise Refused(f"there is no state {state!r}; a job is {', '.join(STATES)}")
+        await self._database.rows(sql.query("queue_woken"))
+        return await self._find(state=state, type=job_type, entity=entity_id, limit=limit)
+
+    async def show(self, job_id: int) -> JobView:
+        """Return one job, or raise `UnknownJob`."""
+        found = await self._find(job=job_id)
+        if not found:
+            raise UnknownJob(f"there is no job {job_id}; `foja jobs list` shows them")
+        return found[0]
+
+    async def paused(self) -> Sequence[str]:
+        """Return the types of which nothing is claimed now."""
+        return [name for (name,) in await self._database.rows(sql.query("paused_types"))]
+
+    async def retry(self, jobs: Sequence[int]) -> int:
+        """Queue dead jobs anew with fresh tries, and waiting ones at once; return how many there were."""
+        return await self._steer("retry_jobs", jobs)
+
+    async def cancel(self, jobs: Sequence[int]) -> int:
+        """End jobs that are not over, and put dead ones away; return how many there were."""
+        return await self._steer("cancel_jobs", jobs)
+
+    async def pause(self, job_type: str) -> None:
+        """Let nothing of this type be claimed until it is resumed; what runs goes on."""
+        await self._switch("pause_jobs", job_type)
+
+    async def resume(self, job_type: str) -> None:
+        """Let this type be claimed again."""
+        await self._switch("resume_jobs", job_type)
+
+    async def _find(self, **wanted: object) -> Sequence[JobView]:
+        asked = dict.fromkeys(("state", "type", "entity", "job")) | {"limit": 1} | wanted
+        rows = await self._database.rows(sql.query("list_jobs"), tenant=self._tenant, **asked)
+        return [JobView(*row) for row in rows]
+
+    async def _steer(self, query: str, jobs: Sequence[int]) -> int:
+        for job_id in jobs:
+            await self.show(job_id)
+        row = await self._database.row(sql.query(query), jobs=list(jobs))
+        return int(row[0]) if row else 0
+
+    async def _switch(self, query: str, job_type: str) -> None:
+        row = await self._database.row(sql.query(query), type=job_type)
+        if row is None or not row[0]:
+            raise UnknownJob(f"there is no job type {job_type!r}; `foja jobs list` shows those in use")

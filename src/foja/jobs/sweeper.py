@@ -1,0 +1,20 @@
+"""What is done about jobs that nobody works on."""
+
+from __future__ import annotations
+
+from foja import sql
+from foja.driver.database import Database
+
+MOST = 100
+
+
+async def sweep_jobs(database: Database) -> int:
+    """Close the jobs that killed their last worker; return how many."""
+    row = await database.row(sql.query("sweep_jobs"), most=MOST)
+    return int(row[0]) if row else 0
+
+
+async def run_ticks(database: Database) -> int:
+    """Queue the jobs of the ticks that are due; return how many."""
+    row = await database.row(sql.query("run_ticks"))
+    return int(row[0]) if row else 0

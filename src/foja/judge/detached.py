@@ -1,0 +1,92 @@
+"""A file, or only its digest, and the proofs that lie beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import BinaryIO
+
+from foja.judge.proof import LEDGER, check_proof, kind_of
+from foja.judge.report import Report, Subject
+from foja.judge.trust import Trust
+from foja.proofs.finding import Finding, Reason, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Detached:
+    """One proof file; its name is for people, and helps where the content says nothing."""
+
+    data: bytes
+    name: str | None = None
+
+    @property
+    def is_of_log(self) -> bool:
+        """Whether it is a place in a log, so that its subject must be an event."""
+        return kind_of(self.data, self.name) == LEDGER
+
+    @property
+    def is_bundle(self) -> bool:
+        """Whether it is a whole bundle, which has the proofs inside."""
+        return kind_of(self.data) == "container"
+
+
+def judge_detached(
+    subject: Subject,
+    proofs: Sequence[Detached],
+    trust: Trust,
+    at: datetime,
+    *,
+    stated: bytes | None = None,
+    content: BinaryIO | None = None,
+    digests: Mapping[str, bytes] | None = None,
+) -> Report:
+    """Return what these proofs show about the subject.
+
+    `stated` is the digest it must have, if that was said; `content` is the subject itself, if it may be an
+    event or a history; `digests` are its digests by other algorithms.
+    """
+    evidence = tuple(_judge(subject, each, trust, at, content, digests or {}) for each in proofs)
+    if content and not proofs:
+        evidence = _unproven(content, trust)
+    return Report(subject, _unlike(subject, stated) + evidence, at, trust.required, trust.document())
+
+
+def _unproven(content: BinaryIO, trust: Trust) -> tuple[Finding, ...]:
+    """A history without a proof is no evidence yet, but may be wrong in itself."""
+    from foja.judge.history import check_history
+    from foja.judge.ledger import holds_history, pieces
+
+    return (check_history(pieces(content), None, trust),) if holds_history(content) else ()
+
+
+def _unlike(subject: Subject, stated: bytes | None) -> tuple[Finding, ...]:
+    if stated is None or subject.sha256 is None or stated == subject.sha256:
+        return ()
+    detail = f"the file's SHA-256 is {subject.sha256.hex()}, and {stated.hex()} was asked for"
+    return (Finding("document", Status.INVALID, Reason.DIGEST_MISMATCH, detail),)
+
+
+def _judge(
+    subject: Subject,
+    proof: Detached,
+    trust: Trust,
+    at: datetime,
+    content: BinaryIO | None,
+    digests: Mapping[str, bytes],
+) -> Finding:
+    if proof.is_of_log:
+        return replace(_recorded(content, proof.data, trust), name=proof.name)
+    if subject.sha256 is None:
+        detail = "there is no digest that the proof could be about"
+        return Finding("proof", Status.INDETERMINATE, Reason.DIGEST_MISMATCH, detail, name=proof.name)
+    return check_proof(proof.data, subject.sha256, trust, at, name=proof.name, digests=digests)
+
+
+def _recorded(content: BinaryIO | None, proof: bytes, trust: Trust) -> Finding:
+    from foja.judge.ledger import check_recorded  # late: a judge of timestamps starts without it
+
+    if content is None:
+        detail = "a proof of the log is about an event or a history; give its file with it"
+        return Finding(LEDGER, Status.UNSUPPORTED, Reason.UNKNOWN_PROOF, detail)
+    return check_recorded(content, proof, trust)

@@ -1,0 +1,78 @@
+"""What is missing to judge a proof further, and could be asked of a node: headers and blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO
+
+from foja.core.bundle.reader import looks_like, open_container
+from foja.core.note import parse_checkpoint, split_note
+from foja.errors import BadBundle, Tampered
+from foja.judge.proof import LARGEST, kind_of
+from foja.judge.trust import Trust
+from foja.proofs.evm import parse_header
+from foja.proofs.evm.anchor import parse_anchor
+from foja.proofs.flaw import Flaw
+from foja.proofs.ots.stamp import Attestation, parse_stamp
+from foja.proofs.rekor.bundle import parse_bundle
+
+
+def heights_lacking(proofs: Iterable[bytes], trust: Trust) -> list[int]:
+    """Return the Bitcoin blocks these proofs lead to and no header was named for."""
+    known = {height for height, _ in trust.headers}
+    found = {
+        each.height
+        for data in proofs
+        if kind_of(data) == "bitcoin"
+        for each in _stamp(data)
+        if each.kind == "bitcoin"
+    }
+    return sorted(found - known)
+
+
+def blocks_lacking(proofs: Iterable[bytes], trust: Trust) -> list[tuple[int, bytes]]:
+    """Return number and hash of the EVM blocks these proofs stand in and nobody named."""
+    found = {block for data in proofs if kind_of(data) == "evm" for block in _block(data)}
+    return sorted(each for each in found if each[1] not in trust.blocks)
+
+
+def trees_lacking(proofs: Iterable[bytes]) -> list[tuple[str, int]]:
+    """Return origin and size of the logs that Sigstore bundles were recorded in."""
+    return sorted({tree for data in proofs if kind_of(data) == "rekor" for tree in _tree(data)})
+
+
+def proofs_in(file: BinaryIO) -> list[bytes]:
+    """Return the proofs inside a bundle, or the file itself if it may be one."""
+    if not looks_like(file):
+        file.seek(0)
+        return [file.read(LARGEST)]
+    try:
+        container = open_container(file)
+        return [container.read(name) for name in container.names if name.startswith("evidence/")]
+    except BadBundle:
+        return []
+
+
+def _stamp(data: bytes) -> Iterator[Attestation]:
+    try:
+        yield from parse_stamp(data).attestations
+    except Tampered:
+        return
+
+
+def _tree(data: bytes) -> Iterator[tuple[str, int]]:
+    try:
+        inclusion = parse_bundle(data).entry.inclusion
+        if inclusion:
+            checkpoint = parse_checkpoint(split_note(inclusion.checkpoint)[0])
+            yield checkpoint.origin, checkpoint.size
+    except (Tampered, Flaw):
+        return
+
+
+def _block(data: bytes) -> Iterator[tuple[int, bytes]]:
+    try:
+        block = parse_header(parse_anchor(data).header)
+    except Tampered:
+        return
+    yield block.number, block.hash

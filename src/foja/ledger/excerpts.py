@@ -1,0 +1,75 @@
+"""Events taken out of the ledger whole, for whoever has no access to it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+from uuid import UUID
+
+from foja import sql
+from foja.core.bundle.history import link
+from foja.core.canonical import parse
+from foja.core.chain import genesis
+from foja.core.event import microseconds
+from foja.core.excerpt import Excerpt
+from foja.driver.database import Database
+from foja.errors import UnknownEntity
+from foja.ledger.ledger import Ledger
+
+PAGE = 1000
+
+
+async def excerpt(database: Database, tenant: str, entity_id: UUID, seq: int) -> Excerpt:
+    """Return one sealed event of a tenant with all that checking it needs."""
+    row = await database.row(sql.query("read_excerpt"), entity=entity_id, seq=seq, tenant=tenant)
+    if row is None:
+        raise UnknownEntity(f"stream {entity_id} has no sealed event {seq}; look with `foja events`")
+    domain, _, _, event_id, kind, v, at, actor, source, payload, salt, body_hash, before, here = row
+    return Excerpt(
+        domain=domain,
+        entity_id=entity_id,
+        seq=seq,
+        event_id=event_id,
+        kind=kind,
+        v=v,
+        at_us=microseconds(at),
+        actor=actor,
+        source=source,
+        payload=None if payload is None else parse(payload),
+        salt=salt,
+        body_hash=body_hash,
+        previous=before or genesis(domain, entity_id),
+        chain_hash=here,
+    )
+
+
+async def domain_of(ledger: Ledger, entity_id: UUID) -> str:
+    """Return the domain of a stream of which anything is sealed."""
+    rows = await ledger.ask("stream_domain", entity=entity_id)
+    if not rows or not rows[0][1]:
+        raise UnknownEntity(f"nothing of {entity_id} is sealed; check the id and FOJA_TENANT")
+    return str(rows[0][0])
+
+
+async def covered(ledger: Ledger, entity_id: UUID) -> int:
+    """Return how many events of a stream a published checkpoint covers."""
+    return int((await ledger.ask("covered_events", entity=entity_id))[0][0])
+
+
+async def excerpts(ledger: Ledger, entity_id: UUID, high: int | None = None) -> AsyncIterator[Excerpt]:
+    """Yield the sealed events of a stream below a number, with their chain."""
+    domain = await domain_of(ledger, entity_id)
+    head, seq = genesis(domain, entity_id), 0
+    while page := await ledger.ask("read_excerpts", entity=entity_id, low=seq, high=high, limit=PAGE):
+        for row in page:
+            event = link(_unlinked(domain, entity_id, row), head)
+            head, seq = event.chain_hash, event.seq + 1
+            yield event
+
+
+def _unlinked(domain: str, entity_id: UUID, row: tuple[Any, ...]) -> Excerpt:
+    """Return an event as it was recorded, without its place in the chain."""
+    seq, event_id, kind, v, at, actor, source, payload, salt, body_hash = row
+    said = None if payload is None else parse(payload)
+    fields = (domain, entity_id, seq, event_id, kind, v, microseconds(at), actor, source, said, salt)
+    return Excerpt(*fields, body_hash=body_hash, previous=b"", chain_hash=b"")

@@ -1,0 +1,1 @@
+"""Following a stream as it grows: notifications, subscriptions, transient events."""

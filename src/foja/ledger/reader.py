@@ -1,0 +1,189 @@
+"""Reading a stream by range, and knowing how far it is whole.
+
+Two levels. *Committed* is everything, with a placeholder for an open slot;
+*sealed* is the contiguous, chained prefix that decisions and proofs rest on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from foja import sql
+from foja.driver.database import Database
+from foja.errors import CursorLost
+from foja.ledger.event import MAX_SEQ, OPEN, Event, Reset, event_of
+
+HIGHEST = UUID(int=2**128 - 1)
+NUMBER = re.compile("[0-9]{1,18}")
+Row = tuple[int, UUID | None, str, int, datetime | None, str | None, str | None, Any, bytes | None]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamState:
+    """Where a stream stands, and in which history."""
+
+    epoch: str
+    next_seq: int
+    sealed: int
+
+
+class BodyRow(NamedTuple):
+    """As much of an event as a reader of what was said needs."""
+
+    seq: int
+    kind: str
+    payload: Any
+
+
+@dataclass(slots=True)
+class Position:
+    """What a reader of one stream has been given: everything up to `head` but the holes."""
+
+    epoch: str
+    head: int = -1
+    holes: set[int] = field(default_factory=set)
+
+    @property
+    def prefix(self) -> int:
+        """The last number below which nothing is missing."""
+        return min(self.holes) - 1 if self.holes else self.head
+
+    def lacks(self, seq: int, *, filled: bool) -> bool:
+        """Is this frame news to the reader?"""
+        return seq > self.head or (filled and seq in self.holes)
+
+    def take(self, seq: int, *, filled: bool) -> str | None:
+        """Account for one frame and return the cursor it earns."""
+        self.holes.update(range(self.head + 1, seq))
+        self.head = max(self.head, seq)
+        if filled:
+            self.holes.discard(seq)
+        else:
+            self.holes.add(seq)
+        return f"{self.epoch}:{self.prefix}" if self.prefix >= seq else None
+
+    def deliver(self, entity_id: UUID, rows: Sequence[Row]) -> list[Event]:
+        """Account for rows and return their events, each with the cursor it earns."""
+        if self.holes or not _is_whole(rows, self.head + 1):
+            return [event_of(entity_id, row, self.take(row[0], filled=row[2] != OPEN)) for row in rows]
+        self.head += len(rows)
+        return [event_of(entity_id, row, f"{self.epoch}:{row[0]}") for row in rows]
+
+
+def _is_whole(rows: Sequence[Row], first: int) -> bool:
+    """Say whether nothing is missing in these rows, which are in order: nearly always."""
+    return (
+        bool(rows)
+        and rows[0][0] == first
+        and rows[-1][0] == first + len(rows) - 1
+        and all(row[2] != OPEN for row in rows)
+    )
+
+
+def parse_cursor(after: str | int | None) -> tuple[str | None, int]:
+    """Return the epoch (None if not said) and the number of a cursor or seq."""
+    if after is None:
+        return None, -1
+    if isinstance(after, int):
+        return None, max(after, -1)
+    epoch, _, number = after.partition(":")
+    if not epoch or not NUMBER.fullmatch(number):
+        raise CursorLost(f"{after!r} is not a cursor; use an event's .cursor, a number, or None")
+    return epoch, int(number)
+
+
+class StreamReader:
+    """Reads the streams of one tenant."""
+
+    def __init__(self, database: Database, tenant: str) -> None:
+        self._database, self._tenant = database, tenant
+
+    async def state(self, entity_id: UUID) -> StreamState:
+        """Return where the stream stands now."""
+        row = await self._database.row(sql.query("stream_state"), entity=entity_id, tenant=self._tenant)
+        assert row is not None
+        return StreamState(*row)
+
+    async def start(self, entity_id: UUID, after: str | int | None) -> Position | Reset:
+        """Return where a reader with this cursor goes on, or why it cannot."""
+        epoch, seq = parse_cursor(after)
+        state = await self.state(entity_id)
+        if epoch is not None and epoch != state.epoch:
+            return Reset("epoch")
+        if seq >= state.next_seq:
+            return Reset("future")
+        return Position(state.epoch, seq, await self._holes_below(entity_id, seq, state.sealed))
+
+    async def events(self, entity_id: UUID, after: str | int | None, limit: int) -> list[Event]:
+        """Return up to `limit` committed events and open slots after a cursor or number."""
+        position = await self.start(entity_id, after)
+        if isinstance(position, Reset):
+            if position.reason == "future" and isinstance(after, int):
+                return []
+            raise CursorLost(f"the cursor {after!r} belongs to another history; read again with after=None")
+        return await self.tail(entity_id, position, limit)
+
+    async def entities(self, domain: str, before: UUID | None, limit: int) -> list[UUID]:
+        """Return the ids of a domain's streams, highest first."""
+        rows = await self._database.rows(
+            sql.query("streams"), domain=domain, tenant=self._tenant, before=before or HIGHEST, limit=limit
+        )
+        return [entity_id for (entity_id,) in rows]
+
+    async def tail(self, entity_id: UUID, position: Position, limit: int) -> list[Event]:
+        """Return what stands above a position, and move the position there."""
+        rows = await self._database.many(
+            sql.query("read_tail"),
+            entity=entity_id,
+            tenant=self._tenant,
+            after=position.head,
+            limit=limit,
+        )
+        return position.deliver(entity_id, rows)
+
+    async def first(self, entity_id: UUID, after: int) -> int | None:
+        """Return the lowest number above another one that holds an event."""
+        row = await self._database.row(
+            sql.query("first_number"), entity=entity_id, tenant=self._tenant, after=after
+        )
+        return row[0] if row else None
+
+    async def newest(
+        self, entity_id: UUID, kinds: Sequence[str], before: int | None, limit: int | None
+    ) -> list[BodyRow]:
+        """Return the newest events of these kinds that still have a body, newest first."""
+        rows = await self._database.many(
+            sql.query("read_newest"),
+            entity=entity_id,
+            tenant=self._tenant,
+            kinds=list(kinds),
+            before=MAX_SEQ - 1 if before is None else before,
+            limit=limit,
+        )
+        return [BodyRow(*row) for row in rows]
+
+    async def filled(self, entity_id: UUID, position: Position, limit: int) -> list[Event]:
+        """Return what now stands in the holes of a position."""
+        if not position.holes:
+            return []
+        rows = await self._database.rows(
+            sql.query("read_numbers"),
+            entity=entity_id,
+            tenant=self._tenant,
+            seqs=sorted(position.holes),
+            limit=limit,
+        )
+        return position.deliver(entity_id, rows)
+
+    async def _holes_below(self, entity_id: UUID, seq: int, sealed: int) -> set[int]:
+        if seq < sealed:
+            return set()
+        rows = await self._database.rows(
+            sql.query("missing_numbers"), entity=entity_id, tenant=self._tenant, low=sealed, high=seq
+        )
+        return {number for (number,) in rows}

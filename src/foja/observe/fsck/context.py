@@ -1,0 +1,57 @@
+"""What every part of the check works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from foja.blobs.store import Store
+from foja.core.note import Checkpoint, Verifier, open_note, parse_checkpoint
+from foja.observe.findings import Anomalies
+from foja.observe.snapshot import Snapshot
+
+Progress = Callable[[int, int], None]
+EVERY = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What the database is compared with: store, keys, a checkpoint kept elsewhere."""
+
+    store: Store
+    verifiers: Sequence[Verifier]
+    kept: str | None = None
+
+    def open(self, note: str | bytes) -> Checkpoint:
+        """Return the checkpoint in a note that a key of ours signed, or raise `Tampered`."""
+        return parse_checkpoint(open_note(note, self.verifiers))
+
+
+@dataclass(slots=True)
+class Meter:
+    """Counts rows and says now and then how far the check has come."""
+
+    total: int
+    say: Progress | None
+    done: int = 0
+
+    def tick(self, count: int = 1) -> None:
+        """Count some more rows."""
+        before, self.done = self.done, self.done + count
+        if self.say and self.done // EVERY > before // EVERY:
+            self.say(self.done, max(self.done, self.total))
+
+    def end(self) -> None:
+        """Say that all is done."""
+        if self.say:
+            self.say(self.done, self.done)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckContext:
+    """One run of the check."""
+
+    moment: Snapshot
+    outside: Outside
+    findings: Anomalies
+    meter: Meter

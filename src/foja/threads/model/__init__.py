@@ -1,0 +1,1 @@
+"""Pure part of threads: event kinds and derived ids."""

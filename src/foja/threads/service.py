@@ -1,0 +1,76 @@
+"""Threads for programs: save, find the latest, find by id, walk to where values are held."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from foja import sql
+from foja.driver.database import Database
+from foja.ledger.event import MAX_SEQ, Event
+from foja.ledger.ledger import Ledger
+from foja.ledger.reader import BodyRow
+from foja.threads.model.events import THREAD, ids_about
+
+AT_ONCE = 1_000  # bodies erased in one transaction, so that no stream is locked for long
+
+
+class CheckpointBody(NamedTuple):
+    """An event of a thread that was not erased, and what it is about."""
+
+    seq: int
+    kind: str
+    ns: str
+    checkpoint_id: str
+    run_id: str | None
+
+
+class Threads:
+    """Every thread of this tenant; each is a stream."""
+
+    def __init__(self, ledger: Ledger, database: Database, tenant: str) -> None:
+        self._ledger, self._database, self._tenant = ledger, database, tenant
+
+    async def save(self, stream: UUID, kind: str, payload: Mapping[str, Any], event_id: UUID) -> Event:
+        """Write one event; the same again returns the first."""
+        return await self._ledger.append(self._ledger.draft(THREAD, stream, kind, payload, event_id=event_id))
+
+    async def checkpoints(
+        self, stream: UUID, ns: str | None, *, before: int | None = None, limit: int | None = None
+    ) -> list[BodyRow]:
+        """Return the newest checkpoints, newest first."""
+        upper = MAX_SEQ - 1 if before is None else before
+        rows = await self._rows("thread_checkpoints", stream, ns=ns, before=upper, limit=limit)
+        return [BodyRow(*row) for row in rows]
+
+    async def about(self, stream: UUID, places: Sequence[tuple[str, str]]) -> list[BodyRow]:
+        """Return all that was said about some checkpoints, in order."""
+        ranges = [ids_about(*place) for place in places]
+        lows, highs = [low for low, _ in ranges], [high for _, high in ranges]
+        return [BodyRow(*row) for row in await self._rows("thread_about", stream, lows=lows, highs=highs)]
+
+    async def values(self, stream: UUID, held: Sequence[tuple[str, int]]) -> dict[tuple[str, int], Any]:
+        """Return the values of channels at these numbers, and of all they rest on."""
+        if not held:
+            return {}
+        channels, seqs = [channel for channel, _ in held], [seq for _, seq in held]
+        rows = await self._rows("thread_values", stream, channels=channels, seqs=seqs)
+        return {(channel, seq): value for channel, seq, value in rows}
+
+    async def streams(self) -> list[UUID]:
+        """Return every thread there ever was."""
+        rows = await self._database.rows(sql.query("thread_streams"), tenant=self._tenant)
+        return [stream for (stream,) in rows]
+
+    async def bodies(self, stream: UUID) -> list[CheckpointBody]:
+        """Return what a thread holds, without its content."""
+        return [CheckpointBody(*row) for row in await self._rows("thread_bodies", stream)]
+
+    async def erase(self, stream: UUID, seqs: Sequence[int], *, reason: str) -> None:
+        """Forget what these events said, many in one call."""
+        for at in range(0, len(seqs), AT_ONCE):
+            await self._ledger.erase_all(stream, seqs[at : at + AT_ONCE], reason=reason)
+
+    async def _rows(self, query: str, stream: UUID, **values: object) -> list[tuple[Any, ...]]:
+        return await self._database.rows(sql.query(query), entity=stream, tenant=self._tenant, **values)

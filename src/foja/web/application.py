@@ -1,0 +1,78 @@
+"""Everything that is served, put together."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
+
+from fastapi import FastAPI, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from foja import __version__, sql
+from foja.errors import Unavailable
+from foja.metrics import CONTENT_TYPE, exposition
+from foja.observe.queue import gauge_jobs
+from foja.web import pages
+from foja.web.context import Context
+from foja.web.conversations import approvals, routes, slots
+from foja.web.conversations.routes import The, document
+from foja.web.problems import add_problems, problem
+
+NEARBY = {"localhost", "127.0.0.1", "[::1]"}
+
+
+def site(door: Context, *, exposed: bool) -> ASGIApp:
+    """Return the application; unless exposed, it answers only to names of this machine."""
+    web = FastAPI(
+        title="Foja",
+        version=__version__,
+        summary="Conversations as ordered, append-only, tamper-evident streams.",
+        docs_url=None,
+        redoc_url=None,
+    )
+    web.state.door = door
+    add_problems(web)
+    for module in (routes, slots, approvals, pages):
+        web.include_router(module.routes)
+    if find_spec("ag_ui"):
+        web.include_router(import_module("foja.web.conversations.ag_ui").routes)
+    web.add_api_route("/healthz", health, tags=["operations"])
+    web.add_api_route("/metrics", metrics, tags=["operations"])
+    return web if exposed else OnlyNearby(web)
+
+
+async def health(door: The) -> Response:
+    """Say whether the database answers."""
+    await door.app.database.row(sql.query("installation"))
+    return document({"status": "ok"})
+
+
+async def metrics(door: The) -> Response:
+    """Return what this process counted and how the queue stands, as Prometheus reads it."""
+    with suppress(Unavailable):  # what was counted is told all the same
+        await gauge_jobs(door.app.database, door.app.settings.tenant)
+    return Response(exposition(), media_type=CONTENT_TYPE)
+
+
+class OnlyNearby:
+    """Refuses other names: a page of a stranger may lead its own name to this machine."""
+
+    def __init__(self, inner: ASGIApp) -> None:
+        self._inner = inner
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and _host(scope) not in NEARBY:
+            refusal = problem(
+                421,
+                "This name is not served.",
+                "ask for localhost, or start with --expose to serve every name",
+            )
+            await refusal(scope, receive, send)
+        else:
+            await self._inner(scope, receive, send)
+
+
+def _host(scope: Scope) -> str:
+    host = next((value for name, value in scope["headers"] if name == b"host"), b"").decode("latin-1")
+    return host if host.endswith("]") else host.rpartition(":")[0] or host
