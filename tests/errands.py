@@ -62,14 +62,14 @@ def install(admin: Admin) -> None:
 async def queue(url: str, source: str = RUNNER, make: type[Queue] = Queue) -> AsyncIterator[Queue]:
     """Lend the queue of one source."""
     role = f"foja_{source.replace('-', '_')}"
-    database, hints = Database(url, role, 4), Notifier(url, role)
-    hints.open()
-    opened = make(database, hints, source=source, tenant="default")
+    database, notifier = Database(url, role, 4), Notifier(url, role)
+    notifier.open()
+    opened = make(database, notifier, source=source, tenant="default")
     try:
         yield opened
     finally:
         await opened.close()
-        await hints.close()
+        await notifier.close()
         await database.close()
 
 
@@ -91,7 +91,7 @@ def fact(job: Job, n: int = 1, **more: Any) -> Draft:
 def wanted(entity: UUID, key: str, kind: str = RUN, **more: Any) -> NewJob:
     """Return a job whose death is recorded."""
     words = {"kind": "errand.failed", "v": 1, "payload": {"reason": key}}
-    return NewJob(kind, entity, key, **{"last_words": words, **more})
+    return NewJob(kind, entity, key, **{"on_death": words, **more})
 
 
 async def do_well(jobs: Sequence[Job]) -> Sequence[Outcome]:

@@ -161,14 +161,14 @@ class Foja:
 
     @asynccontextmanager
     async def _queue(self) -> AsyncIterator[Queue]:
-        database, hints = Database(self._room.url, "foja_bench", 2), Notifier(self._room.url, "foja_bench")
-        hints.open()
-        queue = Queue(database, hints, source="bench", tenant="default")
+        database, notifier = Database(self._room.url, "foja_bench", 2), Notifier(self._room.url, "foja_bench")
+        notifier.open()
+        queue = Queue(database, notifier, source="bench", tenant="default")
         try:
             yield queue
         finally:
             await queue.close()
-            await hints.close()
+            await notifier.close()
             await database.close()
 
 

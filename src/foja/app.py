@@ -113,8 +113,8 @@ class App:
         """
         workers = await self.staff.chosen(only)
         sweeps: list[Chore] = [
-            partial(expire_approvals, self._sweeper, self._hints),
-            partial(expire_attempts, self._sweeper, self._hints),
+            partial(expire_approvals, self._sweeper, self._notifier),
+            partial(expire_attempts, self._sweeper, self._notifier),
             partial(sweep_jobs, self._sweeper),
             partial(run_ticks, self._sweeper),
         ]
@@ -146,11 +146,11 @@ class App:
         self.database = await self._pool(API, self.settings.connections)
         self._sweeper = await self._pool(SWEEPER, 4)
         installation = await self._recognise()
-        self._hints = hints = await self._listen(installation)
+        self._notifier = notifier = await self._listen(installation)
         self.store = open_store(self.settings.store_url)
         self.signer = self._signer(installation)
-        self.sequencer = Sequencer(self._sweeper, self.store, self.signer, hints)
-        await self._start_ledger(installation, hints)
+        self.sequencer = Sequencer(self._sweeper, self.store, self.signer, notifier)
+        await self._start_ledger(installation, notifier)
         await self._start_stamping()
         self.jobs = JobAdmin(self.database, self.settings.tenant)
         self.conversations = Conversations(self.ledger, self._protect_stream)
@@ -179,17 +179,17 @@ class App:
         return Installation(*row)
 
     async def _listen(self, installation: Installation) -> Notifier:
-        hints = Notifier(self.settings.database_url, f"foja_{API}", installation.epoch)
-        self._open.push_async_callback(hints.close)
-        hints.open()
-        return hints
+        notifier = Notifier(self.settings.database_url, f"foja_{API}", installation.epoch)
+        self._open.push_async_callback(notifier.close)
+        notifier.open()
+        return notifier
 
-    async def _start_ledger(self, installation: Installation, hints: Notifier) -> None:
-        log = Log(self.database, self.store, hints)
+    async def _start_ledger(self, installation: Installation, notifier: Notifier) -> None:
+        log = Log(self.database, self.store, notifier)
         writer = Writer(
             self.database,
-            self._lines(self._carriers(), *STATEMENTS),
-            hints,
+            self._pipelines(self._carriers(), *STATEMENTS),
+            notifier,
             tenant=self.settings.tenant,
             source=API,
             draft_type=installation.draft_type,
@@ -199,9 +199,13 @@ class App:
         if self.settings.micro_batch:
             batch = MicroBatch(writer, self.settings.writers)
             self._open.push_async_callback(batch.close)
-        lines = self._lines(self.settings.connections, *LANE_STATEMENTS)
-        lanes = Lanes(self.database, lines, writer, batch or writer, await self._redis_lane(lines, writer))
-        self.ledger = Ledger(self.database, hints, self._deltas(installation, hints), log, writer, lanes)
+        pipelines = self._pipelines(self.settings.connections, *LANE_STATEMENTS)
+        lanes = Lanes(
+            self.database, pipelines, writer, batch or writer, await self._redis_lane(pipelines, writer)
+        )
+        self.ledger = Ledger(
+            self.database, notifier, self._deltas(installation, notifier), log, writer, lanes
+        )
 
     async def _start_stamping(self) -> None:
         authorities = await open_authorities(self.settings, self._open)
@@ -231,11 +235,11 @@ class App:
             abilities=abilities,
             policy=policy,
             bundles=self.bundles,
-            tell=partial(self._hints.touch, hint(DOCUMENT.name)),
+            tell=partial(self._notifier.touch, hint(DOCUMENT.name)),
             note=worth(settings),
         )
         tools = WorkerContext(self.ledger, self.store, self.documents, self.bundles, self.stamper)
-        self.staff = Workers(settings, self._hints, self._open, tools)
+        self.staff = Workers(settings, self._notifier, self._open, tools)
 
     async def _protect_stream(self, entity_id: UUID, required_evidence: Iterable[str]) -> Document:
         """Make a document of a stream of another domain, and ask for evidence of it."""
@@ -243,8 +247,8 @@ class App:
         await self.documents.protect(document.id, required_evidence)
         return document
 
-    def _deltas(self, installation: Installation, hints: Notifier) -> Transients:
-        deltas = Transients(self._carrier(installation), hints, self.settings.tenant)
+    def _deltas(self, installation: Installation, notifier: Notifier) -> Transients:
+        deltas = Transients(self._carrier(installation), notifier, self.settings.tenant)
         self._open.push_async_callback(deltas.close)
         return deltas
 
@@ -253,7 +257,7 @@ class App:
         notices = PostgresPubSub(self.settings.database_url, f"foja_{API}")
         return FallbackPubSub(RedisPubSub(url, installation.id.hex, timeout), notices) if url else notices
 
-    async def _redis_lane(self, lines: PipelinePool, writer: Writer) -> RedisLane | None:
+    async def _redis_lane(self, pipelines: PipelinePool, writer: Writer) -> RedisLane | None:
         url = self.settings.redis_url
         if not url or self.settings.sequence_lane == "postgres":
             return None
@@ -261,25 +265,25 @@ class App:
         self._open.push_async_callback(counter.close)
         await counter.open()
         moves = Moves(self.database, writer, counter, CONVERSATION.name, self.settings.lane_return_seconds)
-        return RedisLane(lines, writer, counter, moves, CONVERSATION.name)
+        return RedisLane(pipelines, writer, counter, moves, CONVERSATION.name)
 
     def _carriers(self) -> int:
         return self.settings.writers if self.settings.micro_batch else self.settings.connections
 
-    def _lines(self, most: int, *statements: str) -> PipelinePool:
-        lines = PipelinePool(partial(self._line, *statements), most)
-        self._open.push_async_callback(lines.close)
-        return lines
+    def _pipelines(self, most: int, *statements: str) -> PipelinePool:
+        pipelines = PipelinePool(partial(self._pipeline, *statements), most)
+        self._open.push_async_callback(pipelines.close)
+        return pipelines
 
-    async def _line(self, *statements: str) -> Pipeline:
+    async def _pipeline(self, *statements: str) -> Pipeline:
         """Open a line to write on. The server may be another one by now, with fewer events in it."""
-        line = await Pipeline.open(self.settings.database_url, f"foja_{API}", "recognise", *statements)
+        pipeline = await Pipeline.open(self.settings.database_url, f"foja_{API}", "recognise", *statements)
         try:
-            self._hints.epoch = (await line.ask("recognise", [])).decode()
+            self._notifier.epoch = (await pipeline.ask("recognise", [])).decode()
         except BaseException:
-            line.drop()
+            pipeline.drop()
             raise
-        return line
+        return pipeline
 
     def _signer(self, installation: Installation) -> Signer:
         name = self.settings.log_name or f"foja.local/{installation.id.hex[:12]}"

@@ -10,9 +10,9 @@ from typing import Any
 from foja.errors import FojaError, LogHalted
 from foja.ledger.sequencer import Sequencer
 
-PAUSE = 0.05
-MUCH = 1_000  # less than this can wait for more: much at once costs less
-AFTER_AN_ERROR = 1.0
+PAUSE_SECONDS = 0.05
+BUSY_THRESHOLD = 1_000  # less than this can wait for more: much at once costs less
+ERROR_PAUSE_SECONDS = 1.0
 Chore = Callable[[], Awaitable[int]]  # returns how much it did
 log = logging.getLogger("foja.maintenance")
 
@@ -80,7 +80,7 @@ class Maintenance:
                 return await chore()
             except FojaError as error:
                 log.warning("%s", error)
-                self._checked, rested = False, clock() + AFTER_AN_ERROR
+                self._checked, rested = False, clock() + ERROR_PAUSE_SECONDS
                 return 0
 
         return patient
@@ -107,8 +107,8 @@ class Maintenance:
 
 async def _again_and_again(chores: Sequence[Chore]) -> None:
     while True:
-        if await _all_of(chores) < MUCH:
-            await asyncio.sleep(PAUSE)
+        if await _all_of(chores) < BUSY_THRESHOLD:
+            await asyncio.sleep(PAUSE_SECONDS)
 
 
 async def _all_of(chores: Sequence[Chore]) -> int:

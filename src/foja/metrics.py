@@ -22,7 +22,7 @@ __all__ = [
     "JOB_SECONDS",
     "LANE_MOVES",
     "LEASES_LOST",
-    "NAMES",
+    "METRIC_NAMES",
     "STREAMS",
     "TIMESTAMPS",
     "TIMESTAMP_SECONDS",
@@ -67,7 +67,7 @@ BUFFERS_LOST = Counter(
     "foja_stream_buffers_lost_total", "Times a stream over HTTP was too slow and was served from rows again."
 )
 
-NAMES = frozenset(family.name for family in REGISTRY.collect() if family.name.startswith("foja_"))
+METRIC_NAMES = frozenset(family.name for family in REGISTRY.collect() if family.name.startswith("foja_"))
 
 
 def exposition() -> bytes:

@@ -26,7 +26,7 @@ from foja.proofs.ots.header import SIZE
 
 Named: TypeAlias = "str | PathLike[str]"
 _HEADERS = re.compile(r"block-([0-9]{1,9})\b.*")
-_HEAD = 30 + len(MIMETYPE) + len(MEDIA_TYPE)  # of a ZIP whose first file says what it is
+_SNIFF_BYTES = 30 + len(MIMETYPE) + len(MEDIA_TYPE)  # of a ZIP whose first file says what it is
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 _PIECE = 1024 * 1024
 _EVIDENCE = MANIFEST.encode().partition(b"/")[0] + b"/"  # the folder of everything that proves
@@ -94,7 +94,7 @@ def _judge(file: BinaryIO, subject: Subject, proofs: list[Detached], trust: Trus
 def _is_bundle(file: BinaryIO) -> bool:
     """Say whether this is a bundle of evidence, and not a document that happens to be a ZIP."""
     file.seek(0)
-    return file.read(_HEAD).endswith(MIMETYPE.encode() + MEDIA_TYPE)
+    return file.read(_SNIFF_BYTES).endswith(MIMETYPE.encode() + MEDIA_TYPE)
 
 
 def _lists_evidence(file: BinaryIO) -> bool:

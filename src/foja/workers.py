@@ -29,8 +29,8 @@ from foja.ledger.live.notifier import Notifier
 from foja.settings import Settings
 
 CONNECTIONS = 4  # of each source
-PAGE, LOCKED = 500, 20
-SHORTEST_WAIT = 0.5  # seconds, for a checkpoint
+PAGE_DOCUMENTS, LOCKED_AT_ONCE = 500, 20
+MIN_CHECKPOINT_WAIT = 0.5  # seconds, for a checkpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,27 +57,29 @@ class Workers:
     """Workers by job type. A process that only writes opens nothing for them."""
 
     def __init__(
-        self, settings: Settings, hints: Notifier, closing: AsyncExitStack, tools: WorkerContext
+        self, settings: Settings, notifier: Notifier, closing: AsyncExitStack, tools: WorkerContext
     ) -> None:
-        self._settings, self._hints, self._closing, self._tools = settings, hints, closing, tools
+        self._settings, self._notifier, self._closing, self._tools = settings, notifier, closing, tools
 
     @cached_property
     def workers(self) -> list[Worker]:
         """Everybody, hired on first use."""
         stamping, building = self._queue(timestamps.SOURCE), self._queue(artifacts.SOURCE)
-        tools, company, stamps = self._tools, RunLock(), TimestampWorker(self._tools.stamper)
+        tools, run_lock, stamps = self._tools, RunLock(), TimestampWorker(self._tools.stamper)
         renewals = RenewalWorker(tools.bundles, tools.store, tools.ledger)
-        wait = max(self._settings.checkpoint_seconds, SHORTEST_WAIT)
+        wait = max(self._settings.checkpoint_seconds, MIN_CHECKPOINT_WAIT)
         artifact, decide = ArtifactWorker(tools.bundles, tools.store, wait), self._executor.work
         return [
-            Worker(self._deciding, executor.TYPE, decide, most=256, hear=[DOCUMENT.name], company=company),
+            Worker(
+                self._deciding, executor.TYPE, decide, most=256, wake_on=[DOCUMENT.name], run_lock=run_lock
+            ),
             # Two, so that authorities are asked while the answers of others are recorded.
             *(
-                Worker(stamping, timestamps.TYPE, stamps.work, most=timestamps.MOST, company=company)
+                Worker(stamping, timestamps.TYPE, stamps.work, most=timestamps.BATCH, run_lock=run_lock)
                 for _ in range(2)
             ),
-            Worker(building, artifacts.TYPE, artifact.work, most=artifacts.MOST, company=company),
-            Worker(building, renewal.TYPE, renewals.work, most=1, company=company),
+            Worker(building, artifacts.TYPE, artifact.work, most=artifacts.BATCH, run_lock=run_lock),
+            Worker(building, renewal.TYPE, renewals.work, most=1, run_lock=run_lock),
         ]
 
     async def chosen(self, only: Collection[str] | None) -> list[Worker]:
@@ -94,7 +96,7 @@ class Workers:
         """Write what stands beside the events of documents anew, by replay; others may write meanwhile."""
         ask = self._tools.ledger.ask
         documents, mended, retracked, after = 0, 0, 0, None
-        while page := [row[0] for row in await ask("document_ids", after=after, limit=PAGE)]:
+        while page := [row[0] for row in await ask("document_ids", after=after, limit=PAGE_DOCUMENTS)]:
             documents, after = documents + len(page), page[-1]
             retracked += await self._retrack(page)
             mended += await self._executor.rebuild(page)
@@ -103,9 +105,9 @@ class Workers:
     async def _retrack(self, documents: list[UUID]) -> int:
         """Do so for what guards and deadlines are decided from; a few are locked at a time."""
         database, found = self._deciding.database, 0
-        for start in range(0, len(documents), LOCKED):
-            locked = documents[start : start + LOCKED]
-            found += len(await database.rows(sql.query("retrack_documents"), entities=locked))
+        for start in range(0, len(documents), LOCKED_AT_ONCE):
+            locked = documents[start : start + LOCKED_AT_ONCE]
+            found += len(await database.rows(sql.query("rebuild_documents"), entities=locked))
         return found
 
     @cached_property
@@ -121,6 +123,6 @@ class Workers:
         role = f"foja_{source.replace('-', '_')}"
         database = Database(self._settings.database_url, role, CONNECTIONS)
         self._closing.push_async_callback(database.close)
-        queue = Queue(database, self._hints, source=source, tenant=self._settings.tenant)
+        queue = Queue(database, self._notifier, source=source, tenant=self._settings.tenant)
         self._closing.push_async_callback(queue.close)
         return queue

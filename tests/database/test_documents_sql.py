@@ -486,7 +486,7 @@ def test_what_stands_beside_the_events_can_be_made_again_from_them(anchored: Pap
     tables = ["select * from foja.document order by 1", "select * from foja.attempt order by 1, 2, 3, 4"]
     before = [anchored.admin.execute(table.encode()).fetchall() for table in tables]
     anchored.admin.execute("delete from foja.ability where evidence <> 'tsa'")
-    anchored.admin.execute("select foja.retrack_document(entity_id) from foja.entity")
+    anchored.admin.execute("select foja.rebuild_document(entity_id) from foja.entity")
     assert [anchored.admin.execute(table.encode()).fetchall() for table in tables] == before
 
 

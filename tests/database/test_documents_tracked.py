@@ -72,7 +72,7 @@ async def tracks(database_url: str) -> list[Anomaly]:
 def retracked(admin: Admin) -> list[UUID]:
     with acting(admin, "foja_protect_document_v2"):
         rows = admin.execute(
-            "select foja.retrack_documents(array(select entity_id from foja.entity"
+            "select foja.rebuild_documents(array(select entity_id from foja.entity"
             " union select entity_id from foja.document union select entity_id from foja.attempt))"
         ).fetchall()
     return [document for (document,) in rows]

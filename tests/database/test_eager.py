@@ -10,7 +10,7 @@ import pytest
 from psycopg.abc import PQGen
 from psycopg.waiting import Ready, Wait
 
-from foja.driver.connection import MOST, _eagerly
+from foja.driver.connection import MAX_READS, _eagerly
 from foja.driver.database import Database
 from foja.errors import FojaError
 
@@ -86,4 +86,4 @@ def test_what_is_there_is_read_at_once_and_what_is_not_is_waited_for() -> None:
         assert waits(_eagerly(reading(10), here.fileno())) == 10
         there.send(b"x")
         assert waits(_eagerly(reading(10), here.fileno())) == 1
-        assert waits(_eagerly(reading(2 * MOST + 3), here.fileno())) == 3, "others have their turn"
+        assert waits(_eagerly(reading(2 * MAX_READS + 3), here.fileno())) == 3, "others have their turn"

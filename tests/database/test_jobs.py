@@ -207,13 +207,13 @@ async def test_last_words_that_the_stream_refuses_do_not_keep_the_job_alive(
 ) -> None:
     [entity] = ask(admin)
     said_too_little = {"kind": "errand.failed", "payload": {}}
-    await errands.enqueue([NewJob(RUN, entity, "a", last_words=said_too_little)])
+    await errands.enqueue([NewJob(RUN, entity, "a", on_death=said_too_little)])
     [job] = await errands.claim(RUN, 1, "w")
     assert await errands.settle([(job, GiveUp("x"))]) == ["give_up"]
     row = admin.execute("select state, last_error from foja.job where type = 'run_errand'").fetchone()
     assert row is not None
     assert row[0] == "dead"
-    assert "its last words were refused" in row[1]
+    assert "its on_death event was refused" in row[1]
 
 
 async def test_a_snooze_is_no_try(errands: Queue, admin: Admin) -> None:
@@ -243,7 +243,7 @@ async def test_a_line_moves_on_after_a_death_and_a_cancellation_and_stops_for_a_
     errands: Queue, admin: Admin
 ) -> None:
     [entity] = ask(admin)
-    await errands.enqueue([wanted(entity, str(n), IN_ORDER, last_words=None) for n in range(4)])
+    await errands.enqueue([wanted(entity, str(n), IN_ORDER, on_death=None) for n in range(4)])
     [zero] = await errands.claim(IN_ORDER, 10, "w")
     await errands.settle([(zero, Retry("x", after=60))])
     assert await errands.claim(IN_ORDER, 10, "w") == []
@@ -382,7 +382,7 @@ async def test_a_hint_wakes_a_worker_of_another_process_long_before_it_would_loo
         return [Done(read=rows[0][0])]
 
     async with queue(database_url) as elsewhere:
-        workers = [Worker(errands, RUN, do_well), Worker(decider, DECIDE, decide, hear=["errand"])]
+        workers = [Worker(errands, RUN, do_well), Worker(decider, DECIDE, decide, wake_on=["errand"])]
         working = [asyncio.create_task(worker.run()) for worker in workers]
         async with asyncio.timeout(30):
             while states(admin, DECIDE) != {"succeeded": 1}:

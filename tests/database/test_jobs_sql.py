@@ -128,14 +128,14 @@ def test_an_executor_in_sql_says_what_it_read(admin: Admin) -> None:
 def test_no_last_words_can_keep_a_job_from_dying(entity: UUID, admin: Admin, words: str) -> None:
     admin.execute("select foja.enqueue_job_v1('run_errand', %s, 'z', priority => 0)", [entity])
     admin.execute("reset role")
-    admin.execute("update foja.job set last_words = %s where dedupe_key = 'z'", [words])
+    admin.execute("update foja.job set on_death = %s where dedupe_key = 'z'", [words])
     admin.execute("set role foja_run_errand")
     job = claim(admin)
     assert admin.execute("select foja.fail_job_v1(%s, %s, 'x', true)", job).fetchone() == ("give_up",)
     row = admin.execute("select state, last_error from foja.job where dedupe_key = 'z'").fetchone()
     assert row is not None
     assert row[0] == "dead"
-    assert "last words were refused" in row[1]
+    assert "on_death event was refused" in row[1]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_nobody_puts_last_words_into_the_mouth_of_a_worker(
     entity: UUID, admin: Admin, words: str, refused: str
 ) -> None:
     with acting(admin, "service_role"), pytest.raises(psycopg.Error) as error:
-        admin.execute("select foja.enqueue_job_v1('run_errand', %s, 'z', last_words => %s)", [entity, words])
+        admin.execute("select foja.enqueue_job_v1('run_errand', %s, 'z', on_death => %s)", [entity, words])
     assert error.value.diag.message_primary == refused
     assert admin.execute("select from foja.job where dedupe_key = 'z'").fetchone() is None
 
@@ -157,7 +157,7 @@ def test_nobody_puts_last_words_into_the_mouth_of_a_worker(
 def test_a_cancelled_job_has_its_last_words_said_by_the_sweeper_once(entity: UUID, admin: Admin) -> None:
     words = '{"kind": "errand.failed", "payload": {"reason": "x"}}'
     with acting(admin, "foja_decide_errand"):
-        admin.execute("select foja.enqueue_job_v1('run_errand', %s, 'z', last_words => %s)", [entity, words])
+        admin.execute("select foja.enqueue_job_v1('run_errand', %s, 'z', on_death => %s)", [entity, words])
     with acting(admin, "service_role"):
         admin.execute("select foja.cancel_jobs_v1(array(select job_id from foja.job where dedupe_key = 'z'))")
     with acting(admin, "foja_sweeper"):
@@ -170,7 +170,7 @@ def test_a_job_that_said_its_last_words_is_over(entity: UUID, admin: Admin) -> N
     words = '{"kind": "errand.failed", "payload": {"reason": "x"}}'
     with acting(admin, "foja_decide_errand"):
         admin.execute(
-            "select foja.enqueue_job_v1('run_errand', %s, 'z', priority => 0, last_words => %s)",
+            "select foja.enqueue_job_v1('run_errand', %s, 'z', priority => 0, on_death => %s)",
             [entity, words],
         )
     with acting(admin, "foja_run_errand"):

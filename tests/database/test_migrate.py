@@ -21,7 +21,7 @@ BROKEN = ("create table public.three (id int); select 1 / 0;", "drop table publi
 def write(folder: Path, *scripts: tuple[str, str]) -> Path:
     """Write migrations 1, 2, … with these up and down scripts."""
     for number, (up, down) in enumerate(scripts, start=1):
-        place = folder / f"{number:04}_step"
+        place = folder / f"{number}_step"
         place.mkdir(exist_ok=True)
         (place / "up.sql").write_text(up)
         (place / "down.sql").write_text(down)
@@ -44,7 +44,7 @@ async def test_every_pending_migration_is_applied_in_order(empty_database_url: s
     moved = await migrate(empty_database_url, report=said.append, folder=write(tmp_path, FIRST, SECOND))
     assert moved == Moved(0, 2)
     assert tables(empty_database_url) == ["one", "two"]
-    assert [line.split(" in ")[0] for line in said] == ["applied 0001_step", "applied 0002_step"]
+    assert [line.split(" in ")[0] for line in said] == ["applied 1_step", "applied 2_step"]
 
 
 async def test_a_second_run_does_nothing(empty_database_url: str, tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ async def test_a_later_run_applies_only_what_is_new(empty_database_url: str, tmp
 async def test_a_failing_migration_leaves_nothing_and_keeps_those_before(
     empty_database_url: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(MigrationFailed, match=r"0002_step failed: division by zero"):
+    with pytest.raises(MigrationFailed, match=r"2_step failed: division by zero"):
         await migrate(empty_database_url, folder=write(tmp_path, FIRST, BROKEN))
     assert tables(empty_database_url) == ["one"]
     assert ask(empty_database_url, "select number from foja.migration") == [(1,)]
@@ -76,7 +76,7 @@ async def test_down_takes_back_in_reverse_order(empty_database_url: str, tmp_pat
     )
     await migrate(empty_database_url, folder=folder)
     assert await migrate(empty_database_url, to=1, report=said.append, folder=folder) == Moved(3, 1)
-    assert [line.split(" in ")[0] for line in said] == ["reverted 0003_step", "reverted 0002_step"]
+    assert [line.split(" in ")[0] for line in said] == ["reverted 3_step", "reverted 2_step"]
     assert tables(empty_database_url) == ["one"]
     assert await migrate(empty_database_url, folder=folder) == Moved(1, 3)
 
@@ -105,14 +105,14 @@ async def test_two_at_once_apply_each_migration_once(empty_database_url: str, tm
 async def test_a_changed_migration_is_refused_by_name(empty_database_url: str, tmp_path: Path) -> None:
     await migrate(empty_database_url, folder=write(tmp_path, FIRST))
     folder = write(tmp_path, ("create table public.other (id int);", "drop table public.other;"), SECOND)
-    with pytest.raises(MigrationFailed, match="0001_step was applied with another text"):
+    with pytest.raises(MigrationFailed, match="1_step was applied with another text"):
         await migrate(empty_database_url, folder=folder)
     assert tables(empty_database_url) == ["one"]
 
 
 async def test_a_newer_database_is_refused(empty_database_url: str, tmp_path: Path) -> None:
     await migrate(empty_database_url, folder=write(tmp_path, FIRST, SECOND))
-    shutil.rmtree(tmp_path / "0002_step")
+    shutil.rmtree(tmp_path / "2_step")
     for to in (None, 0):
         with pytest.raises(MigrationFailed, match="Install the newer Foja"):
             await migrate(empty_database_url, to=to, folder=tmp_path)
@@ -123,7 +123,7 @@ async def test_a_missing_record_is_refused(empty_database_url: str, tmp_path: Pa
     folder = write(tmp_path, FIRST, SECOND)
     await migrate(empty_database_url, folder=folder)
     ask(empty_database_url, "delete from foja.migration where number = 1 returning 1")
-    with pytest.raises(MigrationFailed, match="0001_step is missing"):
+    with pytest.raises(MigrationFailed, match="1_step is missing"):
         await migrate(empty_database_url, folder=folder)
 
 
@@ -178,18 +178,18 @@ async def test_status_shows_what_was_changed_and_what_is_unknown(
     assert [step.state for step in standing] == ["changed", "unknown"]
 
 
-@pytest.mark.parametrize("name", ["1_short", "0002_skips", "0001_Upper", "readme"])
+@pytest.mark.parametrize("name", ["01_padded", "2_skips", "1_Upper", "readme"])
 async def test_a_folder_that_is_not_the_next_migration_is_refused(name: str, tmp_path: Path) -> None:
     write(tmp_path, FIRST)
-    (tmp_path / "0001_step").rename(tmp_path / name)
+    (tmp_path / "1_step").rename(tmp_path / name)
     with pytest.raises(MigrationFailed):
         await migrate("postgresql://unused", folder=tmp_path)
 
 
 async def test_a_migration_without_a_way_back_is_refused(tmp_path: Path) -> None:
     write(tmp_path, FIRST)
-    (tmp_path / "0001_step" / "down.sql").unlink()
-    with pytest.raises(MigrationFailed, match=r"0001_step has no down\.sql"):
+    (tmp_path / "1_step" / "down.sql").unlink()
+    with pytest.raises(MigrationFailed, match=r"1_step needs SQL files and a down\.sql"):
         await migrate("postgresql://unused", folder=tmp_path)
 
 

@@ -1,11 +1,9 @@
-"""The schema: the files that say what is, the migrations that lead there, and the way back."""
+"""The schema, step by step, and the way back."""
 
 from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
-from importlib.resources import files
-from pathlib import Path
 from typing import Any, LiteralString
 
 import psycopg
@@ -21,10 +19,10 @@ from foja.documents.model.events import DOCUMENT
 from foja.embedded.postgres import binaries
 from foja.errors import MigrationFailed
 from foja.sql.migrate import Moved, migrate, status
-from foja.sql.scripts import read_migrations
+from foja.sql.steps import read_steps
 from foja.threads.model.events import THREAD
 
-LATEST = len(read_migrations())
+LATEST = len(read_steps())
 TOOL = {"tool_use_id": "t", "tool_name": "n", "tool_result": 1.5, "success": True, "error_message": None}
 
 
@@ -55,14 +53,6 @@ def _with_rows_sorted(lines: list[str]) -> list[str]:
         else:
             (ordered if rows is None else rows).append(line)
     return ordered
-
-
-def load_schema(url: str) -> None:
-    """Make the database that the schema files describe."""
-    schema = Path(str(files("foja.sql"))) / "schema"
-    with psycopg.connect(url) as conn:
-        for file in sorted(schema.glob("*/*.sql")):
-            conn.execute(file.read_bytes())
 
 
 def stored_events(url: str) -> list[tuple[Any, ...]]:
@@ -101,15 +91,6 @@ async def write_a_bit_of_everything(app: App) -> None:
     await two.append("agent_message_sent", {"content": "above the hole"})
     for n in range(3):
         await one.append("thinking", {"content": str(n)}, idempotency_key=f"k{n}")
-
-
-def test_the_schema_files_and_the_migrations_make_the_same_database(
-    database_url: str, empty_database_url: str
-) -> None:
-    load_schema(empty_database_url)
-    described = dump(empty_database_url)
-    assert any(line.startswith("CREATE TABLE foja.event ") for line in described)
-    assert dump(database_url) == described
 
 
 @pytest.mark.parametrize("number", range(LATEST))

@@ -105,7 +105,7 @@ def test_every_finding_of_the_audit_is_explained() -> None:
 def test_every_metric_is_explained() -> None:
     section = prose(OPERATIONS).partition("## What is measured")[2].partition("\n## ")[0]
     explained = {name.removesuffix("_total") for name in re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)}
-    assert explained == metrics.NAMES
+    assert explained == metrics.METRIC_NAMES
 
 
 def test_every_reason_of_the_judge_is_explained() -> None:

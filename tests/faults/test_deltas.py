@@ -18,7 +18,7 @@ from foja.conversations.model.view import ConversationView
 from foja.conversations.service import Conversation
 from foja.errors import TooLarge
 from foja.ledger.event import Event, StreamItem, Transient
-from foja.ledger.live.pubsub import PIECE, Joiner, cut
+from foja.ledger.live.pubsub import MAX_NOTIFY_BYTES, Joiner, cut
 from tests.flow.client import until
 from tests.redis_server import RedisServer
 
@@ -258,7 +258,7 @@ def test_what_is_cut_is_joined_and_what_was_half_heard_is_dropped(
     texts: list[str], data: st.DataObject
 ) -> None:
     pieces = [piece for batch, text in enumerate(texts) for piece in cut(batch, text)]
-    assert all(len(piece) < PIECE + 100 for piece in pieces)
+    assert all(len(piece) < MAX_NOTIFY_BYTES + 100 for piece in pieces)
     join = Joiner()
     assert [text for piece in pieces if (text := join.add(7, piece)) is not None] == texts
     missed = data.draw(st.sets(st.integers(0, max(len(pieces) - 1, 0))))

@@ -550,9 +550,9 @@ async def test_an_app_closes_whose_connections_were_just_cut(
 
 def wake(app: App, talk: Conversation) -> None:
     """Wake the followers of a stream and of the log, as an append and the sequencer do."""
-    hints = app.ledger._hints
-    hints.touch(talk.id)
-    hints.touch_log()
+    notifier = app.ledger._notifier
+    notifier.touch(talk.id)
+    notifier.touch_log()
 
 
 async def test_a_follower_of_a_closed_app_ends(open_app: Callable[..., App]) -> None:

@@ -288,11 +288,11 @@ async def test_one_bad_job_of_a_batch_fails_alone(
 
 async def test_a_killer_runs_while_nothing_else_does() -> None:
     """Several workers in one process share its life: a job that came back alone waits for the others."""
-    company = RunLock()
+    run_lock = RunLock()
     running: list[str] = []
 
     async def part(name: str, *, alone: bool) -> None:
-        async with company.join(alone=alone):
+        async with run_lock.join(alone=alone):
             assert not alone or not running
             running.append(name)
             await asyncio.sleep(0.01)

@@ -42,7 +42,7 @@ class Browser:
         self._writer.write(json.dumps(command).encode() + b"\0")
         return await asyncio.wait_for(answer, 60)
 
-    async def hear(self) -> None:
+    async def wake_on(self) -> None:
         """Take what the browser says until it ends."""
         while True:
             message = json.loads((await self._reader.readuntil(b"\0"))[:-1])
@@ -134,7 +134,7 @@ async def chromium(folder: Path) -> AsyncIterator[Browser]:
         incoming, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), from_it)
         outgoing, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, to_it)
         browser = Browser(reader, StreamWriter(outgoing, protocol, None, loop))
-        hearing = asyncio.create_task(browser.hear())
+        hearing = asyncio.create_task(browser.wake_on())
         try:
             yield browser
         finally:

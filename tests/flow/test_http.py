@@ -17,7 +17,7 @@ import pytest
 
 from foja.app import App
 from foja.errors import SetupFailed
-from foja.web.bodies import LARGEST
+from foja.web.bodies import MAX_REQUEST_BYTES
 from foja.web.server import bind
 from tests.database.papers import Paper
 from tests.flow.client import SAY, served
@@ -421,8 +421,8 @@ async def test_a_body_without_end_is_cut_off_early(client: httpx.AsyncClient, ta
         pass
     else:
         check_problem(answer, 413, "TooLarge")
-    assert sent < LARGEST + 16 * 1_048_576  # what lies in the buffers of two sockets
-    announced = await client.post(f"{talk}/events", content=b" " * (LARGEST + 1), headers=headers)
+    assert sent < MAX_REQUEST_BYTES + 16 * 1_048_576  # what lies in the buffers of two sockets
+    announced = await client.post(f"{talk}/events", content=b" " * (MAX_REQUEST_BYTES + 1), headers=headers)
     check_problem(announced, 413, "TooLarge")
     assert (await client.get(talk)).json()["next_seq"] == 1
 

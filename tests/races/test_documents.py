@@ -138,13 +138,13 @@ class Archive:
                 await asyncio.sleep(0.03)
 
     async def sweeper(self) -> None:
-        database, hints = Database(self.url, "foja_sweeper", 1), Notifier(self.url, "foja_sweeper")
-        hints.open()
+        database, notifier = Database(self.url, "foja_sweeper", 1), Notifier(self.url, "foja_sweeper")
+        notifier.open()
         while not self.over:
             await sweep_jobs(database)
-            await expire_attempts(database, hints)
+            await expire_attempts(database, notifier)
             await asyncio.sleep(0.02)
-        await hints.close()
+        await notifier.close()
         await database.close()
 
     async def auditor(self) -> None:

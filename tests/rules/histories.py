@@ -25,7 +25,7 @@ class History:
         self.clock += self.chance.choice([0, 1, 1, 700])
         return (START + timedelta(microseconds=self.clock)).isoformat()
 
-    def hear(self, item: Item) -> None:
+    def wake_on(self, item: Item) -> None:
         """Send one item, and remember what a load at this point would give."""
         self.heard.append(item)
         self.after.append(dict(self.stored))
@@ -34,14 +34,14 @@ class History:
         seq = len(self.stored) if seq is None else seq
         self.stored[seq] = envelope(seq, kind, payload, f"e{seq}", self.moment())
         # A fill that is heard above a hole has no cursor; loaded later, it has one.
-        self.hear({**self.stored[seq], "cursor": self.chance.choice([None, f"epoch:{seq}"])})
+        self.wake_on({**self.stored[seq], "cursor": self.chance.choice([None, f"epoch:{seq}"])})
         return seq
 
     def open(self, intent: str) -> int:
         seq = len(self.stored)
         payload = {"intent": intent, "deadline": self.moment()}
         self.stored[seq] = {**envelope(seq, "slot.open", payload, None, None), "cursor": None}
-        self.hear(self.stored[seq])
+        self.wake_on(self.stored[seq])
         self.stored[seq] = {**self.stored[seq], "payload": {**payload, "deadline": self.moment()}}  # extended
         return seq
 
@@ -52,7 +52,7 @@ class History:
         self.event("body.erased", {"seq": seq, "reason": "asked for"})
 
     def passing(self, kind: str, payload: Item, turn: Any, block: Any = None, event: Any = None) -> None:
-        self.hear(
+        self.wake_on(
             {
                 "seq": None,
                 "id": f"t{len(self.heard)}",

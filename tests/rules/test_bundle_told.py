@@ -14,7 +14,7 @@ import pytest
 
 import foja
 from foja.certificate.page import certificate
-from foja.certificate.translations import LANGUAGES, WORDS
+from foja.certificate.translations import LANGUAGES, TRANSLATIONS
 from foja.core.canonical import Json
 from foja.judge.render import as_html, as_text
 from foja.judge.report import Report, Verdict
@@ -104,7 +104,7 @@ def test_a_report_says_by_itself_that_its_document_was_revoked() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_certificate_says_it_too(language: str) -> None:
-    line = WORDS["revoked"][LANGUAGES.index(language)].partition("{")[0]
+    line = TRANSLATIONS["revoked"][LANGUAGES.index(language)].partition("{")[0]
     assert line
     plain, revoked = (certificate(judged(more), language=language) for more in ([], REVOKED))
     assert lines(revoked) == lines(plain) + 1

@@ -19,7 +19,7 @@ import foja
 from foja.certificate.font import letters, writable
 from foja.certificate.notices import spoken
 from foja.certificate.page import BundleInfo, certificate
-from foja.certificate.translations import KINDS, LANGUAGES, STATUSES, VERDICTS, WORDS
+from foja.certificate.translations import KINDS, LANGUAGES, STATUSES, TRANSLATIONS, VERDICTS
 from foja.core.bundle import history
 from foja.errors import Refused
 from foja.judge.report import Report, Subject, Verdict
@@ -47,7 +47,7 @@ print(sha256(certificate(REPORT, BUNDLE, language="es")).hexdigest())
 
 
 def test_every_letter_of_every_word_can_be_written() -> None:
-    every = [*WORDS.values(), *KINDS.values(), *STATUSES.values(), *VERDICTS.values()]
+    every = [*TRANSLATIONS.values(), *KINDS.values(), *STATUSES.values(), *VERDICTS.values()]
     said = {letter for pair in every for text in pair for letter in text}
     assert said <= letters() | {"\n"}
     assert all(len(pair) == len(LANGUAGES) for pair in every)
@@ -115,7 +115,7 @@ def test_it_says_what_it_is(language: str) -> None:
     assert b"<pdfaid:conformance>B</pdfaid:conformance>" in data
     assert b"/OutputIntents" in data
     assert b"/AFRelationship /Data" in data
-    assert WORDS["title"][LANGUAGES.index(language)].encode() in data
+    assert TRANSLATIONS["title"][LANGUAGES.index(language)].encode() in data
 
 
 def test_the_report_is_attached_for_programs() -> None:

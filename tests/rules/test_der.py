@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from foja.errors import Malformed
 from foja.proofs.der import (
-    LONGEST_REMEMBERED,
+    CACHE_ENTRY_BYTES,
     OCTETS,
     OID,
     SEQUENCE,
@@ -149,10 +149,10 @@ def test_the_same_bytes_are_read_once_unless_they_are_refused_or_long() -> None:
         return parts.take(OCTETS)
 
     good, bad = element(OCTETS, b"ab"), integer(1)
-    long = element(OCTETS, bytes(LONGEST_REMEMBERED))
+    long = element(OCTETS, bytes(CACHE_ENTRY_BYTES))
     for _ in range(2):
         assert read(DerReader(sequence(good))) == b"ab"
-        assert read(DerReader(sequence(long))) == bytes(LONGEST_REMEMBERED)
+        assert read(DerReader(sequence(long))) == bytes(CACHE_ENTRY_BYTES)
         with pytest.raises(Malformed):
             read(DerReader(sequence(bad)))
     assert asked == [good, long, bad, long, bad]

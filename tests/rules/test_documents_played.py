@@ -13,7 +13,7 @@ from foja.documents.model.events import ASKED_FOR, NETWORKS, Evidence
 from foja.documents.model.history import read
 from foja.documents.model.projection import EvidenceStatus, EvidenceView, Projection, State, project
 from foja.documents.model.rules import Need, decide
-from foja.documents.model.view import NAMES, explain
+from foja.documents.model.view import EVIDENCE_NAMES, explain
 from tests.rules.document_histories import EVERYTHING
 from tests.rules.played_documents import RANK, WITNESSES, Played, key
 
@@ -150,7 +150,7 @@ def about(need: Need) -> tuple[Evidence, str]:
 
 
 def check_told(each: EvidenceView, now: Projection, words: str, *, over: str | None) -> None:
-    name = NAMES[each.evidence]
+    name = EVIDENCE_NAMES[each.evidence]
     if each.witness_hash != now.witness_hash:
         name = f"{name} of {each.witness_hash[:12]}…"
     if each.status is EvidenceStatus.CONFIRMED:

@@ -15,7 +15,7 @@ from foja.errors import Malformed
 from foja.proofs.der import element, sequence, tagged
 from foja.proofs.finding import Reason, Status
 from foja.proofs.tsa import check, read_request, request, trusted
-from foja.proofs.tsa.token import MOST_BYTES
+from foja.proofs.tsa.token import MAX_BYTES
 from tests.rules.authorities import Recipe, reply, root, signer
 
 DIGEST = sha256(b"a sheet").digest()
@@ -94,7 +94,7 @@ def test_a_request_reads_as_it_was_written(nonce: int, policy: str | None) -> No
 
 
 def test_what_is_too_large_is_not_even_looked_at() -> None:
-    finding = check(bytes(MOST_BYTES + 1), DIGEST, roots=ROOTS).finding
+    finding = check(bytes(MAX_BYTES + 1), DIGEST, roots=ROOTS).finding
     assert finding.reason is Reason.MALFORMED
 
 
@@ -103,7 +103,7 @@ def test_depth_costs_nothing(depth: int) -> None:
     nested = b""
     for _ in range(depth):
         nested = element(tagged(0), nested)
-        if len(nested) > MOST_BYTES - 1000:
+        if len(nested) > MAX_BYTES - 1000:
             break
     began = time.perf_counter()
     assert check(sequence(nested), DIGEST, roots=ROOTS).finding.reason is Reason.MALFORMED

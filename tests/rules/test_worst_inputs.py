@@ -21,9 +21,9 @@ from foja.errors import FojaError
 from foja.judge.container.bundle import BundleRequest, judge_bundle
 from foja.judge.history import check_history
 from foja.judge.ledger import check_event
-from foja.judge.proof import LARGEST as LARGEST_PROOF
+from foja.judge.proof import MAX_BYTES as LARGEST_PROOF
 from foja.judge.proof import check_proof
-from foja.judge.trust_parser import LARGEST as LARGEST_TRUST
+from foja.judge.trust_parser import MAX_BYTES as LARGEST_TRUST
 from foja.judge.trust_parser import read
 from foja.proofs.ots.stamp import BITCOIN, MAGIC
 from tests.rules import sigstores, stamps

@@ -9,7 +9,7 @@ from foja.proofs.finding import Status
 
 LANGUAGES: Final = ("en", "es")
 
-WORDS: Final = {
+TRANSLATIONS: Final = {
     "title": ("Certificate about evidence", "Certificado sobre evidencia"),
     "notice": (
         "This page explains. It is not evidence: that is in the bundle, and anyone can check it without us.",
@@ -101,4 +101,4 @@ VERDICTS: Final = {
 
 def word(name: str, language: str) -> str:
     """Return a sentence of the page."""
-    return WORDS[name][LANGUAGES.index(language)]
+    return TRANSLATIONS[name][LANGUAGES.index(language)]

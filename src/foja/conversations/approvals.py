@@ -19,8 +19,8 @@ from foja.ledger.event import Event, new_id
 from foja.ledger.ledger import Ledger
 from foja.ledger.live.notifier import Notifier
 
-MOST = 100
-LONGEST = 366 * 86_400
+EXPIRY_LIMIT = 100
+MAX_SECONDS = 366 * 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,8 @@ class Approvals:
         place: Mapping[str, Any],
     ) -> Approval:
         """Ask. The same id again returns what was asked first, so a restart may ask again."""
-        if not 0 < ttl <= LONGEST:
-            raise BadPayload(f"an approval stays open for up to {LONGEST:,} seconds, not for {ttl}")
+        if not 0 < ttl <= MAX_SECONDS:
+            raise BadPayload(f"an approval stays open for up to {MAX_SECONDS:,} seconds, not for {ttl}")
         name = str(new_id()) if approval_id is None else approval_id
         due = (datetime.now(UTC) + timedelta(seconds=ttl)).isoformat()
         asked = {"approval_id": name, "tool_name": tool_name, "tool_args": dict(tool_args), "expires_at": due}
@@ -128,13 +128,13 @@ class Approvals:
         return approvals(events, rows[0][-1]) if rows else {}
 
 
-async def expire_approvals(database: Database, hints: Notifier) -> int:
+async def expire_approvals(database: Database, notifier: Notifier) -> int:
     """Write down what nobody decided in time; returns how much there was to look at."""
-    due = await database.rows(sql.query("due_approvals"), most=MOST)
+    due = await database.rows(sql.query("due_approvals"), most=EXPIRY_LIMIT)
     for entity, decision in due:
         with contextlib.suppress(IdempotencyConflict):  # decided at the last moment
             await database.row(sql.query("expire_approval"), entity=entity, event=decision)
-        hints.touch(entity)
+        notifier.touch(entity)
     return len(due)
 
 

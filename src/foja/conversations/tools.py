@@ -20,7 +20,7 @@ from foja.ledger.event import Event, bounded, new_id
 from foja.ledger.ledger import Ledger
 from foja.ledger.slots import Slots
 
-MOST = 128
+MAX_TOOLS = 128
 ASKED, DONE = "tool_use_requested", "tool_use_completed"
 Payload = Mapping[str, Any]
 Function = Callable[..., Any]
@@ -155,8 +155,8 @@ async def use_tools(
 ) -> AsyncIterator[Tools]:
     """Ask for tools and keep a number for the result of each; on leaving, void what has no answer."""
     asked = [_checked({"tool_use_id": str(new_id()), **call, **place}) for call in calls]
-    if not 1 <= len(asked) <= MOST:
-        raise BadReservation(f"1 to {MOST} tools can be asked for at once, not {len(asked)}")
+    if not 1 <= len(asked) <= MAX_TOOLS:
+        raise BadReservation(f"1 to {MAX_TOOLS} tools can be asked for at once, not {len(asked)}")
     kinds = [DONE] if requested else [ASKED, DONE]
     intents = [{"kind": kind, "tool_use_id": each["tool_use_id"]} for kind in kinds for each in asked]
     slots = await ledger.reserve(CONVERSATION, conversation_id, len(intents), ttl, intents)

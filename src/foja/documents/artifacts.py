@@ -17,7 +17,7 @@ from foja.judge.report import Report, Verdict
 from foja.ledger.event import draft
 
 TYPE, SOURCE = "build_artifact", "build-artifact"
-MOST, AT_ONCE = 64, 8
+BATCH, MAX_PARALLEL = 64, 8
 LONGEST_REASON = 2000
 
 
@@ -29,7 +29,7 @@ class ArtifactWorker:
 
     async def work(self, jobs: Sequence[Job]) -> list[Outcome]:
         """Build a few at a time: each may take as much disk as its document."""
-        room = asyncio.Semaphore(AT_ONCE)
+        room = asyncio.Semaphore(MAX_PARALLEL)
         return list(await asyncio.gather(*(self._build_in(room, job) for job in jobs)))
 
     async def _build_in(self, room: asyncio.Semaphore, job: Job) -> Outcome:

@@ -23,7 +23,7 @@ from foja.errors import NotCovered, UnknownEntity
 from foja.ledger.excerpts import covered, excerpts
 from foja.ledger.ledger import Ledger
 
-PIECE = 1 << 20
+CHUNK_BYTES = 1 << 20
 ADDED, REQUESTED = "document.added", "document.protected.requested"
 
 
@@ -179,5 +179,5 @@ def _source(added: Mapping[str, Json]) -> StreamHead | None:
 
 def _pieces(spool: BinaryIO) -> Iterator[bytes]:
     spool.seek(0)
-    while piece := spool.read(PIECE):
+    while piece := spool.read(CHUNK_BYTES):
         yield piece

@@ -99,11 +99,11 @@ def _job(document: UUID, need: Need, seq: int, now: datetime) -> NewJob:
         f"{need.job}:{document}:{seq}",
         about,
         delay=max(0.0, (need.run_at - now).total_seconds()),
-        last_words=_last_words(need, about),
+        on_death=_on_death(need, about),
     )
 
 
-def _last_words(need: Need, about: Mapping[str, Any]) -> dict[str, Any]:
+def _on_death(need: Need, about: Mapping[str, Any]) -> dict[str, Any]:
     said = {**about, "failure_code": "job_died", "reason": "its job could not be done; see `foja jobs list`"}
     if need.evidence in (Evidence.TSA, Evidence.ARTIFACT):
         return {"kind": f"{need.evidence}.failed", "v": 1, "payload": said}

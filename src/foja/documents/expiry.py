@@ -6,12 +6,12 @@ from foja import sql
 from foja.driver.database import Database
 from foja.ledger.live.notifier import Notifier
 
-MOST = 100
+EXPIRY_LIMIT = 100
 
 
-async def expire_attempts(database: Database, hints: Notifier) -> int:
+async def expire_attempts(database: Database, notifier: Notifier) -> int:
     """Close attempts past their deadline, and cancel their jobs; return how many."""
-    closed = await database.rows(sql.query("expire_attempts"), most=MOST)
+    closed = await database.rows(sql.query("expire_attempts"), most=EXPIRY_LIMIT)
     for (document,) in closed:
-        hints.touch(document)
+        notifier.touch(document)
     return len(closed)

@@ -21,7 +21,7 @@ from foja.ledger.ledger import Ledger
 
 TYPE = "renew_artifacts"
 AHEAD = timedelta(days=30)
-PAGE = 20
+PAGE_DOCUMENTS = 20
 log = logging.getLogger("foja.documents")
 
 
@@ -39,10 +39,10 @@ class RenewalWorker:
         after, document = job.payload.get("after"), job.payload.get("document")
         before = datetime.now(UTC) + self._ahead
         rows = await self._ledger.ask(
-            "artifacts_due", before=before, after=after, document=document, limit=PAGE
+            "artifacts_due", before=before, after=after, document=document, limit=PAGE_DOCUMENTS
         )
         renewed = [await self._renew(*row) for row in rows]
-        more = [_next(job, rows[-1])] if len(rows) == PAGE else []
+        more = [_next(job, rows[-1])] if len(rows) == PAGE_DOCUMENTS else []
         return Done([each for each in renewed if each is not None], more)
 
     async def _renew(self, document: UUID, sha256: str, ends: datetime) -> Draft | None:

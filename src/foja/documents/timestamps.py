@@ -15,7 +15,7 @@ from foja.ledger.event import draft
 
 TYPE, SOURCE = "run_tsa", "run-tsa"
 MILLISECOND = timedelta(milliseconds=1)
-MOST = 32  # a batch; two of them keep as many connections busy as there are
+BATCH = 32  # a batch; two of them keep as many connections busy as there are
 
 
 class TimestampWorker:

@@ -13,7 +13,7 @@ from psycopg import AsyncConnection
 from psycopg.abc import PQGen
 from psycopg.waiting import Ready, Wait
 
-MOST = 64  # readings in a row: others want the loop, too
+MAX_READS = 64  # readings in a row: others want the loop, too
 INTERVAL = 0.1
 Answer = TypeVar("Answer")
 
@@ -49,7 +49,7 @@ def _read_on(gen: PQGen[Any], socket: int) -> Wait:
     """Let `gen` read while there is something, and return what it wants then."""
     wanted, poll = Wait.R, select.poll()
     poll.register(socket, select.POLLIN)
-    for _ in range(MOST):
+    for _ in range(MAX_READS):
         if wanted != Wait.R or not poll.poll(0):
             break
         wanted = gen.send(Ready.R)

@@ -9,7 +9,6 @@ from typing import Any, LiteralString
 
 import orjson
 import psycopg
-from psycopg import sql
 from psycopg.abc import Buffer
 from psycopg.adapt import Dumper, Loader
 from psycopg.conninfo import conninfo_to_dict
@@ -19,6 +18,7 @@ from foja import errors
 from foja.driver.connection import Connection as Connection
 from foja.driver.encoding import Packed
 from foja.driver.pool import Pool
+from foja.sql import query
 
 
 class OnRedis(errors.Refused):
@@ -138,7 +138,7 @@ async def act_as(connection: Connection, role: str) -> None:
     """Make `connection` act as `role`, or refuse to go on with a weaker one."""
     with our_errors():
         try:
-            await connection.execute(sql.SQL("set role {}").format(sql.Identifier(role)))
+            await connection.execute(query("act_as"), {"role": role})
         except psycopg.Error as error:
             if error.sqlstate not in {"22023", "42501"}:  # nothing was said about the role
                 raise

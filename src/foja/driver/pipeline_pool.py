@@ -9,7 +9,7 @@ from foja.driver.encoding import Value
 from foja.driver.pipeline import Pipeline
 from foja.errors import Refused
 
-PATIENCE = 200  # looks, 5 ms apart
+CLOSE_POLLS = 200  # looks, 5 ms apart
 
 
 class PipelinePool:
@@ -29,20 +29,20 @@ class PipelinePool:
     async def close(self) -> None:
         """Close every line, once it has answered what it was asked; not all of them wait for ever."""
         self._closed = True
-        for line in self._open:
-            line.retire()
-        for _ in range(PATIENCE):
-            if all(line.broken for line in self._open):
+        for pipeline in self._open:
+            pipeline.retire()
+        for _ in range(CLOSE_POLLS):
+            if all(pipeline.broken for pipeline in self._open):
                 break
             await asyncio.sleep(0.005)
-        for line in self._open:
-            line.drop()
+        for pipeline in self._open:
+            pipeline.drop()
 
     async def _choose(self) -> Pipeline:
         while True:
             if self._closed:
                 raise Refused("this app is closed; connect again")
-            self._open = [line for line in self._open if not line.broken]
+            self._open = [pipeline for pipeline in self._open if not pipeline.broken]
             best = min(self._open, key=_waiting, default=None)
             if best and (best.waiting == 0 or self._full()):
                 return best
@@ -57,17 +57,17 @@ class PipelinePool:
     async def _add(self) -> Pipeline:
         self._making += 1
         try:
-            line = await self._make()
+            pipeline = await self._make()
         finally:
             self._making -= 1
             async with self._made:
                 self._made.notify_all()
         if self._closed:
-            line.drop()
+            pipeline.drop()
             raise Refused("this app is closed; connect again")
-        self._open.append(line)
-        return line
+        self._open.append(pipeline)
+        return pipeline
 
 
-def _waiting(line: Pipeline) -> int:
-    return line.waiting
+def _waiting(pipeline: Pipeline) -> int:
+    return pipeline.waiting

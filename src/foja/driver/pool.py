@@ -1,6 +1,6 @@
 """A few connections, lent one at a time. Lending is a list operation, not a task.
 
-Our own, because it sits on the path of every read and every fill. Appends share `lines`.
+Our own, because it sits on the path of every read and every fill. Appends share `pipelines`.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from urllib.parse import quote
 from foja.embedded import locks
 from foja.errors import EmbeddedFailed
 
-PATIENCE = 20.0
+START_TIMEOUT_SECONDS = 20.0
 QUIET = ("--save", "", "--appendonly", "no")
 
 
@@ -111,7 +111,7 @@ def _say(place: Path, words: bytes) -> bytes:
 
 
 def _wait(home: Path, place: Path) -> None:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + START_TIMEOUT_SECONDS
     while not _alive(place):
         if time.monotonic() > deadline:
             raise EmbeddedFailed(f"the embedded Redis does not answer; read {home / 'redis.log'}")

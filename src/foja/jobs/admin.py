@@ -38,7 +38,7 @@ class JobView:
     lease_until: datetime | None
     last_error: str | None
     payload: Any
-    last_words: Any
+    on_death: Any
 
     def document(self) -> dict[str, Any]:
         """Return the job as JSON carries it."""

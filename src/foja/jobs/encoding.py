@@ -13,7 +13,7 @@ from foja.ledger.event import Draft
 from foja.ledger.receipts import batch_values
 
 Settled = Sequence[tuple[Job, Outcome]]
-NAMES = {Done: "done", Retry: "retry", GiveUp: "give_up", Snooze: "snooze"}
+OUTCOME_NAMES = {Done: "done", Retry: "retry", GiveUp: "give_up", Snooze: "snooze"}
 _encode = json.JSONEncoder(allow_nan=False).encode  # made once: `dumps` makes one for every job
 
 
@@ -40,7 +40,9 @@ def _ends(settled: Settled) -> list[Value]:
     return [
         encoding.array(encoding.BIGINT_OID, [encoding.bigint(job.id) for job, _ in settled]),
         encoding.uuids([job.token for job, _ in settled]),
-        encoding.array(encoding.TEXT_OID, [encoding.name(NAMES[type(outcome)]) for outcome in outcomes]),
+        encoding.array(
+            encoding.TEXT_OID, [encoding.name(OUTCOME_NAMES[type(outcome)]) for outcome in outcomes]
+        ),
         encoding.array(encoding.TEXT_OID, [encoding.text(_error(outcome)) for outcome in outcomes]),
         encoding.array(encoding.DOUBLE_OID, [_double(_delay(outcome)) for outcome in outcomes]),
         encoding.array(
@@ -63,7 +65,7 @@ def _jobs(jobs: Sequence[tuple[int, NewJob]]) -> list[Value]:
 
 
 def job_columns(jobs: Sequence[NewJob]) -> list[Value]:
-    """Return new jobs as columns: type, entity, key, payload, delay, priority, last words."""
+    """Return new jobs as columns: type, entity, key, payload, delay, priority, on_death."""
     return [
         encoding.array(encoding.TEXT_OID, [encoding.name(job.type) for job in jobs]),
         encoding.uuids([job.entity_id for job in jobs]),
@@ -71,7 +73,7 @@ def job_columns(jobs: Sequence[NewJob]) -> list[Value]:
         encoding.array(encoding.TEXT_OID, [_json(job.payload) for job in jobs]),
         encoding.array(encoding.DOUBLE_OID, [_double(job.delay) for job in jobs]),
         encoding.array(encoding.INTEGER_OID, [encoding.integer(job.priority) for job in jobs]),
-        encoding.array(encoding.TEXT_OID, [_json(job.last_words) for job in jobs]),
+        encoding.array(encoding.TEXT_OID, [_json(job.on_death) for job in jobs]),
     ]
 
 

@@ -38,7 +38,7 @@ class Job(NamedTuple):
 class NewJob:
     """Work to be asked for. What was asked for under the same key before is not asked for again.
 
-    `last_words` is the event {kind, v, payload} that is appended if the job dies.
+    `on_death` is the event {kind, v, payload} that is appended if the job dies.
     """
 
     type: str
@@ -47,7 +47,7 @@ class NewJob:
     payload: Mapping[str, Any] = field(default_factory=dict)
     delay: float = 0.0
     priority: int = 1
-    last_words: Mapping[str, Any] | None = None
+    on_death: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """Retrying cannot help. `events` are said instead of the job's last words, if there are any."""
+    """Retrying cannot help. `events` are said instead of the job's on_death event."""
 
     error: str
     events: Sequence[Draft] = ()

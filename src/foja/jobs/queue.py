@@ -30,23 +30,25 @@ class Queue:
     """The jobs of one tenant, as the role of one source. Its database acts as that role."""
 
     def __init__(
-        self, database: Database, hints: Notifier, *, source: str, tenant: str, lines: int = 1
+        self, database: Database, notifier: Notifier, *, source: str, tenant: str, pipelines: int = 1
     ) -> None:
         self.database, self.source, self.tenant = database, source, tenant
-        self._hints = hints
+        self._notifier = notifier
         self._draft_type = 0
-        self._lines = PipelinePool(lambda: Pipeline.open(database.url, database.role, *STATEMENTS), lines)
+        self._pipelines = PipelinePool(
+            lambda: Pipeline.open(database.url, database.role, *STATEMENTS), pipelines
+        )
 
     async def close(self) -> None:
         """Close its connections, once they have answered."""
-        await self._lines.close()
+        await self._pipelines.close()
 
     async def enqueue(self, jobs: Sequence[NewJob]) -> int:
         """Ask for these jobs; return how many nobody had asked for before."""
         if not jobs:
             return 0
         kind, entity, *more = job_columns(jobs)
-        added = await self._lines.ask("enqueue_jobs", [kind, entity, encoding.text(self.tenant), *more])
+        added = await self._pipelines.ask("enqueue_jobs", [kind, entity, encoding.text(self.tenant), *more])
         self.tell(job.type for job in jobs)
         return encoding.number(added)
 
@@ -78,16 +80,16 @@ class Queue:
     def tell(self, names: Iterable[str]) -> None:
         """Let the workers of these types, or the executors of these domains, look soon."""
         for name in set(names):
-            self._hints.touch(hint(name))
+            self._notifier.touch(hint(name))
 
     def watch(self, name: str) -> AbstractContextManager[Subscription]:
         """Lend a wake that is set whenever there may be work."""
-        return self._hints.watch(hint(name))
+        return self._notifier.watch(hint(name))
 
     async def _settle(self, settled: Settled, *, careful: bool) -> list[Settlement]:
         draft_type = self._draft_type or await self._look_up()
         values = settle_values(settled, draft_type, source=self.source, tenant=self.tenant, careful=careful)
-        answer = await self._lines.ask("settle_jobs", values)
+        answer = await self._pipelines.ask("settle_jobs", values)
         return [_verdict(item) for item in encoding.items(answer, len(settled))]
 
     async def _look_up(self) -> int:
@@ -103,7 +105,7 @@ class Queue:
         for (_, outcome), verdict in zip(settled, verdicts, strict=True):
             if isinstance(outcome, Done | GiveUp) and verdict in ("done", "give_up"):
                 for draft in outcome.events:
-                    self._hints.touch(draft.entity_id)
+                    self._notifier.touch(draft.entity_id)
         drafts = [draft for _, end in settled if isinstance(end, Done | GiveUp) for draft in end.events]
         follow = [job.type for _, end in settled if isinstance(end, Done) for job in end.jobs]
         self.tell([*(draft.domain for draft in drafts), *follow])

@@ -5,12 +5,12 @@ from __future__ import annotations
 from foja import sql
 from foja.driver.database import Database
 
-MOST = 100
+SWEEP_LIMIT = 100
 
 
 async def sweep_jobs(database: Database) -> int:
     """Close the jobs that killed their last worker; return how many."""
-    row = await database.row(sql.query("sweep_jobs"), most=MOST)
+    row = await database.row(sql.query("sweep_jobs"), most=SWEEP_LIMIT)
     return int(row[0]) if row else 0
 
 

@@ -18,9 +18,9 @@ from foja.jobs.outcome import GiveUp, Job, Outcome, Retry, Settlement, Snooze
 from foja.jobs.queue import Queue
 from foja.metrics import JOB_SECONDS
 
-POLL = 1.0
-AFTER_AN_ERROR = 1.0
-TRIES = 5
+POLL_SECONDS = 1.0
+ERROR_PAUSE_SECONDS = 1.0
+MAX_SETTLE_TRIES = 5
 LOST = "the lease was lost; nothing was recorded"
 LOST_OR_DONE = "the lease is another's; its stream tells whether the unanswered settlement was recorded"
 Work: TypeAlias = Callable[[Sequence[Job]], Awaitable[Sequence[Outcome]]]
@@ -32,7 +32,7 @@ class Worker:
     """Does the jobs of one type, a batch at a time.
 
     `work` returns an outcome for each job it is given. If it raises for a batch, each job is tried
-    alone, so that only the one that raises fails. `hear` names domains whose growth may mean work.
+    alone, so that only the one that raises fails. `wake_on` names domains whose growth may mean work.
     """
 
     def __init__(
@@ -42,13 +42,13 @@ class Worker:
         work: Work,
         *,
         most: int = 100,
-        hear: Sequence[str] = (),
-        company: RunLock | None = None,
+        wake_on: Sequence[str] = (),
+        run_lock: RunLock | None = None,
         name: str | None = None,
     ) -> None:
         self.type = job_type
-        self._queue, self._work, self._most, self._hear = queue, work, most, hear
-        self._company = company or RunLock()
+        self._queue, self._work, self._most, self._wake_on = queue, work, most, wake_on
+        self._run_lock = run_lock or RunLock()
         self._heartbeat = Heartbeat(queue.database)
         self._name = name or f"{socket.gethostname()}:{os.getpid()}"
 
@@ -62,7 +62,7 @@ class Worker:
         Cancelling it is a graceful end: what is being settled is settled, the rest is handed back.
         """
         with contextlib.ExitStack() as watching:
-            wakes = [watching.enter_context(self._queue.watch(name)) for name in (self.type, *self._hear)]
+            wakes = [watching.enter_context(self._queue.watch(name)) for name in (self.type, *self._wake_on)]
             while True:
                 for wake in wakes:
                     wake.clear()
@@ -90,7 +90,7 @@ class Worker:
             return await self.step()
         except FojaError as error:
             log.warning("%s: %s", self.type, error)
-            await asyncio.sleep(AFTER_AN_ERROR)
+            await asyncio.sleep(ERROR_PAUSE_SECONDS)
             return 0
 
     async def _claim(self) -> list[Job]:
@@ -121,7 +121,7 @@ class Worker:
             raise
 
     async def _outcomes(self, jobs: Sequence[Job]) -> Sequence[Outcome]:
-        async with self._company.join(alone=jobs[0].alone):
+        async with self._run_lock.join(alone=jobs[0].alone):
             try:
                 outcomes = await self._work(jobs)
                 if len(outcomes) != len(jobs):
@@ -153,13 +153,13 @@ class Worker:
 
     async def _stubbornly(self, settled: Sequence[tuple[Job, Outcome]]) -> list[Settlement]:
         """Settle, again if the answer was lost: what was recorded is not recorded twice."""
-        for pause in range(TRIES):
+        for pause in range(MAX_SETTLE_TRIES):
             try:
                 verdicts = await self._queue.settle(settled)
                 _tell_lost(settled, verdicts, LOST if pause == 0 else LOST_OR_DONE)
                 return verdicts
             except Unavailable:
-                if pause == TRIES - 1:
+                if pause == MAX_SETTLE_TRIES - 1:
                     raise
             await asyncio.sleep(0.05 * 2**pause)
         raise AssertionError
@@ -173,7 +173,7 @@ class Worker:
 def _failed(job_type: str, error: Exception) -> Outcome:
     log.warning("%s failed: %s", job_type, error, exc_info=not isinstance(error, FojaError))
     if isinstance(error, Unavailable):  # not the job's fault, and no try of it
-        return Snooze(AFTER_AN_ERROR)
+        return Snooze(ERROR_PAUSE_SECONDS)
     return Retry(f"{error.__class__.__name__}: {error}")
 
 
@@ -202,7 +202,7 @@ async def _first(*waits: Coroutine[Any, Any, None]) -> None:
     """Return when one of these does, or after a second."""
     tasks = [asyncio.ensure_future(wait) for wait in waits]
     try:
-        await asyncio.wait(tasks, timeout=POLL, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(tasks, timeout=POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
     finally:
         for task in tasks:
             task.cancel()

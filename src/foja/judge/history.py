@@ -20,9 +20,9 @@ from foja.proofs.finding import Finding, Reason, Status
 
 EVIDENCE = "ledger"
 DOMAINS: tuple[str, ...] = ("document", "conversation", "thread", "image", "system")
-LATER = "what was recorded after the last event of this export"
+NOT_COVERED = "what was recorded after the last event of this export"
 _FORM, _BARE = history.FORM.encode(), b'{"body_hash":'
-_HEAD = 512
+_SNIFF_BYTES = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Whole:
 
 def is_history(head: bytes) -> bool:
     """Say whether a file that begins like this means to be a history."""
-    first = head[:_HEAD].partition(b"\n")[0]
+    first = head[:_SNIFF_BYTES].partition(b"\n")[0]
     return first.startswith(_BARE) or (first.startswith(b"{") and _FORM in first)
 
 
@@ -98,4 +98,4 @@ def _finding(whole: Whole, standing: Inclusion) -> Finding:
     gone = (
         (f"{whole.erased} bodies: erased or withheld, only their hashes are there",) if whole.erased else ()
     )
-    return Finding(EVIDENCE, Status.VERIFIED, detail=detail, not_checked=(*NOT_CHECKED, LATER, *gone))
+    return Finding(EVIDENCE, Status.VERIFIED, detail=detail, not_checked=(*NOT_CHECKED, NOT_COVERED, *gone))

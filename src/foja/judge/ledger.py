@@ -14,7 +14,7 @@ from foja.proofs.finding import Finding, Reason, Status
 
 EVIDENCE = "ledger"
 LARGEST_EVENT = 16 * 1024 * 1024
-PIECE = 1024 * 1024
+CHUNK_BYTES = 1024 * 1024
 _SHOWN = b'{"seq":'  # how `foja events --json` begins: for reading, without what checking needs
 
 
@@ -29,13 +29,13 @@ def check_recorded(file: BinaryIO, proof: bytes, trust: Trust) -> Finding:
 def holds_history(file: BinaryIO) -> bool:
     """Say whether this file means to be a history."""
     file.seek(0)
-    return is_history(file.read(PIECE))
+    return is_history(file.read(CHUNK_BYTES))
 
 
 def pieces(file: BinaryIO) -> Iterator[bytes]:
     """Yield what a file of any size holds, from its beginning."""
     file.seek(0)
-    while piece := file.read(PIECE):
+    while piece := file.read(CHUNK_BYTES):
         yield piece
 
 

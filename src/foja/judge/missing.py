@@ -8,7 +8,7 @@ from typing import BinaryIO
 from foja.core.bundle.reader import looks_like, open_container
 from foja.core.note import parse_checkpoint, split_note
 from foja.errors import BadBundle, Tampered
-from foja.judge.proof import LARGEST, kind_of
+from foja.judge.proof import MAX_BYTES, kind_of
 from foja.judge.trust import Trust
 from foja.proofs.evm import parse_header
 from foja.proofs.evm.anchor import parse_anchor
@@ -45,7 +45,7 @@ def proofs_in(file: BinaryIO) -> list[bytes]:
     """Return the proofs inside a bundle, or the file itself if it may be one."""
     if not looks_like(file):
         file.seek(0)
-        return [file.read(LARGEST)]
+        return [file.read(MAX_BYTES)]
     try:
         container = open_container(file)
         return [container.read(name) for name in container.names if name.startswith("evidence/")]

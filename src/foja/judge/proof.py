@@ -12,10 +12,10 @@ from foja.proofs.finding import Finding, Reason, Status
 
 LEDGER = "ledger"
 CONTAINER = b"PK\x03\x04"
-LARGEST = 8 * 1024 * 1024
+MAX_BYTES = 8 * 1024 * 1024
 _OTS = b"\x00OpenTimestamps\x00"
 _DER = b"\x30"
-_HEAD = 4096
+_SNIFF_BYTES = 4096
 _NAMES = {".tsr": "tsa", ".tst": "tsa", ".ots": "bitcoin", ".evm.json": "evm", ".tlog-proof": LEDGER}
 # How far the clocks of others may be ahead of the time to judge at; Bitcoin itself allows two hours.
 _SKEW, _SKEWS = timedelta(minutes=5), {"bitcoin": timedelta(hours=2)}
@@ -25,7 +25,7 @@ _SIGSTORE = (".sigstore", ".sigstore.json")
 
 def kind_of(data: bytes, name: str | None = None) -> str | None:
     """Return what a proof is by its first bytes, or else by its name; None if neither says so."""
-    head = data[:_HEAD].lstrip()
+    head = data[:_SNIFF_BYTES].lstrip()
     if data.startswith(_OTS):
         return "bitcoin"
     if data.startswith(_DER):
@@ -71,8 +71,8 @@ def check_proof(
     of the same content by other algorithms, as far as they are known; None: only SHA-256 will do. `nonce` is
     the one that was sent to an authority, if it is known.
     """
-    if len(data) > LARGEST:
-        detail = f"a proof of {len(data)} bytes is over the limit of {LARGEST}"
+    if len(data) > MAX_BYTES:
+        detail = f"a proof of {len(data)} bytes is over the limit of {MAX_BYTES}"
         return Finding(kind or "proof", Status.INVALID, Reason.MALFORMED, detail, name=name)
     kind = kind or kind_of(data, name)
     check = _CHECKS.get(kind or "")

@@ -19,7 +19,7 @@ from foja.errors import NotCanonical, Refused
 from foja.judge.trust import Identity, Trust
 
 POLICY = "foja/policy/v1"
-LARGEST = 4 * 1024 * 1024
+MAX_BYTES = 4 * 1024 * 1024
 _BEGIN = re.compile("-----BEGIN ([A-Z0-9 ]+)-----")
 _VKEY = re.compile(r"[^\s+]+\+[0-9a-f]{8}\+[A-Za-z0-9+/=]+")
 _SIGSTORE = "application/vnd.dev.sigstore.trustedroot"
@@ -31,8 +31,8 @@ def read(items: Iterable[str | bytes], headers: Iterable[tuple[int, bytes]] = ()
     """Return everything these items say to trust, or raise `Refused` for one that cannot be read."""
     found: Found = {"headers": list(headers)}
     for item in items:
-        if len(item) > LARGEST:
-            raise Refused(f"a trust item of {len(item)} characters is over {LARGEST}; give the roots alone")
+        if len(item) > MAX_BYTES:
+            raise Refused(f"a trust item of {len(item)} characters is over {MAX_BYTES}; give the roots alone")
         _read_item(found, item)
     lists = {name: tuple(dict.fromkeys(value)) for name, value in found.items() if isinstance(value, list)}
     return Trust(**{**found, **lists})
@@ -96,12 +96,10 @@ def _add_crl(found: Found, der: bytes) -> None:
     """Take a list that will be used; one that would be passed over must not look as if it counted."""
     from cryptography import x509
 
-    from foja.proofs.tsa.revocation import MOST_BYTES
+    from foja.proofs.tsa.revocation import MAX_BYTES
 
-    if len(der) > MOST_BYTES:
-        raise Refused(
-            f"a list of revoked certificates of {len(der)} bytes is over {MOST_BYTES}; leave it out"
-        )
+    if len(der) > MAX_BYTES:
+        raise Refused(f"a list of revoked certificates of {len(der)} bytes is over {MAX_BYTES}; leave it out")
     try:
         x509.load_der_x509_crl(der)
     except Exception as error:  # a library has many words for bytes that it cannot read

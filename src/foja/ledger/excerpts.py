@@ -16,7 +16,7 @@ from foja.driver.database import Database
 from foja.errors import UnknownEntity
 from foja.ledger.ledger import Ledger
 
-PAGE = 1000
+PAGE_EVENTS = 1000
 
 
 async def excerpt(database: Database, tenant: str, entity_id: UUID, seq: int) -> Excerpt:
@@ -60,7 +60,7 @@ async def excerpts(ledger: Ledger, entity_id: UUID, high: int | None = None) -> 
     """Yield the sealed events of a stream below a number, with their chain."""
     domain = await domain_of(ledger, entity_id)
     head, seq = genesis(domain, entity_id), 0
-    while page := await ledger.ask("read_excerpts", entity=entity_id, low=seq, high=high, limit=PAGE):
+    while page := await ledger.ask("read_excerpts", entity=entity_id, low=seq, high=high, limit=PAGE_EVENTS):
         for row in page:
             event = link(_unlinked(domain, entity_id, row), head)
             head, seq = event.chain_hash, event.seq + 1

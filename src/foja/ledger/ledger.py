@@ -12,7 +12,7 @@ from foja.core.registry import Domain
 from foja.driver.database import Database
 from foja.ledger.event import Draft, Event, StreamItem, Transient, draft
 from foja.ledger.lanes.lanes import Lanes
-from foja.ledger.live.follower import PAGE, Follower, follow
+from foja.ledger.live.follower import PAGE_EVENTS, Follower, follow
 from foja.ledger.live.notifier import Notifier, Subscription
 from foja.ledger.live.transient import Transients
 from foja.ledger.log import Log
@@ -27,7 +27,7 @@ class Ledger:
     def __init__(
         self,
         database: Database,
-        hints: Notifier,
+        notifier: Notifier,
         deltas: Transients,
         log: Log,
         writer: Writer,
@@ -35,7 +35,7 @@ class Ledger:
     ) -> None:
         self.log = log
         self._deltas = deltas
-        self._database, self._hints, self._writer, self._lanes = database, hints, writer, lanes
+        self._database, self._notifier, self._writer, self._lanes = database, notifier, writer, lanes
         self._reader = StreamReader(database, writer.tenant)
 
     async def append(self, event: Draft) -> Event:
@@ -101,18 +101,18 @@ class Ledger:
         entity_id: UUID,
         after: str | int | None,
         position: Position | None = None,
-        page: int = PAGE,
+        page: int = PAGE_EVENTS,
     ) -> Follower:
         """Return a reader's place in a stream, to be asked for what it lacks."""
         return Follower(self._reader, entity_id, after, position, page)
 
     def watch(self, entity_id: UUID) -> AbstractContextManager[Subscription]:
         """Lend a wake that is set whenever the stream may have grown."""
-        return self._hints.watch(entity_id)
+        return self._notifier.watch(entity_id)
 
     def go_on(self, follower: Follower) -> AsyncGenerator[StreamItem]:
         """Yield what a follower lacks and what is said in passing, for ever."""
-        return follow(self._hints, follower, self._deltas.hearing(follower.entity_id))
+        return follow(self._notifier, follower, self._deltas.hearing(follower.entity_id))
 
     async def emit(self, transient: Transient) -> None:
         """Tell whoever follows the stream now; nothing is written."""

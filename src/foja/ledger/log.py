@@ -20,8 +20,8 @@ from foja.ledger.event import Event, Reset
 from foja.ledger.live.notifier import Notifier
 
 ORIGIN, IDX = re.compile("[0-9]{1,9}"), re.compile("-1|[0-9]{1,18}")
-PAGE = 500
-POLL = 1.0
+PAGE_LEAVES = 500
+POLL_SECONDS = 1.0
 
 
 @dataclass(slots=True)
@@ -49,8 +49,8 @@ class ProvenEvent:
 class Log:
     """The installation's log, for readers."""
 
-    def __init__(self, database: Database, store: Store, hints: Notifier) -> None:
-        self._database, self._store, self._hints = database, store, hints
+    def __init__(self, database: Database, store: Store, notifier: Notifier) -> None:
+        self._database, self._store, self._notifier = database, store, notifier
 
     async def prove(self, entity_id: UUID, seq: int, *, first: bool = False) -> ProvenEvent:
         """Return the proof that an event is in the log, against a published checkpoint.
@@ -80,7 +80,7 @@ class Log:
     async def follow(self, after: str | None) -> AsyncIterator[Event | Reset]:
         """Yield every event of every stream in the log's order, for ever."""
         position: LogPosition | None = None
-        with self._hints.watch(None) as woken:
+        with self._notifier.watch(None) as woken:
             while True:
                 woken.clear()
                 try:
@@ -90,7 +90,7 @@ class Log:
                         after = None
                         continue
                     position = started
-                    events = await self._advance(started, PAGE)
+                    events = await self._advance(started, PAGE_LEAVES)
                     if not events and isinstance(await self.start(started.cursor), Reset):
                         position, after = None, started.cursor
                         continue
@@ -101,7 +101,7 @@ class Log:
                     yield event
                 if not events:
                     with contextlib.suppress(TimeoutError):
-                        async with asyncio.timeout(POLL):
+                        async with asyncio.timeout(POLL_SECONDS):
                             await woken.wait()
 
     async def start(self, after: str | None) -> LogPosition | Reset:

@@ -14,7 +14,7 @@ from foja.ledger.event import Draft, Event
 from foja.ledger.writer import AppendResult, Writer
 
 Waiting: TypeAlias = tuple[Draft, "asyncio.Future[AppendResult]"]
-MOST = 256
+MAX_BATCH = 256
 
 
 class MicroBatch:
@@ -80,7 +80,7 @@ class MicroBatch:
 
     def _take(self) -> list[Waiting]:
         """Take this writer's share of what is waiting, in order."""
-        share = min(MOST, -(-len(self._waiting) // self._idle))
+        share = min(MAX_BATCH, -(-len(self._waiting) // self._idle))
         batch = [self._waiting.popleft() for _ in range(share)]
         if not self._waiting:
             self._arrived.clear()

@@ -23,7 +23,7 @@ from foja.ledger.live.notifier import Notifier
 from foja.metrics import GAPS
 
 STREAMS, RUN, BATCH = 200, 2_000, 5_000
-STEP = 65_536  # leaves signed at a time, so that memory does not grow with the backlog
+MAX_STEP_LEAVES = 65_536  # leaves signed at a time, so that memory does not grow with the backlog
 HOLE_SECONDS = 5.0  # how long a number that Redis gave may be under way
 log = logging.getLogger("foja.sequencer")
 
@@ -53,8 +53,8 @@ class Published:
 class Sequencer:
     """Seals, numbers, signs and publishes. As many as you like; they take turns."""
 
-    def __init__(self, database: Database, store: Store, signer: Signer, hints: Notifier) -> None:
-        self._database, self._store, self._signer, self._hints = database, store, signer, hints
+    def __init__(self, database: Database, store: Store, signer: Signer, notifier: Notifier) -> None:
+        self._database, self._store, self._signer, self._notifier = database, store, signer, notifier
         self._look_again = 0.0
 
     async def sweep(self) -> int:
@@ -80,7 +80,7 @@ class Sequencer:
         """Give waiting events their places in the log; returns how many."""
         placed = await self._count("number_pending", name=self._signer.name, most=BATCH)
         if placed:
-            self._hints.touch_log()
+            self._notifier.touch_log()
         return placed
 
     async def check(self) -> None:
@@ -90,7 +90,7 @@ class Sequencer:
     async def publish(self) -> int:
         """Sign and publish what was numbered; returns the size now published."""
         current, published = await self._published()
-        size = min(current.size, published.frontier.size + STEP)
+        size = min(current.size, published.frontier.size + MAX_STEP_LEAVES)
         if size > published.frontier.size:
             frontier = await self._write_tiles(current, published.frontier, size)
             await self._sign(current, frontier, published.version)

@@ -17,8 +17,8 @@ from foja.ledger.lanes.lanes import Lanes
 from foja.ledger.receipts import ReservationRequest
 from foja.ledger.writer import Writer
 
-MOST = 256
-LONGEST = 3600.0
+MAX_SLOTS = 256
+MAX_TTL = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,8 @@ class Reserver:
     ) -> Slots:
         """Take the next `count` numbers of a stream for `ttl` seconds."""
         _check_ttl(ttl)
-        if not 1 <= count <= MOST:
-            raise BadReservation(f"a reservation holds 1 to {MOST} numbers, not {count}; make several")
+        if not 1 <= count <= MAX_SLOTS:
+            raise BadReservation(f"a reservation holds 1 to {MAX_SLOTS} numbers, not {count}; make several")
         if intents is not None and len(intents) != count:
             raise BadReservation(f"{count} numbers need {count} intents, not {len(intents)}")
         words = None if intents is None else [bounded(intent).decode() for intent in intents]
@@ -144,9 +144,9 @@ class Reserver:
 
 
 def _check_ttl(ttl: float) -> None:
-    if not 0 < ttl <= LONGEST:
+    if not 0 < ttl <= MAX_TTL:
         raise BadReservation(
-            f"numbers are kept for up to {LONGEST:.0f} seconds at a time, not {ttl}; extend them"
+            f"numbers are kept for up to {MAX_TTL:.0f} seconds at a time, not {ttl}; extend them"
         )
 
 

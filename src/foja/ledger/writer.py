@@ -39,8 +39,8 @@ class Writer:
     def __init__(
         self,
         database: Database,
-        lines: PipelinePool,
-        hints: Notifier,
+        pipelines: PipelinePool,
+        notifier: Notifier,
         *,
         tenant: str,
         source: str,
@@ -48,7 +48,12 @@ class Writer:
         retry_seconds: float,
     ) -> None:
         self.tenant, self.source = tenant, source
-        self._database, self._lines, self._hints, self._retry = database, lines, hints, retry_seconds
+        self._database, self._pipelines, self._notifier, self._retry = (
+            database,
+            pipelines,
+            notifier,
+            retry_seconds,
+        )
         self._draft_type = draft_type
 
     async def append(self, draft: Draft) -> Event:
@@ -103,7 +108,7 @@ class Writer:
 
     def hint(self, entity_id: UUID) -> None:
         """Tell the followers of a stream that it has grown."""
-        self._hints.touch(entity_id)
+        self._notifier.touch(entity_id)
 
     async def patiently(
         self, call: Callable[[], Awaitable[Result]], *, again: type[errors.Unavailable] = errors.Unavailable
@@ -127,7 +132,7 @@ class Writer:
         if seq is None or at is None or body_hash is None:
             raise refusal(detail or "")
         self.hint(draft.entity_id)
-        cursor = f"{self._hints.epoch}:{seq}" if sealed else None
+        cursor = f"{self._notifier.epoch}:{seq}" if sealed else None
         return draft.recorded(seq, at, body_hash, cursor, status=status)
 
     async def _append(self, draft: Draft) -> Receipt:
@@ -164,6 +169,6 @@ class Writer:
 
     async def _ask(self, statement: str, values: Sequence[Value]) -> bytes:
         began = perf_counter()
-        answer = await self._lines.ask(statement, values)
+        answer = await self._pipelines.ask(statement, values)
         _numbering.observe(perf_counter() - began)
         return answer

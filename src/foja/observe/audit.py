@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from foja.observe.findings import MOST, Anomalies, CheckReport
+from foja.observe.findings import MAX_SHOWN, Anomalies, CheckReport
 from foja.observe.replay import LISTED, TRACKED, check_documents
 from foja.observe.snapshot import Row, Snapshot, snapshot
 
@@ -78,7 +78,7 @@ QUESTIONS = (
 )
 
 
-async def audit(url: str, *, max_lag_seconds: float, most: int = MOST) -> CheckReport:
+async def audit(url: str, *, max_lag_seconds: float, most: int = MAX_SHOWN) -> CheckReport:
     """Ask every question at one moment and return what was answered."""
     findings = Anomalies(most)
     async with snapshot(url) as moment:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-MOST = 100
+MAX_SHOWN = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class CheckReport:
 class Anomalies:
     """A list that stops growing at `most` and goes on counting."""
 
-    most: int = MOST
+    most: int = MAX_SHOWN
     total: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     _first: list[Anomaly] = field(default_factory=list)

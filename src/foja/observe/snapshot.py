@@ -15,7 +15,7 @@ from foja.errors import SetupFailed
 
 READER = "foja_sweeper"
 # Rows in memory at a time; a body may have a megabyte.
-PAGE = 200
+PAGE_ROWS = 200
 
 Row = tuple[Any, ...]
 
@@ -30,7 +30,7 @@ class Snapshot:
         """Yield the rows of a query, few in memory at a time."""
         async with self._connection.cursor(name=f"{name}_{next(self._numbers)}") as cursor:
             await cursor.execute(sql.query(name), values)
-            while page := await cursor.fetchmany(PAGE):
+            while page := await cursor.fetchmany(PAGE_ROWS):
                 for row in page:
                     yield row
 

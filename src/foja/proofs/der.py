@@ -19,7 +19,7 @@ T = TypeVar("T")
 BOOLEAN, INTEGER, BITS, OCTETS, NULL, OID = 0x01, 0x02, 0x03, 0x04, 0x05, 0x06
 UTF8, UTC_TIME, TIME, SEQUENCE, SET = 0x0C, 0x17, 0x18, 0x30, 0x31
 LONGEST_INTEGER, LONGEST_OID = 64, 64
-MOST_REMEMBERED, LONGEST_REMEMBERED = 64, 16_384
+CACHE_ENTRIES, CACHE_ENTRY_BYTES = 64, 16_384
 _TIME = re.compile(rb"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:\.(\d{1,12}))?Z")
 
 
@@ -153,8 +153,8 @@ def _recall(tag: int, read: Callable[[DerReader], T], known: dict[bytes, T], par
     if spelled in known:
         return known[spelled]
     found = read(DerReader(parts._data, start, end))
-    if len(spelled) <= LONGEST_REMEMBERED:
-        if len(known) >= MOST_REMEMBERED:
+    if len(spelled) <= CACHE_ENTRY_BYTES:
+        if len(known) >= CACHE_ENTRIES:
             known.clear()
         known[spelled] = found
     return found

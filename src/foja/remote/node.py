@@ -13,7 +13,7 @@ from foja.core.canonical import Json, parse
 from foja.errors import NotCanonical, Unavailable
 from foja.remote.tsa import NEARBY
 
-MOST_BYTES = 1024 * 1024
+MAX_BYTES = 1024 * 1024
 
 
 class Node:
@@ -40,8 +40,8 @@ class Node:
             body = bytearray()
             async for part in response.aiter_bytes():
                 body += part
-                if len(body) > MOST_BYTES:
-                    raise Unavailable(f"the node answered with more than {MOST_BYTES:,} bytes")
+                if len(body) > MAX_BYTES:
+                    raise Unavailable(f"the node answered with more than {MAX_BYTES:,} bytes")
             return bytes(body)
 
 

@@ -10,7 +10,7 @@ import httpx
 from foja.errors import Unavailable
 from foja.remote.tsa import NEARBY
 
-MOST_BYTES = 256 * 1024
+MAX_BYTES = 256 * 1024
 
 
 class TileLog:
@@ -27,8 +27,8 @@ class TileLog:
                 body = bytearray()
                 async for part in response.aiter_bytes():
                     body += part
-                    if len(body) > MOST_BYTES:
-                        raise Unavailable(f"the log's {path} has more than {MOST_BYTES:,} bytes")
+                    if len(body) > MAX_BYTES:
+                        raise Unavailable(f"the log's {path} has more than {MAX_BYTES:,} bytes")
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             raise Unavailable(
                 f"the log did not give {path}: {error or type(error).__name__}; check FOJA_REKOR_URL"

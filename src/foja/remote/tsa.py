@@ -13,7 +13,7 @@ from typing import Self
 import httpx
 
 ASKED, ANSWERED = "application/timestamp-query", "application/timestamp-reply"
-MOST_BYTES = 262_144
+MAX_BYTES = 262_144
 KEPT_SECONDS = 2.0  # an idle connection; less than any server waits before it closes one
 # A proxy of the environment is used, but never to reach this machine.
 NEARBY = {f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")}
@@ -101,8 +101,8 @@ async def _exchange(client: httpx.AsyncClient, url: str, query: bytes) -> bytes 
         body = bytearray()
         async for part in response.aiter_bytes():
             body += part
-            if len(body) > MOST_BYTES:
-                return NoReply(Trouble.TOO_LARGE, f"more than {MOST_BYTES:,} bytes came")
+            if len(body) > MAX_BYTES:
+                return NoReply(Trouble.TOO_LARGE, f"more than {MAX_BYTES:,} bytes came")
         return bytes(body)
 
 

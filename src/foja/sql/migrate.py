@@ -17,11 +17,11 @@ from psycopg.rows import class_row
 
 from foja.errors import MigrationFailed
 from foja.sql import query
-from foja.sql.scripts import Migration, read_migrations
+from foja.sql.steps import Step, read_steps
 
 # Another process may be building an index for minutes; a table is only busy for seconds.
 TURN = 600.0
-PATIENCE = 10.0
+LOCK_TIMEOUT_SECONDS = 10.0
 
 Report = Callable[[str], None]
 
@@ -60,14 +60,14 @@ async def migrate(
     report: Report | None = None,
     *,
     folder: Traversable | None = None,
-    patience: float = PATIENCE,
+    patience: float = LOCK_TIMEOUT_SECONDS,
 ) -> Moved:
     """Bring the schema to migration `to`, or the newest. Ask as often as you like.
 
     A step that fails leaves nothing behind; the steps before it stay. A step waits `patience` seconds for
     a busy table and then fails.
     """
-    known = read_migrations(folder)
+    known = read_steps(folder)
     target = _target(known, to)
     say = report or _say_nothing
     async with _session(conn_url) as conn:
@@ -86,7 +86,7 @@ async def migrate(
 
 async def status(conn_url: str, *, folder: Traversable | None = None) -> list[SchemaStep]:
     """Return every migration known here or to the database, in order. Changes nothing."""
-    known = {step.number: step for step in read_migrations(folder)}
+    known = {step.number: step for step in read_steps(folder)}
     async with _session(conn_url) as conn:
         applied = {row.number: row for row in await _read_applied(conn)}
     return [_standing(n, known.get(n), applied.get(n)) for n in sorted(known.keys() | applied.keys())]
@@ -96,7 +96,7 @@ def _say_nothing(_line: str) -> None:
     """Be the report of whoever did not ask for one."""
 
 
-def _target(known: Sequence[Migration], to: int | None) -> int:
+def _target(known: Sequence[Step], to: int | None) -> int:
     if to is not None and not 0 <= to <= len(known):
         raise MigrationFailed(f"there is no migration {to}. Choose 0 (nothing) to {len(known)} (the newest).")
     return len(known) if to is None else to
@@ -153,7 +153,7 @@ async def _has_table(conn: AsyncConnection) -> bool:
     return bool(row and row[0])
 
 
-def _check(known: Sequence[Migration], applied: Sequence[Applied]) -> None:
+def _check(known: Sequence[Step], applied: Sequence[Applied]) -> None:
     """Raise `MigrationFailed` unless the database went exactly the way of these files."""
     if len(applied) > len(known):
         raise MigrationFailed(
@@ -169,7 +169,7 @@ def _check(known: Sequence[Migration], applied: Sequence[Applied]) -> None:
         if row.digest != step.digest:
             raise MigrationFailed(
                 f"migration {step.label} was applied with another text than the one in this Foja. Put its "
-                "up.sql back as it was, and write what is new as a new migration. Nothing was changed."
+                "files back as they were, and write what is new as a new migration. Nothing was changed."
             )
 
 
@@ -188,7 +188,7 @@ async def _check_empty(conn: AsyncConnection) -> None:
         )
 
 
-async def _step(conn: AsyncConnection, step: Migration, *, up: bool, say: Report) -> None:
+async def _step(conn: AsyncConnection, step: Step, *, up: bool, say: Report) -> None:
     """Take or take back one migration together with its record, or leave no trace."""
     began = time.monotonic()
     try:
@@ -200,7 +200,7 @@ async def _step(conn: AsyncConnection, step: Migration, *, up: bool, say: Report
     say(f"{'applied' if up else 'reverted'} {step.label} in {time.monotonic() - began:.2f} s")
 
 
-async def _record(conn: AsyncConnection, step: Migration, *, up: bool) -> None:
+async def _record(conn: AsyncConnection, step: Step, *, up: bool) -> None:
     if up:
         row = {"number": step.number, "name": step.name, "digest": step.digest}
         await conn.execute(query("record_migration"), row)
@@ -208,7 +208,7 @@ async def _record(conn: AsyncConnection, step: Migration, *, up: bool) -> None:
         await conn.execute(query("forget_migration"), {"number": step.number})
 
 
-def _explain(step: Migration, error: psycopg.Error) -> str:
+def _explain(step: Step, error: psycopg.Error) -> str:
     if isinstance(error, LockNotAvailable):
         return (
             f"migration {step.label} waited too long for a table that others use. It left nothing behind; "
@@ -220,7 +220,7 @@ def _explain(step: Migration, error: psycopg.Error) -> str:
     )
 
 
-def _standing(number: int, known: Migration | None, applied: Applied | None) -> SchemaStep:
+def _standing(number: int, known: Step | None, applied: Applied | None) -> SchemaStep:
     name = known.name if known else applied.name if applied else ""
     at = applied.applied_at if applied else None
     if known is None:

@@ -13,7 +13,7 @@ from foja.ledger.ledger import Ledger
 from foja.ledger.reader import BodyRow
 from foja.threads.model.events import THREAD, ids_about
 
-AT_ONCE = 1_000  # bodies erased in one transaction, so that no stream is locked for long
+ERASE_BATCH = 1_000  # bodies erased in one transaction, so that no stream is locked for long
 
 
 class CheckpointBody(NamedTuple):
@@ -69,8 +69,8 @@ class Threads:
 
     async def erase(self, stream: UUID, seqs: Sequence[int], *, reason: str) -> None:
         """Forget what these events said, many in one call."""
-        for at in range(0, len(seqs), AT_ONCE):
-            await self._ledger.erase_all(stream, seqs[at : at + AT_ONCE], reason=reason)
+        for at in range(0, len(seqs), ERASE_BATCH):
+            await self._ledger.erase_all(stream, seqs[at : at + ERASE_BATCH], reason=reason)
 
     async def _rows(self, query: str, stream: UUID, **values: object) -> list[tuple[Any, ...]]:
         return await self._database.rows(sql.query(query), entity=stream, tenant=self._tenant, **values)

@@ -14,15 +14,15 @@ from foja.errors import Unavailable
 from foja.metrics import CONTENT_TYPE, exposition
 from foja.observe.queue import gauge_jobs
 from foja.web import pages
-from foja.web.context import Context
+from foja.web.context import WebContext
 from foja.web.conversations import approvals, routes, slots
-from foja.web.conversations.routes import The, document
+from foja.web.conversations.routes import Context, document
 from foja.web.problems import add_problems, problem
 
 NEARBY = {"localhost", "127.0.0.1", "[::1]"}
 
 
-def site(door: Context, *, exposed: bool) -> ASGIApp:
+def site(ctx: WebContext, *, exposed: bool) -> ASGIApp:
     """Return the application; unless exposed, it answers only to names of this machine."""
     web = FastAPI(
         title="Foja",
@@ -31,7 +31,7 @@ def site(door: Context, *, exposed: bool) -> ASGIApp:
         docs_url=None,
         redoc_url=None,
     )
-    web.state.door = door
+    web.state.ctx = ctx
     add_problems(web)
     for module in (routes, slots, approvals, pages):
         web.include_router(module.routes)
@@ -42,16 +42,16 @@ def site(door: Context, *, exposed: bool) -> ASGIApp:
     return web if exposed else OnlyNearby(web)
 
 
-async def health(door: The) -> Response:
+async def health(ctx: Context) -> Response:
     """Say whether the database answers."""
-    await door.app.database.row(sql.query("installation"))
+    await ctx.app.database.row(sql.query("installation"))
     return document({"status": "ok"})
 
 
-async def metrics(door: The) -> Response:
+async def metrics(ctx: Context) -> Response:
     """Return what this process counted and how the queue stands, as Prometheus reads it."""
     with suppress(Unavailable):  # what was counted is told all the same
-        await gauge_jobs(door.app.database, door.app.settings.tenant)
+        await gauge_jobs(ctx.app.database, ctx.app.settings.tenant)
     return Response(exposition(), media_type=CONTENT_TYPE)
 
 

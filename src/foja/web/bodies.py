@@ -14,9 +14,9 @@ from foja.ledger.event import MAX_BODY
 from foja.web.problems import Rejected, told
 
 # A canonical body may arrive with its characters escaped.
-LARGEST = 4 * MAX_BODY
+MAX_REQUEST_BYTES = 4 * MAX_BODY
 THROWN_AWAY = 64 * MAX_BODY
-PATIENCE = 30.0
+READ_TIMEOUT_SECONDS = 30.0
 JSON = "application/json"
 
 
@@ -128,7 +128,7 @@ async def _bytes(request: Request) -> bytes:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
         raise Rejected(415, "The body is not JSON.", f"send it with Content-Type: {JSON}")
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(READ_TIMEOUT_SECONDS):
             await _refuse_early(request)
             return await _collect(request)
     except TimeoutError:
@@ -138,7 +138,7 @@ async def _bytes(request: Request) -> bytes:
 async def _refuse_early(request: Request) -> None:
     """Refuse a body that is announced as too large, unread; a client still sending would miss the answer."""
     length = request.headers.get("content-length", "0")
-    if not length.isdecimal() or int(length) <= LARGEST:
+    if not length.isdecimal() or int(length) <= MAX_REQUEST_BYTES:
         return
     if int(length) <= THROWN_AWAY:
         async for _ in request.stream():
@@ -149,11 +149,13 @@ async def _refuse_early(request: Request) -> None:
 async def _collect(request: Request) -> bytes:
     data = bytearray()
     async for piece in request.stream():
-        if len(data) + len(piece) > LARGEST:
+        if len(data) + len(piece) > MAX_REQUEST_BYTES:
             raise _too_large()
         data += piece
     return bytes(data)
 
 
 def _too_large() -> TooLarge:
-    return TooLarge(f"the body is over {LARGEST:,} bytes; store it as an object and name it instead")
+    return TooLarge(
+        f"the body is over {MAX_REQUEST_BYTES:,} bytes; store it as an object and name it instead"
+    )

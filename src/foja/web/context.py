@@ -15,7 +15,7 @@ from foja.web.conversations.feed import Feeds
 from foja.web.problems import Rejected
 
 
-class Context:
+class WebContext:
     """One app behind HTTP. `closing` ends every open stream and every wait."""
 
     def __init__(self, app: App) -> None:
@@ -46,7 +46,7 @@ class Context:
             self._streams -= 1
 
 
-async def context_of(request: Request) -> Context:
+async def context_of(request: Request) -> WebContext:
     """Return the door that a request came through."""
-    door: Context = request.app.state.door
-    return door
+    ctx: WebContext = request.app.state.ctx
+    return ctx

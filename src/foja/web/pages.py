@@ -11,8 +11,8 @@ from string import Template
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
 
-from foja.web.conversations.routes import The
-from foja.web.translations import WORDS, language
+from foja.web.conversations.routes import Context
+from foja.web.translations import TRANSLATIONS, language
 
 STATIC = files("foja.web") / "static"
 TYPES = {"foja.js": "text/javascript", "page.js": "text/javascript", "page.css": "text/css"}
@@ -20,7 +20,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-MOST = 200
+LIST_LIMIT = 200
 routes = APIRouter(include_in_schema=False)
 
 
@@ -31,23 +31,23 @@ async def home() -> Response:
 
 
 @routes.get("/conversations")
-async def conversations(door: The, request: Request, lang: str | None = None) -> Response:
+async def conversations(ctx: Context, request: Request, lang: str | None = None) -> Response:
     """Show the newest conversations."""
     spoken = language(lang, request.headers.get("accept-language", ""))
-    found = await door.app.conversations.list(limit=MOST)
+    found = await ctx.app.conversations.list(limit=LIST_LIMIT)
     items = "".join(f'<li><a href="/conversations/{each}?lang={spoken}">{each}</a></li>' for each in found)
-    words = WORDS[spoken]
+    words = TRANSLATIONS[spoken]
     return _page("list.html", lang=spoken, title=words["list"], items=items or f"<li>{words['none']}</li>")
 
 
 @routes.get("/conversations/{conversation_id}")
 async def conversation(
-    door: The, request: Request, conversation_id: str, lang: str | None = None
+    ctx: Context, request: Request, conversation_id: str, lang: str | None = None
 ) -> Response:
     """Show one conversation, live."""
-    talk = await door.conversation(conversation_id)
+    talk = await ctx.conversation(conversation_id)
     spoken = language(lang, request.headers.get("accept-language", ""))
-    words = WORDS[spoken]
+    words = TRANSLATIONS[spoken]
     spelled = escape(json.dumps(words, ensure_ascii=False))
     return _page("page.html", lang=spoken, title=words["title"], id=str(talk.id), words=spelled)
 

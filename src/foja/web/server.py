@@ -15,10 +15,10 @@ from starlette.types import ASGIApp
 from foja.app import App
 from foja.errors import SetupFailed
 from foja.web.application import site
-from foja.web.context import Context
+from foja.web.context import WebContext
 
 BACKLOG = 1024
-PATIENCE = 1  # seconds for answers that are on their way
+SHUTDOWN_SECONDS = 1  # seconds for answers that are on their way
 
 
 class HttpServer(uvicorn.Server):
@@ -54,12 +54,12 @@ async def serving(
     app: App, listener: socket.socket, *, expose: bool = False
 ) -> AsyncIterator[asyncio.Task[None]]:
     """Serve an app until the block ends; then end every stream at once."""
-    door = Context(app)
-    async with running(site(door, exposed=expose), listener) as task:
+    ctx = WebContext(app)
+    async with running(site(ctx, exposed=expose), listener) as task:
         try:
             yield task
         finally:
-            door.closing.set()
+            ctx.closing.set()
 
 
 @contextlib.asynccontextmanager
@@ -74,7 +74,7 @@ async def running(served: ASGIApp, listener: socket.socket) -> AsyncIterator[asy
             log_config=None,
             access_log=False,
             server_header=False,
-            timeout_graceful_shutdown=PATIENCE,
+            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         )
     )
     task = asyncio.create_task(server.serve([listener]))

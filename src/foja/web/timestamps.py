@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from starlette.types import Receive, Scope, Send
 
-MOST_BYTES = 4096
+MAX_REQUEST_BYTES = 4096
 PATHS = ("/", "/tsr")
 REPLY, TEXT, PEM = b"application/timestamp-reply", b"text/plain; charset=utf-8", b"application/x-pem-file"
 
@@ -39,7 +39,7 @@ async def _body(receive: Receive) -> bytes | None:
         if message["type"] != "http.request":
             return None
         body += message.get("body", b"")
-        if len(body) > MOST_BYTES:
+        if len(body) > MAX_REQUEST_BYTES:
             return None
         if not message.get("more_body"):
             return bytes(body)

@@ -78,15 +78,15 @@ SPANISH = {
     "state_streaming": "ahora",
     "state_error": "error",
 }
-WORDS = {"en": ENGLISH, "es": SPANISH}
+TRANSLATIONS = {"en": ENGLISH, "es": SPANISH}
 
 
 def language(asked: str | None, accepted: str) -> str:
     """Return the language asked for, or the best of those a browser accepts, or English."""
-    if asked in WORDS:
+    if asked in TRANSLATIONS:
         return asked
     ranked = sorted(map(_rank, accepted.split(",")), key=lambda each: -each[1])
-    return next((name for name, weight in ranked if name in WORDS and weight > 0), "en")
+    return next((name for name, weight in ranked if name in TRANSLATIONS and weight > 0), "en")
 
 
 def _rank(word: str) -> tuple[str, float]:

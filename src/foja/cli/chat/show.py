@@ -16,13 +16,13 @@ from foja.conversations.model.view import ConversationView
 from foja.conversations.service import Conversation
 from foja.errors import UnknownEntity
 
-PAGE, MOST, WIDTH = 1000, 20, 60
+PAGE_EVENTS, DEFAULT_SHOWN, WIDTH = 1000, 20, 60
 
 
 async def recent(arguments: Namespace) -> int:
     """Print the newest conversations, and the last that was said in each."""
     async with opened(arguments) as app:
-        ids = await app.conversations.list(limit=MOST)
+        ids = await app.conversations.list(limit=DEFAULT_SHOWN)
         talks = [await app.conversations.open(talk_id) for talk_id in ids]
         rows = [await _summary(talk) for talk in talks]
     if arguments.json:
@@ -85,7 +85,7 @@ async def _summary(talk: Conversation) -> tuple[str, int, str]:
 async def _all(talk: Conversation) -> list[Wire]:
     forms: list[Wire] = []
     after = -1
-    while page := await talk.events(after=after, limit=PAGE):
+    while page := await talk.events(after=after, limit=PAGE_EVENTS):
         forms.extend(event.envelope() for event in page)
         after = page[-1].seq
     return forms

@@ -15,7 +15,7 @@ from foja.conversations.service import Conversation
 from foja.ledger.event import Event
 from foja.settings import Settings
 
-PATIENCE = 15.0
+TIMEOUT_SECONDS = 15.0
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ class TailReader:
 
     async def sees(self, count: int) -> bool:
         """Wait, not for ever, until so many numbers are there and none of them is open."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT_SECONDS
         while time.monotonic() < deadline:
             if len(self.seen) == count and not any(event.open for event in self.seen.values()):
                 return True

@@ -8,13 +8,13 @@ from uuid import UUID
 
 from foja.cli.parser.verbs import Verbs
 
-MOST = 1_000_000
+MAX_LIMIT = 1_000_000
 DOCUMENT = "a document's id, or the file that was protected"
 
 
 def _count(word: str) -> int:
-    if not word.isdecimal() or not 1 <= int(word) <= MOST:
-        raise ArgumentTypeError(f"{word!r} is no number from 1 to {MOST:,}")
+    if not word.isdecimal() or not 1 <= int(word) <= MAX_LIMIT:
+        raise ArgumentTypeError(f"{word!r} is no number from 1 to {MAX_LIMIT:,}")
     return int(word)
 
 

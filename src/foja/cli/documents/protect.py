@@ -32,9 +32,9 @@ from foja.documents.model.events import REQUIRABLE, Evidence
 from foja.documents.model.projection import EvidenceStatus, Pipeline, State
 from foja.errors import Refused, SetupFailed
 
-AT_ONCE = 16
+MAX_PARALLEL = 16
 SHOWN = 20
-POLL = 0.1
+POLL_SECONDS = 0.1
 SOON = 5.0  # what comes so soon is waited for
 Thing = TypeVar("Thing")
 
@@ -98,7 +98,7 @@ async def at_once(things: Sequence[Thing], do: Callable[[Thing], Awaitable[None]
         for thing in waiting:
             await do(thing)
 
-    doing = [asyncio.create_task(one_by_one()) for _ in range(min(AT_ONCE, len(things)))]
+    doing = [asyncio.create_task(one_by_one()) for _ in range(min(MAX_PARALLEL, len(things)))]
     try:
         await asyncio.gather(*doing)
     finally:
@@ -131,7 +131,7 @@ async def _settled(app: App, tally: Tally, bar: Progress | None) -> None:
     while waiting := await app.documents.at_work(list(waiting), within=soon):
         if bar:
             bar(len(tally.done) - len(waiting), len(tally.found.files))
-        await asyncio.sleep(POLL)
+        await asyncio.sleep(POLL_SECONDS)
 
 
 async def unless_ended(work: asyncio.Task[None], waiting: Coroutine[None, None, None]) -> None:

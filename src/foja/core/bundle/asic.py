@@ -20,7 +20,7 @@ ASIC = "http://uri.etsi.org/02918/v1.2.1#"
 DSIG = "http://www.w3.org/2000/09/xmldsig#"
 SHA256 = "http://www.w3.org/2001/04/xmlenc#sha256"
 STAMP_TYPE = "application/vnd.etsi.timestamp-token"
-LONGEST = 4 << 20
+MAX_BYTES = 4 << 20
 _DIGEST = re.compile("[A-Za-z0-9+/]{43}=")
 _ROOT = f'<asic:ASiCManifest xmlns:asic="{ASIC}" xmlns:ds="{DSIG}">'
 _PATHS = {
@@ -52,7 +52,7 @@ class AsicManifest:
 
 def decode(data: bytes) -> AsicManifest:
     """Return the list that `encode` wrote, or raise `BadBundle`."""
-    if len(data) > LONGEST:
+    if len(data) > MAX_BYTES:
         raise BadBundle("ZIP_BOMB", f"a list of files of {len(data)} bytes; no honest one is that long")
     read = _Reading()
     read.parse(data)

@@ -14,8 +14,8 @@ from foja.errors import BadBundle, NotCanonical
 
 SCHEMA = "foja/bundle/v1"
 PROFILE = "evidence/v1"
-LONGEST = 4 << 20
-MOST_PROOFS = 256
+MAX_BYTES = 4 << 20
+MAX_PROOFS = 256
 _HEX = re.compile("[0-9a-f]{64}")
 _COUNT = 2**53 - 1
 Value = TypeVar("Value")
@@ -92,8 +92,8 @@ def decode(data: bytes) -> Manifest:
 
 def _manifest(fields: Mapping[str, Json]) -> Manifest:
     for name in ("required_evidence", "evidence"):
-        if len(_list(fields[name])) > MOST_PROOFS:
-            raise BadBundle("ZIP_BOMB", f"the manifest's {name} has over {MOST_PROOFS} entries")
+        if len(_list(fields[name])) > MAX_PROOFS:
+            raise BadBundle("ZIP_BOMB", f"the manifest's {name} has over {MAX_PROOFS} entries")
     if (fields["schema"], fields["profile"]) != (SCHEMA, PROFILE):
         raise BadBundle("UNKNOWN_PROFILE", f"this is not a bundle of {SCHEMA}, {PROFILE}")
     document, source, checkpoint = fields["document"], fields["source"], fields["checkpoint"]

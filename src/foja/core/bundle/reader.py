@@ -19,7 +19,7 @@ from foja.core.bundle.archive import BIG, CENTRAL, CENTRAL_FIELDS, END, END_FIEL
 from foja.core.bundle.names import MEDIA_TYPE, MIMETYPE, check_name
 from foja.errors import BadBundle
 
-MOST_ENTRIES = 4096
+MAX_ENTRIES = 4096
 LONGEST_DIRECTORY = 4 << 20
 SMALL = 16 << 20
 CHUNK = 1 << 20
@@ -77,7 +77,7 @@ def open_container(file: BinaryIO) -> Container:
     """Return the container in this file, or raise `BadBundle`. Digests are for others to check."""
     size = file.seek(0, 2)
     count, length, place = _ending(file, size)
-    if length > LONGEST_DIRECTORY or count > MOST_ENTRIES:
+    if length > LONGEST_DIRECTORY or count > MAX_ENTRIES:
         raise BadBundle("ZIP_BOMB", f"a directory of {count} entries in {length} bytes is not an honest one")
     if place + length > size:
         raise BadBundle("ZIP_LAYOUT", "the directory lies behind the end of the file")

@@ -21,7 +21,7 @@ FAILURE = {"failure_code": "string"}
 ANCHOR = {"network": "string", **WITNESS, **ATTEMPT}
 ASKED = {**WITNESS, **ATTEMPT, "deadline": "string"}
 REASON = {"reason": "string"}
-WORDS = {"reason": "string", "late": "boolean"}
+NOTES = {"reason": "string", "late": "boolean"}
 WHERE = {"txid": "string", "block_height": "number", "block_hash": "string", "batch": "string"}
 STAMP = {
     **ATTEMPT,

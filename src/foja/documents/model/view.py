@@ -16,14 +16,14 @@ from foja.documents.model.projection import EvidenceStatus, EvidenceView, Pipeli
 from foja.documents.model.rules import DEFAULT, Policy
 from foja.proofs.tsa.oids import LOCAL_NOTICE
 
-NAMES: Final[Mapping[Evidence, str]] = {
+EVIDENCE_NAMES: Final[Mapping[Evidence, str]] = {
     Evidence.TSA: "the timestamp",
     Evidence.POLYGON: "the anchor on Polygon",
     Evidence.BITCOIN: "the anchor on Bitcoin",
     Evidence.REKOR: "the entry in Rekor",
     Evidence.ARTIFACT: "the artifact",
 }
-WORDS: Final[Mapping[str, str]] = {
+STATE_WORDS: Final[Mapping[str, str]] = {
     "document.added": "added",
     "document.witness.required": "a witness is needed",
     "document.witness.ready": "the witness is ready",
@@ -170,7 +170,11 @@ def _over(shown: Projection) -> str:
 def _name(each: EvidenceView, shown: Projection) -> str:
     """Return what people call an evidence; of a witness before the last one, of which."""
     before = each.witness_hash != shown.witness_hash
-    return f"{NAMES[each.evidence]} of {each.witness_hash[:12]}…" if before else NAMES[each.evidence]
+    return (
+        f"{EVIDENCE_NAMES[each.evidence]} of {each.witness_hash[:12]}…"
+        if before
+        else EVIDENCE_NAMES[each.evidence]
+    )
 
 
 def _sentence(each: EvidenceView, name: str, document_id: UUID | str | None) -> str:
@@ -213,11 +217,11 @@ def _when(at: datetime | None) -> str:
 def _line(event: EventLike) -> str:
     said = event.payload if isinstance(event.payload, Mapping) else {}
     if event.kind in ASKED_FOR:
-        return f"{NAMES[ASKED_FOR[event.kind]]} was asked for, attempt {said.get('attempt')}"
+        return f"{EVIDENCE_NAMES[ASKED_FOR[event.kind]]} was asked for, attempt {said.get('attempt')}"
     details = [
         str(said[name])
         for name in ("network", "name", "gen_time", "failure_code", "reason", "evidence")
         if said.get(name)
     ]
-    words = WORDS.get(event.kind, event.kind)
+    words = STATE_WORDS.get(event.kind, event.kind)
     return f"{words}: {', '.join(details)}" if details else words

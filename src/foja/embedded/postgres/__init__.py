@@ -26,7 +26,7 @@ import psycopg
 from foja.embedded import locks
 from foja.embedded.postgres import cluster
 from foja.embedded.postgres.cluster import Mode, Postmaster
-from foja.embedded.postgres.programs import binaries, last_words
+from foja.embedded.postgres.programs import binaries, log_tail
 from foja.errors import EmbeddedFailed
 
 __all__ = ["DATABASE", "Mode", "PostgresServer", "binaries", "running", "start", "stop"]
@@ -135,7 +135,7 @@ def _ensure_ready(home: Path, port: int | None, options: Mapping[str, str]) -> P
             return postmaster
         time.sleep(0.1)
     raise EmbeddedFailed(
-        f"PostgreSQL in {home} runs but refuses connections.{last_words(home)}"
+        f"PostgreSQL in {home} runs but refuses connections.{log_tail(home)}"
         "Put right what it says, or stop it and start again."
     )
 

@@ -24,13 +24,13 @@ from foja.durable import sync
 from foja.embedded import locks
 from foja.embedded.postgres import sockets
 from foja.embedded.postgres.account import Account, choose
-from foja.embedded.postgres.programs import last_words, run
+from foja.embedded.postgres.programs import log_tail, run
 from foja.errors import EmbeddedFailed
 
 Mode = Literal["fast", "immediate"]
 
 ADMINISTRATOR = "postgres"
-PATIENCE = 120.0
+START_TIMEOUT_SECONDS = 120.0
 
 _SIGNALS: dict[Mode, signal.Signals] = {"fast": signal.SIGINT, "immediate": signal.SIGQUIT}
 # Written into postgresql.conf once, where an administrator may change them.
@@ -79,7 +79,7 @@ def ensure_running(home: Path, port: int | None, options: Mapping[str, str]) -> 
         _launch(home, account, lock, _arguments(home, account, port, options))
     if server := live(home):
         return server
-    raise EmbeddedFailed(f"PostgreSQL started and went away at once.{last_words(home)}")
+    raise EmbeddedFailed(f"PostgreSQL started and went away at once.{log_tail(home)}")
 
 
 def halt(home: Path, mode: Mode) -> None:
@@ -108,7 +108,7 @@ def _alive(home: Path) -> Iterator[int]:
 
 def _settle(home: Path, lock: int) -> Postmaster | None:
     """Wait out a start or an end; None means nobody is left and the lock is ours."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + START_TIMEOUT_SECONDS
     while not locks.take(lock):
         if server := live(home):
             return server
@@ -117,7 +117,7 @@ def _settle(home: Path, lock: int) -> Postmaster | None:
 
 
 def _await_end(home: Path, lock: int) -> None:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + START_TIMEOUT_SECONDS
     while not locks.take(lock):
         _check_patience(home, deadline)
 
@@ -127,7 +127,7 @@ def _check_patience(home: Path, deadline: float) -> None:
         raise EmbeddedFailed(
             f"a PostgreSQL process holds {home / 'postgres'} and cannot be reached: it recovers, stops, or "
             f"runs in another container. Wait and try again, stop it there, or set FOJA_DATABASE_URL."
-            f"{last_words(home)}"
+            f"{log_tail(home)}"
         )
     time.sleep(0.01)
 
@@ -180,5 +180,11 @@ def _launch(home: Path, account: Account | None, lock: int, arguments: str) -> N
     log.touch(mode=0o600)
     if account:
         account.own(log)
-    command = ("start", "--wait", f"--timeout={PATIENCE:.0f}", f"--log={log.name}", f"--options={arguments}")
+    command = (
+        "start",
+        "--wait",
+        f"--timeout={START_TIMEOUT_SECONDS:.0f}",
+        f"--log={log.name}",
+        f"--options={arguments}",
+    )
     run(home, account, "pg_ctl", *command, pgdata=home / "postgres", inherit=[lock])

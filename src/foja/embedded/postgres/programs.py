@@ -56,12 +56,12 @@ def run(
     )
     if done.returncode:
         raise EmbeddedFailed(
-            f"PostgreSQL's {program} failed in {home}: {done.stderr.strip()}{last_words(home)}"
+            f"PostgreSQL's {program} failed in {home}: {done.stderr.strip()}{log_tail(home)}"
             "Put right what it says and start again, or set FOJA_DATABASE_URL to a server of your own."
         )
 
 
-def last_words(home: Path) -> str:
+def log_tail(home: Path) -> str:
     """Return the end of the server's log, to be put into a message."""
     log = home / "postgres.log"
     lines = log.read_text(errors="replace").splitlines()[-15:] if log.exists() else []

@@ -19,7 +19,7 @@ from foja.errors import Malformed
 from foja.proofs.tsa import ALGORITHMS, LOCAL_POLICY, Certificate, TimestampRequest, read_request
 from foja.proofs.tsa.oids import SIZES
 
-MOST_BYTES = 4096  # of a request
+MAX_REQUEST_BYTES = 4096  # of a request
 SYSTEM = partial(datetime.now, UTC)
 ACCURACY = timedelta(seconds=ACCURACY_SECONDS)
 
@@ -37,8 +37,8 @@ class LocalAuthority:
 
     def reply(self, query: bytes) -> bytes:
         """Return the TimeStampResp to a TimeStampReq: a token, or a refusal with its reason."""
-        if len(query) > MOST_BYTES:
-            return rejected(Failure.BAD_DATA_FORMAT, f"a request has at most {MOST_BYTES} bytes")
+        if len(query) > MAX_REQUEST_BYTES:
+            return rejected(Failure.BAD_DATA_FORMAT, f"a request has at most {MAX_REQUEST_BYTES} bytes")
         try:
             question = read_request(query)
         except Malformed as error:

@@ -27,7 +27,9 @@ ROOT_LASTS = timedelta(days=365 * 50)
 ROOT_NAME = "Foja local root"
 SIGNER_LASTS = timedelta(days=365)
 RENEWED_BEFORE = timedelta(days=60)
-SKEW = timedelta(hours=1)  # a clock that was set back a little must not make a new certificate useless
+CLOCK_TOLERANCE = timedelta(
+    hours=1
+)  # a clock that was set back a little must not make a new certificate useless
 _USED_FOR_NOTHING = dict.fromkeys(
     (
         "digital_signature",
@@ -85,7 +87,7 @@ def new_root(now: datetime) -> SigningIdentity:
     """Return a root that nobody else has."""
     key = generate_private_key(SECP256R1())
     name = _name(f"{ROOT_NAME} {secrets.token_hex(4)}")
-    builder = _builder(name, name, key, now - SKEW, now + ROOT_LASTS)
+    builder = _builder(name, name, key, now - CLOCK_TOLERANCE, now + ROOT_LASTS)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
     usage = {**_USED_FOR_NOTHING, "key_cert_sign": True, "crl_sign": True}
     builder = builder.add_extension(x509.KeyUsage(**usage), critical=True)
@@ -95,7 +97,7 @@ def new_root(now: datetime) -> SigningIdentity:
 def new_signer(root: SigningIdentity, now: datetime) -> SigningIdentity:
     """Return a signer of timestamps under a root."""
     key, above = generate_private_key(SECP256R1()), root.certificate
-    begins = max(now - SKEW, above.not_valid_before_utc)
+    begins = max(now - CLOCK_TOLERANCE, above.not_valid_before_utc)
     ends = min(now + SIGNER_LASTS, above.not_valid_after_utc)
     label = above.subject.rfc4514_string().rpartition(" ")[2].partition(",")[0]
     builder = _builder(_name(f"Foja local timestamps {label}"), above.subject, key, begins, ends)

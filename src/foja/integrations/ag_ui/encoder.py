@@ -36,7 +36,7 @@ from foja.integrations.ag_ui.messages import (
 )
 from foja.ledger.event import Event, Transient
 
-ENDLESS = frozenset({None, "tool_use", "pause_turn"})
+UNFINISHED = frozenset({None, "tool_use", "pause_turn"})
 UNKNOWN = "-"  # stands for whatever a client has, which then goes away first
 APPROVALS = frozenset({"approval_requested", "approval_completed"})
 
@@ -268,7 +268,7 @@ def _ends(event: Event) -> bool:
     if event.kind in {"turn_paused", "content_refused"}:
         return True
     payload = event.payload or {}
-    return event.kind == "agent_message_sent" and payload.get("stop_reason") not in ENDLESS
+    return event.kind == "agent_message_sent" and payload.get("stop_reason") not in UNFINISHED
 
 
 def _is_thought(message: Message) -> bool:

@@ -18,7 +18,7 @@ from foja.conversations.service import Conversation
 from foja.integrations.ag_ui.encoder import Encoder
 from foja.ledger.event import Event, Reset, Transient
 
-PAGE = 1000
+PAGE_EVENTS = 1000
 
 
 class AgUiFrame(NamedTuple):
@@ -81,7 +81,7 @@ async def _live(talk: Conversation, events: Sequence[Event]) -> AsyncGenerator[E
 
 async def _all(talk: Conversation) -> list[Event]:
     events: list[Event] = []
-    while page := await talk.events(after=events[-1].seq if events else None, limit=PAGE):
+    while page := await talk.events(after=events[-1].seq if events else None, limit=PAGE_EVENTS):
         events += page
     return events
 

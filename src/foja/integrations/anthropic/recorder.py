@@ -24,7 +24,7 @@ from foja.ledger.event import Event
 from foja.ledger.slots import Slots
 
 Stream: TypeAlias = AsyncIterable[Any] | Iterable[Any]
-PATIENCE = 0.25  # how long a whole block waits to hear whether it was the last
+BLOCK_WAIT_SECONDS = 0.25  # how long a whole block waits to hear whether it was the last
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ async def _outcome(event: Mapping[str, Any], coming: asyncio.Future[Any]) -> Map
     """Return how the message ended, if this event closes its last block."""
     if event["type"] != "content_block_stop":
         return {}
-    await asyncio.wait({coming}, timeout=PATIENCE)
+    await asyncio.wait({coming}, timeout=BLOCK_WAIT_SECONDS)
     if not coming.done() or coming.exception():
         return {}
     following: Mapping[str, Any] | None = coming.result()

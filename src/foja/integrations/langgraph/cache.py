@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from foja.errors import Refused
 from foja.integrations.langgraph.values import Held
 
-MOST = 128
+MAX_ENTRIES = 128
 Channels: TypeAlias = dict[str, Held]
 
 
@@ -55,7 +55,7 @@ class CheckpointCache:
         """Remember a checkpoint instead of the one before."""
         self._last[place.thread_id, place.ns] = place.checkpoint_id, held
         self._last.move_to_end((place.thread_id, place.ns))
-        if len(self._last) > MOST:
+        if len(self._last) > MAX_ENTRIES:
             self._last.popitem(last=False)
 
     def find(self, place: CheckpointKey) -> Channels | None:

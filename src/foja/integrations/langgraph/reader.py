@@ -18,7 +18,7 @@ from foja.ledger.reader import BodyRow
 from foja.threads.model.events import SAVED, WRITTEN, stream_of
 from foja.threads.service import Threads
 
-PAGE = 256
+PAGE_EVENTS = 256
 Key: TypeAlias = tuple[str, str]
 SortKey: TypeAlias = tuple[str, str, int]
 
@@ -85,7 +85,7 @@ class CheckpointReader:
     ) -> AsyncIterator[list[BodyRow]]:
         """Yield the checkpoints of a thread, newest first, a page at a time, each only once."""
         seen: set[Key] = set()
-        while page := await self._threads.checkpoints(stream, ns, before=before, limit=PAGE):
+        while page := await self._threads.checkpoints(stream, ns, before=before, limit=PAGE_EVENTS):
             yield [said for said in page if key_of(said) not in seen]
             seen.update(map(key_of, page))
             before = page[-1].seq

@@ -19,8 +19,8 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from foja.errors import Refused
 from foja.integrations.langgraph.codec import Cell, PackedValue, pack, packed, unpack
 
-ROOM = 700_000  # for the values in one event, which may have a megabyte in all
-PIECE = 500_000
+MAX_VALUE_BYTES = 700_000  # for the values in one event, which may have a megabyte in all
+SPILL_BYTES = 500_000
 SLACK = 64
 Spill = Callable[[Cell], Awaitable[int]]
 Found = Mapping[tuple[str, int], Any]
@@ -70,8 +70,8 @@ async def spill_bytes(serde: SerializerProtocol, value: Any, spill: Spill) -> in
     """Store one large value in events of its own; returns the number of the last."""
     kind, data = serde.dumps_typed(value)
     seq: int | None = None
-    for start in range(0, max(len(data), 1), PIECE):
-        cell = PackedValue(kind, data[start : start + PIECE]).cell
+    for start in range(0, max(len(data), 1), SPILL_BYTES):
+        cell = PackedValue(kind, data[start : start + SPILL_BYTES]).cell
         seq = await spill(cell if seq is None else {**cell, "after": seq})
     assert seq is not None
     return seq
@@ -90,7 +90,7 @@ async def _store_list(
     digests = tuple(item.digest for item in items)
     keep, after, stored = _rest_on(base, digests)
     fresh = items[keep:]
-    if any(item.size > ROOM for item in fresh):
+    if any(item.size > MAX_VALUE_BYTES for item in fresh):
         whole = _DeltaSnapshot(value) if snapshot else value
         return Storing(None, await spill_bytes(serde, whole, spill))
     stored += len(fresh)
@@ -122,7 +122,7 @@ def _heaps(items: Sequence[PackedValue]) -> Iterator[list[PackedValue]]:
     heap: list[PackedValue] = []
     size = 0
     for item in items:
-        if heap and size + item.size > ROOM:
+        if heap and size + item.size > MAX_VALUE_BYTES:
             yield heap
             heap, size = [], 0
         heap.append(item)

@@ -22,7 +22,7 @@ from foja.errors import IdempotencyConflict
 from foja.integrations.langgraph.cache import Channels, CheckpointCache, CheckpointKey, place_of
 from foja.integrations.langgraph.codec import JSON, Cell, pack
 from foja.integrations.langgraph.reader import CheckpointReader, Key, Write, key_of
-from foja.integrations.langgraph.values import ROOM, Storing, spill_bytes, store
+from foja.integrations.langgraph.values import MAX_VALUE_BYTES, Storing, spill_bytes, store
 from foja.ledger.reader import BodyRow
 from foja.threads.model.events import SAVED, VALUES, WRITTEN, event_id, stream_of
 from foja.threads.service import CheckpointBody, Threads
@@ -195,7 +195,7 @@ class CheckpointWriter:
         target, versions = self._target(place), checkpoint["channel_versions"]
         held: Channels = {}
         stored: dict[str, Storing] = {}
-        room = ROOM
+        room = MAX_VALUE_BYTES
         for channel, value in checkpoint["channel_values"].items():
             known = base.get(channel)
             if (
@@ -242,6 +242,6 @@ def _payload(
 
 async def _cell(serde: SerializerProtocol, channel: str, value: Any, target: Target) -> Cell:
     found = pack(serde, value)
-    if found.size <= ROOM // 8:
+    if found.size <= MAX_VALUE_BYTES // 8:
         return found.cell
     return {"at": await spill_bytes(serde, value, partial(target.spill, channel))}

@@ -22,7 +22,7 @@ from foja.integrations.openai_agents.items import ASKED, KINDS, Item, item_of, s
 from foja.ledger.event import Draft
 
 NAMESPACE = uuid5(NAMESPACE_URL, "foja:openai-agents")
-PAGE = 1000
+PAGE_EVENTS = 1000
 
 
 def conversation_id(session_id: str) -> UUID:
@@ -96,7 +96,7 @@ class LedgerSession(SessionABC):
         """Return why an event was erased."""
         before = None
         while notices := await self._ledger.newest(
-            self.conversation.id, [BODY_ERASED.name], before=before, limit=PAGE
+            self.conversation.id, [BODY_ERASED.name], before=before, limit=PAGE_EVENTS
         ):
             for notice in notices:
                 if notice.payload["seq"] == seq:

@@ -29,7 +29,7 @@ from foja.proofs.finding import Finding, Reason, Status
 
 CONTAINER, LEDGER, SEAL, BITCOIN = "container", "ledger", "seal", "bitcoin"
 UNNAMED = "document: its name in the bundle, since the history gives it none"
-LATER = "ledger: what was recorded after the last event in this bundle"
+NOT_COVERED = "ledger: what was recorded after the last event in this bundle"
 FILE_ABSENT = "document: it is not in the bundle; give the file, or its digest"
 
 
@@ -134,7 +134,7 @@ def _standing(
     detail = f"{manifest.stream.events} events without a gap, in the log {standing.checkpoint.origin}"
     if told.revoked is not None:
         detail += f"; event {told.revoked.seq} says that the document was revoked"
-    missed = (LATER, UNNAMED) if manifest.document and told.name is None else (LATER,)
+    missed = (NOT_COVERED, UNNAMED) if manifest.document and told.name is None else (NOT_COVERED,)
     return Finding(LEDGER, Status.VERIFIED, detail=detail, not_checked=missed)
 
 

@@ -12,7 +12,7 @@ from foja.judge.terms import terms_of
 from foja.judge.trust import Trust
 from foja.proofs import tsa
 from foja.proofs.finding import Finding, Reason, Status
-from foja.proofs.tsa.check import SKEW
+from foja.proofs.tsa.check import CLOCK_TOLERANCE
 
 EVIDENCE = "seal"
 
@@ -32,7 +32,7 @@ def check_seals(seals: Sequence[Seal], trust: Trust, at: datetime) -> Sealed:
     for seal in reversed(seals):
         checked = tsa.judge(seal.token, sha256(seal.listed).digest(), terms_of(trust, moment))
         found = _finding(checked, seal)
-        if newer and checked.stamp and checked.stamp.gen_time > newer + SKEW:
+        if newer and checked.stamp and checked.stamp.gen_time > newer + CLOCK_TOLERANCE:
             detail = "it is younger than the token that renews it"
             found = replace(found, status=Status.INVALID, reason=Reason.SEAL_ORDER, detail=detail)
         findings.insert(0, found)

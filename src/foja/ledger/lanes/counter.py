@@ -18,7 +18,7 @@ from redis.exceptions import RedisError, ResponseError
 from foja.errors import SetupFailed
 
 TTL = 7 * 24 * 3600
-AGAIN = 0.5
+RECONNECT_SECONDS = 0.5
 # Answers nothing if the key is gone: whoever then knows the fence to be fresh brings its first number.
 SCRIPT = """\
 if redis.call('exists', KEYS[1]) == 0 then
@@ -187,8 +187,10 @@ class Counter:
         await connection.on_connect()
         await connection.send_command("INFO", "server", check_health=False)
         said = await connection.read_response()
-        lines = dict(line.split(":", 1) for line in bytes(said).decode().splitlines() if ":" in line)
-        self.run_id = lines["run_id"]
+        pipelines = dict(
+            pipeline.split(":", 1) for pipeline in bytes(said).decode().splitlines() if ":" in pipeline
+        )
+        self.run_id = pipelines["run_id"]
 
     async def _mend(self) -> None:
         while True:
@@ -196,7 +198,7 @@ class Counter:
                 with contextlib.suppress(RedisAway):
                     await self.connect()
             if self.away:
-                await asyncio.sleep(AGAIN)
+                await asyncio.sleep(RECONNECT_SECONDS)
             else:
                 self._broken.clear()
                 await self._broken.wait()

@@ -17,7 +17,7 @@ from foja.ledger.receipts import Reservation, ReservationRequest, read_reservati
 from foja.ledger.writer import AppendResult, Writer
 from foja.metrics import LANE_MOVES
 
-TRIES = 20
+MAX_TRIES = 20
 STATEMENTS = ("reserve", "lane_append", "lane_reserve")
 Result = TypeVar("Result")
 
@@ -32,9 +32,14 @@ class Lanes:
     """Every append and reservation of this process, on the lane its stream is on."""
 
     def __init__(
-        self, database: Database, lines: PipelinePool, writer: Writer, plain: Plain, redis: RedisLane | None
+        self,
+        database: Database,
+        pipelines: PipelinePool,
+        writer: Writer,
+        plain: Plain,
+        redis: RedisLane | None,
     ) -> None:
-        self._database, self._lines, self._writer = database, lines, writer
+        self._database, self._pipelines, self._writer = database, pipelines, writer
         self._plain, self._redis = plain, redis
 
     async def append(self, draft: Draft) -> Event:
@@ -56,7 +61,7 @@ class Lanes:
     async def append_each(self, drafts: Sequence[Draft]) -> list[AppendResult]:
         """Write what can be written. PostgreSQL numbers it."""
         verdicts = await self._writer.append_each(drafts)
-        for _ in range(TRIES):
+        for _ in range(MAX_TRIES):
             left = [n for n, verdict in enumerate(verdicts) if isinstance(verdict, OnRedis)]
             if not left:
                 break
@@ -77,11 +82,11 @@ class Lanes:
         values = wish.values(self._writer.tenant, self._writer.source)
         # Not repeated on a lost answer: a second try would take other numbers, and the
         # first ones expire by themselves.
-        answer = await self._writer.patiently(lambda: self._lines.ask("reserve", values), again=Busy)
+        answer = await self._writer.patiently(lambda: self._pipelines.ask("reserve", values), again=Busy)
         return read_reservation(answer)
 
     async def _claiming(self, names: Sequence[UUID], call: Callable[[], Awaitable[Result]]) -> Result:
-        for _ in range(TRIES):
+        for _ in range(MAX_TRIES):
             try:
                 return await call()
             except OnRedis:

@@ -20,7 +20,7 @@ from foja.ledger.receipts import Reservation, ReservationRequest, lane_values, r
 from foja.ledger.writer import Writer
 from foja.metrics import ALLOCATION, FALLBACKS
 
-TRIES = 100
+MAX_TRIES = 100
 Result = TypeVar("Result")
 # What PostgreSQL says of a number, and the result if it took it.
 Outcome = tuple[str, Result | None]
@@ -31,9 +31,9 @@ class RedisLane:
     """Numbers the streams of one domain by Redis, as long as it answers."""
 
     def __init__(
-        self, lines: PipelinePool, writer: Writer, counter: Counter, moves: Moves, domain: str
+        self, pipelines: PipelinePool, writer: Writer, counter: Counter, moves: Moves, domain: str
     ) -> None:
-        self._lines, self._writer = lines, writer
+        self._pipelines, self._writer = pipelines, writer
         self._counter, self._moves, self.domain = counter, moves, domain
 
     async def append(self, draft: Draft, plain: Callable[[], Awaitable[Event]]) -> Event:
@@ -57,7 +57,7 @@ class RedisLane:
         by_redis: Callable[[int, UUID], Awaitable[Outcome[Result]]],
         by_postgres: Callable[[], Awaitable[Result]],
     ) -> Result:
-        for _ in range(TRIES):
+        for _ in range(MAX_TRIES):
             standing = await self._moves.standing(entity_id)
             if standing.fence is None:
                 try:
@@ -109,7 +109,9 @@ class RedisLane:
     async def _record(self, draft: Draft, seq: int, fence: UUID) -> Outcome[Event]:
         values = lane_values(draft, self._writer.tenant, seq, fence)
         # Repeated with the same number: if only the answer was lost, it is its own replay.
-        receipt = read_receipt(await self._writer.patiently(lambda: self._lines.ask("lane_append", values)))
+        receipt = read_receipt(
+            await self._writer.patiently(lambda: self._pipelines.ask("lane_append", values))
+        )
         status = receipt[0]
         if status in {"moved", "taken", "late"}:
             return status, None
@@ -118,6 +120,6 @@ class RedisLane:
     async def _keep(self, wish: ReservationRequest, seq: int, fence: UUID) -> Outcome[Reservation]:
         values = [*wish.values(self._writer.tenant, self._writer.source), encoding.bigint(seq), fence.bytes]
         kept = read_reservation(
-            await self._writer.patiently(lambda: self._lines.ask("lane_reserve", values), again=Busy)
+            await self._writer.patiently(lambda: self._pipelines.ask("lane_reserve", values), again=Busy)
         )
         return kept[0], kept if kept[0] == "reserved" else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 FRESH = 5.0
-MOST = 10_000
+MAX_KNOWN = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class LaneState:
 class LaneStates:
     """What is known of the streams written last. Being wrong costs a round trip, never a number."""
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, most: int = MAX_KNOWN) -> None:
         self._known: OrderedDict[UUID, LaneState] = OrderedDict()
         self._most = most
 

@@ -17,9 +17,9 @@ from foja.ledger.event import Event, Reset, StreamItem, Transient
 from foja.ledger.live.notifier import Notifier, Subscription
 from foja.ledger.reader import Position, StreamReader, StreamState
 
-PAGE = 500
-POLL = 1.0
-AGAIN = 0.2
+PAGE_EVENTS = 500
+POLL_SECONDS = 1.0
+RETRY_SECONDS = 0.2
 
 
 class Follower:
@@ -31,7 +31,7 @@ class Follower:
         entity_id: UUID,
         after: str | int | None,
         position: Position | None = None,
-        page: int = PAGE,
+        page: int = PAGE_EVENTS,
     ) -> None:
         self.entity_id, self.position = entity_id, position
         self.behind = True  # may there be more at once?
@@ -87,7 +87,7 @@ class Follower:
 
 
 async def follow(
-    hints: Notifier, follower: Follower, hearing: AbstractContextManager[None]
+    notifier: Notifier, follower: Follower, hearing: AbstractContextManager[None]
 ) -> AsyncGenerator[StreamItem]:
     """Yield every event that `follower` lacks, and what is said in passing, for ever.
 
@@ -95,7 +95,7 @@ async def follow(
     """
     due = True
     passing: list[Transient] = []
-    with hearing, hints.watch(follower.entity_id) as wake:
+    with hearing, notifier.watch(follower.entity_id) as wake:
         while True:
             due = due or wake.grown
             wake.clear()
@@ -104,7 +104,7 @@ async def follow(
             try:
                 frames = await follower.step() if due or ends else ()
             except Unavailable:
-                await asyncio.sleep(AGAIN)
+                await asyncio.sleep(RETRY_SECONDS)
                 continue
             passing += wake.take()
             ends = [] if follower.behind else ends
@@ -120,7 +120,7 @@ async def follow(
 async def _woken(wake: Subscription) -> bool:
     """Wait for a wake-up; say whether it came before it was time to look anyway."""
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(POLL):
+        async with asyncio.timeout(POLL_SECONDS):
             await wake.wait()
             return True
     return False

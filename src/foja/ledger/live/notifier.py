@@ -21,9 +21,9 @@ from foja.ledger.event import Transient
 CHANNEL = "foja"
 EVERYTHING = "*"
 LOG = "log"
-PAUSE = 0.005
-AGAIN = 0.2
-ROOM = 7_900 // 37
+PAUSE_SECONDS = 0.005
+RECONNECT_SECONDS = 0.2
+MAX_IDS = 7_900 // 37
 PASSING = 4_096
 
 
@@ -130,23 +130,23 @@ class Notifier:
             # A lost hint is a slower reader, nothing else.
             with contextlib.suppress(errors.FojaError), our_errors():
                 await self._send_on(await Pipeline.open(self._url, self._role, "hint"))
-            await asyncio.sleep(AGAIN)
+            await asyncio.sleep(RECONNECT_SECONDS)
 
-    async def _send_on(self, line: Pipeline) -> None:
+    async def _send_on(self, pipeline: Pipeline) -> None:
         try:
             while True:
                 await self._due.wait()
                 self._due.clear()
                 self.epoch = (
-                    await line.ask("hint", [encoding.text(CHANNEL), encoding.text(self._words())])
+                    await pipeline.ask("hint", [encoding.text(CHANNEL), encoding.text(self._words())])
                 ).decode()
-                await asyncio.sleep(PAUSE)
+                await asyncio.sleep(PAUSE_SECONDS)
         finally:
-            line.drop()
+            pipeline.drop()
 
     def _words(self) -> str:
         touched, self._touched = self._touched, set()
-        if len(touched) > ROOM:
+        if len(touched) > MAX_IDS:
             return EVERYTHING
         return ",".join(map(_name, touched))
 
@@ -154,7 +154,7 @@ class Notifier:
         while True:
             with contextlib.suppress(errors.FojaError), our_errors():
                 await self._listen_on(await connect(self._url, self._role))
-            await asyncio.sleep(AGAIN)
+            await asyncio.sleep(RECONNECT_SECONDS)
 
     async def _listen_on(self, connection: Connection) -> None:
         try:

@@ -19,11 +19,11 @@ from redis.exceptions import RedisError
 from foja import sql
 from foja.driver.database import Connection, connect, our_errors
 from foja.errors import FojaError, LedgerUnavailable
-from foja.ledger.live.transient import AGAIN, Hear, PubSub
+from foja.ledger.live.transient import RECONNECT_SECONDS, Hear, PubSub
 
-BEAT = 5.0
+HEARTBEAT_SECONDS = 5.0
 AWAY = 1.0  # seconds until a Redis that did not answer is tried again
-PIECE = 7_800  # PostgreSQL takes less than 8,000 bytes; the label needs some
+MAX_NOTIFY_BYTES = 7_800  # PostgreSQL takes less than 8,000 bytes; the label needs some
 
 
 class PostgresPubSub:
@@ -78,7 +78,7 @@ class RedisPubSub:
         self._wanted: set[str] = set()
         self._changed = asyncio.Event()
         self._sender = redis.Redis.from_url(url, socket_timeout=timeout, socket_connect_timeout=timeout)
-        self._listener = redis.Redis.from_url(url, health_check_interval=BEAT)
+        self._listener = redis.Redis.from_url(url, health_check_interval=HEARTBEAT_SECONDS)
 
     async def send(self, texts: Mapping[UUID, str]) -> None:
         with _our_errors():
@@ -93,7 +93,7 @@ class RedisPubSub:
                 try:
                     while not keeping.done():
                         # With a timeout: each time, it also asks whether the other end is still there.
-                        if message := await channels.get_message(timeout=BEAT):
+                        if message := await channels.get_message(timeout=HEARTBEAT_SECONDS):
                             hear(message["data"].decode())
                 finally:
                     keeping.cancel()
@@ -167,14 +167,14 @@ async def _listen_always(carrier: PubSub, hear: Hear) -> None:
     while True:
         with contextlib.suppress(FojaError):
             await carrier.listen(hear)
-        await asyncio.sleep(AGAIN)
+        await asyncio.sleep(RECONNECT_SECONDS)
 
 
 def cut(batch: int, text: str) -> Iterator[str]:
     """Yield a text (ASCII) in pieces that fit, each labelled with its place."""
-    total = max(1, -(-len(text) // PIECE))
+    total = max(1, -(-len(text) // MAX_NOTIFY_BYTES))
     for part in range(total):
-        yield f"{batch}/{part}/{total}:{text[part * PIECE : (part + 1) * PIECE]}"
+        yield f"{batch}/{part}/{total}:{text[part * MAX_NOTIFY_BYTES : (part + 1) * MAX_NOTIFY_BYTES]}"
 
 
 class Joiner:

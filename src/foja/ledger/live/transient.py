@@ -21,11 +21,11 @@ from foja.errors import FojaError, TooLarge
 from foja.ledger.event import Transient
 from foja.ledger.live.notifier import Notifier
 
-PAUSE = 0.025
-AGAIN = 0.2
-LARGEST = 65_536
-MOST_WAITING = 4_096
-MOST_VOICES = 1_024
+PAUSE_SECONDS = 0.025
+RECONNECT_SECONDS = 0.2
+MAX_BYTES = 65_536
+MAX_WAITING = 4_096
+MAX_SENDERS = 1_024
 
 Hear = Callable[[str], None]
 
@@ -52,13 +52,13 @@ class PubSub(Protocol):
 class Transients:
     """Sends and receives what is said in passing, for one tenant."""
 
-    def __init__(self, carrier: PubSub, hints: Notifier, tenant: str) -> None:
-        self._carrier, self._hints, self._tenant = carrier, hints, tenant
+    def __init__(self, carrier: PubSub, notifier: Notifier, tenant: str) -> None:
+        self._carrier, self._notifier, self._tenant = carrier, notifier, tenant
         self._name = uuid4().hex[:12]
         self._batch = 0
         self._followed: Counter[UUID] = Counter()
         self._voices: OrderedDict[str, int] = OrderedDict()  # the last batch heard of each process
-        self._waiting: deque[Transient] = deque(maxlen=MOST_WAITING)
+        self._waiting: deque[Transient] = deque(maxlen=MAX_WAITING)
         self._due = asyncio.Event()
         self._sending: asyncio.Task[None] | None = None
         self._listening: asyncio.Task[None] | None = None
@@ -66,9 +66,9 @@ class Transients:
     def emit(self, transient: Transient) -> None:
         """Say something in passing: here at once, elsewhere soon."""
         size = len(json.dumps(transient.payload, ensure_ascii=False).encode())
-        if size > LARGEST:
-            raise TooLarge(f"a chunk has {size:,} bytes; at most {LARGEST:,}: send it in several")
-        self._hints.pass_on(transient)
+        if size > MAX_BYTES:
+            raise TooLarge(f"a chunk has {size:,} bytes; at most {MAX_BYTES:,}: send it in several")
+        self._notifier.pass_on(transient)
         self._waiting.append(transient)
         self._due.set()
         if self._sending is None:
@@ -103,7 +103,7 @@ class Transients:
             self._due.clear()
             with contextlib.suppress(FojaError):
                 await self._carrier.send(self._parcels())
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(PAUSE_SECONDS)
 
     def _parcels(self) -> dict[UUID, str]:
         """Return what waits, as a text for each conversation."""
@@ -118,7 +118,7 @@ class Transients:
         while True:
             with contextlib.suppress(FojaError):
                 await self._carrier.listen(self._hear)
-            await asyncio.sleep(AGAIN)
+            await asyncio.sleep(RECONNECT_SECONDS)
 
     def _hear(self, text: str) -> None:
         # Whoever may connect may also send; what is not ours is not heard.
@@ -134,10 +134,10 @@ class Transients:
             return
         self._voices[voice] = batch
         self._voices.move_to_end(voice)
-        if len(self._voices) > MOST_VOICES:
+        if len(self._voices) > MAX_SENDERS:
             self._voices.popitem(last=False)
         for chunk in chunks:
-            self._hints.pass_on(chunk)
+            self._notifier.pass_on(chunk)
 
 
 def pack(name: str, batch: int, tenant: str, said: list[Transient]) -> str:

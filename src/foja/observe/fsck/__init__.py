@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from foja.errors import Tampered
-from foja.observe.findings import MOST, Anomalies, CheckReport
+from foja.observe.findings import MAX_SHOWN, Anomalies, CheckReport
 from foja.observe.fsck.context import CheckContext, Meter, Outside, Progress
 from foja.observe.fsck.published import Claims, read_published
 from foja.observe.fsck.stream import read_rules
@@ -27,7 +27,12 @@ _OLD_HEAD = re.compile("/([0-9]+)-([0-9a-f]{64})$")
 
 
 async def fsck(
-    url: str, outside: Outside, *, tiles: bool = False, most: int = MOST, progress: Progress | None = None
+    url: str,
+    outside: Outside,
+    *,
+    tiles: bool = False,
+    most: int = MAX_SHOWN,
+    progress: Progress | None = None,
 ) -> CheckReport:
     """Check all that is recorded; the report names the first event touched.
 

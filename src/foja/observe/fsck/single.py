@@ -11,7 +11,7 @@ from foja.core import tiles
 from foja.core.chain import leaf_entry
 from foja.core.merkle import check_inclusion, leaf_hash
 from foja.errors import ObjectMissing, Tampered, UnknownEntity
-from foja.observe.findings import MOST, Anomalies, CheckReport
+from foja.observe.findings import MAX_SHOWN, Anomalies, CheckReport
 from foja.observe.fsck.context import CheckContext, Meter, Outside
 from foja.observe.fsck.published import Claims, read_published
 from foja.observe.fsck.rows import EventRow, PlaceRow
@@ -61,7 +61,7 @@ class StreamReport:
 
 async def fsck_stream(url: str, outside: Outside, entity_id: UUID) -> StreamReport:
     """Check one stream: numbers, bodies, chain, places, and its last leaf in the published tree."""
-    findings = Anomalies(MOST, counts=Counter({"events": 0}))
+    findings = Anomalies(MAX_SHOWN, counts=Counter({"events": 0}))
     published = await read_published(url, outside, findings)
     async with snapshot(url) as moment:
         standing = await _standing(moment, entity_id)

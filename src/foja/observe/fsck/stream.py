@@ -18,7 +18,7 @@ from foja.observe.fsck.rows import EventRow, PlaceRow, StreamRow
 from foja.observe.logs import LogState
 from foja.observe.snapshot import Snapshot
 
-ENDLESS = 2**63
+NO_LIMIT = 2**63
 LAST = 2**31
 
 
@@ -41,8 +41,8 @@ class StreamCheck:
 
     def __init__(self, entity_id: UUID, stream: StreamRow | None, rules: Rules, findings: Anomalies) -> None:
         self._entity_id, self._stream, self._rules, self._findings = entity_id, stream, rules, findings
-        self._sealed = stream.sealed if stream else ENDLESS
-        self._ends = stream.next_seq if stream else ENDLESS
+        self._sealed = stream.sealed if stream else NO_LIMIT
+        self._ends = stream.next_seq if stream else NO_LIMIT
         # The digests that may lead to the next event: one, two after a break, none if unknown.
         self._before = [genesis(stream.domain, entity_id)] if stream else []
         self._next = 0

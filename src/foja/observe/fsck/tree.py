@@ -15,7 +15,7 @@ from foja.observe.fsck.tiles import Name, TileCheck, first_difference, read
 from foja.observe.logs import LogState
 from foja.observe.snapshot import Row
 
-STEP = 4 * WIDTH
+STEP_LEAVES = 4 * WIDTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class TreeCheck:
     async def _grow(self, leaves: Ahead[LeafRow], size: int | None) -> None:
         """Take leaves until the tree has this size, or all of them."""
         while leaves.next is not None and (size is None or self._frontier.size < size):
-            most = STEP if size is None else min(STEP, size - self._frontier.size)
+            most = STEP_LEAVES if size is None else min(STEP_LEAVES, size - self._frontier.size)
             batch = [await leaves.take()]
             while leaves.next is not None and len(batch) < most:
                 batch.append(await leaves.take())

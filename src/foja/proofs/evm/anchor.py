@@ -15,7 +15,7 @@ from foja.errors import NotCanonical, Tampered
 
 FORM = "foja/evm/v1"
 TAG = b"LDG1"
-LARGEST = 1024 * 1024
+MAX_BYTES = 1024 * 1024
 _FIELDS = {"form", "chain_id", "header_rlp", "tx_index", "tx_proof", "calldata_tag", "batch"}
 _BATCH = {"size", "index", "salt", "path"}
 _HEX = re.compile("0x(?:[0-9a-f]{2})*")
@@ -64,8 +64,8 @@ class Anchor:
 
 def parse_anchor(data: bytes) -> Anchor:
     """Return what a file says, or raise `Tampered`."""
-    if len(data) > LARGEST:
-        raise Tampered(f"an EVM proof of {len(data)} bytes is over the limit of {LARGEST}")
+    if len(data) > MAX_BYTES:
+        raise Tampered(f"an EVM proof of {len(data)} bytes is over the limit of {MAX_BYTES}")
     try:
         anchor = _anchor(_object(parse(data), _FIELDS))
         spelled = anchor.encode()

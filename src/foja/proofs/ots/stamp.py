@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from foja.errors import Tampered
 
 MAGIC = b"\x00OpenTimestamps\x00\x00Proof\x00\xbf\x89\xe2\xe8\x84\xe8\x92\x94"
-LARGEST = 256 * 1024
+MAX_BYTES = 256 * 1024
 SHA256, SHA1, RIPEMD160 = "SHA-256", "SHA-1", "RIPEMD-160"
 BITCOIN, PENDING = bytes.fromhex("0588960d73d71901"), bytes.fromhex("83dfe30d2ef90c8e")
 _VERSION, _FORK, _ATTESTATION = 1, 0xFF, 0x00
@@ -46,8 +46,8 @@ class OtsProof:
 
 def parse_stamp(data: bytes) -> OtsProof:
     """Return what the file says, or raise `Tampered`. Nobody's word in it is believed yet."""
-    if len(data) > LARGEST:
-        raise Tampered(f"an .ots file of {len(data)} bytes is over the limit of {LARGEST}")
+    if len(data) > MAX_BYTES:
+        raise Tampered(f"an .ots file of {len(data)} bytes is over the limit of {MAX_BYTES}")
     reader = _Reader(data)
     if reader.take(len(MAGIC)) != MAGIC:
         raise Tampered("not an .ots file: it does not begin as one")

@@ -10,7 +10,7 @@ from foja.proofs.finding import Reason, Status
 from foja.proofs.flaw import Flaw
 from foja.proofs.rekor.fields import Fields
 
-LARGEST = 4 * 1024 * 1024
+MAX_BYTES = 4 * 1024 * 1024
 MEDIA = "application/vnd.dev.sigstore.bundle"
 _VERSIONS = {
     f"{MEDIA}+json;version=0.1": 1,
@@ -93,8 +93,8 @@ class SigstoreBundle:
 
 def parse_bundle(data: bytes) -> SigstoreBundle:
     """Return what a bundle says, or raise `Tampered`, or a flaw if it is of a kind that is not judged."""
-    if len(data) > LARGEST:
-        raise Tampered(f"a bundle of {len(data)} bytes is over the limit of {LARGEST}")
+    if len(data) > MAX_BYTES:
+        raise Tampered(f"a bundle of {len(data)} bytes is over the limit of {MAX_BYTES}")
     try:
         whole = Fields(parse(data), "the bundle", _BUNDLE)
     except NotCanonical as error:

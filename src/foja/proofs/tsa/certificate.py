@@ -20,7 +20,7 @@ from foja.errors import Malformed, Refused
 from foja.proofs.der import BITS, SEQUENCE, DerReader, tagged
 from foja.proofs.tsa.oids import SIZES
 
-MOST_BYTES = 16_384
+MAX_BYTES = 16_384
 SMALLEST_RSA = 2048
 _UNDERSTOOD = {
     ExtensionOID.BASIC_CONSTRAINTS,
@@ -95,8 +95,8 @@ def readable(given: Iterable[bytes]) -> tuple[Certificate, ...]:
 @lru_cache(maxsize=256)
 def certificate(der: bytes) -> Certificate:
     """Return one certificate, or raise `Malformed`."""
-    if len(der) > MOST_BYTES:
-        raise Malformed(f"a certificate of {len(der):,} bytes is not read; {MOST_BYTES:,} are")
+    if len(der) > MAX_BYTES:
+        raise Malformed(f"a certificate of {len(der):,} bytes is not read; {MAX_BYTES:,} are")
     try:
         names = _names(der)
         return _certificate(der, x509.load_der_x509_certificate(der), *names)

@@ -11,9 +11,9 @@ from foja.proofs.flaw import Flaw
 from foja.proofs.tsa.certificate import Certificate, is_issued_by
 
 TIME_STAMPING, ANY_PURPOSE = "1.3.6.1.5.5.7.3.8", "2.5.29.37.0"
-LONGEST = 8
-MOST_STEPS = 64
-MOST_REMEMBERED = 32  # signers; what comes with one may be large
+MAX_CHAIN = 8
+MAX_STEPS = 64
+CACHE_ENTRIES = 32  # signers; what comes with one may be large
 
 
 def check_signer(signer: Certificate) -> None:
@@ -26,7 +26,7 @@ def check_signer(signer: Certificate) -> None:
         raise Flaw(Reason.KEY_USAGE_INVALID, f"the key of {signer.name} may not sign timestamps")
 
 
-@lru_cache(maxsize=MOST_REMEMBERED)
+@lru_cache(maxsize=CACHE_ENTRIES)
 def check_related(signer: Certificate, embedded: tuple[Certificate, ...]) -> None:
     """Refuse certificates that lead nowhere from a token's signer, and copies of roots that were changed."""
     related = {signer}
@@ -52,7 +52,7 @@ def path(
     return _Search(others, roots, at).run(signer)
 
 
-@lru_cache(maxsize=MOST_REMEMBERED)
+@lru_cache(maxsize=CACHE_ENTRIES)
 def _lasting_path(
     signer: Certificate, others: tuple[Certificate, ...], roots: tuple[Certificate, ...]
 ) -> tuple[Certificate, ...]:
@@ -65,7 +65,7 @@ class _Search:
     """Depth first, never in a circle, and never for long."""
 
     def __init__(self, others: Sequence[Certificate], roots: Sequence[Certificate], at: datetime) -> None:
-        self._roots, self._at, self._steps = roots, at, MOST_STEPS
+        self._roots, self._at, self._steps = roots, at, MAX_STEPS
         lasting = sorted(roots, key=lambda each: each.not_after, reverse=True)
         self._pool = [*lasting, *(each for each in others if each not in roots)]
         self._flaw: Flaw | None = None
@@ -95,8 +95,8 @@ class _Search:
 
     def _may_issue(self, issuer: Certificate, begun: tuple[Certificate, ...]) -> bool:
         self._steps -= 1
-        if self._steps < 0 or len(begun) >= LONGEST:
-            self._note(Flaw(Reason.CHAIN_INVALID, f"its chain is longer than {LONGEST}, or too tangled"))
+        if self._steps < 0 or len(begun) >= MAX_CHAIN:
+            self._note(Flaw(Reason.CHAIN_INVALID, f"its chain is longer than {MAX_CHAIN}, or too tangled"))
             return False
         try:
             check_issuer(issuer, begun, self._at)

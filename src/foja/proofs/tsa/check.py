@@ -19,7 +19,7 @@ from foja.proofs.tsa.signature import check_signature, signer_of
 from foja.proofs.tsa.token import Info, Token, read_token
 
 EVIDENCE = "tsa"
-SKEW = timedelta(minutes=5)  # how far an authority's clock and ours may be apart
+CLOCK_TOLERANCE = timedelta(minutes=5)  # how far an authority's clock and ours may be apart
 
 
 class Timestamp(NamedTuple):
@@ -179,7 +179,7 @@ def _check_moment(info: Info, root: Certificate, at: datetime | None) -> None:
     """Without a renewal, a token outlives its signer's certificate, but not its root's."""
     if at is None:
         return
-    if info.gen_time > at + SKEW:
+    if info.gen_time > at + CLOCK_TOLERANCE:
         raise Flaw(
             Reason.AFTER_VALIDATION_TIME, "it was made after the time it is judged at", Status.INDETERMINATE
         )
@@ -193,7 +193,7 @@ def _check_moment(info: Info, root: Certificate, at: datetime | None) -> None:
 
 def _check_since(info: Info, since: datetime | None) -> None:
     """What answers our nonce was made after it was sent: an older time proves what is not so."""
-    if since is not None and _latest(info) < since - SKEW:
+    if since is not None and _latest(info) < since - CLOCK_TOLERANCE:
         raise Flaw(
             Reason.BACKDATED,
             f"it says {info.gen_time:%Y-%m-%dT%H:%M:%SZ}, and was asked for {since:%Y-%m-%dT%H:%M:%SZ}: "

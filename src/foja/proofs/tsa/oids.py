@@ -12,7 +12,7 @@ ALGORITHMS: Final = {
     "sha512": oid_content("2.16.840.1.101.3.4.2.3"),
 }
 SIZES: Final = {"sha256": 32, "sha384": 48, "sha512": 64}
-NAMES: Final = {content: name for name, content in ALGORITHMS.items()}
+ALGORITHM_NAMES: Final = {content: name for name, content in ALGORITHMS.items()}
 SHA1_OID: Final = oid_content("1.3.14.3.2.26")
 IDENTIFIERS: Final = {
     name: sequence(oid(dotted), b"\x05\x00")
@@ -54,7 +54,7 @@ LOCAL_NOTICE: Final = "local authority: proves order to you, not time to others"
 @remembered(SEQUENCE)
 def algorithm_of(identifier: DerReader) -> str | None:
     """Return the hash algorithm that comes next; None if it is none of ours."""
-    name = NAMES.get(identifier.oid())
+    name = ALGORITHM_NAMES.get(identifier.oid())
     if identifier.next == NULL and identifier.take(NULL):
         return None
     if identifier.next != -1:

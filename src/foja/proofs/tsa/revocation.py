@@ -14,7 +14,7 @@ from foja.proofs.finding import Reason, Status
 from foja.proofs.flaw import Flaw
 from foja.proofs.tsa.certificate import Certificate
 
-MOST_BYTES = 1_048_576
+MAX_BYTES = 1_048_576
 _COMPROMISED = {None, ReasonFlags.key_compromise, ReasonFlags.ca_compromise, ReasonFlags.aa_compromise}
 
 
@@ -73,14 +73,14 @@ def _words(each: Certificate, issuer: Certificate, brought: Revocations) -> Iter
         from foja.proofs.tsa.ocsp import answered  # seldom there, and slow to import
 
         for data in brought.ocsps:
-            if len(data) <= MOST_BYTES and (word := answered(each, issuer, data)):
+            if len(data) <= MAX_BYTES and (word := answered(each, issuer, data)):
                 yield word
 
 
 def _listed(each: Certificate, issuer: Certificate, data: bytes) -> Word | None:
     """Return what a list says, if its issuer signed it and it is about such certificates."""
     try:
-        found = x509.load_der_x509_crl(data) if len(data) <= MOST_BYTES else None
+        found = x509.load_der_x509_crl(data) if len(data) <= MAX_BYTES else None
         if found is None or found.issuer != issuer.x509.subject or not _is_about(found, each):
             return None
         if not issuer.lists:

@@ -35,7 +35,7 @@ from foja.proofs.tsa.token import Token, TokenSignature
 HASHES = {"sha256": hashes.SHA256(), "sha384": hashes.SHA384(), "sha512": hashes.SHA512()}
 LONGEST_SALT = 128
 DIGESTS = {"sha256": sha256, "sha384": sha384, "sha512": sha512}
-MOST_REMEMBERED = 32  # signers; what names one may be long
+CACHE_ENTRIES = 32  # signers; what names one may be long
 _ECDSA = {name: ec.ECDSA(each) for name, each in HASHES.items()}
 _NO_PARAMETERS = (b"", bytes((NULL, 0)))
 
@@ -81,7 +81,7 @@ def _is_named(each: Certificate, signature: TokenSignature) -> bool:
 Identifier = tuple[str | None, bytes, tuple[bytes, int] | None]
 
 
-@lru_cache(maxsize=MOST_REMEMBERED)
+@lru_cache(maxsize=CACHE_ENTRIES)
 def _identifiers(second: bytes | None, first: bytes | None) -> tuple[Identifier, ...]:
     """Return the first ESSCertID of each version that is there: hash, and issuer and serial if said."""
     found = list[Identifier]()
@@ -117,7 +117,7 @@ def _is_identified(
     return issuer_serial is None or issuer_serial == (each.issuer, each.serial)
 
 
-@lru_cache(maxsize=MOST_REMEMBERED)
+@lru_cache(maxsize=CACHE_ENTRIES)
 def _fingerprint(each: Certificate, algorithm: str) -> bytes:
     return digest_by(algorithm, each.der).digest()
 

@@ -29,9 +29,9 @@ from foja.proofs.finding import Reason, Status
 from foja.proofs.flaw import Flaw
 from foja.proofs.tsa.oids import OCSP_RESPONSE, SIGNED_DATA, TST_INFO, algorithm_of
 
-MOST_BYTES = 262_144
-MOST_CERTIFICATES = 16
-MOST_ATTRIBUTES = 32
+MAX_BYTES = 262_144
+MAX_CERTIFICATES = 16
+MAX_ATTRIBUTES = 32
 ZERO, ONE = tagged(0), tagged(1)  # [0] and [1]
 _SET = bytes((SET,))
 _dotted = lru_cache(maxsize=64)(dotted)
@@ -88,8 +88,8 @@ class Token(NamedTuple):
 
 def read_token(data: bytes) -> Token:
     """Return the token in a reply that grants one, or the token itself; raise `Flaw` or `Malformed`."""
-    if len(data) > MOST_BYTES:
-        raise Malformed(f"{len(data):,} bytes are more than a token has; {MOST_BYTES:,} are read")
+    if len(data) > MAX_BYTES:
+        raise Malformed(f"{len(data):,} bytes are more than a token has; {MAX_BYTES:,} are read")
     inside = DerReader(data).into(SEQUENCE)
     if inside.next == OID:
         return _token(data)
@@ -148,7 +148,7 @@ def _signed_data(der: bytes, data: DerReader) -> Token:
 @remembered(SET)
 def _algorithms(each: DerReader) -> tuple[str | None, ...]:
     found = list[str | None]()
-    while each.next != -1 and len(found) < MOST_ATTRIBUTES:
+    while each.next != -1 and len(found) < MAX_ATTRIBUTES:
         found.append(algorithm_of(each))
     each.finish()
     return tuple(found)
@@ -171,8 +171,8 @@ def _certificates(each: DerReader) -> tuple[bytes, ...]:
             each.any()  # certificates of attributes prove nothing here
         else:
             raise Malformed("among its certificates is something else")
-        if len(found) > MOST_CERTIFICATES:
-            raise Malformed(f"it carries more than {MOST_CERTIFICATES} certificates")
+        if len(found) > MAX_CERTIFICATES:
+            raise Malformed(f"it carries more than {MAX_CERTIFICATES} certificates")
     return tuple(found)
 
 
@@ -186,8 +186,8 @@ def _revocations(each: DerReader) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]
         if other.oid() == OCSP_RESPONSE:
             ocsps.append(other.whole(SEQUENCE))
             other.finish()
-        if len(crls) + len(ocsps) > MOST_CERTIFICATES:
-            raise Malformed(f"it carries more than {MOST_CERTIFICATES} lists of revocations")
+        if len(crls) + len(ocsps) > MAX_CERTIFICATES:
+            raise Malformed(f"it carries more than {MAX_CERTIFICATES} lists of revocations")
     return tuple(crls), tuple(ocsps)
 
 
@@ -249,7 +249,7 @@ def _attributes(each: DerReader) -> dict[bytes, bytes]:
         name = attribute.oid()
         value = attribute.into(SET).any()
         attribute.finish()
-        if name in found or len(found) >= MOST_ATTRIBUTES:
+        if name in found or len(found) >= MAX_ATTRIBUTES:
             raise Malformed("its signer says the same thing twice, or far too much")
         found[name] = value
     return found

@@ -116,9 +116,9 @@ select entity_id from (
         and (%(after)s::uuid is null or entity_id > %(after)s) order by entity_id limit %(limit)s)
 ) known order by entity_id limit %(limit)s;
 
--- name: retrack_documents
+-- name: rebuild_documents
 -- What the guards and the sweeper know of these documents, made again from the events; and where it was something else.
-select foja.retrack_documents(%(entities)s::uuid[]);
+select foja.rebuild_documents(%(entities)s::uuid[]);
 
 -- name: expire_attempts
 -- Close attempts past their deadline.

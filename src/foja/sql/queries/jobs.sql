@@ -38,7 +38,7 @@ select foja.queue_woken_v1();
 -- name: list_jobs
 -- Jobs as an operator sees them, newest first.
 select job_id, type, state, entity_id, correlation_id, tenant, dedupe_key, priority, tries, max_tries, head, run_at,
-    created_at, finished_at, worker, lease_until, last_error, payload, last_words
+    created_at, finished_at, worker, lease_until, last_error, payload, on_death
 from foja.job
 where tenant = %(tenant)s
     and (%(job)s::bigint is null or job_id = %(job)s)

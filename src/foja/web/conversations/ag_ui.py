@@ -13,8 +13,8 @@ from fastapi import APIRouter, Query, Response
 from foja.conversations.service import Conversation
 from foja.integrations.ag_ui import AgUiFrame, encode, frames
 from foja.web.bodies import JSON, body_of
-from foja.web.conversations.feed import BEAT
-from foja.web.conversations.routes import The
+from foja.web.conversations.feed import HEARTBEAT_FRAME
+from foja.web.conversations.routes import Context
 from foja.web.conversations.stream import EventStream
 
 # The schema of a run's input is AG-UI's own; https://docs.ag-ui.com describes it.
@@ -24,21 +24,21 @@ Last = Annotated[int | None, Query(ge=1, le=10_000, description="how many events
 
 
 @routes.get("/{conversation_id}/ag-ui")
-async def follow(door: The, conversation_id: str, last: Last = None) -> Response:
+async def follow(ctx: Context, conversation_id: str, last: Last = None) -> Response:
     """Follow as AG-UI events, from a snapshot on, for ever."""
-    talk = await door.conversation(conversation_id)
-    return EventStream(_pieces(frames(talk, last=last), door.beat), door)
+    talk = await ctx.conversation(conversation_id)
+    return EventStream(_pieces(frames(talk, last=last), ctx.beat), ctx)
 
 
 @routes.post("/{conversation_id}/ag-ui", openapi_extra=INPUT)
 async def run(
-    door: The, conversation_id: str, body: Annotated[RunAgentInput, body_of(RunAgentInput)]
+    ctx: Context, conversation_id: str, body: Annotated[RunAgentInput, body_of(RunAgentInput)]
 ) -> Response:
     """Say the client's last message, then follow until the run it began is over."""
-    talk = await door.conversation(conversation_id)
+    talk = await ctx.conversation(conversation_id)
     await _say(talk, body)
     shown = [message.id for message in body.messages]
-    return EventStream(_pieces(frames(talk, one_run=True, shown=shown), door.beat), door)
+    return EventStream(_pieces(frames(talk, one_run=True, shown=shown), ctx.beat), ctx)
 
 
 async def _say(talk: Conversation, asked: RunAgentInput) -> None:
@@ -59,7 +59,7 @@ async def _pieces(source: AsyncGenerator[AgUiFrame, None], beat: float) -> Async
             while True:
                 await asyncio.wait({coming}, timeout=beat)
                 if not coming.done():
-                    yield BEAT
+                    yield HEARTBEAT_FRAME
                     continue
                 if (frame := coming.result()) is None:
                     return

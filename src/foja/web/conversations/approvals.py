@@ -8,17 +8,17 @@ from fastapi import APIRouter, Response
 
 from foja.conversations.model.approvals import Approval
 from foja.web.bodies import ApprovalRequest, DecisionBody, body_of, described
-from foja.web.conversations.routes import The, document
+from foja.web.conversations.routes import Context, document
 
 routes = APIRouter(prefix="/v1/conversations/{conversation_id}/approvals", tags=["approvals"])
 
 
 @routes.post("", status_code=201, openapi_extra=described(ApprovalRequest))
 async def request(
-    door: The, conversation_id: str, body: Annotated[ApprovalRequest, body_of(ApprovalRequest)]
+    ctx: Context, conversation_id: str, body: Annotated[ApprovalRequest, body_of(ApprovalRequest)]
 ) -> Response:
     """Ask somebody to allow a tool. The same approval_id again returns the first request."""
-    talk = await door.conversation(conversation_id)
+    talk = await ctx.conversation(conversation_id)
     asked = await talk.request_approval(
         body.tool_name,
         body.tool_args,
@@ -33,25 +33,25 @@ async def request(
 
 
 @routes.get("")
-async def approvals(door: The, conversation_id: str) -> Response:
+async def approvals(ctx: Context, conversation_id: str) -> Response:
     """List what was asked, in order, and how each stands."""
-    talk = await door.conversation(conversation_id)
+    talk = await ctx.conversation(conversation_id)
     return document({"approvals": [shown(each) for each in await talk.approvals()]})
 
 
 @routes.get("/{approval_id}")
-async def approval(door: The, conversation_id: str, approval_id: str) -> Response:
+async def approval(ctx: Context, conversation_id: str, approval_id: str) -> Response:
     """Say how one approval stands."""
-    talk = await door.conversation(conversation_id)
+    talk = await ctx.conversation(conversation_id)
     return document(shown(await talk.approval(approval_id)))
 
 
 @routes.post("/{approval_id}", openapi_extra=described(DecisionBody))
 async def decide(
-    door: The, conversation_id: str, approval_id: str, body: Annotated[DecisionBody, body_of(DecisionBody)]
+    ctx: Context, conversation_id: str, approval_id: str, body: Annotated[DecisionBody, body_of(DecisionBody)]
 ) -> Response:
     """Decide. The first decision or expiry wins and is what you get; `mine` says whether it is yours."""
-    talk = await door.conversation(conversation_id)
+    talk = await ctx.conversation(conversation_id)
     stands = await talk.decide(approval_id, body.decision, reason=body.reason, actor=body.actor)
     return document({**shown(stands.approval), "mine": stands.mine})
 

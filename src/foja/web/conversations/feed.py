@@ -20,12 +20,12 @@ from uuid import UUID
 from foja.errors import Unavailable
 from foja.ledger.event import Event, Reset, StreamItem, Transient
 from foja.ledger.ledger import Ledger
-from foja.ledger.live.follower import AGAIN
+from foja.ledger.live.follower import RETRY_SECONDS
 from foja.metrics import BUFFERS_LOST
 
 log = logging.getLogger("foja.web")
-MOST_BYTES = 256 * 1024
-BEAT = b": beat\n\n"
+MAX_BUFFERED_BYTES = 256 * 1024
+HEARTBEAT_FRAME = b": beat\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Listener:
             return
         self._frames.append(frame)
         self._size += len(frame.data)
-        if self._size > MOST_BYTES:
+        if self._size > MAX_BUFFERED_BYTES:
             BUFFERS_LOST.inc()
             self.lose()
         self._woken.set()
@@ -103,7 +103,7 @@ class Feed:
         while True:
             await asyncio.sleep(seconds)
             for listener in self.listeners:
-                listener.add(Frame(None, filled=False, data=BEAT))
+                listener.add(Frame(None, filled=False, data=HEARTBEAT_FRAME))
 
     async def _read(self) -> None:
         while True:
@@ -116,7 +116,7 @@ class Feed:
             self._placed.clear()
             for listener in self.listeners:
                 listener.lose()
-            await asyncio.sleep(AGAIN)
+            await asyncio.sleep(RETRY_SECONDS)
 
     async def _read_on(self) -> None:
         """Read from now on, until the history is another one."""

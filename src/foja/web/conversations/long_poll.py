@@ -16,12 +16,12 @@ from uuid import UUID
 
 from foja.errors import CursorLost
 from foja.ledger.event import Event, Reset
-from foja.ledger.live.follower import POLL, Follower
+from foja.ledger.live.follower import POLL_SECONDS, Follower
 from foja.ledger.live.notifier import Subscription
 from foja.ledger.reader import Position, parse_cursor
-from foja.web.context import Context
+from foja.web.context import WebContext
 
-MOST_HOLES = 10_000
+MAX_HOLES = 10_000
 RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?")
 
 
@@ -36,19 +36,19 @@ class Wanted:
     wait: float
 
 
-async def poll(door: Context, wanted: Wanted) -> dict[str, Any]:
+async def poll(ctx: WebContext, wanted: Wanted) -> dict[str, Any]:
     """Return a page of events and where the next one is; wait for it if there is time."""
-    follower = door.app.ledger.follower(wanted.entity_id, wanted.after, _position(wanted), wanted.limit)
+    follower = ctx.app.ledger.follower(wanted.entity_id, wanted.after, _position(wanted), wanted.limit)
     clock = asyncio.get_running_loop().time
     deadline = clock() + wanted.wait
-    with door.app.ledger.watch(wanted.entity_id) as wake:
+    with ctx.app.ledger.watch(wanted.entity_id) as wake:
         while True:
             wake.clear()
             events = _events(wanted, await follower.step())
             left = deadline - clock()
-            if events or left <= 0 or door.closing.is_set():
+            if events or left <= 0 or ctx.closing.is_set():
                 return _page(wanted, follower, events)
-            await _either(wake, door.closing, min(left, POLL))
+            await _either(wake, ctx.closing, min(left, POLL_SECONDS))
 
 
 def _position(wanted: Wanted) -> Position | None:
@@ -118,7 +118,7 @@ def read_holes(text: str) -> list[int]:
     for part in text.split(","):
         found = RANGE.fullmatch(part)
         low, high = (int(found[1]), int(found[2] or found[1])) if found else (0, -1)
-        if not low <= high < low + MOST_HOLES - len(numbers):
+        if not low <= high < low + MAX_HOLES - len(numbers):
             raise CursorLost(f"{part!r} is no range of open numbers; use the address in `next`")
         numbers.extend(range(low, high + 1))
     return numbers

@@ -15,10 +15,10 @@ from starlette.types import Receive, Scope, Send
 from foja.errors import CursorLost, Unavailable
 from foja.ledger.event import Event, Reset
 from foja.ledger.ledger import Ledger
-from foja.ledger.live.follower import AGAIN, PAGE
+from foja.ledger.live.follower import PAGE_EVENTS, RETRY_SECONDS
 from foja.ledger.reader import parse_cursor
-from foja.web.context import Context
-from foja.web.conversations.feed import BEAT, Feed, Feeds, Frame, Listener, encode, encode_reset
+from foja.web.context import WebContext
+from foja.web.conversations.feed import HEARTBEAT_FRAME, Feed, Feeds, Frame, Listener, encode, encode_reset
 
 RETRY = b"retry: 1000\n\n"
 STALLED = 30.0
@@ -67,7 +67,7 @@ class Follow:
             async with asyncio.timeout(self._beat):
                 await feed.placed()
         except TimeoutError:
-            return BEAT
+            return HEARTBEAT_FRAME
         listener.begin()
         self._follower.behind = True
         return b""
@@ -77,7 +77,7 @@ class Follow:
             piece = b"".join(map(self._own, await self._follower.step()))
         except Unavailable:
             listener.lose()
-            await asyncio.sleep(AGAIN)
+            await asyncio.sleep(RETRY_SECONDS)
             return b""
         self._fit_page(len(piece))
         return piece
@@ -85,7 +85,7 @@ class Follow:
     def _fit_page(self, size: int) -> None:
         """Read the next page as long as memory likes it: events may be a few bytes or a megabyte."""
         page = self._follower.page * PAGE_BYTES // max(size, 1)
-        self._follower.page = max(1, min(page, 2 * self._follower.page, PAGE))
+        self._follower.page = max(1, min(page, 2 * self._follower.page, PAGE_EVENTS))
 
     def _news(self, frames: Sequence[Frame]) -> Sequence[bytes]:
         """Return what of these frames this client lacks, each under its own cursor."""
@@ -106,19 +106,19 @@ class Follow:
 class EventStream(Response):
     """Sends pieces until the client goes, stalls, or the door closes."""
 
-    def __init__(self, pieces: AsyncGenerator[bytes], door: Context) -> None:
+    def __init__(self, pieces: AsyncGenerator[bytes], ctx: WebContext) -> None:
         super().__init__()
-        self._pieces, self._door = pieces, door
+        self._pieces, self._ctx = pieces, ctx
         self._since: float | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with self._door.stream():
+        with self._ctx.stream():
             await self._run(receive, send)
 
     async def _run(self, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         sending = asyncio.create_task(self._send(send))
-        closing = asyncio.create_task(self._door.closing.wait())
+        closing = asyncio.create_task(self._ctx.closing.wait())
         ends = [sending, closing, *map(asyncio.create_task, (_gone(receive), self._stalled()))]
         try:
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)

@@ -11,7 +11,7 @@ create type foja.receipt as (
 );
 
 -- Make a stream that is new; refuse one that is somebody else's or stands elsewhere.
-create function foja.make_entity(p_entity uuid, p_domain text, p_tenant text, p_expected bigint default null)
+create function foja.create_entity(p_entity uuid, p_domain text, p_tenant text, p_expected bigint default null)
 returns void
 language plpgsql as $$
 declare
@@ -39,7 +39,7 @@ begin
     select * into e from foja.entity
     where entity_id = p_entity and domain = p_domain and tenant = p_tenant for no key update;
     if not found then
-        perform foja.make_entity(p_entity, p_domain, p_tenant);
+        perform foja.create_entity(p_entity, p_domain, p_tenant);
         select * into e from foja.entity where entity_id = p_entity for no key update;
     end if;
     return e;
@@ -152,7 +152,7 @@ begin
     elsif stored.status is not null then
         return stored;
     end if;
-    perform foja.make_entity(p_entity, p_domain, p_tenant, p_expected);
+    perform foja.create_entity(p_entity, p_domain, p_tenant, p_expected);
     return foja.append(p_entity, p_domain, p_tenant, p_kind, p_v, p_event, p_actor, p_source, p_payload, p_salt,
         p_hash, p_key, p_expected);
 end $$;

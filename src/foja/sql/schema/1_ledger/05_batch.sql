@@ -33,7 +33,7 @@ begin
 end $$;
 
 -- The same, making the new ones first.
-create function foja.make_streams(p_entity uuid[], p_drafts foja.draft[], p_tenant text) returns foja.streams
+create function foja.create_streams(p_entity uuid[], p_drafts foja.draft[], p_tenant text) returns foja.streams
 language plpgsql as $$
 begin
     insert into foja.entity (entity_id, domain, tenant, head)
@@ -151,7 +151,7 @@ begin
 end $$;
 
 -- Put in the outbox what is sealed, and on the waiting list what is not; what was not recorded is neither.
-create function foja.queue_some(p_entity uuid[], p_seq bigint[], p_link bytea[]) returns void
+create function foja.queue_mixed(p_entity uuid[], p_seq bigint[], p_link bytea[]) returns void
 language sql as $$
     insert into foja.unsealed
     select u.entity_id, u.seq from unnest(p_entity, p_seq, p_link) u(entity_id, seq, link)
@@ -212,7 +212,7 @@ begin
     s := foja.lock_streams(entities, p_tenant);
     locked := coalesce(cardinality(s.entity_id), 0);
     if locked < n and locked < (select count(distinct id) from unnest(entities) id) then
-        s := foja.make_streams(entities, p_drafts, p_tenant);
+        s := foja.create_streams(entities, p_drafts, p_tenant);
     end if;
     b := foja.number_batch(s, p_drafts, p_source, p_careful);
     insert into foja.event
@@ -228,7 +228,7 @@ begin
     if array_position(b.link, null) is null then
         insert into foja.pending (entity_id, seq, chain_hash) values (entities, b.seq, b.link);
     else
-        perform foja.queue_some(entities, b.seq, b.link);
+        perform foja.queue_mixed(entities, b.seq, b.link);
     end if;
     if b.woken is not null then
         insert into foja.woken (entity_id)

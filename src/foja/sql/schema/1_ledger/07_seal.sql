@@ -1,7 +1,7 @@
 -- Sealing: what was recorded out of order becomes a chained prefix, in order.
 
--- Seal the contiguous run of one stream, at most `p_most` events; returns how many.
-create function foja.seal(p_entity uuid, p_most integer) returns bigint
+-- Seal the contiguous run of one stream, at most `p_limit` events; returns how many.
+create function foja.seal(p_entity uuid, p_limit integer) returns bigint
 language plpgsql as $$
 declare
     e foja.entity;
@@ -12,7 +12,7 @@ begin
     select * into e from foja.entity where entity_id = p_entity for no key update;
     with next as (
         select seq, event_id, kind, v, at, body_hash, row_number() over (order by seq) as place
-        from foja.event where entity_id = p_entity and seq >= e.sealed order by seq limit p_most
+        from foja.event where entity_id = p_entity and seq >= e.sealed order by seq limit p_limit
     ), chained as (
         select seq, kind, v, foja.chain(e.head, p_entity, seq, event_id, kind, at, body_hash)
             over (order by seq) as chain_hash
@@ -38,7 +38,7 @@ begin
 end $$;
 
 -- Seal every stream whose next number is there, a bounded number of them.
-create function foja.seal_ready(p_streams integer, p_most integer) returns bigint
+create function foja.seal_ready(p_streams integer, p_limit integer) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     stream uuid;
@@ -51,7 +51,7 @@ begin
         join (select entity_id, min(seq) as seq from foja.unsealed group by entity_id) waiting using (entity_id)
         where waiting.seq <= e.sealed order by e.entity_id limit p_streams
     loop
-        run := foja.seal(stream, p_most);
+        run := foja.seal(stream, p_limit);
         total := total + run;
     end loop;
     return total;

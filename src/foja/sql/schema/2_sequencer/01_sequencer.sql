@@ -16,7 +16,7 @@ begin
 end $$;
 
 -- Give the oldest sealed events their places, about as many as asked for; returns how many.
-create function foja.number_pending(p_origin integer, p_most integer) returns bigint
+create function foja.number_pending(p_origin integer, p_limit integer) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     first bigint;
@@ -30,9 +30,9 @@ begin
     end if;
     with waiting as (
         select p.id, sum(cardinality(p.seq)) over (order by p.id) - cardinality(p.seq) as before
-        from (select * from foja.pending order by id limit p_most) p
+        from (select * from foja.pending order by id limit p_limit) p
     ), moved as (
-        delete from foja.pending p using waiting w where p.id = w.id and w.before < p_most
+        delete from foja.pending p using waiting w where p.id = w.id and w.before < p_limit
         returning p.id, p.entity_id, p.seq, p.chain_hash
     ), placed as (
         select u.entity_id, u.seq, u.chain_hash, row_number() over (order by t.id, u.place) - 1 as place

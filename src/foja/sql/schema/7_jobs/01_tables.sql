@@ -39,7 +39,7 @@ create table foja.job (
     alone boolean not null default false,     -- claimed without company: if its worker dies, it was this one
     corrected boolean not null default false, -- it came with another correlation
     last_error text,
-    last_words jsonb,                         -- the event {kind, v, payload} that says it is dead
+    on_death jsonb,                         -- the event {kind, v, payload} that says it is dead
     silent boolean not null default false,    -- they were said, or others in their place, or nobody needs to hear them
     created_at timestamptz not null default clock_timestamp(),
     finished_at timestamptz
@@ -51,7 +51,7 @@ create index job_leases on foja.job (type, lease_until) where state = 'running';
 create index job_lines on foja.job (entity_id, type, head desc, job_id)
     where serial and state in ('queued', 'running', 'retry_scheduled');
 create index job_dead on foja.job (job_id) where state = 'dead';
-create index job_unsaid on foja.job (job_id) where state = 'cancelled' and last_words is not null and not silent;
+create index job_unsaid on foja.job (job_id) where state = 'cancelled' and on_death is not null and not silent;
 
 -- What is to be done again and again: one job per slot of time, whoever looks first.
 create table foja.tick (

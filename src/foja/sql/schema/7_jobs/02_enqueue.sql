@@ -17,13 +17,13 @@ begin
 end $$;
 
 -- May the sweeper say this, too? Everything else would be said in the name of who found it out.
-create function foja.is_last_word(p_domain text, p_words jsonb) returns boolean
+create function foja.may_append_on_death(p_domain text, p_on_death jsonb) returns boolean
 language sql stable
-return exists (select from foja.kind k where k.domain = p_domain and k.kind = p_words ->> 'kind'
-    and k.v::text = coalesce(p_words ->> 'v', '1') and 'sweeper' = any (k.sources));
+return exists (select from foja.kind k where k.domain = p_domain and k.kind = p_on_death ->> 'kind'
+    and k.v::text = coalesce(p_on_death ->> 'v', '1') and 'sweeper' = any (k.sources));
 
 -- Last words are given by who decides for the stream, or by who may say them anyway.
-create function foja.check_last_words(p_entity uuid[], p_words text[]) returns void
+create function foja.check_on_death(p_entity uuid[], p_on_death text[]) returns void
 language plpgsql stable as $$
 declare
     acting text := foja.acting_role();
@@ -31,18 +31,18 @@ declare
 begin
     for said in
         select distinct e.domain, jsonb_build_object('kind', w.words -> 'kind', 'v', coalesce(w.words -> 'v', '1')) as words
-        from unnest(p_entity, p_words) u(entity_id, given) cross join lateral (select u.given::jsonb as words offset 0) w
+        from unnest(p_entity, p_on_death) u(entity_id, given) cross join lateral (select u.given::jsonb as words offset 0) w
         left join foja.entity e on e.entity_id = u.entity_id
         where u.given is not null
     loop
-        if said.domain is null or not foja.is_last_word(said.domain, said.words) then
-            perform foja.refuse('bad_payload', 'last words are of a kind that the sweeper may say of this stream');
+        if said.domain is null or not foja.may_append_on_death(said.domain, said.words) then
+            perform foja.refuse('bad_payload', 'on_death must be a kind that the sweeper may append to this stream');
         elsif acting is distinct from (select t.role from foja.domain d join foja.job_type t on t.type = d.executor
                     where d.domain = said.domain)
                 and not exists (select from foja.kind k cross join unnest(k.sources) source
                     where k.domain = said.domain and k.kind = said.words ->> 'kind'
                         and acting = 'foja_' || replace(source, '-', '_')) then
-            perform foja.refuse('wrong_source', format('the role %s may not give last words to these jobs', acting));
+            perform foja.refuse('wrong_source', format('the role %s may not set on_death of these jobs', acting));
         end if;
     end loop;
 end $$;
@@ -82,9 +82,9 @@ end $$;
 
 -- Queue these jobs, but those whose key is known; returns how many are new. Of a serial type, the
 -- streams are locked already.
-create function foja.put_jobs(
+create function foja.insert_jobs(
     p_type text[], p_entity uuid[], p_correlation uuid[], p_tenant text, p_key text[], p_payload text[],
-    p_delay double precision[], p_priority integer[], p_words text[]
+    p_delay double precision[], p_priority integer[], p_on_death text[]
 ) returns bigint
 language plpgsql as $$
 declare
@@ -105,18 +105,18 @@ begin
             join foja.job_type t on t.type = u.type and t.serial
             where not exists (select from foja.entity e where e.entity_id = u.entity_id)) then
         perform foja.refuse('unknown_entity', 'jobs that run in order need a stream: its row is their lock');
-    elsif exists (select from unnest(p_words) words where words is not null) then
-        perform foja.check_last_words(p_entity, p_words);
+    elsif exists (select from unnest(p_on_death) words where words is not null) then
+        perform foja.check_on_death(p_entity, p_on_death);
     end if;
     perform foja.check_asker(p_type, p_entity);
     -- Numbered as they were given, written in the order of their keys: two callers never wait for each other.
     with given as materialized (
         select u.*, nextval('foja.job_job_id_seq') as job_id
-        from unnest(p_type, p_entity, p_correlation, p_key, p_payload, p_delay, p_priority, p_words)
+        from unnest(p_type, p_entity, p_correlation, p_key, p_payload, p_delay, p_priority, p_on_death)
             u(type, entity_id, correlation_id, key, payload, delay, priority, words)
     )
     insert into foja.job (job_id, type, entity_id, correlation_id, tenant, dedupe_key, serial, head, priority, run_at, payload,
-        max_tries, last_words)
+        max_tries, on_death)
     overriding system value
     select u.job_id, u.type, u.entity_id, coalesce(u.correlation_id, u.entity_id), p_tenant, u.key, t.serial, not t.serial,
         coalesce(u.priority, 1), clock_timestamp() + make_interval(secs => coalesce(u.delay, 0)),
@@ -136,25 +136,25 @@ end $$;
 
 create function foja.enqueue_jobs_v1(
     p_type text[], p_entity uuid[], p_tenant text, p_key text[], p_payload text[] default null,
-    p_delay double precision[] default null, p_priority integer[] default null, p_words text[] default null,
+    p_delay double precision[] default null, p_priority integer[] default null, p_on_death text[] default null,
     p_correlation uuid[] default null
 ) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     perform from foja.entity where entity_id = any (p_entity) order by entity_id for no key update;
-    return foja.put_jobs(p_type, p_entity, p_correlation, p_tenant, p_key, p_payload, p_delay, p_priority, p_words);
+    return foja.insert_jobs(p_type, p_entity, p_correlation, p_tenant, p_key, p_payload, p_delay, p_priority, p_on_death);
 end $$;
 
 -- One job; returns its id, also of one that was asked for before.
 create function foja.enqueue_job_v1(
     type text, entity_id uuid, dedupe_key text, payload jsonb default '{}', delay interval default '0',
-    priority integer default 1, last_words jsonb default null, correlation_id uuid default null,
+    priority integer default 1, on_death jsonb default null, correlation_id uuid default null,
     tenant text default 'default'
 ) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     perform foja.enqueue_jobs_v1(array[type], array[entity_id], tenant, array[dedupe_key], array[payload::text],
-        array[extract(epoch from delay)::double precision], array[priority], array[last_words::text],
+        array[extract(epoch from delay)::double precision], array[priority], array[on_death::text],
         array[correlation_id]);
     return (select j.job_id from foja.job j where j.dedupe_key = enqueue_job_v1.dedupe_key);
 end $$;
@@ -200,15 +200,15 @@ begin
     end if;
 end $$;
 
--- Queue the executors of up to `p_most` appends that woke one, the oldest first.
-create function foja.queue_woken_v1(p_most integer default 1000) returns void
+-- Queue the executors of up to `p_limit` appends that woke one, the oldest first.
+create function foja.queue_woken_v1(p_limit integer default 1000) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     streams uuid[];
     since timestamptz;
 begin
     with oldest as materialized (
-        select id from foja.woken order by id limit p_most for update skip locked
+        select id from foja.woken order by id limit p_limit for update skip locked
     ), gone as (
         delete from foja.woken w using oldest where w.id = oldest.id returning w.entity_id, w.at
     )

@@ -10,10 +10,10 @@ begin
     end if;
 end $$;
 
--- Up to `p_most` jobs, each leased to this worker until it settles it or stops extending the lease.
+-- Up to `p_limit` jobs, each leased to this worker until it settles it or stops extending the lease.
 -- A job whose lease ran out comes alone, and says so. Tries count here: once for each claim, but the one in
 -- company that nobody came back from is nobody's.
-create function foja.claim_jobs_v1(p_type text, p_tenant text, p_most integer, p_worker text)
+create function foja.claim_jobs_v1(p_type text, p_tenant text, p_limit integer, p_worker text)
 returns table (
     job_id bigint, type text, entity_id uuid, tenant text, dedupe_key text, payload jsonb, tries integer,
     max_tries integer, lease_token uuid, lease_seconds double precision, alone boolean, corrected boolean
@@ -26,7 +26,7 @@ declare
     rule foja.job_type;
     token uuid := gen_random_uuid();
     moment timestamptz;
-    missing integer := p_most;
+    missing integer := p_limit;
     found_now integer;
 begin
     select * into rule from foja.job_type t where t.type = p_type;
@@ -62,7 +62,7 @@ begin
                 order by j.run_at, j.job_id limit missing for update skip locked
             )
             update foja.job j
-            set state = 'running', tries = j.tries + 1, alone = p_most = 1, lease_token = token,
+            set state = 'running', tries = j.tries + 1, alone = p_limit = 1, lease_token = token,
                 lease_until = moment + rule.lease, worker = p_worker, correlation_id = j.entity_id,
                 corrected = j.corrected or d.strange
             from due d where j.job_id = d.job_id

@@ -6,22 +6,22 @@ language sql volatile
 return least(rule.backoff_most, rule.backoff * 2 ^ least(tries - 1, 20)) * (0.5 + random() / 2);
 
 -- The event that says a job is dead. If the stream will not have it, the job says so instead.
-create function foja.say_last_words(p_job bigint, p_source text) returns void
+create function foja.append_on_death(p_job bigint, p_source text) returns void
 language plpgsql as $$
 declare
     j foja.job;
     words text;
 begin
     select * into j from foja.job where job_id = p_job;
-    if j.last_words is null or j.silent then
+    if j.on_death is null or j.silent then
         return;
     elsif not exists (select from foja.entity e
-            where e.entity_id = j.entity_id and foja.is_last_word(e.domain, j.last_words)) then
+            where e.entity_id = j.entity_id and foja.may_append_on_death(e.domain, j.on_death)) then
         perform foja.refuse('bad_payload', 'they are of no kind that the sweeper may say');
     end if;
     update foja.job set silent = true where job_id = p_job;
-    perform foja.append_event(e.entity_id, e.domain, j.last_words ->> 'kind', j.last_words -> 'payload', p_source,
-        idempotency_key => j.last_words ->> 'key', v => coalesce((j.last_words ->> 'v')::integer, 1), tenant => j.tenant)
+    perform foja.append_event(e.entity_id, e.domain, j.on_death ->> 'kind', j.on_death -> 'payload', p_source,
+        idempotency_key => j.on_death ->> 'key', v => coalesce((j.on_death ->> 'v')::integer, 1), tenant => j.tenant)
     from foja.entity e where e.entity_id = j.entity_id;
 exception when others then
     if sqlstate ~ '^(40|53|57)' then  -- nothing was decided: whoever asked will ask again
@@ -29,7 +29,7 @@ exception when others then
     end if;
     get stacked diagnostics words = pg_exception_detail;
     update foja.job set last_error = concat_ws('; ', last_error,
-        'its last words were refused: ' || coalesce(nullif(words, ''), sqlerrm))
+        'its on_death event was refused: ' || coalesce(nullif(words, ''), sqlerrm))
     where job_id = p_job;
 end $$;
 
@@ -120,7 +120,7 @@ create function foja.settle_jobs_v1(
     p_job bigint[], p_token uuid[], p_outcome text[], p_error text[], p_delay double precision[], p_read bigint[],
     p_of integer[], p_drafts foja.draft[],
     p_next_of integer[], p_next_type text[], p_next_entity uuid[], p_next_key text[], p_next_payload text[],
-    p_next_delay double precision[], p_next_priority integer[], p_next_words text[],
+    p_next_delay double precision[], p_next_priority integer[], p_next_on_death text[],
     p_source text, p_tenant text, p_careful boolean
 ) returns text[]
 language plpgsql security definer set search_path = pg_catalog, pg_temp
@@ -144,9 +144,9 @@ begin
         where verdicts[p_of[n]] in ('done', 'give_up') and verdicts[p_of[n]] = p_outcome[p_of[n]];
         select array_agg(u.type), array_agg(u.entity_id), array_agg(u.key), array_agg(u.payload),
             array_agg(u.delay), array_agg(u.priority), array_agg(u.words)
-        into p_next_type, p_next_entity, p_next_key, p_next_payload, p_next_delay, p_next_priority, p_next_words
+        into p_next_type, p_next_entity, p_next_key, p_next_payload, p_next_delay, p_next_priority, p_next_on_death
         from unnest(p_next_of, p_next_type, p_next_entity, p_next_key, p_next_payload, p_next_delay, p_next_priority,
-            p_next_words) u(of, type, entity_id, key, payload, delay, priority, words)
+            p_next_on_death) u(of, type, entity_id, key, payload, delay, priority, words)
         where verdicts[u.of] = 'done';
     end if;
     perform foja.close_jobs(p_job, verdicts, p_error, p_delay);  -- first: what follows finds them ended
@@ -154,14 +154,14 @@ begin
         perform foja.append_drafts(p_drafts, p_source, p_tenant, true, p_careful);
     end if;
     if p_next_type is not null then
-        perform foja.put_jobs(p_next_type, p_next_entity, null, p_tenant, p_next_key, p_next_payload, p_next_delay,
-            p_next_priority, p_next_words);
+        perform foja.insert_jobs(p_next_type, p_next_entity, null, p_tenant, p_next_key, p_next_payload, p_next_delay,
+            p_next_priority, p_next_on_death);
     end if;
     if special then
         update foja.job j set silent = true  -- it said itself how it ended
         from unnest(p_job, verdicts) with ordinality u(job_id, verdict, place)
         where j.job_id = u.job_id and u.verdict = 'give_up' and u.place::integer = any (p_of);
-        perform foja.say_last_words(u.job_id, p_source)
+        perform foja.append_on_death(u.job_id, p_source)
         from unnest(p_job, verdicts) with ordinality u(job_id, verdict, place)
         where u.verdict = 'give_up' and not (u.place::integer = any (coalesce(p_of, '{}')));
     end if;

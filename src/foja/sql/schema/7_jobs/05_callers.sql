@@ -1,6 +1,6 @@
 -- For workers that speak only SQL: one job at a time, its bytes made here.
 
-create type foja.followers as (
+create type foja.next_jobs as (
     of integer[], type text[], entity_id uuid[], key text[], payload text[], delay double precision[], priority integer[],
     words text[]
 );
@@ -24,12 +24,12 @@ begin atomic
 end;
 
 -- Following jobs as `settle_jobs_v1` takes them.
-create function foja.followers_of(p_jobs jsonb, j foja.job) returns foja.followers
+create function foja.next_jobs_of(p_jobs jsonb, j foja.job) returns foja.next_jobs
 language sql stable
 begin atomic
     select array_agg(1), array_agg(n ->> 'type'), array_agg(coalesce((n ->> 'entity_id')::uuid, (j).entity_id)),
         array_agg(n ->> 'dedupe_key'), array_agg((n -> 'payload')::text), array_agg((n ->> 'delay')::double precision),
-        array_agg((n ->> 'priority')::integer), array_agg((n -> 'last_words')::text)
+        array_agg((n ->> 'priority')::integer), array_agg((n -> 'on_death')::text)
     from (select n from jsonb_array_elements(p_jobs) with ordinality u(n, place) order by place) u;
 end;
 
@@ -49,7 +49,7 @@ end $$;
 
 -- The work is done. `events` are facts for the job's stream, or for the `entity_id` they name:
 -- [{kind, payload, v?, actor?, idempotency_key?, expected_seq?, entity_id?}]. `jobs` follow from it:
--- [{type, dedupe_key, entity_id?, payload?, delay?, priority?, last_words?}], `delay` in seconds.
+-- [{type, dedupe_key, entity_id?, payload?, delay?, priority?, on_death?}], `delay` in seconds.
 -- Returns what became of it: done, again, already or lost.
 create function foja.complete_job_v1(
     job_id bigint, token uuid, events jsonb default '[]', jobs jsonb default '[]', read bigint default null
@@ -59,7 +59,7 @@ declare
     j foja.job;
     rule foja.job_type;
     drafts foja.draft[];
-    n foja.followers;
+    n foja.next_jobs;
     careful boolean := false;
 begin
     select * into j from foja.job x where x.job_id = complete_job_v1.job_id;
@@ -69,7 +69,7 @@ begin
     if coalesce(cardinality(drafts), 0) < jsonb_array_length(events) then
         perform foja.refuse('unknown_entity', 'an event is for a stream that is not there');
     end if;
-    n := foja.followers_of(jobs, j);
+    n := foja.next_jobs_of(jobs, j);
     loop
         begin
             return (foja.settle_jobs_v1(array[j.job_id], array[token], '{done}', null, null, array[read],

@@ -10,7 +10,7 @@ begin
 end $$;
 
 -- Cancel jobs that are locked, or whose stream is; whoever works on one has no token any more.
-create function foja.drop_jobs(p_job bigint[], p_reason text) returns bigint
+create function foja.cancel_locked_jobs(p_job bigint[], p_reason text) returns bigint
 language plpgsql as $$
 declare
     dropped bigint[];
@@ -35,8 +35,8 @@ declare
 begin
     select array_agg(j.job_id order by j.job_id) into ids
     from (select * from foja.job x where x.dedupe_key = any (p_key) order by x.job_id for no key update) j;
-    update foja.job j set silent = true where j.job_id = any (ids) and j.last_words is not null;  -- the domain ended it
-    return coalesce(foja.drop_jobs(ids, p_reason), 0);
+    update foja.job j set silent = true where j.job_id = any (ids) and j.on_death is not null;  -- the domain ended it
+    return coalesce(foja.cancel_locked_jobs(ids, p_reason), 0);
 end $$;
 
 -- A dead one is only put away: nobody has to look at it any more. What the others would have said at
@@ -49,11 +49,11 @@ begin
     perform foja.lock_jobs(p_job);
     update foja.job j set state = 'cancelled', silent = true where j.job_id = any (p_job) and j.state = 'dead';
     get diagnostics put_away = row_count;
-    return put_away + foja.drop_jobs(p_job, p_reason);
+    return put_away + foja.cancel_locked_jobs(p_job, p_reason);
 end $$;
 
 -- Dead jobs are queued anew with fresh tries, also an executor however it ended; those that wait for
--- their time come at once. Returns how many. What has said its last words is over: its attempt has ended.
+-- their time come at once. Returns how many. A job whose on_death event was appended is over: its attempt has ended.
 create function foja.retry_jobs_v1(p_job bigint[]) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -101,7 +101,7 @@ begin
 end $$;
 
 -- Close one job that killed its last worker; false if somebody was faster.
-create function foja.bury_job(p_job bigint) returns boolean
+create function foja.close_abandoned_job(p_job bigint) returns boolean
 language plpgsql as $$
 begin
     perform foja.lock_jobs(array[p_job]);
@@ -111,7 +111,7 @@ begin
     if not found then
         return false;
     end if;
-    perform foja.say_last_words(p_job, 'sweeper');
+    perform foja.append_on_death(p_job, 'sweeper');
     perform foja.after_jobs(array[p_job]);
     return true;
 end $$;
@@ -120,7 +120,7 @@ end $$;
 -- stream should be: it was lost in a race nobody thought of, or by an administrator's hand. Two megabytes of
 -- the streams at a time, others every second, and of them what is at rest: to find them by index would cost
 -- every append, to look at what is busy would cost every rush.
-create function foja.wake_sleepers() returns bigint
+create function foja.wake_missed() returns bigint
 language plpgsql
 set enable_seqscan = off as $$
 declare
@@ -146,7 +146,7 @@ end $$;
 
 -- Close what nobody came back from and has no tries left, and say what cancelled jobs left unsaid;
 -- returns how many. Stream by stream, in order. Executors that nobody claims are queued here, to be seen.
-create function foja.sweep_jobs_v1(p_most integer) returns bigint
+create function foja.sweep_jobs_v1(p_limit integer) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     job bigint;
@@ -158,21 +158,21 @@ begin
         select found.job_id, found.cancelled from (
             (select j.job_id, false, j.entity_id from foja.job_type t join foja.job j on j.type = t.type
             where j.state = 'running' and j.alone and j.tries >= j.max_tries and j.lease_until < clock_timestamp()
-            limit p_most)
+            limit p_limit)
             union all
             (select j.job_id, true, j.entity_id from foja.job j
-            where j.state = 'cancelled' and j.last_words is not null and not j.silent limit p_most)
+            where j.state = 'cancelled' and j.on_death is not null and not j.silent limit p_limit)
         ) found (job_id, cancelled, entity_id) order by found.entity_id, found.job_id
     loop
         if cancelled then
             perform foja.lock_jobs(array[job]);
-            perform foja.say_last_words(job, 'sweeper');
+            perform foja.append_on_death(job, 'sweeper');
             update foja.job j set silent = true where j.job_id = job;  -- also if the stream would not have them
         end if;
-        buried := buried + (cancelled or foja.bury_job(job))::integer;
+        buried := buried + (cancelled or foja.close_abandoned_job(job))::integer;
     end loop;
     perform foja.queue_woken_v1();  -- last: it locks jobs, and waits for nobody
-    return buried + foja.wake_sleepers();
+    return buried + foja.wake_missed();
 end $$;
 
 -- Queue the jobs of ticks that are due, once per slot; slots that nobody saw are not made up for.
@@ -186,7 +186,7 @@ begin
     perform foja.check_source('sweeper');
     for t in select * from foja.tick where due <= clock_timestamp() order by name for update skip locked loop
         slot := date_bin(t.every, clock_timestamp(), timestamptz '2000-01-01 00:00:00Z');
-        queued := queued + foja.put_jobs(array[t.type], array[i.installation_id], null, t.tenant,
+        queued := queued + foja.insert_jobs(array[t.type], array[i.installation_id], null, t.tenant,
             array[t.name || ':' || extract(epoch from slot)::bigint], array[t.payload::text], null, null, null)
         from foja.installation i;
         update foja.tick set due = slot + t.every where name = t.name;

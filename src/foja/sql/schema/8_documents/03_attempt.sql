@@ -66,7 +66,7 @@ begin
 end $$;
 
 -- `job.*.required`: the next attempt, if none is open and nothing is confirmed.
-create function foja.track_asking(new foja.event, said jsonb, d foja.document) returns void
+create function foja.track_attempt(new foja.event, said jsonb, d foja.document) returns void
 language plpgsql as $$
 declare
     wanted text := foja.evidence_asked(new.kind);

@@ -31,7 +31,7 @@ begin
 end $$;
 
 -- What a worker or the sweeper says about an attempt.
-create function foja.track_report(new foja.event, said jsonb, d foja.document) returns void
+create function foja.track_attempt_end(new foja.event, said jsonb, d foja.document) returns void
 language plpgsql as $$
 declare
     room text := split_part(new.kind, '.', 1);
@@ -99,7 +99,7 @@ begin
 end $$;
 
 -- What people and programs say about the document itself.
-create function foja.track_word(new foja.event, said jsonb, d foja.document) returns void
+create function foja.track_lifecycle(new foja.event, said jsonb, d foja.document) returns void
 language plpgsql as $$
 begin
     if new.kind = 'document.added' then
@@ -131,7 +131,7 @@ begin
 end $$;
 
 -- Take one event into what stands beside the events, or refuse it.
-create function foja.take_document(new foja.event) returns void
+create function foja.apply_document_event(new foja.event) returns void
 language plpgsql as $$
 declare
     d foja.document;
@@ -153,9 +153,9 @@ begin
     elsif new.kind = 'document.protected.requested' then
         perform foja.track_request(new, said, d);
     elsif new.kind like 'document.%' then
-        perform foja.track_word(new, said, d);
+        perform foja.track_lifecycle(new, said, d);
     elsif new.kind like 'job.%' then
-        perform foja.track_asking(new, said, d);
+        perform foja.track_attempt(new, said, d);
     elsif new.kind = 'protection.retry.requested' then
         perform foja.check_retry(said, d);
     elsif new.kind = 'artifact.finalized' then
@@ -168,7 +168,7 @@ begin
         end if;
         update foja.document set renew_before = foja.moment(said ->> 'renew_before') where entity_id = new.entity_id;
     else
-        perform foja.track_report(new, said, d);
+        perform foja.track_attempt_end(new, said, d);
     end if;
 end $$;
 
@@ -178,7 +178,7 @@ begin
     if not p_at_head then
         perform foja.refuse('bad_reservation', 'a document is written at its head; leave the number out');
     end if;
-    perform foja.take_document(new);
+    perform foja.apply_document_event(new);
     if new.kind = 'document.protected.requested' then
         perform foja.check_ability((new.payload -> 'required_evidence')::jsonb);
     elsif new.kind = 'document.added' and new.payload ->> 'predecessor' is not null then
@@ -193,7 +193,7 @@ return jsonb_build_array((select to_jsonb(d) from foja.document d where d.entity
     (select jsonb_agg(to_jsonb(a) order by a.asked_seq) from foja.attempt a where a.entity_id = p_entity));
 
 -- Make it again from the events, under the lock of the stream; returns whether it was something else.
-create function foja.retrack_document(p_entity uuid) returns boolean
+create function foja.rebuild_document(p_entity uuid) returns boolean
 language plpgsql as $$
 declare
     old foja.event;
@@ -210,17 +210,17 @@ begin
         if old.payload is null then  -- erased: only that it was added is left
             insert into foja.document (entity_id, tenant, added_seq) values (old.entity_id, old.tenant, old.seq);
         else
-            perform foja.take_document(old);
+            perform foja.apply_document_event(old);
         end if;
     end loop;
     return before is distinct from foja.tracked(p_entity);
 end $$;
 
 -- The same for many, each locked in turn; returns those that were something else.
-create function foja.retrack_documents(p_entities uuid[]) returns setof uuid
+create function foja.rebuild_documents(p_entities uuid[]) returns setof uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     perform foja.check_source('protect-document-v2');
     return query select each.entity_id from (select unnest(p_entities) as entity_id order by 1 offset 0) each
-    where foja.retrack_document(each.entity_id);
+    where foja.rebuild_document(each.entity_id);
 end $$;

@@ -13,7 +13,7 @@ return jsonb_build_object('witness_hash', a.witness_hash, 'attempt', a.attempt, 
 
 -- Close what is past its deadline and still open, and cancel its job with it; returns the streams. What is paused
 -- waits for its type to be resumed, and no row of it is read meanwhile: there may be many.
-create function foja.expire_attempts(p_most integer) returns setof uuid
+create function foja.expire_attempts(p_limit integer) returns setof uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     due foja.attempt;
@@ -27,8 +27,8 @@ begin
             cross join lateral (
                 select * from foja.attempt a
                 where a.evidence = each.evidence and a.state = 'open' and a.deadline <= clock_timestamp()
-                order by a.deadline limit p_most
-            ) a order by a.deadline limit p_most
+                order by a.deadline limit p_limit
+            ) a order by a.deadline limit p_limit
         ) oldest order by oldest.entity_id, oldest.asked_seq
     loop
         perform from foja.entity e where e.entity_id = due.entity_id for no key update;

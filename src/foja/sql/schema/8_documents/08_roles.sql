@@ -34,9 +34,9 @@ update foja.domain set executor = 'protect_document_v2' where domain = 'document
 revoke execute on function
     foja.is_hash, foja.stage_rank, foja.is_confirmed, foja.missing_evidence, foja.check_live, foja.evidence_problem,
     foja.find_request, foja.check_growth, foja.track_request, foja.check_retry, foja.attempt_key, foja.job_of,
-    foja.attempt_number, foja.is_required, foja.drop_artifact, foja.artifact_problem, foja.evidence_asked, foja.check_turn, foja.track_asking, foja.check_network, foja.find_attempt, foja.end_attempt,
-    foja.track_confirmation, foja.track_failure, foja.track_report, foja.track_finalization, foja.track_word,
-    foja.track_document, foja.take_document, foja.as_uuid, foja.check_predecessor, foja.tracked, foja.retrack_document, foja.retrack_documents, foja.check_ability, foja.timeout_kind, foja.timeout_words, foja.expire_attempts,
+    foja.attempt_number, foja.is_required, foja.drop_artifact, foja.artifact_problem, foja.evidence_asked, foja.check_turn, foja.track_attempt, foja.check_network, foja.find_attempt, foja.end_attempt,
+    foja.track_confirmation, foja.track_failure, foja.track_attempt_end, foja.track_finalization, foja.track_lifecycle,
+    foja.track_document, foja.apply_document_event, foja.as_uuid, foja.check_predecessor, foja.tracked, foja.rebuild_document, foja.rebuild_documents, foja.check_ability, foja.timeout_kind, foja.timeout_words, foja.expire_attempts,
     foja.write_summaries, foja.rebuild_summaries, foja.envelope, foja.envelope_problem, public.append_document_entity_event
     from public;
 
@@ -47,7 +47,7 @@ grant execute on function foja.envelope to foja_worker, authenticated, service_r
 grant execute on function public.append_document_entity_event to foja_worker, service_role, foja_api, foja_sweeper;
 grant execute on function foja.expire_attempts to foja_sweeper;
 grant execute on function foja.attempt_key, foja.job_of to foja_worker, service_role, foja_api, foja_sweeper;
-grant execute on function foja.write_summaries, foja.rebuild_summaries, foja.retrack_documents to foja_protect_document_v2;
+grant execute on function foja.write_summaries, foja.rebuild_summaries, foja.rebuild_documents to foja_protect_document_v2;
 
 alter table foja.document enable row level security;
 alter table foja.attempt enable row level security;
@@ -65,5 +65,5 @@ create policy tenant_reads on foja.document_summary for select to authenticated
     using (tenant = nullif(current_setting('foja.tenant', true), ''));
 
 -- Documents that were written before this was here.
-select foja.retrack_document(e.entity_id) from foja.entity e where e.domain = 'document';
+select foja.rebuild_document(e.entity_id) from foja.entity e where e.domain = 'document';
 select foja.wake_domain('document');

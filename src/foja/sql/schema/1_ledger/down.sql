@@ -9,9 +9,9 @@ end $$;
 
 drop function foja.append, foja.append_first, foja.replay, foja.refuse_for, foja.append_drafts, foja.append_event, foja.batch_receipts, foja.body_problem, foja.erase,
     foja.check_reservation, foja.check_numbers, foja.claim_lanes, foja.shift_lane, foja.void_number, foja.next_seq, foja.need_read_committed, foja.lane_key, foja.refuse_lane,
-    foja.expire_slots, foja.extend, foja.fill, foja.find_replay, foja.forced_key, foja.is_plain, foja.is_sound, foja.lock_streams, foja.make_streams,
-    foja.lock_entity, foja.make_entity, foja.number_batch, foja.recognise, foja.record_at, foja.reserve, foja.seal,
-    foja.seal_ready, foja.track, foja.void, foja.void_slot, foja.queue_some, foja.leaves_between, foja.find_leaf,
+    foja.expire_slots, foja.extend, foja.fill, foja.find_replay, foja.forced_key, foja.is_plain, foja.is_sound, foja.lock_streams, foja.create_streams,
+    foja.lock_entity, foja.create_entity, foja.number_batch, foja.recognise, foja.record_at, foja.reserve, foja.seal,
+    foja.seal_ready, foja.track, foja.void, foja.void_slot, foja.queue_mixed, foja.leaves_between, foja.find_leaf,
     foja.chain_hash_of;
 drop view foja.leaf;
 drop aggregate foja.chain(bytea, uuid, bigint, uuid, text, timestamptz, bytea);
