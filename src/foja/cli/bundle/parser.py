@@ -17,7 +17,7 @@ EXAMPLES = (
 def add_bundle(add: Verbs) -> None:
     """Add the verb."""
     parser = add(
-        "bundle", "bundle.writing:bundle", "write the evidence about a document as one file", EXAMPLES
+        "bundle", "bundle.command:bundle", "write the evidence about a document as one file", EXAMPLES
     )
     parser.add_argument("document", type=UUID, metavar="DOC", help="the document's id")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the file to write")

@@ -13,7 +13,7 @@ def add_chat(add: Verbs) -> None:
     """Add what can be done with conversations; without a verb they are listed."""
     parent = add(
         "chat",
-        "chat.reading:recent",
+        "chat.show:recent",
         "list, begin, read, watch and check conversations",
         "  foja chat\n  foja chat follow TALK",
     )
@@ -23,7 +23,7 @@ def add_chat(add: Verbs) -> None:
 def _inside(add: Verbs) -> None:
     add(
         "new",
-        "chat.writing:new",
+        "chat.say:new",
         "print the id of a new conversation; it exists from the first thing said",
         "  TALK=$(foja chat new)",
     )
@@ -31,14 +31,14 @@ def _inside(add: Verbs) -> None:
     _about_one(
         add,
         "show",
-        "chat.reading:show",
+        "chat.show:show",
         "print a conversation as a person reads it",
         "  foja chat show TALK\n  foja chat show TALK --json > talk.json",
     )
     follow = _about_one(
         add,
         "follow",
-        "chat.reading:follow",
+        "chat.show:follow",
         "watch a conversation live, until Ctrl-C",
         "  foja chat follow TALK\n  foja chat follow TALK --after 41 --json",
     )
@@ -46,7 +46,7 @@ def _inside(add: Verbs) -> None:
     verify = _about_one(
         add,
         "verify",
-        "chat.verifying:verify",
+        "chat.verify:verify",
         "derive a conversation again and say what is proven and what not",
         "  foja chat verify TALK\n  foja chat verify TALK --key foja.vkey --json",
     )
@@ -59,7 +59,7 @@ def _say(add: Verbs) -> None:
     say = _about_one(
         add,
         "say",
-        "chat.writing:speak",
+        "chat.say:speak",
         "write one event of a conversation",
         '  foja chat say TALK "where is my parcel?" --as ana\n'
         "  foja chat say TALK --kind agent_message_sent - < answer.txt\n"

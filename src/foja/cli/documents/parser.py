@@ -23,7 +23,7 @@ def add_papers(add: Verbs) -> None:
     _protect(add)
     status = add(
         "status",
-        "papers.showing:status",
+        "documents.status:status",
         "list documents, or show where one stands and what happened to it",
         "  foja status\n"
         "  foja status contract.pdf\n"
@@ -41,7 +41,7 @@ def add_papers(add: Verbs) -> None:
     )
     explain = add(
         "explain",
-        "papers.showing:explain",
+        "documents.status:explain",
         "say what a document waits for, since when, and what happens next",
         "  foja explain contract.pdf\n  foja explain DOC --json",
     )
@@ -52,7 +52,7 @@ def add_papers(add: Verbs) -> None:
 def _retry(add: Verbs) -> None:
     retry = add(
         "retry",
-        "papers.retrying:retry",
+        "documents.retry:retry",
         "grant new attempts for evidence that was given up",
         "  foja retry DOC tsa\n"
         "  foja retry DOC artifact --reason 'the disk is back'\n"
@@ -75,7 +75,7 @@ def _retry(add: Verbs) -> None:
 def _protect(add: Verbs) -> None:
     protect = add(
         "protect",
-        "papers.protecting:protect",
+        "documents.protect:protect",
         "add files and whole folders, and ask for evidence of each",
         "  foja protect contract.pdf --wait\n"
         "  foja protect invoices/ --wait              again after Ctrl-C: nothing is stamped twice\n"

@@ -14,13 +14,13 @@ def add_jobs(add: Verbs) -> None:
     """Add what can be done with jobs; without a verb they are listed."""
     parent = add(
         "jobs",
-        "jobs.verbs:listing",
+        "jobs.commands:listing",
         "list jobs, and retry, cancel, pause and resume them",
         "  foja jobs\n  foja jobs --state dead",
     )
     inner = verbs_of(parent)
     _listing(parent, inner)
-    show = inner("show", "jobs.verbs:show", "show all about one job", "  foja jobs show 41")
+    show = inner("show", "jobs.commands:show", "show all about one job", "  foja jobs show 41")
     show.add_argument("job", type=positive, metavar="ID")
     _several(
         inner, "retry", "queue dead jobs anew with fresh tries, and those that wait for their time at once"
@@ -37,7 +37,7 @@ def add_jobs(add: Verbs) -> None:
 def _listing(parent: ArgumentParser, add: Verbs) -> None:
     listing = add(
         "list",
-        "jobs.verbs:listing",
+        "jobs.commands:listing",
         "list jobs, newest first",
         "  foja jobs list --state dead\n  foja jobs list --type run_tsa --entity ENTITY --json",
     )
@@ -54,10 +54,10 @@ def _listing(parent: ArgumentParser, add: Verbs) -> None:
 
 
 def _several(add: Verbs, name: str, sentence: str) -> None:
-    parser = add(name, f"jobs.verbs:{name}", sentence, f"  foja jobs {name} 41 42")
+    parser = add(name, f"jobs.commands:{name}", sentence, f"  foja jobs {name} 41 42")
     parser.add_argument("jobs", type=positive, metavar="ID", nargs="+")
 
 
 def _switch(add: Verbs, name: str, sentence: str) -> None:
-    parser = add(name, f"jobs.verbs:{name}", sentence, f"  foja jobs {name} run_tsa")
+    parser = add(name, f"jobs.commands:{name}", sentence, f"  foja jobs {name} run_tsa")
     parser.add_argument("job_type", metavar="TYPE")

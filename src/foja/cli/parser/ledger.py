@@ -29,13 +29,13 @@ def add_checking(add: Verbs) -> None:
     """Add what asks whether all is well."""
     add(
         "audit",
-        "checking:audit",
+        "integrity:audit",
         "ask quickly whether the ledger is well; 1 if anything is found",
         "  foja audit\n  foja audit --json",
     )
     fsck = add(
         "fsck",
-        "checking:fsck",
+        "integrity:fsck",
         "derive everything again from the rows and name the first event touched",
         "  foja fsck\n  foja fsck --tiles --json\n  foja fsck --checkpoint kept.checkpoint --key kept.vkey",
     )
@@ -50,16 +50,16 @@ def add_log(add: Verbs) -> None:
     """Add what is about the log of all streams."""
     parent = add(
         "log",
-        "log:status",
+        "log.commands:status",
         "show the log, prove and verify its entries, start it anew",
         "  foja log\n  foja log checkpoint -o today.checkpoint",
     )
     inner = verbs_of(parent)
-    inner("status", "log:status", "show every log of this installation", "  foja log status --json")
-    inner("key", "log:key", "print the public key that the log is signed with", "  foja log key > foja.vkey")
+    inner("status", "log.commands:status", "show every log of this installation", "  foja log status --json")
+    inner("key", "log.commands:key", "print the public key that the log is signed with", "  foja log key > foja.vkey")
     checkpoint = inner(
         "checkpoint",
-        "log:checkpoint",
+        "log.commands:checkpoint",
         "print the published checkpoint, to be kept outside",
         "  foja log checkpoint -o today.checkpoint",
     )
@@ -68,7 +68,7 @@ def add_log(add: Verbs) -> None:
     _exports(inner)
     restart = inner(
         "restart",
-        "log:restart",
+        "log.commands:restart",
         "close a log that cannot go on and open one that names its head; every cursor is reset",
         "  foja log restart --yes",
     )
@@ -78,7 +78,7 @@ def add_log(add: Verbs) -> None:
 def _proofs(add: Verbs) -> None:
     prove = add(
         "prove",
-        "log:prove",
+        "log.commands:prove",
         "write the proof that an event is in the log, and the event itself",
         "  foja log prove ENTITY 3 -o sheet.tlog-proof       writes sheet.event.json too",
     )
@@ -92,7 +92,7 @@ def _proofs(add: Verbs) -> None:
     )
     verify = add(
         "verify",
-        "verifying:verify",
+        "log.verify:verify",
         "check a proof offline: no database, no network, only a public key",
         "  foja log verify sheet.tlog-proof --key foja.vkey  reads sheet.event.json too\n"
         "  foja log verify sheet.tlog-proof --entry HEX --key 'name+id+key'",
@@ -107,7 +107,7 @@ def _proofs(add: Verbs) -> None:
 def _exports(add: Verbs) -> None:
     export = add(
         "export",
-        "exporting:export",
+        "log.export:export",
         "write the whole history of a stream, and its place in the log, to be checked by strangers",
         "  foja log export ENTITY -o history.jsonl             writes history.tlog-proof too\n"
         "  foja verify history.jsonl --proof history.tlog-proof --trust foja.vkey",

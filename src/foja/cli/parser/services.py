@@ -13,13 +13,13 @@ def add_serving(add: Verbs) -> None:
     """Add what listens until it is stopped."""
     up = add(
         "up",
-        "running:up",
+        "services:up",
         "start database, worker and web, and run until stopped",
         "  foja up\n  foja up --port 0                             any port that is free",
     )
     web = add(
         "web",
-        "running:web",
+        "services:web",
         "serve conversations over HTTP until stopped",
         "  foja web\n"
         "  foja web --port 8080\n"
@@ -43,7 +43,7 @@ def add_running(add: Verbs) -> None:
     """Add what works, shows, measures and migrates."""
     worker = add(
         "worker",
-        "running:worker",
+        "services:worker",
         "seal, number, sign, publish and do jobs until stopped",
         "  foja worker\n  foja worker --only protect_document_v2       another service does the rest",
     )
@@ -60,7 +60,7 @@ def add_running(add: Verbs) -> None:
     bench.add_argument("--seconds", type=seconds, default=2.0, help="how long each case runs (2)")
     migrate = add(
         "migrate",
-        "schema:migrate",
+        "migrate:migrate",
         "bring the database's schema to the newest or a given migration",
         "  foja migrate\n  foja migrate --status\n  foja migrate --to 2",
     )

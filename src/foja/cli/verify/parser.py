@@ -18,7 +18,7 @@ def add_verify(add: Verbs) -> None:
     """Add the verb."""
     verify = add(
         "verify",
-        "judge.verifying:verify",
+        "verify.command:verify",
         "say what evidence proves, offline: 0 passed, 2 undecided, 1 failed",
         EXAMPLES,
     )
