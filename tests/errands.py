@@ -71,7 +71,7 @@ def ask(admin: Admin, *entities: UUID) -> list[UUID]:
 
 def fact(job: Job, n: int = 1, **more: Any) -> Draft:
     """Return the event a worker leaves."""
-    return draft(ERRAND, job.entity_id, "errand.done", {"n": n}, source=RUNNER, **more)
+    return draft(ERRAND, job.entity_id, "errand.done", {"n": n}, tenant=job.tenant, source=RUNNER, **more)
 
 
 def wanted(entity: UUID, key: str, kind: str = RUN, **more: Any) -> NewJob:

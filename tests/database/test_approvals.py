@@ -21,6 +21,7 @@ from foja.core import event as core
 from foja.core.canonical import canonical
 from foja.ledger.event import draft
 from tests.database.rows import Admin, check_stream, outcome
+from tests.drafts import DRAFT
 
 PAST, FUTURE = "2020-01-01T00:00:00Z", "2120-01-01T00:00:00Z"
 
@@ -306,11 +307,8 @@ async def test_the_database_takes_no_decision_under_another_key(
     for event, key in pairs if decision == "approved" else [(right, "approval:a")]:
         single = [*sealed, "approval_completed", 1, event, None, "api", payload, salt, digest, key, None]
         calls = {
-            "select foja.append(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)": single,
-            "select foja.fill(%s, %s, %s, %s, %s, %s, 1, %s, null, 'api', %s, %s, %s, %s)": [
-                *(*sealed, slots.seqs[0], slots.token, "approval_completed"),
-                *(event, payload, salt, digest, key),
-            ],
+            f"select foja.append({DRAFT})": single,
+            f"select foja.fill({DRAFT}, %s, %s)": [*single, slots.seqs[0], slots.token],
         }
         for call, values in calls.items():
             with pytest.raises(psycopg.Error) as refusal:

@@ -74,7 +74,7 @@ def stream(conn: Admin, n: int) -> UUID:
 
 
 def claim(conn: Admin, kind: str, most: int, fetched: int) -> list[tuple[Any, ...]]:
-    return check(conn, query("claim_jobs"), fetched, type=kind, tenant="default", most=most, worker="w")
+    return check(conn, query("claim_jobs"), fetched, type=kind, tenant=None, limit=most, worker="w")
 
 
 COMPLETE: LiteralString = "select foja.complete_job_v1(%(job)s, %(token)s)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.resources.abc import Traversable
 from typing import Literal
@@ -32,7 +32,7 @@ class Moved:
 
     before: int
     after: int
-    newest: bool = True
+    newest: bool = field(default=True, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
