@@ -18,6 +18,8 @@ FojaError
 │   │   ├── UnknownApproval nobody asked for that
 │   │   └── NotCovered      no published checkpoint covers it yet
 │   ├── UnknownJob          no such job, or job type
+│   ├── BadDomain           the domain cannot be registered like that
+│   ├── UnknownDomain       no such domain is registered
 │   ├── OutOfTurn           the document's history does not allow that, or not any more
 │   │   ├── PreconditionFailed  something has to come first; the code says what
 │   │   ├── DocumentFinal   its artifact is final; a new version is a new document
@@ -110,6 +112,14 @@ class UnknownApproval(UnknownEntity):
 
 class UnknownJob(Refused):
     """No such job, or job type."""
+
+
+class BadDomain(Refused):
+    """The domain cannot be registered like that."""
+
+
+class UnknownDomain(Refused):
+    """No such domain is registered here."""
 
 
 class OutOfTurn(Refused):

@@ -23,8 +23,8 @@ PAYLOADS: dict[str, dict[str, object]] = {
 
 
 def test_the_transient_kinds_are_the_six_of_the_seed() -> None:
-    assert {name for name, _ in TRANSIENT.kinds} == set(PAYLOADS)
-    assert not set(PAYLOADS) & {name for name, _ in CONVERSATION.kinds}
+    assert {kind.name for kind in TRANSIENT.kinds} == set(PAYLOADS)
+    assert not set(PAYLOADS) & {kind.name for kind in CONVERSATION.kinds}
 
 
 @pytest.mark.parametrize("kind", PAYLOADS)

@@ -35,7 +35,6 @@ class Documents(DocumentLists):
         store: Store,
         *,
         namespace: UUID,
-        tenant: str,
         abilities: AbstractSet[str],
         policy: Policy,
         bundles: Bundles,
@@ -44,7 +43,7 @@ class Documents(DocumentLists):
     ) -> None:
         super().__init__(ledger, note)
         self._store, self._tell = store, tell
-        self._namespace, self._tenant = namespace, tenant
+        self._namespace = namespace
         self._bundles = bundles
         self.abilities, self.policy = frozenset(abilities), policy
 
@@ -216,7 +215,7 @@ class Documents(DocumentLists):
 
     def identity(self, sha256: str, name: str | None, predecessor: UUID | None = None) -> UUID:
         """Return the id that these bytes have, or would have, under this name."""
-        return intake.identity(self._namespace, self._tenant, sha256, name, predecessor)
+        return intake.identity(self._namespace, self._ledger.tenant, sha256, name, predecessor)
 
     async def _begin(
         self,

@@ -51,7 +51,7 @@ async def health(ctx: Context) -> Response:
 async def metrics(ctx: Context) -> Response:
     """Return the metrics of this process and of the queue, in the format of Prometheus."""
     with suppress(Unavailable):  # the metrics of this process need no database
-        await gauge_jobs(ctx.app.database, ctx.app.settings.tenant)
+        await gauge_jobs(ctx.app.database, ctx.app.settings.tenant or None)
     return Response(exposition(), media_type=CONTENT_TYPE)
 
 

@@ -38,7 +38,7 @@ async def show_proof(story: Story, app: App, entity_id: UUID, seq: int) -> None:
     """Write evidence down, then check it from those words alone."""
     story.chapter(f"Event {seq} is proven to somebody who has no database")
     proof = (await app.ledger.log.prove(entity_id, seq)).proof.text()
-    event = (await excerpt(app.database, app.settings.tenant, entity_id, seq)).text()
+    event = (await excerpt(app.database, app.settings.own_tenant, entity_id, seq)).text()
     key = app.trust[0]
     story.claim("proof, event and public key verify offline", not _refusal(proof, event, key))
     forged = event.replace('"content": "', '"content": "not ')

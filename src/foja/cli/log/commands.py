@@ -92,7 +92,7 @@ async def _prove(app: App, arguments: Namespace) -> tuple[ProvenEvent, Excerpt]:
     if arguments.seq >= (await app.ledger.state(arguments.entity)).next_seq:
         raise UnknownEntity(f"{arguments.entity} has no event {arguments.seq}; check them and FOJA_TENANT")
     proven = await app.ledger.log.prove(arguments.entity, arguments.seq)
-    event = await excerpt(app.database, app.settings.tenant, arguments.entity, arguments.seq)
+    event = await excerpt(app.database, app.settings.own_tenant, arguments.entity, arguments.seq)
     proven.proof.check(event.check(), [Verifier.from_vkey(app.trust[0])])
     return proven, event
 

@@ -15,7 +15,7 @@ from foja.integrations.langgraph.cache import CheckpointCache, CheckpointKey, pl
 from foja.integrations.langgraph.codec import packed, unpack
 from foja.integrations.langgraph.values import StoredValue, load
 from foja.ledger.reader import BodyRow
-from foja.threads.model.events import SAVED, WRITTEN, stream_of
+from foja.threads.model.events import SAVED, WRITTEN
 from foja.threads.service import Threads
 
 PAGE_EVENTS = 256
@@ -38,11 +38,12 @@ class CheckpointReader:
 
     def __init__(self, threads: Threads, serde: SerializerProtocol, cache: CheckpointCache) -> None:
         self._threads, self._serde, self._cache = threads, serde, cache
+        self.stream_of = threads.stream_of
 
     async def tuple_of(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that a config names, or the latest, and cache where it is stored."""
         place = place_of(config)
-        stream, row = stream_of(place.thread_id), await self.find(place)
+        stream, row = self.stream_of(place.thread_id), await self.find(place)
         if row is None:
             return None
         writes = await self.writes(stream, [row])
@@ -52,7 +53,7 @@ class CheckpointReader:
 
     async def find(self, place: CheckpointKey) -> BodyRow | None:
         """Return the event of a checkpoint, the newest one if it was saved twice."""
-        stream = stream_of(place.thread_id)
+        stream = self.stream_of(place.thread_id)
         if place.checkpoint_id is None:
             latest = await self._threads.checkpoints(stream, place.ns, limit=1)
             return latest[0] if latest else None
@@ -71,7 +72,7 @@ class CheckpointReader:
         place, left = place_of(config) if config else None, limit
         ns = config["configurable"].get("checkpoint_ns") if config else None
         upper = await self._seq_of(before)
-        for stream in [stream_of(place.thread_id)] if place else await self._threads.streams():
+        for stream in [self.stream_of(place.thread_id)] if place else await self._threads.streams():
             async for page in self.pages(stream, ns, upper):
                 selected = [row for row in page if self._matches(row, place, filters)][:left]
                 writes = await self.writes(stream, selected)

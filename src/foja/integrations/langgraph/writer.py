@@ -24,7 +24,7 @@ from foja.integrations.langgraph.codec import JSON, Cell, pack
 from foja.integrations.langgraph.reader import CheckpointReader, Key, Write, key_of
 from foja.integrations.langgraph.values import MAX_VALUE_BYTES, PendingValue, spill_bytes, store
 from foja.ledger.reader import BodyRow
-from foja.threads.model.events import SAVED, VALUES, WRITTEN, event_id, stream_of
+from foja.threads.model.events import SAVED, VALUES, WRITTEN, event_id
 from foja.threads.service import CheckpointBody, Threads
 
 
@@ -102,8 +102,8 @@ class CheckpointWriter:
     async def copy(self, serde: SerializerProtocol, source: str, to: str) -> None:
         """Copy all checkpoints of one thread to another."""
         reader = CheckpointReader(self._threads, serde, self.cache)
-        saved = [row async for page in reader.pages(stream_of(source), None) for row in page]
-        await self._resave(reader, serde, stream_of(source), saved, to)
+        saved = [row async for page in reader.pages(reader.stream_of(source), None) for row in page]
+        await self._resave(reader, serde, reader.stream_of(source), saved, to)
 
     async def delete(self, stream: UUID, reason: str) -> None:
         """Erase the events of a thread."""
@@ -121,7 +121,7 @@ class CheckpointWriter:
 
     async def keep_latest(self, serde: SerializerProtocol, thread_id: str) -> None:
         """Erase all but the latest checkpoint of each namespace. No run of the thread may be active."""
-        stream = stream_of(thread_id)
+        stream = self._threads.stream_of(thread_id)
         bodies = await self._threads.bodies(stream)
         latest = {body.ns: body.checkpoint_id for body in bodies if body.kind == SAVED}
         await self._keep(serde, stream, bodies, set(latest.items()), reason="prune")
@@ -178,7 +178,7 @@ class CheckpointWriter:
         if held is None:
             reader = CheckpointReader(self._threads, serde, self.cache)
             row = await reader.find(parent)
-            held = (await reader.read(stream_of(parent.thread_id), row, {}))[1] if row else {}
+            held = (await reader.read(reader.stream_of(parent.thread_id), row, {}))[1] if row else {}
         return held
 
     async def _save(
@@ -216,7 +216,9 @@ class CheckpointWriter:
         return held
 
     def _target(self, place: CheckpointKey) -> Target:
-        return Target(self._threads, stream_of(place.thread_id), place.ns, str(place.checkpoint_id))
+        return Target(
+            self._threads, self._threads.stream_of(place.thread_id), place.ns, str(place.checkpoint_id)
+        )
 
 
 def _payload(
