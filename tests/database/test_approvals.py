@@ -14,7 +14,7 @@ import pytest
 from foja import errors
 from foja.app import App
 from foja.conversations.approvals import Decision
-from foja.conversations.model.approvals import moment
+from foja.conversations.model.approvals import parse_time
 from foja.conversations.model.events import CONVERSATION
 from foja.conversations.service import Conversation
 from foja.core import event as core
@@ -225,11 +225,11 @@ async def test_waiting_survives_a_restart(open_app: Callable[..., App]) -> None:
         ),
     ],
 )
-def test_python_and_sql_read_the_same_moments(admin: Admin, words: str) -> None:
+def test_python_and_sql_read_the_same_times(admin: Admin, words: str) -> None:
     row = admin.execute(
-        "select foja.moment(%s) = %s, foja.moment(%s) is null", [words, moment(words), words]
+        "select foja.moment(%s) = %s, foja.moment(%s) is null", [words, parse_time(words), words]
     ).fetchone()
-    assert row == ((None, True) if moment(words) is None else (True, False))
+    assert row == ((None, True) if parse_time(words) is None else (True, False))
 
 
 # Every way in.

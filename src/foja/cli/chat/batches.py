@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
-from foja.conversations.model.order import HasEnvelope, Wire
+from foja.conversations.model.order import Envelope, HasEnvelope
 
 
-async def batches(heard: AsyncGenerator[HasEnvelope]) -> AsyncIterator[list[Wire]]:
+async def batches(heard: AsyncGenerator[HasEnvelope]) -> AsyncIterator[list[Envelope]]:
     """Yield everything that came since the last time: a long history comes in a few strokes."""
-    waiting: asyncio.Queue[Wire | Exception] = asyncio.Queue()
+    waiting: asyncio.Queue[Envelope | Exception] = asyncio.Queue()
     pump = asyncio.create_task(_pump(heard, waiting))
     try:
         while True:
@@ -28,7 +28,7 @@ async def batches(heard: AsyncGenerator[HasEnvelope]) -> AsyncIterator[list[Wire
         await asyncio.gather(pump, return_exceptions=True)
 
 
-async def _pump(heard: AsyncGenerator[HasEnvelope], waiting: asyncio.Queue[Wire | Exception]) -> None:
+async def _pump(heard: AsyncGenerator[HasEnvelope], waiting: asyncio.Queue[Envelope | Exception]) -> None:
     try:
         async with aclosing(heard):
             async for item in heard:

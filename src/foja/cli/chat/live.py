@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from foja.cli.chat.transcript import ARROW, NUMBER, WHO, Deadlines, Line, groups
-from foja.conversations.model.order import Wire
+from foja.conversations.model.order import Envelope
 from foja.conversations.model.view import ConversationView
 
 FRAMES, FRAME = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", 0.08
@@ -39,7 +39,7 @@ def show(lines: Sequence[Line]) -> None:
     Console().print(paint(lines))
 
 
-async def watch(heard: AsyncIterator[list[Wire]]) -> None:
+async def watch(heard: AsyncIterator[list[Envelope]]) -> None:
     """Draw what comes until interrupted, and leave all of it on the screen."""
     console, screen = Console(), Screen()
     try:
@@ -62,7 +62,7 @@ class Screen:
         self._printed: set[int | None] = set()
         self._groups: list[list[Line]] = []
 
-    def take(self, batch: Sequence[Wire]) -> None:
+    def take(self, batch: Sequence[Envelope]) -> None:
         """Take what came; after a reset everything is printed again."""
         if any(form.get("kind") == "reset" for form in batch):
             self._printed.clear()

@@ -11,7 +11,7 @@ from foja.cli.chat.transcript import Deadlines, groups, line
 from foja.cli.events import tell_if_empty
 from foja.cli.installation import opened
 from foja.cli.output import document, record, say, table
-from foja.conversations.model.order import Wire
+from foja.conversations.model.order import Envelope
 from foja.conversations.model.view import ConversationView
 from foja.conversations.service import Conversation
 from foja.errors import UnknownEntity
@@ -82,8 +82,8 @@ async def _summary(talk: Conversation) -> tuple[str, int, str]:
     return str(talk.id), length, last if len(last) <= WIDTH else f"{last[: WIDTH - 1]}…"
 
 
-async def _all(talk: Conversation) -> list[Wire]:
-    forms: list[Wire] = []
+async def _all(talk: Conversation) -> list[Envelope]:
+    forms: list[Envelope] = []
     after = -1
     while page := await talk.events(after=after, limit=PAGE_EVENTS):
         forms.extend(event.envelope() for event in page)
@@ -91,7 +91,7 @@ async def _all(talk: Conversation) -> list[Wire]:
     return forms
 
 
-async def _copy(heard: AsyncIterator[list[Wire]]) -> None:
+async def _copy(heard: AsyncIterator[list[Envelope]]) -> None:
     """Print each event once, as it comes; what is only in passing is left out, but for errors."""
     view, deadlines = ConversationView(), Deadlines()
     async for batch in heard:

@@ -10,7 +10,7 @@ from typing import Any
 from foja.cli.installation import published, recorded, verifiers
 from foja.cli.output import document, say
 from foja.conversations.model.events import CONVERSATION
-from foja.conversations.model.order import Wire
+from foja.conversations.model.order import Envelope
 from foja.conversations.model.view import ConversationView
 from foja.errors import WrongEntity
 from foja.observe.fsck import Outside
@@ -90,6 +90,6 @@ def _span(low: int, end: int) -> str:
     return f"event {low}" if end == low + 1 else f"events {low} to {end - 1}"
 
 
-def _form(sheet: EventRow) -> Wire:
+def _form(sheet: EventRow) -> Envelope:
     payload = None if sheet.payload is None else json.loads(sheet.payload)
     return {"seq": sheet.seq, "kind": sheet.kind, "actor": sheet.actor, "payload": payload}

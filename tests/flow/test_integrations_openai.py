@@ -1,4 +1,4 @@
-"""The OpenAI Agents SDK on our ledger: items come back as they went in."""
+"""The session for the OpenAI Agents SDK: items are returned unchanged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessa
 from foja.app import App
 from foja.core.canonical import canonical
 from foja.integrations.openai_agents import LedgerSession, conversation_id
-from foja.integrations.openai_agents.items import KINDS, item_of, saying, whole
+from foja.integrations.openai_agents.items import KINDS, event_of, item_of, opaque_event
 
 ITEMS: list[dict[str, Any]] = [
     {"role": "user", "content": "hi"},
@@ -70,7 +70,7 @@ async def test_it_is_a_session_of_the_sdk(app: App) -> None:
     assert str(own) == "3f2504e0-4f89-11d3-9a0c-0305e82c3301"
 
 
-async def test_items_come_back_as_they_were_added(app: App) -> None:
+async def test_items_are_returned_unchanged(app: App) -> None:
     session = LedgerSession("all sorts", app)
     await session.add_items(ITEMS[:3])  # type: ignore[arg-type]
     await session.add_items(ITEMS[3:])  # type: ignore[arg-type]
@@ -103,12 +103,14 @@ async def test_a_conversation_reads_as_a_conversation(app: App) -> None:
     assert events[2].payload["tool_result"] == "3"
 
 
-async def test_what_others_wrote_are_items_too(app: App) -> None:
+async def test_events_of_other_writers_are_items(app: App) -> None:
     session = LedgerSession("mixed", app)
-    talk = session.conversation
-    await talk.append("user_message_sent", {"content": "hi"})
-    await talk.append("thinking", {"content": "hm"})
-    await talk.append("tool_use_requested", {"tool_use_id": "t", "tool_name": "add", "tool_args": {"a": 1}})
+    conversation = session.conversation
+    await conversation.append("user_message_sent", {"content": "hi"})
+    await conversation.append("thinking", {"content": "hm"})
+    await conversation.append(
+        "tool_use_requested", {"tool_use_id": "t", "tool_name": "add", "tool_args": {"a": 1}}
+    )
     answer = {
         "tool_use_id": "t",
         "tool_name": "add",
@@ -116,8 +118,8 @@ async def test_what_others_wrote_are_items_too(app: App) -> None:
         "success": True,
         "error_message": None,
     }
-    await talk.append("tool_use_completed", answer)
-    await talk.append("turn_paused", {"reason": "lunch"})
+    await conversation.append("tool_use_completed", answer)
+    await conversation.append("turn_paused", {"reason": "lunch"})
     assert await session.get_items() == [
         {"role": "user", "content": "hi"},
         {"type": "function_call", "call_id": "t", "name": "add", "arguments": '{"a":1}'},
@@ -126,7 +128,7 @@ async def test_what_others_wrote_are_items_too(app: App) -> None:
     assert await session.get_items(2) == (await session.get_items())[1:]
 
 
-async def test_pop_takes_the_latest_and_says_so(app: App) -> None:
+async def test_pop_erases_the_latest_item(app: App) -> None:
     session = LedgerSession("popped", app)
     await session.add_items(ITEMS[:3])  # type: ignore[arg-type]
     assert await session.pop_item() == ITEMS[2]
@@ -139,7 +141,7 @@ async def test_pop_takes_the_latest_and_says_so(app: App) -> None:
     assert [await session.pop_item() for _ in range(4)] == [ITEMS[4], ITEMS[1], ITEMS[0], None]
 
 
-async def test_two_who_pop_at_once_get_different_items(app: App) -> None:
+async def test_concurrent_pops_return_different_items(app: App) -> None:
     session, other = LedgerSession("raced", app), LedgerSession("raced", app)
     await session.add_items([{"role": "user", "content": str(n)} for n in range(8)])
     popped = await asyncio.gather(*(each.pop_item() for each in [session, other] * 5))
@@ -148,7 +150,7 @@ async def test_two_who_pop_at_once_get_different_items(app: App) -> None:
     assert popped.count(None) == 2
 
 
-async def test_clear_leaves_nothing_but_the_proof(app: App) -> None:
+async def test_clear_erases_every_item(app: App) -> None:
     session = LedgerSession("cleared", app)
     await session.add_items(ITEMS)  # type: ignore[arg-type]
     await session.clear_session()
@@ -178,7 +180,7 @@ async def test_batches_of_two_runs_never_mix(app: App) -> None:
 
 
 class Scripted(Model):
-    """A model that asks for two tools at once, then answers with what it was told."""
+    """A model that requests two tools at once, then answers with their results."""
 
     async def get_response(
         self,
@@ -188,9 +190,9 @@ class Scripted(Model):
         **more: Any,
     ) -> ModelResponse:
         outputs = [item["output"] for item in input if item.get("type") == "function_call_output"]
-        asked = sum(item.get("role") == "user" for item in input)
-        if len(outputs) < 2 * asked:
-            calls = [self._call(f"c{asked}{n}", {"a": asked, "b": n}) for n in range(2)]
+        questions = sum(item.get("role") == "user" for item in input)
+        if len(outputs) < 2 * questions:
+            calls = [self._call(f"c{questions}{n}", {"a": questions, "b": n}) for n in range(2)]
             return ModelResponse(output=list(calls), usage=Usage(), response_id=None)
         return ModelResponse(output=[self._text(" ".join(outputs))], usage=Usage(), response_id=None)
 
@@ -215,7 +217,7 @@ def add(a: int, b: int) -> str:
     return str(a + b)
 
 
-async def test_a_real_run_remembers(app: App) -> None:
+async def test_a_real_run_uses_the_session(app: App) -> None:
     agent = Agent(name="adder", model=Scripted(), tools=[add])
     quiet = RunConfig(tracing_disabled=True)
     first = await Runner.run(agent, "one", session=LedgerSession("run", app), run_config=quiet)
@@ -246,12 +248,12 @@ ANY_ITEM = st.dictionaries(st.sampled_from(NAMES), PARTS, max_size=6).flatmap(
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(ANY_ITEM)
-def test_any_item_survives(item: dict[str, Any]) -> None:
-    kind, payload = saying(item, {})
+def test_any_item_is_returned_unchanged(item: dict[str, Any]) -> None:
+    kind, payload = event_of(item, {})
     try:
         stored = json.loads(canonical(payload))
     except Exception:
-        kind, payload = whole(item)
+        kind, payload = opaque_event(item)
         stored = json.loads(canonical(payload))
     assert kind in KINDS
     assert item_of(kind, stored) == item

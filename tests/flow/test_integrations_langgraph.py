@@ -1,4 +1,4 @@
-"""LangGraph on our ledger: its own conformance tests, and what they do not ask."""
+"""The LangGraph checkpointer: LangGraph's conformance tests, and cases beyond them."""
 
 from __future__ import annotations
 
@@ -32,32 +32,32 @@ pytestmark = pytest.mark.filterwarnings(
 @pytest.mark.parametrize("group", [each.value for each in Capability])
 async def test_it_passes_every_group_of_the_conformance_tests(app: App, group: str) -> None:
     @checkpointer_test(name="LedgerSaver")
-    async def ours() -> AsyncGenerator[BaseCheckpointSaver[str], None]:
+    async def saver() -> AsyncGenerator[BaseCheckpointSaver[str], None]:
         yield LedgerSaver(app)
 
-    report = await validate(ours, capabilities={group})
+    report = await validate(saver, capabilities={group})
     result = report.results[group]
     assert result.detected
     assert result.failures == []
     assert result.tests_passed > 0
 
 
-class Talk(TypedDict):
+class State(TypedDict):
     messages: Annotated[list[AnyMessage], add_messages]
     steps: Annotated[int, operator.add]
 
 
-def echo(state: Talk) -> dict[str, Any]:
+def echo(state: State) -> dict[str, Any]:
     return {"messages": [AIMessage(f"you said {state['messages'][-1].content}")], "steps": 1}
 
 
-def ask(state: Talk) -> dict[str, Any]:
+def ask(state: State) -> dict[str, Any]:
     answer = interrupt("may I?")
     return {"messages": [AIMessage(f"you answered {answer}")], "steps": 1}
 
 
 def graph_of(saver: LedgerSaver, *nodes: Any) -> Any:
-    graph = StateGraph(Talk)
+    graph = StateGraph(State)
     names = [START, *(node.__name__ for node in nodes), END]
     for node in nodes:
         graph.add_node(node.__name__, node)
@@ -84,11 +84,11 @@ async def stored_bytes(app: App, name: str) -> int:
     return int(row[0])
 
 
-async def test_a_graph_goes_on_where_it_was(app: App) -> None:
+async def test_a_graph_continues_where_it_stopped(app: App) -> None:
     for text in ["a", "b"]:
         await say(graph_of(LedgerSaver(app), echo), "one", text)
-    heard = await say(graph_of(LedgerSaver(app), echo), "one", "c")
-    assert heard == ["a", "you said a", "b", "you said b", "c", "you said c"]
+    texts = await say(graph_of(LedgerSaver(app), echo), "one", "c")
+    assert texts == ["a", "you said a", "b", "you said b", "c", "you said c"]
     state = await graph_of(LedgerSaver(app), echo).aget_state(thread("one"))
     assert state.values["steps"] == 3
 
@@ -116,7 +116,7 @@ async def test_an_interrupted_run_is_resumed_elsewhere(app: App) -> None:
     assert [m.content for m in done["messages"]] == ["a", "you answered yes", "you said you answered yes"]
 
 
-async def test_what_is_stored_grows_with_what_is_said(app: App) -> None:
+async def test_storage_grows_linearly(app: App) -> None:
     graph = graph_of(LedgerSaver(app), echo)
     sizes = [0]
     for n in range(24):
@@ -129,7 +129,7 @@ async def test_what_is_stored_grows_with_what_is_said(app: App) -> None:
 
 
 async def test_a_message_changed_in_place_is_stored_as_it_is_now(app: App) -> None:
-    def redact(state: Talk) -> dict[str, Any]:
+    def redact(state: State) -> dict[str, Any]:
         state["messages"][0].content = "███"
         return {"messages": [state["messages"][0]], "steps": 1}
 
@@ -167,7 +167,7 @@ async def put(saver: LedgerSaver, config: RunnableConfig, version: int, **values
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: str(value)[:12])
-async def test_any_value_comes_back_as_it_was(app: App, value: Any) -> None:
+async def test_any_value_is_returned_unchanged(app: App, value: Any) -> None:
     config = await put(LedgerSaver(app), thread("v", checkpoint_ns=""), 1, one=value, two="beside")
     await LedgerSaver(app).aput_writes(config, [("one", value)], "task")
     found = await LedgerSaver(app).aget_tuple(thread("v"))
@@ -177,7 +177,7 @@ async def test_any_value_comes_back_as_it_was(app: App, value: Any) -> None:
     assert found.pending_writes == [("task", "one", value)]
 
 
-async def test_lists_share_what_they_have_in_common(app: App) -> None:
+async def test_lists_share_a_common_prefix(app: App) -> None:
     lists = [["a"], ["a", "b"], ["a", "b"], ["a", "c"], ["d"], ["d"] * 200, ["d"] * 201, [], ["e"]]
     config = thread("lists", checkpoint_ns="")
     saver = LedgerSaver(app)
@@ -194,15 +194,15 @@ async def test_lists_share_what_they_have_in_common(app: App) -> None:
     assert last == {"items": [{"json": "d"}], "keep": 200, "after": 5}
 
 
-async def test_what_changes_all_the_time_is_stored_whole_now_and_then(app: App) -> None:
+async def test_a_list_that_always_changes_is_sometimes_stored_whole(app: App) -> None:
     saver, config = LedgerSaver(app), thread("churn", checkpoint_ns="")
     for version in range(200):
         config = await put(saver, config, version, items=["same", version])
     found = await LedgerSaver(app).aget_tuple(thread("churn"))
     assert found
     assert found.checkpoint["channel_values"]["items"] == ["same", 199]
-    held = saver._writing.seen._last["churn", ""][1]["items"]
-    assert held.stored < 100
+    stored = saver._writer.cache._last["churn", ""][1]["items"]
+    assert stored.stored < 100
 
 
 async def test_pruning_keeps_the_latest_whole_and_erases_the_rest(app: App) -> None:
@@ -226,7 +226,7 @@ async def test_a_deleted_thread_can_begin_again(app: App) -> None:
     await saver.adelete_thread("d")
     assert await saver.aget_tuple(thread("d")) is None
     row = await app.database.row(
-        "select count(*) from foja.event where payload::text like %(words)s", words="%secret%"
+        "select count(*) from foja.event where payload::text like %(text)s", text="%secret%"
     )
     assert row == (0,)
     await saver.aput_writes(config, [("one", "again")], "task")  # the same id as an erased one
@@ -236,7 +236,7 @@ async def test_a_deleted_thread_can_begin_again(app: App) -> None:
     assert found.checkpoint["channel_values"] == {"one": "new"}
 
 
-async def test_the_first_write_of_a_task_stays_but_an_error_is_replaced(app: App) -> None:
+async def test_the_first_write_of_a_task_wins_but_an_error_is_replaced(app: App) -> None:
     saver = LedgerSaver(app)
     config = await put(saver, thread("w", checkpoint_ns=""), 1)
     for value in ["first", "second"]:
@@ -253,20 +253,20 @@ async def test_the_first_write_of_a_task_stays_but_an_error_is_replaced(app: App
     ]
 
 
-async def test_the_walk_of_delta_channels_equals_langgraphs_own(app: App) -> None:
+async def test_the_history_of_delta_channels_equals_langgraphs_own(app: App) -> None:
     saver, config = LedgerSaver(app), thread("walk", checkpoint_ns="")
     for version in range(9):
         values = {"seeded": version} if version in {2, 5} else {}
         config = await put(saver, config, version, **values)
         for task in "ba":
             await saver.aput_writes(config, [("seeded", version), ("bare", task)], task, f"~{task}")
-    ours = await saver.aget_delta_channel_history(config=config, channels=["seeded", "bare", "none"])
-    theirs = await BaseCheckpointSaver.aget_delta_channel_history(
+    found = await saver.aget_delta_channel_history(config=config, channels=["seeded", "bare", "none"])
+    expected = await BaseCheckpointSaver.aget_delta_channel_history(
         saver, config=config, channels=["seeded", "bare", "none"]
     )
-    assert ours == theirs
-    assert ours["seeded"].get("seed") == 5
-    assert "seed" not in ours["none"]
+    assert found == expected
+    assert found["seeded"].get("seed") == 5
+    assert "seed" not in found["none"]
 
 
 def joined(state: list[str] | None, writes: list[list[str]]) -> list[str]:
@@ -287,8 +287,8 @@ async def test_a_delta_channel_is_stored_once_and_read_again(app: App) -> None:
         compiled: Any = graph.compile(checkpointer=LedgerSaver(app))
         done = await compiled.ainvoke({"items": ["x"]}, thread("delta"))
         assert len(done["items"]) == 2 * (n + 1)
-    said = [each.payload for each in await app.threads.checkpoints(app.threads.stream_of("delta"), "")]
-    snapshots = [each["values"]["items"] for each in said if "items" in each["values"]]
+    saved = [each.payload for each in await app.threads.checkpoints(app.threads.stream_of("delta"), "")]
+    snapshots = [each["values"]["items"] for each in saved if "items" in each["values"]]
     assert len(snapshots) >= 2
     assert all(each["snapshot"] for each in snapshots)
     with pytest.raises(NotImplementedError, match="DeltaChannel"):
@@ -309,7 +309,7 @@ async def test_other_threads_may_use_it_without_a_loop(app: App) -> None:
         saver.get_tuple(thread("sync"))
 
 
-async def test_runs_of_two_processes_do_not_disturb_each_other(app: App) -> None:
+async def test_concurrent_runs_do_not_interfere(app: App) -> None:
     graphs = [graph_of(LedgerSaver(app), echo) for _ in range(4)]
     await asyncio.gather(*(say(graph, f"many-{n % 2}", str(n)) for n, graph in enumerate(graphs)))
     for n in range(2):
@@ -317,9 +317,9 @@ async def test_runs_of_two_processes_do_not_disturb_each_other(app: App) -> None
         assert len(state.values["messages"]) in {2, 4}
 
 
-async def test_what_makes_no_sense_is_refused(app: App) -> None:
+async def test_invalid_arguments_are_refused(app: App) -> None:
     saver = LedgerSaver(app)
-    with pytest.raises(Refused, match="names no thread"):
+    with pytest.raises(Refused, match="has no thread id"):
         await saver.aget_tuple({"configurable": {}})
     with pytest.raises(Refused, match="keep_latest or delete"):
         await saver.aprune(["x"], strategy="whatever")
