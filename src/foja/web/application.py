@@ -13,7 +13,7 @@ from foja import __version__, sql
 from foja.errors import Unavailable
 from foja.metrics import CONTENT_TYPE, exposition
 from foja.observe.queue import gauge_jobs
-from foja.web import pages
+from foja.web import pages, streams
 from foja.web.context import WebContext
 from foja.web.conversations import approvals, routes, slots
 from foja.web.conversations.routes import Context, json_response
@@ -33,7 +33,7 @@ def create_application(ctx: WebContext, *, exposed: bool) -> ASGIApp:
     )
     web.state.ctx = ctx
     add_problems(web)
-    for module in (routes, slots, approvals, pages):
+    for module in (routes, slots, approvals, streams, pages):
         web.include_router(module.routes)
     if find_spec("ag_ui"):
         web.include_router(import_module("foja.web.conversations.ag_ui").routes)

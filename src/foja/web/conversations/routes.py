@@ -8,9 +8,11 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Header, Query, Response
 
+from foja.conversations.service import Conversation
 from foja.errors import BadPayload, UnknownEntity
 from foja.ledger.event import Event
 from foja.ledger.reader import NUMBER
+from foja.streams import Stream
 from foja.web.bodies import NewConversation, NewEvent, NextEvent, body_of, describe_body
 from foja.web.context import WebContext, context_of
 from foja.web.conversations.long_poll import PageRequest, poll
@@ -32,7 +34,7 @@ async def create(
     address = {"Location": f"/v1/conversations/{conversation.id}"}
     if body.event is None:
         return json_response({"id": str(conversation.id), "event": None}, 201, address)
-    event = await _append(ctx, str(conversation.id), body.event, key)
+    event = await append_to(conversation, body.event, key)
     return json_response({"id": str(conversation.id), "event": event.envelope()}, status_of(event), address)
 
 
@@ -61,7 +63,8 @@ async def append(
     ctx: Context, conversation_id: str, body: Annotated[NextEvent, body_of(NextEvent)], key: Key = None
 ) -> Response:
     """Append an event. The same Idempotency-Key again returns the first event, with 200."""
-    event = await _append(ctx, conversation_id, body, key, expected_seq=body.expected_seq)
+    conversation = await ctx.conversation(conversation_id)
+    event = await append_to(conversation, body, key, expected_seq=body.expected_seq)
     return json_response(event.envelope(), status_of(event))
 
 
@@ -93,13 +96,13 @@ async def stream(
     return EventStream(client.pieces(ctx.feeds), ctx)
 
 
-async def _append(
-    ctx: WebContext, conversation_id: str, new: NewEvent, key: str | None, *, expected_seq: int | None = None
+async def append_to(
+    stream: Conversation | Stream, new: NewEvent, key: str | None, *, expected_seq: int | None = None
 ) -> Event:
-    conversation = await ctx.conversation(conversation_id)
+    """Append an event to a stream, under the key of its request."""
     if key is not None and not 0 < len(key) <= MAX_KEY_LENGTH:
         raise BadPayload(f"not a valid Idempotency-Key: expected 1 to {MAX_KEY_LENGTH} characters")
-    return await conversation.append(
+    return await stream.append(
         new.kind,
         new.payload,
         idempotency_key=key,
