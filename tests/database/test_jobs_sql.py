@@ -14,7 +14,7 @@ import pytest
 from foja.app import App
 from foja.sql.migrate import migrate
 from tests.database.papers import Paper, acting
-from tests.errands import DECIDE, RUN, Admin, ask, install, kinds, states
+from tests.job_domain import DECIDE, RUN, Admin, ask, install, kinds, states
 
 DONE = {"kind": "errand.done", "payload": {"n": 1}, "idempotency_key": "once"}
 

@@ -12,7 +12,7 @@ import pytest
 
 from foja import metrics
 from foja.cli import FOUND, INTERRUPTED, PIPE_CLOSED, TERMINATED, WRONG, main
-from foja.cli.parser import grammar
+from foja.cli.parser import build_parser
 from foja.conversations.model.events import CONVERSATION, TRANSIENT
 from foja.core.registry import BODY_ERASED, RESERVED, SLOT_VOIDED, Kind
 from foja.documents.model.events import DOCUMENT
@@ -85,10 +85,10 @@ def test_every_setting_is_in_the_table_with_its_default(page: Path) -> None:
 
 def test_every_verb_is_explained_on_the_page_for_operators() -> None:
     explained = re.findall(r"^\| `foja ([a-z ]+)` \| ", prose(OPERATIONS), re.MULTILINE)
-    assert sorted(explained) == sorted(" ".join(path) for path in verbs(grammar()))
+    assert sorted(explained) == sorted(" ".join(path) for path in verbs(build_parser()))
 
 
-@pytest.mark.parametrize("path", [*verbs(grammar())], ids=" ".join)
+@pytest.mark.parametrize("path", [*verbs(build_parser())], ids=" ".join)
 def test_every_verb_shows_an_example_and_speaks_to_programs(
     path: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:

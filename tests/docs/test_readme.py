@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from foja.cli import verb
-from foja.cli.parser import grammar
+from foja.cli import load_command
+from foja.cli.parser import build_parser
 from foja.embedded.postgres import running
 from tests.docs.paper import (
     ENGLISH,
@@ -77,8 +77,8 @@ def test_both_snippets_are_one_program() -> None:
 
 @pytest.mark.parametrize(("page", "words"), LINES, ids=[f"{page}: {' '.join(w)}" for page, w in LINES])
 def test_every_command_shown_is_understood(page: str, words: list[str]) -> None:
-    arguments = grammar().parse_args(words)
-    assert callable(verb(arguments)), page
+    arguments = build_parser().parse_args(words)
+    assert callable(load_command(arguments)), page
 
 
 def test_commands_are_shown_at_all() -> None:
@@ -86,7 +86,7 @@ def test_commands_are_shown_at_all() -> None:
 
 
 def test_a_verb_named_in_passing_exists() -> None:
-    known = set(verbs(grammar()))
+    known = set(verbs(build_parser()))
     named = [words for page in PAGES for words in inline(page) if words.startswith("foja ")]
     assert len(named) > 20
     for words in named:
@@ -97,7 +97,7 @@ def test_a_verb_named_in_passing_exists() -> None:
 
 def test_a_wrong_command_would_be_noticed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        grammar().parse_args(["log", "unprove"])
+        build_parser().parse_args(["log", "unprove"])
     assert "unprove" in capsys.readouterr().err
 
 

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from foja.sql import query
-from tests.errands import install
+from tests.job_domain import install
 
 Admin = psycopg.Connection[Any]
 ROUNDS = 12  # a plan made for one call may become a plan for all calls after the fifth

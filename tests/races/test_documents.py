@@ -32,7 +32,7 @@ from foja.ledger.live.notifier import Notifier
 from foja.observe.audit import audit
 from foja.sql import query
 from tests.database.papers import OTHER, TOKEN, WITNESS, later
-from tests.errands import Admin, queue
+from tests.job_domain import Admin, queue
 
 SAY: LiteralString = "select append_document_entity_event(%s, %s, %s)"
 HISTORY: LiteralString = "select seq, kind, at, payload from foja.event where entity_id = %s order by seq"

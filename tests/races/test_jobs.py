@@ -17,7 +17,7 @@ from foja.jobs.sweeper import sweep_jobs
 from foja.jobs.worker import Worker
 from foja.ledger.event import draft, new_id
 from foja.sql import query
-from tests.errands import DECIDE, DECIDER, ERRAND, IN_ORDER, RUN, Admin, ask, fact, install, queue, wanted
+from tests.job_domain import DECIDE, DECIDER, ERRAND, IN_ORDER, RUN, Admin, ask, fact, install, queue, wanted
 
 ASK = b"select foja.append_event(%s, 'errand', 'errand.asked', '{\"what\": \"milk\"}')"
 ENOUGH = 40

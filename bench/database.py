@@ -1,4 +1,4 @@
-"""Where all of it happens: one PostgreSQL server, a database for each contender."""
+"""The PostgreSQL server of the benchmarks, and a new database for each contender."""
 
 from __future__ import annotations
 
@@ -16,45 +16,45 @@ from psycopg import sql
 
 from foja.embedded import postgres
 
-# What every contender is measured under; a server that promises less is refused.
-PROMISES = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
+# Every contender is measured with these settings; a server with weaker ones is refused.
+REQUIRED_SETTINGS = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """A database of one's own, and a folder beside it."""
+class BenchDatabase:
+    """A database and a folder for one contender."""
 
     url: str
     folder: Path
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """The server, as its administrator sees it."""
+class BenchServer:
+    """The server, connected as administrator."""
 
     url: str
     folder: Path
     version: str
 
     @contextmanager
-    def room(self) -> Iterator[Room]:
-        """Lend an empty database; it is dropped afterwards."""
+    def create_database(self) -> Iterator[BenchDatabase]:
+        """Yield an empty database; drop it afterwards."""
         name = f"foja_bench_{secrets.token_hex(6)}"
         folder = self.folder / name
         folder.mkdir()
         self._administer("create database {}", name)
         try:
-            yield Room(urlsplit(self.url)._replace(path=f"/{name}").geturl(), folder)
+            yield BenchDatabase(urlsplit(self.url)._replace(path=f"/{name}").geturl(), folder)
         finally:
             self._administer("drop database {} with (force)", name)
 
-    def settle(self, room: Room) -> None:
-        """Do what autovacuum would do in a minute, so that it does not do it while we measure."""
-        with psycopg.connect(room.url, autocommit=True) as connection:
+    def vacuum(self, database: BenchDatabase) -> None:
+        """Vacuum and analyze now, so that autovacuum does not run during a measurement."""
+        with psycopg.connect(database.url, autocommit=True) as connection:
             connection.execute("vacuum analyze")
 
     def checkpoint(self) -> None:
-        """Let no checkpoint fall due by itself for a while."""
+        """Run a checkpoint now, so that the next one is not due for a while."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("checkpoint")
 
@@ -64,10 +64,10 @@ class Place:
 
 
 @contextmanager
-def open_place() -> Iterator[Place]:
-    """Lend `FOJA_BENCH_DATABASE_URL`, or an embedded server that is gone afterwards."""
+def open_server() -> Iterator[BenchServer]:
+    """Yield the server of `FOJA_BENCH_DATABASE_URL`, or a temporary embedded server."""
     with tempfile.TemporaryDirectory(prefix="foja-bench-") as folder, _server(Path(folder)) as url:
-        yield Place(url, Path(folder), _check(url))
+        yield BenchServer(url, Path(folder), _check(url))
 
 
 @contextmanager
@@ -80,10 +80,10 @@ def _server(folder: Path) -> Iterator[str]:
 
 
 def _check(url: str) -> str:
-    """Return the server's version, or refuse one that answers before it has written."""
+    """Return the version of the server; exit if one of the required settings differs."""
     with psycopg.connect(url) as connection:
-        for name, promised in PROMISES.items():
+        for name, required in REQUIRED_SETTINGS.items():
             row = connection.execute(sql.SQL("show {}").format(sql.Identifier(name))).fetchone()
-            if row != (promised,):
-                raise SystemExit(f"{name} is {row and row[0]} on this server; the bench needs it {promised}.")
+            if row != (required,):
+                raise SystemExit(f"{name} is {row and row[0]} on this server; set it to {required}")
         return f"PostgreSQL {connection.info.server_version // 10_000}"

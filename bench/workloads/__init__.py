@@ -1,4 +1,4 @@
-"""What is measured, in groups. A new group is a module here and a line in `GROUPS`."""
+"""The workloads, in groups. A new group is a module here and a line in `GROUPS`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from bench.harness import Bench
 from bench.outcome import Outcome
-from bench.works import (
+from bench.workloads import (
     appends,
     history,
     jobs,

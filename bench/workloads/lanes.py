@@ -1,7 +1,7 @@
-"""The lanes side by side: sixteen writers on one conversation, and reserving against appending.
+"""The lanes compared: sixteen writers on one conversation, and reservations compared with appends.
 
-Everybody is asked one by one; the micro-batched row shows what company does for PostgreSQL. A
-worker beside seals what Redis numbered, which PostgreSQL's own lane does in the append itself.
+Appends are sent one by one; the micro-batched row shows the effect of batching on PostgreSQL. With a
+worker, the events on the Redis lane are also sealed, which the PostgreSQL lane does in the append.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from statistics import median, quantiles
 from typing import Any
 
 import foja
-from bench.contenders.connections import ask
-from bench.contenders.text import KIND, payload
+from bench.contenders.connections import fetch
+from bench.contenders.payloads import KIND, payload
+from bench.database import BenchDatabase
 from bench.harness import Bench, Scale
 from bench.outcome import Outcome, Spread, Table, Target, at_least, spread
-from bench.place import Room
 from foja.conversations.service import Conversation
 from foja.embedded import redis
 
-WRITERS, HELD = 16, 5
+WRITERS, RESERVED = 16, 5
 POSTGRES, REDIS, BATCHED = "PostgreSQL lane", "Redis lane", "PostgreSQL lane, micro-batched"
-BESIDE = "Redis lane, its worker beside"
+WITH_WORKER = "Redis lane, with worker"
 _calls = itertools.count(1)
 
 
 @dataclass
 class Side:
-    """One lane in a room of its own, and what was measured there, turn by turn."""
+    """One lane with its own database, and its measurements per turn."""
 
     name: str
-    room: Room
+    database: BenchDatabase
     settings: dict[str, Any]
     worker: bool = False
     claimed: int = 0
@@ -48,17 +48,20 @@ class Side:
     reserves: list[float] = field(default_factory=list)
 
     @asynccontextmanager
-    async def talk(self) -> AsyncIterator[Conversation]:
-        """Lend a conversation that has one event, on its lane."""
-        given = {"database_url": self.room.url, "home": self.room.folder, "connections": WRITERS}
-        async with foja.connect(**given, **self.settings) as app, _beside(app.work if self.worker else None):
-            talk = await app.conversations.open()
-            await self.append(talk)
-            yield talk
+    async def open(self) -> AsyncIterator[Conversation]:
+        """Yield a conversation with one event on this lane."""
+        settings = {"database_url": self.database.url, "home": self.database.folder, "connections": WRITERS}
+        async with (
+            foja.connect(**settings, **self.settings) as app,
+            _background(app.work if self.worker else None),
+        ):
+            conversation = await app.conversations.open()
+            await self.append(conversation)
+            yield conversation
 
-    async def append(self, talk: Conversation) -> None:
+    async def append(self, conversation: Conversation) -> None:
         call = next(_calls)
-        await talk.append(KIND, payload(call), idempotency_key=f"call-{call}")
+        await conversation.append(KIND, payload(call), idempotency_key=f"call-{call}")
         self.claimed += 1
 
     def rate(self, turn: int) -> float:
@@ -69,14 +72,14 @@ class Side:
 
 
 async def run(bench: Bench) -> Outcome:
-    """Race the lanes on a hot conversation, then weigh reserving against appending."""
+    """Measure the lanes on a hot conversation, then reservations and appends."""
     with _sides(bench) as sides:
         for turn in range(bench.scale.rounds):
             for side in random.sample(sides, len(sides)):
-                bench.say(f"lanes · round {turn + 1} of {bench.scale.rounds} · {side.name}")
+                bench.show_status(f"lanes · round {turn + 1} of {bench.scale.rounds} · {side.name}")
                 await _hot(side, bench.scale)
                 if not side.worker and side.name != BATCHED:
-                    await _weigh(side, bench.scale)
+                    await _compare_reserve(side, bench.scale)
         for side in sides:
             await _check(side)
     plain = {side.name: side for side in sides}
@@ -86,30 +89,32 @@ async def run(bench: Bench) -> Outcome:
 @contextmanager
 def _sides(bench: Bench) -> Iterator[list[Side]]:
     with ExitStack() as opened:
-        server = redis.start(bench.place.folder)
+        server = redis.start(bench.server.folder)
         opened.callback(server.release)
         alone: dict[str, Any] = {"micro_batch": False}
         fast = {**alone, "redis_url": server.url, "redis_timeout_seconds": 5.0}
         yield [
-            Side(POSTGRES, opened.enter_context(bench.place.room()), alone),
-            Side(REDIS, opened.enter_context(bench.place.room()), fast),
-            Side(BESIDE, opened.enter_context(bench.place.room()), fast, worker=True),
-            Side(BATCHED, opened.enter_context(bench.place.room()), {}),
+            Side(POSTGRES, opened.enter_context(bench.server.create_database()), alone),
+            Side(REDIS, opened.enter_context(bench.server.create_database()), fast),
+            Side(WITH_WORKER, opened.enter_context(bench.server.create_database()), fast, worker=True),
+            Side(BATCHED, opened.enter_context(bench.server.create_database()), {}),
         ]
 
 
 async def _hot(side: Side, scale: Scale) -> None:
-    async with side.talk() as talk:
-        await _drive(side, talk, scale.seconds / 5)
+    async with side.open() as conversation:
+        await _drive(side, conversation, scale.seconds / 5)
         gc.collect()
         began = time.perf_counter()
-        side.turns.append(await _drive(side, talk, scale.seconds))
+        side.turns.append(await _drive(side, conversation, scale.seconds))
         side.seconds.append(time.perf_counter() - began)
 
 
-async def _drive(side: Side, talk: Conversation, seconds: float) -> list[float]:
+async def _drive(side: Side, conversation: Conversation, seconds: float) -> list[float]:
     deadline = time.perf_counter() + seconds
-    done = await asyncio.gather(*(_timed(lambda: side.append(talk), deadline) for _ in range(WRITERS)))
+    done = await asyncio.gather(
+        *(_timed(lambda: side.append(conversation), deadline) for _ in range(WRITERS))
+    )
     return [each for times in done for each in times]
 
 
@@ -121,23 +126,23 @@ async def _timed(call: Callable[[], Awaitable[object]], deadline: float) -> list
     return times
 
 
-async def _weigh(side: Side, scale: Scale) -> None:
-    """Time appends and reservations of one caller in turns, so that what slows one slows the other."""
+async def _compare_reserve(side: Side, scale: Scale) -> None:
+    """Time appends and reservations of one caller in turns, so that a slow moment affects both."""
     appends: list[float] = []
     reserves: list[float] = []
-    async with side.talk() as talk:
+    async with side.open() as conversation:
         deadline = time.perf_counter() + scale.seconds
         while time.perf_counter() < deadline or len(reserves) < 10:
-            appends += await _timed(lambda: side.append(talk), 0)
-            reserves += await _timed(lambda: talk.reserve(HELD), 0)
+            appends += await _timed(lambda: side.append(conversation), 0)
+            reserves += await _timed(lambda: conversation.reserve(RESERVED), 0)
     side.appends.append(median(appends))
     side.reserves.append(median(reserves))
 
 
 async def _check(side: Side) -> None:
-    found = int((await ask(side.room.url, "count_events"))[0][0])
+    found = int((await fetch(side.database.url, "count_events"))[0][0])
     if found != side.claimed:
-        raise RuntimeError(f"{side.name} says it wrote {side.claimed} events, {found} are there")
+        raise RuntimeError(f"{side.name} appended {side.claimed} events, {found} are stored")
 
 
 def _tables(sides: dict[str, Side]) -> list[Table]:
@@ -154,7 +159,7 @@ def _tables(sides: dict[str, Side]) -> list[Table]:
         for name, side in sides.items()
     ]
     columns = ("lane", f"events, times {POSTGRES}", "p99, times it", "this run: events/s", "this run: p99 ms")
-    held = [
+    reserve_rows = [
         (name, str(_ratio(side.reserves, side.appends)), f"{median(side.reserves) * 1e6:,.0f}",
          f"{median(side.appends) * 1e6:,.0f}")
         for name, side in sides.items() if side.reserves
@@ -162,7 +167,7 @@ def _tables(sides: dict[str, Side]) -> list[Table]:
     titles = ("lane", "time of a reservation, times an append", "this run: reserve µs", "this run: append µs")
     return [
         Table(f"Lanes, one hot conversation, {WRITERS} writers one by one", columns, rows),
-        Table(f"Reserving {HELD} numbers, one caller", titles, held),
+        Table(f"Reserving {RESERVED} numbers, one caller", titles, reserve_rows),
     ]
 
 
@@ -174,7 +179,9 @@ def _targets(sides: dict[str, Side]) -> list[Target]:
         at_least("Hot conversation, Redis lane", 1.2, rates, POSTGRES),
         _at_most("Hot conversation, Redis lane, p99", 0.5, waits, POSTGRES),
         *(
-            _at_most(f"reserve({HELD}), {side.name}", 0.75, _ratio(side.reserves, side.appends), "an append")
+            _at_most(
+                f"reserve({RESERVED}), {side.name}", 0.75, _ratio(side.reserves, side.appends), "an append"
+            )
             for side in (slow, fast)
         ),
     ]
@@ -206,12 +213,12 @@ def _figures(sides: Sequence[Side]) -> dict[str, object]:
 
 
 @asynccontextmanager
-async def _beside(work: Callable[[], Awaitable[None]] | None) -> AsyncIterator[None]:
-    working = asyncio.ensure_future(work()) if work else None
+async def _background(work: Callable[[], Awaitable[None]] | None) -> AsyncIterator[None]:
+    task = asyncio.ensure_future(work()) if work else None
     try:
         yield
     finally:
-        if working:
-            working.cancel()
+        if task:
+            task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await working
+                await task

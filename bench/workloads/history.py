@@ -1,8 +1,7 @@
-"""What one append costs in a stream of ten events, and of a hundred thousand.
+"""The cost of one append to a short and to a long stream.
 
-Asked of the server itself, around the same function call every append makes.
-Time is the server's, without the commit: a disk that is slow for everybody
-would hide the difference.
+Measured by `explain` on the function that every append calls. The time is that of the server,
+without the commit: a slow disk would hide the difference.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from statistics import fmean, median
 from typing import Any
 
 import foja
-from bench.contenders.connections import tell
-from bench.contenders.text import KIND, payload, query
-from bench.harness import Bench, Say
+from bench.contenders.connections import execute, query
+from bench.contenders.payloads import KIND, payload
+from bench.database import BenchDatabase
+from bench.harness import Bench, ShowStatus
 from bench.outcome import Outcome, Table, at_most
-from bench.place import Room
 from foja.app import API
 from foja.conversations.service import Conversation
 from foja.driver.database import Connection, connect
@@ -27,14 +26,14 @@ from foja.driver.encoding import Packed
 from foja.ledger.receipts import draft_record
 
 PAGE = 500
-PER_STREAM = 10  # samples taken of one short stream: more of them would be a longer history
+PER_STREAM = 10  # samples of one short stream: more would make its history longer
 EXPLAIN = "explain (analyze, buffers, wal, format json) "
 _keys = itertools.count()
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one append took."""
+    """The cost of one append."""
 
     server: float
     call: float
@@ -45,7 +44,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """What appends at one length of history took, on average."""
+    """The average cost of appends at one length of history."""
 
     history: int
     server: float
@@ -56,58 +55,58 @@ class Mean:
 
 
 async def run(bench: Bench) -> Outcome:
-    """Fill streams of every length, then append to them in turns."""
-    with bench.place.room() as room:
-        bench.place.checkpoint()  # so that none comes between: it would add its page images to what follows
-        costs = await _measure(room, bench)
+    """Fill streams of every length, then append to them in random order."""
+    with bench.server.create_database() as database:
+        bench.server.checkpoint()  # none may run in between: it would add page images to the WAL
+        costs = await _measure(database, bench)
     means = [_mean(history, found) for history, found in costs.items()]
     first, last = means[0], means[-1]
-    words = f"Append at {last.history:,} events of history against {first.history:,}"
+    title = f"Append at {last.history:,} events of history compared with {first.history:,}"
     targets = [
-        at_most(f"{words}, buffers", 1.15, last.buffers / first.buffers),
-        at_most(f"{words}, WAL bytes", 1.15, last.wal / first.wal),
-        at_most(f"{words}, time", 1.3, last.server / first.server),
+        at_most(f"{title}, buffers", 1.15, last.buffers / first.buffers),
+        at_most(f"{title}, WAL bytes", 1.15, last.wal / first.wal),
+        at_most(f"{title}, time", 1.3, last.server / first.server),
     ]
     return Outcome([_table(means)], targets, {str(each.history): each.buffers for each in means})
 
 
-async def fill(talk: Conversation, count: int, say: Say) -> None:
-    """Let a stream grow by so many events."""
+async def fill(conversation: Conversation, count: int, show_status: ShowStatus) -> None:
+    """Append `count` events to a stream."""
     for start in range(0, count, PAGE):
-        say(f"filling a stream · {start:,} of {count:,}")
+        show_status(f"filling a stream · {start:,} of {count:,}")
         size = min(PAGE, count - start)
-        await talk.append_many([_draft(talk, start + n) for n in range(size)])
+        await conversation.append_many([_draft(conversation, start + n) for n in range(size)])
 
 
-def _draft(talk: Conversation, call: int) -> Any:
-    return talk.draft(KIND, payload(call), idempotency_key=f"history-{next(_keys)}")
+def _draft(conversation: Conversation, call: int) -> Any:
+    return conversation.draft(KIND, payload(call), idempotency_key=f"history-{next(_keys)}")
 
 
-async def _measure(room: Room, bench: Bench) -> dict[int, list[Cost]]:
+async def _measure(database: BenchDatabase, bench: Bench) -> dict[int, list[Cost]]:
     scale = bench.scale
-    async with foja.connect(database_url=room.url, home=room.folder) as app:
-        await tell(room.url, "want_executor")
+    async with foja.connect(database_url=database.url, home=database.folder) as app:
+        await execute(database.url, "want_executor")
         streams: list[tuple[int, Conversation]] = []
         for history in scale.histories:
-            wide = max(1, min(scale.samples // PER_STREAM, 30_000 // history))
-            for _ in range(wide):
-                talk = await app.conversations.open()
-                await fill(talk, history, bench.say)
-                streams += [(history, talk)] * (scale.samples // wide)
-    bench.place.settle(room)
-    bench.say("appending to long and short streams")
+            count = max(1, min(scale.samples // PER_STREAM, 30_000 // history))
+            for _ in range(count):
+                conversation = await app.conversations.open()
+                await fill(conversation, history, bench.show_status)
+                streams += [(history, conversation)] * (scale.samples // count)
+    bench.server.vacuum(database)
+    bench.show_status("appending to long and short streams")
     random.shuffle(streams)
-    async with await connect(room.url, f"foja_{API}") as connection:
-        for _, talk in streams[:PER_STREAM]:  # functions compiled, plans made
-            await _cost(connection, talk)
+    async with await connect(database.url, f"foja_{API}") as connection:
+        for _, conversation in streams[:PER_STREAM]:  # warm up: functions are compiled, plans are made
+            await _cost(connection, conversation)
         costs: dict[int, list[Cost]] = {history: [] for history in scale.histories}
-        for history, talk in streams:
-            costs[history].append(await _cost(connection, talk))
+        for history, conversation in streams:
+            costs[history].append(await _cost(connection, conversation))
         return costs
 
 
-async def _cost(connection: Connection, talk: Conversation) -> Cost:
-    draft = _draft(talk, 0)
+async def _cost(connection: Connection, conversation: Conversation) -> Cost:
+    draft = _draft(conversation, 0)
     values = {"draft": Packed(draft_record(draft))}
     began = time.perf_counter()
     row = await (await connection.execute(EXPLAIN + query("append_event_bytes"), values)).fetchone()

@@ -1,6 +1,6 @@
-"""A process that reads a long history and says how much memory that took it.
+"""Read a long history and print the number of events and the peak memory of this process.
 
-python -m bench.works.reader log|stream|fsck URL FOLDER EVENTS ENTITY
+python -m bench.workloads.reader log|stream|fsck URL FOLDER EVENTS ENTITY
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from foja.observe.fsck import Outside, fsck
 
 
 async def read(what: str, url: str, folder: str, events: int, entity: str) -> int:
-    """Return how many events were read."""
+    """Return the number of events that were read."""
     async with foja.connect(database_url=url, home=Path(folder)) as app:
         if what == "fsck":
             return await _check(app)
-        talk = await app.conversations.open(entity)
-        return await _count(app.ledger.log.follow(None) if what == "log" else talk.follow(), events)
+        conversation = await app.conversations.open(entity)
+        return await _count(app.ledger.log.follow(None) if what == "log" else conversation.follow(), events)
 
 
 async def _check(app: App) -> int:
-    """Return the rows fsck went through, half of them events and half of them leaves."""
+    """Run fsck; return half of its rows: one half are events, the other leaves."""
     rows = 0
 
     def advance(done: int, _total: int) -> None:
@@ -38,7 +38,7 @@ async def _check(app: App) -> int:
     outside = Outside(app.store, [app.signer.verifier()])
     report = await fsck(app.settings.database_url, outside, tiles=True, progress=advance)
     if not report.clean:
-        raise RuntimeError(f"fsck found something: {report.first}")
+        raise RuntimeError(f"fsck found an error: {report.first}")
     return rows // 2
 
 
@@ -52,10 +52,10 @@ async def _count(found: AsyncIterator[Any], events: int) -> int:
     return count
 
 
-def peak() -> int:
-    """Return the most kilobytes this process ever held."""
+def peak_memory() -> int:
+    """Return the peak memory of this process in kilobytes."""
     status = Path("/proc/self/status")
-    if status.exists():  # getrusage would count what our parent held when it started us
+    if status.exists():  # getrusage would include the memory of the parent at the fork
         lines = status.read_text().splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -63,4 +63,4 @@ def peak() -> int:
 
 if __name__ == "__main__":
     count = asyncio.run(read(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]), sys.argv[5]))
-    print(count, peak())
+    print(count, peak_memory())

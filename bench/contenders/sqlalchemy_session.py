@@ -1,4 +1,4 @@
-"""The OpenAI Agents SDK's own session on PostgreSQL, by SQLAlchemy."""
+"""The SQLAlchemy session of the OpenAI Agents SDK, on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from uuid import uuid4
 from agents.extensions.memory import SQLAlchemySession
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from bench.contenders.connections import ask
-from bench.contenders.items import items_of
+from bench.contenders.connections import fetch
+from bench.contenders.items import to_items
 from bench.contenders.transcript import ITEMS, Turn
+from bench.database import BenchDatabase
 from bench.harness import Role
-from bench.place import Room
 
 
 class SqlAlchemySession:
     """Two tables: sessions and messages."""
 
     role: Role = "peer"
-    most: int | None = None
-    name, note = "OpenAI Agents SQLAlchemySession", "PostgreSQL by psycopg"
+    max_turns: int | None = None
+    name, note = "OpenAI Agents SQLAlchemySession", "PostgreSQL, psycopg driver"
 
-    async def open(self, room: Room) -> None:
-        self._room = room
-        url = urlsplit(room.url)._replace(scheme="postgresql+psycopg").geturl()
+    async def open(self, database: BenchDatabase) -> None:
+        self._database = database
+        url = urlsplit(database.url)._replace(scheme="postgresql+psycopg").geturl()
         self._engine = create_async_engine(url)
         self._session = SQLAlchemySession(str(uuid4()), engine=self._engine, create_tables=True)
 
     async def write(self, turn: Turn) -> None:
-        for items in items_of(turn):
+        for items in to_items(turn):
             await self._session.add_items(items)
 
-    async def rest(self) -> None:
+    async def work(self) -> None:
         pass
 
     async def reload(self) -> int:
@@ -40,7 +40,7 @@ class SqlAlchemySession:
         return len(await fresh.get_items()) // ITEMS
 
     async def size(self) -> int:
-        return int((await ask(self._room.url, "total_size"))[0][0])
+        return int((await fetch(self._database.url, "total_size"))[0][0])
 
     async def close(self) -> None:
         await self._engine.dispose()

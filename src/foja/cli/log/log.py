@@ -1,4 +1,4 @@
-"""`foja log`: where the log stands, its checkpoint and key, proofs out of it, a new one."""
+"""`foja log status`, `key`, `checkpoint`, `prove` and `restart`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from argparse import Namespace
 from pathlib import Path
 
 from foja.app import App
-from foja.cli.installation import opened, published, recorded, verifiers
+from foja.cli.installation import open_database, open_installation, open_object_store, read_verifiers
 from foja.cli.log.verify import event_file
-from foja.cli.output import complain, document, say, table
+from foja.cli.output import print_error, print_json, print_line, print_table
 from foja.core.excerpt import Excerpt
 from foja.core.note import Verifier
 from foja.errors import ObjectMissing, UnknownEntity
@@ -22,46 +22,46 @@ HEAD = ("origin", "name", "leaves", "published", "waiting", "state")
 
 
 async def status(arguments: Namespace) -> int:
-    """Show every log; 1 if the open one is halted."""
-    logs = await _logs(arguments)
+    """Print every log; return 1 if the open one is halted."""
+    logs = await _read_logs(arguments)
     if arguments.json:
-        document([log.document() for log in logs])
+        print_json([log.document() for log in logs])
     else:
-        table(HEAD, [_row(log) for log in logs])
+        print_table(HEAD, [_row(log) for log in logs])
     return 1 if any(log.halted and log.closed_size is None for log in logs) else 0
 
 
 async def key(arguments: Namespace) -> int:
-    """Print the public key."""
-    async with recorded(arguments) as url:
-        vkey = (await verifiers(arguments, url))[0].vkey()
+    """Print the public key of the log."""
+    async with open_database(arguments) as url:
+        vkey = (await read_verifiers(arguments, url))[0].vkey()
     if arguments.json:
-        document({"key": vkey})
+        print_json({"key": vkey})
     else:
-        say(vkey)
+        print_line(vkey)
     return 0
 
 
 async def checkpoint(arguments: Namespace) -> int:
-    """Print the newest checkpoint that the world can see."""
-    note = await _newest_checkpoint(arguments)
+    """Print the newest published checkpoint."""
+    note = await _read_newest_checkpoint(arguments)
     if arguments.json:
-        document({"checkpoint": note})
+        print_json({"checkpoint": note})
     elif arguments.output:
         arguments.output.write_text(note, encoding="utf-8")
-        say(f"wrote {arguments.output}; keep it where nobody who can write to the database can write")
+        print_line(f"wrote {arguments.output}; save it where the administrators of the database cannot write")
     else:
         print(note, end="")
     return 0
 
 
 async def prove(arguments: Namespace) -> int:
-    """Write an event and the proof of its place, checked as a stranger would."""
-    async with opened(arguments) as app:
+    """Write an event and its proof, after checking both as a verifier would."""
+    async with open_installation(arguments) as app:
         proven, event = await _prove(app, arguments)
         vkey = app.trust[0]
     if arguments.json:
-        document({"proof": proven.proof.text(), "event": event.text(), "key": vkey})
+        print_json({"proof": proven.proof.text(), "event": event.text(), "key": vkey})
     elif arguments.output:
         _write(arguments, proven, event, vkey)
     else:
@@ -74,23 +74,23 @@ async def prove(arguments: Namespace) -> int:
 async def restart(arguments: Namespace) -> int:
     """Open a new log that names the head of the old one."""
     if not arguments.yes:
-        complain(
-            "this closes the log at its last published size, numbers the rest again in a new one and resets"
-            " every reader; use it when the log is halted, and repeat it with --yes"
+        print_error(
+            "a restart closes the log at its last published size, numbers the rest again in a new log and"
+            " resets every reader; if the log is halted, repeat the command with --yes"
         )
         return 2
-    async with opened(arguments) as app:
+    async with open_installation(arguments) as app:
         log = await app.sequencer.restart()
     if arguments.json:
-        document({"origin": log.origin, "name": log.name})
+        print_json({"origin": log.origin, "name": log.name})
     else:
-        say(f"log {log.origin} is open: {log.name}")
+        print_line(f"log {log.origin} is open: {log.name}")
     return 0
 
 
 async def _prove(app: App, arguments: Namespace) -> tuple[ProvenEvent, Excerpt]:
     if arguments.seq >= (await app.ledger.state(arguments.entity)).next_seq:
-        raise UnknownEntity(f"{arguments.entity} has no event {arguments.seq}; check them and FOJA_TENANT")
+        raise UnknownEntity(f"{arguments.entity} has no event {arguments.seq}; check both and FOJA_TENANT")
     proven = await app.ledger.log.prove(arguments.entity, arguments.seq)
     event = await excerpt(app.database, app.settings.own_tenant, arguments.entity, arguments.seq)
     proven.proof.check(event.check(), [Verifier.from_vkey(app.trust[0])])
@@ -98,24 +98,26 @@ async def _prove(app: App, arguments: Namespace) -> tuple[ProvenEvent, Excerpt]:
 
 
 def _write(arguments: Namespace, proven: ProvenEvent, event: Excerpt, vkey: str) -> None:
-    beside: Path = arguments.event or event_file(arguments.output)
+    event_path: Path = arguments.event or event_file(arguments.output)
     arguments.output.write_text(proven.proof.text(), encoding="utf-8")
-    beside.write_text(event.text(), encoding="utf-8")
-    say(f"wrote {arguments.output} and {beside}")
-    say(f"check them anywhere: foja log verify {arguments.output} --event {beside} --key {vkey}")
+    event_path.write_text(event.text(), encoding="utf-8")
+    print_line(f"wrote {arguments.output} and {event_path}")
+    print_line(f"verify them anywhere: foja log verify {arguments.output} --event {event_path} --key {vkey}")
 
 
-async def _logs(arguments: Namespace) -> list[LogState]:
-    async with recorded(arguments) as url, snapshot(url) as moment:
+async def _read_logs(arguments: Namespace) -> list[LogState]:
+    async with open_database(arguments) as url, snapshot(url) as moment:
         return await read_logs(moment)
 
 
-async def _newest_checkpoint(arguments: Namespace) -> str:
-    """Return the newest checkpoint, also of a closed log while the open one has none."""
-    for log in reversed(await _logs(arguments)):
+async def _read_newest_checkpoint(arguments: Namespace) -> str:
+    """Return the newest checkpoint; of a closed log if the open one has none."""
+    for log in reversed(await _read_logs(arguments)):
         with contextlib.suppress(ObjectMissing):
-            return (await published(arguments).read(log.path("checkpoint"))).data.decode(errors="replace")
-    raise ObjectMissing("no checkpoint was published yet; let `foja worker` run")
+            return (await open_object_store(arguments).read(log.path("checkpoint"))).data.decode(
+                errors="replace"
+            )
+    raise ObjectMissing("no checkpoint is published yet; run `foja worker`")
 
 
 def _row(log: LogState) -> tuple[object, ...]:

@@ -1,7 +1,7 @@
-"""How fast evidence is judged: beside the library of each proof, whole bundles, and the command's start.
+"""Verification: single proofs compared with their library, whole bundles, and the start of the command.
 
-One core, no network, everything in memory; certificates and roots are read once on both sides. What is
-counted is the processor's time: whatever else the machine does meanwhile is not ours to measure.
+One core, no network, everything in memory; certificates and roots are read once on both sides. The
+processor time is measured, so that other load on the machine does not count.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ _PEAK = (
 
 
 async def run(bench: Bench) -> Outcome:
-    """Let us and each library verify in turns, then bundles, then count what starting costs."""
+    """Measure single proofs, then bundles, then the start and the memory of the command."""
     pairs = [_race(bench, make()) for make in PAIRS]
     rates = {name: _rate(bench, name, make) for name, (make, _) in CONTAINERS.items()}
     start = await _start(bench)
     memory = await _memory(bench)
     tables = [_pairs_table(pairs), _bundles_table(rates), _command_table(start, memory)]
-    targets = [_slower(pair, ratio) for pair, ratio, _ in pairs]
-    targets += [_enough(name, rates[name]) for name in CONTAINERS]
-    targets.append(_at_most("Start of `foja verify` against `ots`", START, start[0]))
-    targets.append(_at_most("Memory for a file of 1 GB against 1 MB", FLAT, memory))
+    targets = [_ratio_target(pair, ratio) for pair, ratio, _ in pairs]
+    targets += [_rate_target(name, rates[name]) for name in CONTAINERS]
+    targets.append(_at_most("Start time of `foja verify` compared with `ots`", START, start[0]))
+    targets.append(_at_most("Memory for a file of 1 GB compared with 1 MB", FLAT, memory))
     figures = {pair.title: ratio.middle for pair, ratio, _ in pairs}
     return Outcome(tables, targets, {"ratios": figures, "rates": {n: r.middle for n, r in rates.items()}})
 
 
 def _race(bench: Bench, pair: Pair) -> tuple[Pair, Spread, dict[str, float]]:
-    """Return how many times the peer's time ours takes, round by round."""
+    """Return the ratio of our time to the time of the peer, and the rates of both."""
     times: dict[str, list[float]] = {"ours": [], "theirs": []}
     for turn in range(bench.scale.rounds):
-        bench.say(f"verifying {pair.title} · round {turn + 1} of {bench.scale.rounds}")
+        bench.show_status(f"verifying {pair.title} · round {turn + 1} of {bench.scale.rounds}")
         for name in random.sample(sorted(times), 2):
             times[name].append(_seconds_each(bench, pair.ours if name == "ours" else pair.theirs))
     ratio = spread([a / b for a, b in zip(times["ours"], times["theirs"], strict=True)])
@@ -57,8 +57,8 @@ def _race(bench: Bench, pair: Pair) -> tuple[Pair, Spread, dict[str, float]]:
 
 
 def _rate(bench: Bench, name: str, make: Callable[[], object]) -> Spread:
-    """Return how many bundles a second are judged."""
-    bench.say(f"verifying bundles with {name}")
+    """Return the bundles per second."""
+    bench.show_status(f"verifying bundles with {name}")
     verify = containers(make)  # type: ignore[arg-type]
     return spread([1 / _seconds_each(bench, verify) for _ in range(bench.scale.rounds)])
 
@@ -75,34 +75,34 @@ def _seconds_each(bench: Bench, verify: Verify) -> float:
 
 
 async def _start(bench: Bench) -> tuple[Spread, float]:
-    """Return our start against that of `ots`, and ours in seconds."""
+    """Return the ratio of our start time to that of `ots`, and ours in seconds."""
     programs = [Path(sys.executable).with_name(name) for name in ("foja", "ots")]
-    words = [[programs[0], "verify", "--help"], [programs[1], "--help"]]
+    commands = [[programs[0], "verify", "--help"], [programs[1], "--help"]]
     ratios, ours = [], []
     for turn in range(1 + bench.scale.rounds):
-        bench.say(f"starting · round {turn + 1}")
-        mine, theirs = [await _seconds(*each) for each in words]
-        ratios.append(mine / theirs)
-        ours.append(mine)
+        bench.show_status(f"start time · round {turn + 1}")
+        foja, ots = [await _seconds(*each) for each in commands]
+        ratios.append(foja / ots)
+        ours.append(foja)
     return spread(ratios[1:]), median(ours)
 
 
-async def _seconds(*words: object) -> float:
+async def _seconds(*command: object) -> float:
     began = time.perf_counter()
-    process = await asyncio.create_subprocess_exec(*map(str, words), stdout=asyncio.subprocess.DEVNULL)
+    process = await asyncio.create_subprocess_exec(*map(str, command), stdout=asyncio.subprocess.DEVNULL)
     if await process.wait():
-        raise RuntimeError(f"{words[0]} did not start")
+        raise RuntimeError(f"{command[0]} did not start")
     return time.perf_counter() - began
 
 
 async def _memory(bench: Bench) -> Spread:
-    """Return the peak memory for a large file against a small one."""
+    """Return the ratio of the peak memory for a large file to that for a small one."""
     with tempfile.TemporaryDirectory() as folder:
         proof = Path(folder) / "x.ots"
         proof.write_bytes(PROOF)
         peaks = []
         for size in (LARGE if bench.scale.rounds > 1 else 8 * SMALL, SMALL):
-            bench.say(f"memory for a file of {size:,} bytes")
+            bench.show_status(f"memory for a file of {size:,} bytes")
             file = Path(folder) / "file"
             with file.open("wb") as empty:
                 empty.truncate(size)
@@ -110,22 +110,22 @@ async def _memory(bench: Bench) -> Spread:
     return spread([peaks[0] / peaks[1]])
 
 
-async def _peak(*words: object) -> int:
-    command = [sys.executable, "-c", _PEAK, *map(str, words)]
+async def _peak(*arguments: object) -> int:
+    program = [sys.executable, "-c", _PEAK, *map(str, arguments)]
     pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.DEVNULL, stderr=pipe)
-    _, said = await process.communicate()
-    return int(said.split()[-1])
+    process = await asyncio.create_subprocess_exec(*program, stdout=asyncio.subprocess.DEVNULL, stderr=pipe)
+    _, stderr = await process.communicate()
+    return int(stderr.split()[-1])
 
 
-def _slower(pair: Pair, ratio: Spread) -> Target:
-    return _at_most(f"Verifying {pair.title}, times {pair.peer}", pair.most, ratio)
+def _ratio_target(pair: Pair, ratio: Spread) -> Target:
+    return _at_most(f"Verifying {pair.title}, times {pair.peer}", pair.max_ratio, ratio)
 
 
-def _enough(name: str, rate: Spread) -> Target:
+def _rate_target(name: str, rate: Spread) -> Target:
     least = CONTAINERS[name][1]
     passed = rate.middle >= least
-    return Target(f"Bundles a second with {name}", f"≥ {least}", f"{rate.middle:,.0f}", passed=passed)
+    return Target(f"Bundles per second with {name}", f"≥ {least}", f"{rate.middle:,.0f}", passed=passed)
 
 
 def _at_most(name: str, most: float, ratio: Spread) -> Target:
@@ -137,8 +137,8 @@ def _pairs_table(pairs: list[tuple[Pair, Spread, dict[str, float]]]) -> Table:
         (pair.title, pair.peer, str(ratio), f"{rates['ours']:,.0f}", f"{rates['theirs']:,.0f}")
         for pair, ratio, rates in pairs
     ]
-    columns = ("proof", "library", "our time / its time", "this run: ours/s", "this run: its/s")
-    return Table("Verifying one proof, beside the library made for it", columns, rows)
+    columns = ("proof", "library", "our time / its time", "this run: ours/s", "this run: library/s")
+    return Table("Verifying one proof, compared with its library", columns, rows)
 
 
 def _bundles_table(rates: dict[str, Spread]) -> Table:
@@ -148,8 +148,8 @@ def _bundles_table(rates: dict[str, Spread]) -> Table:
 
 def _command_table(start: tuple[Spread, float], memory: Spread) -> Table:
     rows = [
-        ("start, times `ots --help`", str(start[0])),
+        ("start time, times `ots --help`", str(start[0])),
         ("memory for 1 GB, times that for 1 MB", f"{memory.middle:.3f}"),
-        ("this run: start, ms", f"{start[1] * 1000:,.0f}"),
+        ("this run: start time, ms", f"{start[1] * 1000:,.0f}"),
     ]
     return Table("The command `foja verify`", ("what", "measured"), rows)

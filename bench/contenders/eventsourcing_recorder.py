@@ -1,8 +1,7 @@
 """The `eventsourcing` library with its PostgreSQL recorder, in both of its modes.
 
-Its callers must choose the numbers themselves. Here they share one process, a
-lock per stream and what they wrote last, which is the best they can hope for:
-across processes they would read first, and try again when somebody was faster.
+Its callers choose the numbers. Here they share one process, a lock per stream and the last number,
+which is the best case: separate processes would read first and retry after a conflict.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from eventsourcing.persistence import StoredEvent
 from eventsourcing.postgres import PostgresApplicationRecorder, PostgresDatastore
 from psycopg.conninfo import conninfo_to_dict
 
-from bench.contenders.connections import ask
-from bench.contenders.text import KIND, body
+from bench.contenders.connections import fetch
+from bench.contenders.payloads import KIND, body
+from bench.database import BenchDatabase
 from bench.harness import Role
-from bench.place import Room
 
 SEED = 500
 
 
 class EventSourcing:
-    """Its recorder; with `functions`, without the lock that keeps its tail readers whole."""
+    """Its recorder. With `functions` there is no table lock, so readers can miss events."""
 
     role: Role = "peer"
     blocking = True
@@ -32,7 +31,7 @@ class EventSourcing:
     def __init__(self, *, functions: bool) -> None:
         self.name = "eventsourcing, db functions" if functions else "eventsourcing"
         self.note = (
-            "enable_db_functions: no table lock, a tail can lose events"
+            "enable_db_functions: no table lock, a reader can lose events"
             if functions
             else "locks the whole table"
         )
@@ -40,8 +39,8 @@ class EventSourcing:
         self._url = ""
         self._recorder: PostgresApplicationRecorder
 
-    async def create(self, room: Room, streams: int) -> None:
-        self._url = room.url
+    async def create(self, database: BenchDatabase, streams: int) -> None:
+        self._url = database.url
         self._ids = [uuid4() for _ in range(streams)]
         self._versions = [1] * streams
         self._locks = [Lock() for _ in range(streams)]
@@ -53,13 +52,13 @@ class EventSourcing:
         await self.close()
 
     async def open(self, callers: int) -> None:
-        where = conninfo_to_dict(self._url)
+        parameters = conninfo_to_dict(self._url)
         datastore = PostgresDatastore(
-            dbname=str(where["dbname"]),
-            host=str(where["host"]),
-            port=str(where.get("port", 5432)),
-            user=str(where.get("user", "")),
-            password=str(where.get("password", "")),
+            dbname=str(parameters["dbname"]),
+            host=str(parameters["host"]),
+            port=str(parameters.get("port", 5432)),
+            user=str(parameters.get("user", "")),
+            password=str(parameters.get("password", "")),
             pool_size=callers,
             connect_timeout=60,
             enable_db_functions=self._functions,
@@ -82,10 +81,10 @@ class EventSourcing:
         await asyncio.to_thread(self._recorder.datastore.close)
 
     async def count(self) -> int:
-        return int((await ask(self._url, "count_stored_events"))[0][0])
+        return int((await fetch(self._url, "count_stored_events"))[0][0])
 
     async def read_after(self, last: int, limit: int) -> list[int]:
-        """Return the notification ids its own reader finds."""
+        """Return the notification ids that its own reader finds."""
         found = await asyncio.to_thread(
             self._recorder.select_notifications, last, limit, inclusive_of_start=False
         )

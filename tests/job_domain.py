@@ -1,4 +1,4 @@
-"""A small domain of the tests' own, with an executor, two job types and a role for each source."""
+"""A domain for tests of jobs: it has an executor, two job types and one role per source."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ Admin = psycopg.Connection[Any]
 
 
 def install(admin: Admin) -> None:
-    """Register errands in a database."""
+    """Register the domain, its job types and its roles in a database."""
     admin.execute("select foja.register_domain(%s)", [Jsonb(ERRAND.definition())])
 
 
 @asynccontextmanager
 async def queue(url: str, source: str = RUNNER, make: type[Queue] = Queue) -> AsyncIterator[Queue]:
-    """Lend the queue of one source."""
+    """Yield the queue of one source."""
     role = f"foja_{source.replace('-', '_')}"
     database, notifier = Database(url, role, 4), Notifier(url, role)
     notifier.open()
@@ -60,39 +60,39 @@ async def queue(url: str, source: str = RUNNER, make: type[Queue] = Queue) -> As
 
 
 def ask(admin: Admin, *entities: UUID) -> list[UUID]:
-    """Begin streams by asking for something, as psql would; new ones if none are named."""
-    chosen = list(entities) or [new_id()]
-    for entity in chosen:
+    """Append a request to each stream by SQL; return the streams, a new one if none is given."""
+    streams = list(entities) or [new_id()]
+    for entity in streams:
         admin.execute(
             "select foja.append_event(%s, 'errand', 'errand.asked', '{\"what\": \"milk\"}')", [entity]
         )
-    return chosen
+    return streams
 
 
 def fact(job: Job, n: int = 1, **more: Any) -> Draft:
-    """Return the event a worker leaves."""
+    """Return the event that a worker appends when it completes a job."""
     return draft(ERRAND, job.entity_id, "errand.done", {"n": n}, tenant=job.tenant, source=RUNNER, **more)
 
 
 def wanted(entity: UUID, key: str, kind: str = RUN, **more: Any) -> NewJob:
-    """Return a job whose death is recorded."""
-    words = {"kind": "errand.failed", "v": 1, "payload": {"reason": key}}
-    return NewJob(kind, entity, key, **{"on_death": words, **more})
+    """Return a job that appends an event when it has no tries left."""
+    on_death = {"kind": "errand.failed", "v": 1, "payload": {"reason": key}}
+    return NewJob(kind, entity, key, **{"on_death": on_death, **more})
 
 
 async def do_well(jobs: Sequence[Job]) -> Sequence[Outcome]:
-    """Work that succeeds with a fact each."""
+    """Complete every job with one event."""
     return [Done([fact(job)]) for job in jobs]
 
 
 def states(admin: Admin, kind: str = RUN) -> dict[str, int]:
-    """Count the jobs of a type by state, executors that were woken among them."""
+    """Count the jobs of a type by state, after queueing the executors of woken streams."""
     admin.execute("select foja.queue_woken_v1()")
     rows = admin.execute("select state, count(*) from foja.job where type = %s group by state", [kind])
     return dict(rows.fetchall())
 
 
 def kinds(admin: Admin, entity: UUID) -> list[str]:
-    """Return what a stream says, in order."""
+    """Return the kinds of the events of a stream, in order."""
     rows = admin.execute("select kind from foja.event where entity_id = %s order by seq", [entity])
     return [kind for (kind,) in rows]
