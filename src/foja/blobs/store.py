@@ -70,7 +70,7 @@ class Store:
         return data
 
     async def fetch(self, sha256: str, target: BinaryIO) -> None:
-        """Write the bytes with this digest to a file in chunks. Raise `Tampered` at the end if they differ."""
+        """Write the bytes with this digest to a file in chunks. Raise `Tampered` if they differ."""
         with _our_errors(sha256):
             found = await self._backend.fetch(_key(sha256), target)
         if found != sha256:
