@@ -67,6 +67,6 @@ async def test_the_redis_lane_needs_a_redis(open_app: Callable[..., App]) -> Non
     with pytest.raises(SetupFailed, match="set FOJA_REDIS_URL"):
         async with open_app(sequence_lane="redis"):
             pass
-    with pytest.raises(SetupFailed, match="FOJA_REDIS_URL cannot be used"):
+    with pytest.raises(SetupFailed, match="FOJA_REDIS_URL is not valid"):
         async with open_app(redis_url="http://nowhere"):
             pass
