@@ -129,7 +129,7 @@ def _write_identities(folder: Path) -> SigningIdentity:
     signer = new_signer(root, now)
     for name, each in (("root", root), ("signer", signer)):
         (folder / f"{name}.pem").write_bytes(each.pem)
-        (folder / f"{name}.key").write_bytes(each.kept().partition(b"-----BEGIN CERTIFICATE")[0])
+        (folder / f"{name}.key").write_bytes(each.encode().partition(b"-----BEGIN CERTIFICATE")[0])
     return root
 
 

@@ -1,4 +1,4 @@
-"""Long answers are read as fast as they come, and nobody else has to wait for them."""
+"""Long results are read as fast as they arrive, and other tasks keep running."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from psycopg.abc import PQGen
 from psycopg.waiting import Ready, Wait
 
-from foja.driver.connection import MAX_READS, _eagerly
+from foja.driver.connection import MAX_READS, _read_eagerly
 from foja.driver.database import Database
 from foja.errors import FojaError
 
@@ -23,10 +23,8 @@ async def database(database_url: str) -> Database:
     return Database(database_url, "foja_api", 2)
 
 
-@pytest.mark.parametrize("reading", ["rows", "many"])
-async def test_a_long_answer_comes_whole_and_leaves_others_their_turn(
-    database: Database, reading: str
-) -> None:
+@pytest.mark.parametrize("method", ["rows", "many"])
+async def test_a_long_result_is_complete_and_other_tasks_run(database: Database, method: str) -> None:
     turns = 0
 
     async def other() -> None:
@@ -35,15 +33,15 @@ async def test_a_long_answer_comes_whole_and_leaves_others_their_turn(
             await asyncio.sleep(0)
             turns += 1
 
-    beside = asyncio.create_task(other())
-    rows = await getattr(database, reading)(LONG, rows=ROWS)
-    beside.cancel()
+    task = asyncio.create_task(other())
+    rows = await getattr(database, method)(LONG, rows=ROWS)
+    task.cancel()
     assert [row[0] for row in rows] == list(range(1, ROWS + 1))
     assert turns > 5
     await database.close()
 
 
-async def test_a_reader_who_is_told_to_stop_stops_and_its_connection_serves_the_next(
+async def test_after_a_cancelled_read_the_connection_is_reused(
     database: Database,
 ) -> None:
     reading = asyncio.create_task(database.many(LONG, rows=50 * ROWS))
@@ -55,22 +53,22 @@ async def test_a_reader_who_is_told_to_stop_stops_and_its_connection_serves_the_
     await database.close()
 
 
-async def test_a_server_that_goes_away_in_the_middle_is_an_error(database: Database) -> None:
-    hurt: LiteralString = "select pg_terminate_backend(pg_backend_pid()), * from generate_series(1, 100000)"
+async def test_a_server_that_stops_during_a_result_is_an_error(database: Database) -> None:
+    query: LiteralString = "select pg_terminate_backend(pg_backend_pid()), * from generate_series(1, 100000)"
     with pytest.raises(FojaError):
-        await database.many(hurt)
+        await database.many(query)
     await database.close()
 
 
 def reading(parts: int) -> PQGen[str]:
-    """Read so many parts, as psycopg does, and return the whole."""
+    """Read `parts` parts, as psycopg does, and return "whole"."""
     for _ in range(parts):
         assert (yield Wait.R) == Ready.R
     return "whole"
 
 
 def waits(gen: PQGen[str]) -> int:
-    """Return how often a reading goes back to the loop."""
+    """Return how often a generator returns to the event loop."""
     next(gen)
     for count in range(1, 1_000):
         try:
@@ -80,10 +78,10 @@ def waits(gen: PQGen[str]) -> int:
     raise AssertionError("it never ends")
 
 
-def test_what_is_there_is_read_at_once_and_what_is_not_is_waited_for() -> None:
+def test_available_input_is_read_without_waiting() -> None:
     here, there = socket.socketpair()
     with here, there:
-        assert waits(_eagerly(reading(10), here.fileno())) == 10
+        assert waits(_read_eagerly(reading(10), here.fileno())) == 10
         there.send(b"x")
-        assert waits(_eagerly(reading(10), here.fileno())) == 1
-        assert waits(_eagerly(reading(2 * MAX_READS + 3), here.fileno())) == 3, "others have their turn"
+        assert waits(_read_eagerly(reading(10), here.fileno())) == 1
+        assert waits(_read_eagerly(reading(2 * MAX_READS + 3), here.fileno())) == 3, "other tasks must run"
