@@ -20,7 +20,6 @@ from typing_extensions import TypedDict
 
 import foja
 from foja.integrations.langgraph import LedgerSaver
-from foja.threads.model.events import stream_of
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "example"}}
 
@@ -64,7 +63,7 @@ async def main() -> None:
         done = await agent(LedgerSaver(app)).ainvoke(Command(resume="yes"), THREAD)
         print(done["messages"][-1].content)
 
-        events = await app.ledger.events(stream_of("example"), None, 10_000)
+        events = await app.ledger.events(app.threads.stream_of("example"), None, 10_000)
         kept = [event for event in events if event.payload and event.kind != "body.erased"]
         print(f"\nthe thread holds {len(kept)} events:")
         for event in kept:

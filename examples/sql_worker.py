@@ -27,7 +27,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 import psycopg
 
 TIME = re.compile(r"Time stamp: (\w+ +\d+ [\d:]+)(\.\d+)? (\d{4}) GMT")
-CLAIM = "select job_id, lease_token, payload from foja.claim_jobs_v1('run_tsa', 'default', 1, 'example')"
+CLAIM = "select job_id, lease_token, payload from foja.claim_jobs_v1('run_tsa', 1, 'example')"
 COMPLETE = "select foja.complete_job_v1(%s, %s, %s)"
 FAIL = "select foja.fail_job_v1(%s, %s, %s)"
 EXECUTOR = ["protect_document_v2"]

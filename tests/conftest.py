@@ -20,8 +20,8 @@ from psycopg import sql
 
 import foja
 from foja.app import App
+from foja.domains import prepare
 from foja.embedded.postgres import PostgresServer, start
-from foja.sql.migrate import migrate
 from tests.postgres_server import running_postgres
 from tests.redis_server import RedisServer, running_redis
 
@@ -57,7 +57,7 @@ def template(postgres: PostgresServer) -> str:
     """The name of a database with every migration applied; nobody may connect to it."""
     _administer(postgres, "create database {}", TEMPLATE)
     with ThreadPoolExecutor(max_workers=1) as aside:  # not in a thread that may have a loop of its own
-        aside.submit(asyncio.run, migrate(_url_of(postgres, TEMPLATE))).result()
+        aside.submit(asyncio.run, prepare(_url_of(postgres, TEMPLATE))).result()
     return TEMPLATE
 
 

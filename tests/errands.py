@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, LiteralString
+from typing import Any
 from uuid import UUID
 
 import psycopg
-from psycopg import sql
+from psycopg.types.json import Jsonb
 
-from foja.core.registry import Kind, domain
+from foja.core.registry import Domain, JobType, Kind
 from foja.driver.database import Database
 from foja.jobs.outcome import Done, Job, NewJob, Outcome
 from foja.jobs.queue import Queue
@@ -20,42 +20,28 @@ from foja.ledger.live.notifier import Notifier
 RUN, IN_ORDER, DECIDE = "run_errand", "run_in_order", "decide_errand"
 RUNNER, DECIDER = "run-errand", "decide-errand"
 
-ERRAND = domain(
+ERRAND = Domain(
     "errand",
     [
-        Kind("errand.asked", frozenset({"api"}), {"what": "string"}),
-        Kind("errand.decided", frozenset({DECIDER}), {"read": "number"}),
-        Kind("errand.done", frozenset({RUNNER}), {"n": "number"}),
-        Kind("errand.failed", frozenset({RUNNER, "sweeper"}), {"reason": "string"}),
+        Kind("errand.asked", required={"what": "string"}),
+        Kind("errand.decided", {DECIDER}, {"read": "number"}, wakes=False),
+        Kind("errand.done", {RUNNER}, {"n": "number"}),
+        Kind("errand.failed", {RUNNER, "sweeper"}, {"reason": "string"}),
     ],
+    jobs=[
+        JobType(RUN, RUNNER, max_tries=3, backoff=0.01),
+        JobType(IN_ORDER, RUNNER, max_tries=3, backoff=0.01, serial=True),
+        JobType(DECIDE, DECIDER, max_tries=3, backoff=0.01, level=True),
+    ],
+    executor=DECIDE,
 )
-
-TYPES: LiteralString = """
-    insert into foja.job_type (type, source, lease, max_tries, backoff, serial, level) values
-        ('run_errand', 'run-errand', '30 s', 3, '10 ms', false, false),
-        ('run_in_order', 'run-errand', '30 s', 3, '10 ms', true, false),
-        ('decide_errand', 'decide-errand', '30 s', 3, '10 ms', false, true);
-    insert into foja.domain (domain, executor) values ('errand', 'decide_errand');
-    insert into foja.kind (domain, kind, v, sources, required, wakes) values
-        ('errand', 'errand.asked', 1, '{api}', '{"what": ["string"]}', true),
-        ('errand', 'errand.decided', 1, '{decide-errand}', '{"read": ["number"]}', false),
-        ('errand', 'errand.done', 1, '{run-errand}', '{"n": ["number"]}', true),
-        ('errand', 'errand.failed', 1, '{run-errand,sweeper}', '{"reason": ["string"]}', true);
-"""
 
 Admin = psycopg.Connection[Any]
 
 
 def install(admin: Admin) -> None:
-    """Teach a database what errands are."""
-    for source in (RUNNER, DECIDER):
-        role = sql.Identifier(f"foja_{source.replace('-', '_')}")
-        try:
-            admin.execute(sql.SQL("create role {} nologin").format(role))
-            admin.execute(sql.SQL("grant foja_worker to {}").format(role))
-        except (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
-            pass  # roles belong to the whole server
-    admin.execute(TYPES)
+    """Register errands in a database."""
+    admin.execute("select foja.register_domain(%s)", [Jsonb(ERRAND.definition())])
 
 
 @asynccontextmanager

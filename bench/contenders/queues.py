@@ -22,7 +22,7 @@ import foja
 from bench.contenders.connections import ask, connect, disconnect, tell
 from bench.contenders.text import payload, query
 from bench.place import Room
-from foja.core.registry import Kind, domain
+from foja.core.registry import Domain, JobType, Kind
 from foja.driver.database import Database
 from foja.errors import FojaError
 from foja.jobs.outcome import Done, Job, NewJob, Outcome
@@ -32,15 +32,22 @@ from foja.ledger.event import draft, new_id
 from foja.ledger.live.notifier import Notifier
 
 CONTENT = {"content": "string"}
-CHORE = domain(
+DO, IN_ORDER, DECIDE = "do_chore", "do_in_order", "decide_chore"
+# Streams begin quietly, requests wake an executor, and the worker leaves an event.
+CHORE = Domain(
     "chore",
     [
-        Kind("chore.begun", frozenset({"api"}), CONTENT),
-        Kind("chore.asked", frozenset({"api"}), CONTENT),
-        Kind("chore.done", frozenset({"bench"}), CONTENT),
+        Kind("chore.begun", required=CONTENT, wakes=False),
+        Kind("chore.asked", required=CONTENT),
+        Kind("chore.done", {"bench"}, CONTENT, wakes=False),
     ],
+    jobs=[
+        JobType(DO, "bench"),
+        JobType(IN_ORDER, "bench", serial=True),
+        JobType(DECIDE, "bench", level=True),
+    ],
+    executor=DECIDE,
 )
-DO, IN_ORDER = "do_chore", "do_in_order"
 FOJA, PGQUEUER, PGQUEUER_100, PROCRASTINATE = (
     "foja",
     "pgqueuer, batch 10",
@@ -99,9 +106,8 @@ class Foja:
 
     async def create(self, room: Room) -> None:
         self._room = room
-        async with foja.connect(database_url=room.url, home=room.folder):
-            await tell(room.url, "make_chores")
-            await tell(room.url, "make_bench_role")
+        async with foja.connect(database_url=room.url, home=room.folder, domains=[CHORE]):
+            pass
 
     async def fill(self, documents: Sequence[UUID], *, in_order: bool) -> None:
         await self._begin(sorted(set(documents)))
@@ -109,7 +115,9 @@ class Foja:
             for start in range(0, len(documents), SEED):
                 part = documents[start : start + SEED]
                 kind = IN_ORDER if in_order else DO
-                await queue.enqueue([NewJob(kind, each, f"chore:{next(_numbers)}") for each in part])
+                await queue.enqueue(
+                    [NewJob(kind, each, f"chore:{next(_numbers)}") for each in part], "default"
+                )
 
     async def drain(self, seconds: float) -> int:
         done = 0
@@ -136,7 +144,9 @@ class Foja:
         async with place as app:
 
             async def call(caller: int, document: UUID) -> None:
-                await app.ledger.append(draft(CHORE, document, "chore.asked", payload(caller)))
+                await app.ledger.append(
+                    draft(CHORE, document, "chore.asked", payload(caller), tenant="default")
+                )
 
             yield call
 
@@ -158,7 +168,8 @@ class Foja:
             for start in range(0, len(documents), SEED):
                 part = documents[start : start + SEED]
                 drafts = [
-                    draft(CHORE, each, "chore.begun", payload(0), idempotency_key="begun") for each in part
+                    draft(CHORE, each, "chore.begun", payload(0), idempotency_key="begun", tenant="default")
+                    for each in part
                 ]
                 for verdict in await app.ledger.append_each(drafts):
                     if isinstance(verdict, FojaError):
@@ -188,6 +199,7 @@ async def _leave_a_fact(jobs: Sequence[Job]) -> Sequence[Outcome]:
                     payload(job.id),
                     source="bench",
                     idempotency_key=job.key,
+                    tenant="default",
                 )
             ]
         )

@@ -1,7 +1,7 @@
 -- name: want_executor
 -- Whatever a conversation says wakes its executor from now on.
 with executor as (
-    insert into foja.job_type (type, source, level) values ('look', 'looker', true) returning type
+    insert into foja.job_type (type, domain, source, level) values ('look', 'conversation', 'looker', true) returning type
 ), chosen as (
     update foja.domain set executor = executor.type from executor where domain = 'conversation'
 )
@@ -26,6 +26,4 @@ select (select count(*) from foja.woken) + (select count(*) from foja.job where 
 
 -- name: append_event_bytes
 -- One append as the ledger's own lines send it.
-select status, seq from foja.append(
-    %(entity)s, %(domain)s, %(tenant)s, %(kind)s, %(v)s, %(event)s, %(actor)s, %(source)s, %(payload)s,
-    %(salt)b, %(hash)b, %(key)s, %(expected)s);
+select status, seq from foja.append(%(draft)s::foja.draft);

@@ -23,6 +23,8 @@ from bench.place import Room
 from foja.app import API
 from foja.conversations.service import Conversation
 from foja.driver.database import Connection, connect
+from foja.driver.encoding import Packed
+from foja.ledger.receipts import draft_record
 
 PAGE = 500
 PER_STREAM = 10  # samples taken of one short stream: more of them would be a longer history
@@ -106,21 +108,7 @@ async def _measure(room: Room, bench: Bench) -> dict[int, list[Cost]]:
 
 async def _cost(connection: Connection, talk: Conversation) -> Cost:
     draft = _draft(talk, 0)
-    values = {
-        "entity": draft.entity_id,
-        "domain": draft.domain,
-        "tenant": "default",
-        "kind": draft.kind,
-        "v": draft.v,
-        "event": draft.event_id,
-        "actor": draft.actor,
-        "source": draft.source,
-        "payload": draft.payload,
-        "salt": draft.salt,
-        "hash": draft.body_hash,
-        "key": draft.key,
-        "expected": draft.expected,
-    }
+    values = {"draft": Packed(draft_record(draft))}
     began = time.perf_counter()
     row = await (await connection.execute(EXPLAIN + query("append_event_bytes"), values)).fetchone()
     call = (time.perf_counter() - began) * 1_000

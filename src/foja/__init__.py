@@ -8,30 +8,32 @@ from typing import TYPE_CHECKING, Literal
 from foja import errors
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from os import PathLike
 
     from foja.app import App
     from foja.conversations.service import Conversation
-    from foja.core.registry import Domain, Kind
+    from foja.core.registry import Domain, JobType, Kind
     from foja.documents.document import Document
     from foja.documents.model.events import Evidence
-    from foja.jobs.outcome import Done, GiveUp, Job, NewJob, Retry, Snooze
+    from foja.jobs.outcome import Done, GiveUp, Job, NewEvent, NewJob, Retry, Snooze
     from foja.judge.report import Report, Verdict
     from foja.ledger.event import Event
     from foja.verification import verify
 
 __version__ = "0.1.0"
 __all__ = ["App", "Conversation", "Document", "Domain", "Event", "Evidence", "Kind", "Report", "Verdict"]
-__all__ += ["Done", "GiveUp", "Job", "NewJob", "Retry", "Snooze", "connect", "errors", "verify"]
+__all__ += ["Done", "GiveUp", "Job", "JobType", "NewEvent", "NewJob", "Retry", "Snooze"]
+__all__ += ["connect", "errors", "verify"]
 
 # Each public name is imported from its module on first use: `foja verify` needs no server package.
 _MODULES = {
     "foja.app": {"App"},
     "foja.conversations.service": {"Conversation"},
-    "foja.core.registry": {"Domain", "Kind"},
+    "foja.core.registry": {"Domain", "JobType", "Kind"},
     "foja.documents.document": {"Document"},
     "foja.documents.model.events": {"Evidence"},
-    "foja.jobs.outcome": {"Done", "GiveUp", "Job", "NewJob", "Retry", "Snooze"},
+    "foja.jobs.outcome": {"Done", "GiveUp", "Job", "NewEvent", "NewJob", "Retry", "Snooze"},
     "foja.judge.report": {"Report", "Verdict"},
     "foja.ledger.event": {"Event"},
     "foja.verification": {"verify"},
@@ -40,6 +42,7 @@ _MODULES = {
 
 def connect(
     *,
+    domains: Sequence[Domain] = (),
     home: str | PathLike[str] | None = None,
     database_url: str | None = None,
     redis_url: str | None = None,
@@ -79,6 +82,7 @@ def connect(
     An argument that is None comes from its environment variable (`database_url`: `FOJA_DATABASE_URL`)
     or else has its default. Raise `SetupFailed` if a value is not valid.
 
+    domains: domains of your own, registered at start; besides those of `FOJA_DOMAINS`.
     home: folder of the embedded database, the objects and the keys.
     database_url: PostgreSQL 15 or later, as its administrator; empty: the embedded server.
     redis_url: Redis that numbers conversations; `embedded` starts one; empty: none.
@@ -86,7 +90,7 @@ def connect(
     lane_return_seconds: shortest time before a conversation returns to Redis.
     redis_timeout_seconds: longest wait for one reply of Redis.
     storage_url: store of objects and log tiles; empty: `store` in `home`.
-    tenant: tenant whose streams this process reads and writes.
+    tenant: tenant that this process writes and works for; empty: writes `default`, works for all.
     log_name: origin line of the log's checkpoints; empty: derived from the installation's id.
     micro_batch: send appends that wait at the same time in one call.
     writers, connections: most connections for micro-batches, and for everything else.
@@ -105,13 +109,14 @@ def connect(
     web_host, web_port, web_expose: address of `foja web`, and whether other machines may reach it.
     heartbeat_seconds, max_streams: longest silence and largest number of HTTP event streams.
     """
-    given = {name: value for name, value in {**locals()}.items() if value is not None}
+    settings = {name: value for name, value in {**locals()}.items() if value is not None}
+    del settings["domains"]
     try:
         from foja.app import App
         from foja.settings import load
     except ModuleNotFoundError as error:
         raise missing(error) from error
-    return App(load(**given))
+    return App(load(**settings), domains)
 
 
 def missing(error: ModuleNotFoundError) -> Exception:

@@ -17,6 +17,8 @@ FojaError
 │   ├── UnknownEntity       there is no such stream, or no such event in it
 │   │   └── UnknownApproval the conversation has no such approval
 │   ├── UnknownJob          there is no such job or job type
+│   ├── BadDomain           the domain cannot be registered as it is
+│   ├── UnknownDomain       no such domain is registered
 │   ├── OutOfTurn           the document's history does not allow this event
 │   │   ├── PreconditionFailed  another event has to come first; `code` says which
 │   │   ├── DocumentFinal   the document's artifact is final
@@ -131,6 +133,14 @@ class UnknownApproval(UnknownEntity, code="unknown_approval"):
 
 class UnknownJob(Refused, code="unknown_job"):
     """There is no such job or job type."""
+
+
+class BadDomain(Refused, code="bad_domain"):
+    """The domain cannot be registered as it is."""
+
+
+class UnknownDomain(Refused, code="unknown_domain"):
+    """No such domain is registered."""
 
 
 class OutOfTurn(Refused, code="out_of_turn"):

@@ -39,7 +39,14 @@ class Settings(BaseSettings):
     storage_url: str = Field(
         default="", description="Where objects and log tiles live; empty: `store` under the home."
     )
-    tenant: str = Field(default="default", min_length=1, description="Whose streams this process writes.")
+    tenant: str = Field(
+        default="",
+        description="Tenant that this process writes and works for; empty: writes `default`, works for all.",
+    )
+    domains: str = Field(
+        default="",
+        description="Domains of your own, each `module:NAME`, with spaces between; registered at start.",
+    )
     log_name: str = Field(
         default="", description="Origin line of the log's checkpoints; empty: made from the installation."
     )
@@ -111,6 +118,11 @@ class Settings(BaseSettings):
     max_streams: int = Field(
         default=512, ge=1, description="Most event streams over HTTP that one process keeps open."
     )
+
+    @property
+    def own_tenant(self) -> str:
+        """The tenant whose streams this process writes."""
+        return self.tenant or "default"
 
     @property
     def store_url(self) -> str:

@@ -250,7 +250,14 @@ async def test_python_gives_every_decision_its_key(either_app: App, admin: Admin
     filled = await slots.fill(0, "approval_completed", decided("b", "denied"))
     assert filled.id == core.event_id_for(talk.id, "approval:b")
     with pytest.raises(errors.BadPayload):
-        draft(CONVERSATION, talk.id, "approval_completed", decided("a", "denied"), event_id=uuid4())
+        draft(
+            CONVERSATION,
+            talk.id,
+            "approval_completed",
+            decided("a", "denied"),
+            event_id=uuid4(),
+            tenant="default",
+        )
 
 
 async def test_sql_gives_every_decision_its_key(app: App, admin: Admin) -> None:

@@ -128,9 +128,9 @@ def test_requests_stay_equal_within_a_stage_and_grow_after_it(paper: Paper) -> N
     assert paper.refusal("document.protected.requested", back) == "bad_payload"
 
 
-@pytest.mark.parametrize("kind", sorted(kind for kind, _ in DOCUMENT.kinds if "." in kind))
+@pytest.mark.parametrize("kind", sorted(kind.name for kind in DOCUMENT.kinds))
 def test_no_role_speaks_for_another(paper: Paper, kind: str) -> None:
-    sources = DOCUMENT.kinds[kind, 1].sources
+    [sources] = [each.sources for each in DOCUMENT.kinds if each.name == kind]
     for source in sorted(sources):
         role = "foja_run_tsa" if source != "run-tsa" else "foja_protect_document_v2"
         with acting(paper.admin, role), pytest.raises(psycopg.Error, match="wrong_source"):
@@ -205,7 +205,7 @@ def test_an_attempt_that_is_ended_without_its_job_takes_it_away(
     if state == "running":
         with acting(paper.admin, "foja_run_tsa"):
             token = paper.admin.execute(
-                "select lease_token from foja.claim_jobs_v1('run_tsa', 'default', 1, 'w')"
+                "select lease_token from foja.claim_jobs_v1('run_tsa', 1, 'w')"
             ).fetchone()
     if ending == "tsa.confirmed":
         paper.confirm()
@@ -396,7 +396,7 @@ def test_a_witness_is_a_digest_wherever_it_is_named(paper: Paper) -> None:
     fits = {"string": "tsa", "number": 1, "array": ["tsa"], "boolean": True}
     paper.request()
     paper.ask()
-    for rule in DOCUMENT.kinds.values():
+    for rule in DOCUMENT.kinds:
         if "witness_hash" in {*rule.required, *rule.optional}:
             said = {name: fits[types] for name, types in rule.required.items()}
             for rubbish in ("rubbish", "", "A" * 64, "a" * 65, 7, None):

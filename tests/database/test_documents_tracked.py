@@ -116,8 +116,8 @@ async def test_an_attempt_that_was_lost_ends_after_a_rebuild(
         [found] = await tracks(database_url)
         assert (found.entity_id, found.seq) == (paper.id, 1)
         rebuilt = await app.rebuild()
-        assert (rebuilt.documents, rebuilt.retracked) == (1, 1)
-        assert (await app.rebuild()).retracked == 0
+        assert (rebuilt.documents, rebuilt.guards) == (1, 1)
+        assert (await app.rebuild()).guards == 0
     with acting(admin, "foja_sweeper"):
         admin.execute("select foja.expire_attempts(10)")
     assert paper.kinds()[-1] == "tsa.failed"

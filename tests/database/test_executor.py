@@ -49,7 +49,9 @@ async def sealed(decider: Queue, job: Job) -> int:
 def decision(job: Job, read: int) -> Done:
     """Say once up to where the stream was read, and ask for an errand."""
     said = {"read": read}
-    event = draft(ERRAND, job.entity_id, "errand.decided", said, source=DECIDER, expected_seq=read)
+    event = draft(
+        ERRAND, job.entity_id, "errand.decided", said, source=DECIDER, expected_seq=read, tenant="default"
+    )
     return Done([event], [wanted(job.entity_id, f"{RUN}:{job.entity_id}:{read}")], read=read)
 
 

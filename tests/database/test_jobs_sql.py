@@ -30,7 +30,7 @@ def entity(admin: Admin) -> UUID:
 
 def claim(admin: Admin, kind: str = RUN) -> tuple[int, UUID]:
     row = admin.execute(
-        "select job_id, lease_token from foja.claim_jobs_v1(%s, 'default', 1, 'w')", [kind]
+        "select job_id, lease_token from foja.claim_jobs_v1(%s, 1, 'w')", [kind]
     ).fetchone()
     assert row is not None
     return row[0], row[1]

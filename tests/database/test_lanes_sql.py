@@ -35,7 +35,7 @@ class Lane:
         return tuple(self.admin.execute(query, (self.id, seen, lane, rest)).fetchall()[0])
 
     def draft(self, text: str = "x", key: str | None = None) -> Draft:
-        return draft(CONVERSATION, self.id, SAY, words(text), idempotency_key=key)
+        return draft(CONVERSATION, self.id, SAY, words(text), idempotency_key=key, tenant="default")
 
     def append(
         self, seq: int, event: Draft | None = None, fence: UUID | None = None

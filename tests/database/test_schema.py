@@ -14,7 +14,7 @@ from foja.conversations.model.events import CONVERSATION
 from foja.core.chain import leaf_entry
 from foja.core.merkle import Frontier, leaf_hash
 from foja.core.note import Checkpoint, Verifier, open_note, parse_checkpoint
-from foja.core.registry import Domain
+from foja.core.registry import BODY_ERASED, SLOT_VOIDED, Domain
 from foja.documents.model.events import DOCUMENT
 from foja.embedded.postgres import binaries
 from foja.errors import MigrationFailed
@@ -188,7 +188,7 @@ def registry_of(domain: Domain) -> set[tuple[object, ...]]:
             kind.erasable,
             kind.keyed_by,
         )
-        for kind in domain.kinds.values()
+        for kind in (*domain.kinds, SLOT_VOIDED, BODY_ERASED)
     }
 
 

@@ -199,7 +199,7 @@ def asked(paper: Paper) -> Forgery:
         )
     with acting(paper.admin, OWNER):
         row = paper.admin.execute(
-            "select job_id, lease_token from foja.claim_jobs_v1('run_tsa', 'default', 1, 'w')"
+            "select job_id, lease_token from foja.claim_jobs_v1('run_tsa', 1, 'w')"
         ).fetchone()
     assert row is not None
     return Forgery(paper, *row)

@@ -14,7 +14,7 @@ from foja import metrics
 from foja.cli import FOUND, INTERRUPTED, PIPE_CLOSED, TERMINATED, WRONG, main
 from foja.cli.parser import grammar
 from foja.conversations.model.events import CONVERSATION, TRANSIENT
-from foja.core.registry import RESERVED, Kind
+from foja.core.registry import BODY_ERASED, RESERVED, SLOT_VOIDED, Kind
 from foja.documents.model.events import DOCUMENT
 from foja.judge.trust_parser import POLICY_FIELDS
 from foja.observe.audit import QUESTIONS
@@ -24,9 +24,13 @@ from foja.threads.model.events import THREAD
 from tests.docs.paper import ENGLISH, OPERATIONS, READMES, ROOT, SPANISH, blocks, inline, prose, verbs
 
 KINDS_PAGE = ROOT / "docs" / "kinds.md"
-EVERY = {kind.name: kind for domain in (CONVERSATION, DOCUMENT, THREAD) for kind in domain.kinds.values()}
+EVERY = {
+    kind.name: kind
+    for domain in (CONVERSATION, DOCUMENT, THREAD)
+    for kind in (*domain.kinds, SLOT_VOIDED, BODY_ERASED)
+}
 KINDS = sorted(EVERY.values(), key=lambda kind: kind.name)
-PASSING = sorted(TRANSIENT.kinds.values(), key=lambda kind: kind.name)
+PASSING = sorted(TRANSIENT.kinds, key=lambda kind: kind.name)
 
 
 def table_row(kind: Kind) -> str:

@@ -37,6 +37,8 @@ CODES = {
     "unknown_entity",
     "unknown_approval",
     "unknown_job",
+    "bad_domain",
+    "unknown_domain",
     "out_of_turn",
     "precondition_failed",
     "document_final",

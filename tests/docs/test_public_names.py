@@ -6,6 +6,7 @@ import inspect
 import subprocess
 import sys
 import typing
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -74,9 +75,15 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
 
 
 def test_connect_has_every_setting_as_a_typed_keyword() -> None:
-    hints = typing.get_type_hints(foja.connect, {**vars(foja), "PathLike": PathLike, "App": App})
+    hints = typing.get_type_hints(
+        foja.connect,
+        {**vars(foja), "PathLike": PathLike, "Sequence": Sequence, "App": App, "Domain": foja.Domain},
+    )
     parameters = inspect.signature(foja.connect).parameters
+    assert hints["domains"] == Sequence[foja.Domain], "values here, names in FOJA_DOMAINS"
     for name, field in Settings.model_fields.items():
+        if name == "domains":
+            continue
         assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
         assert parameters[name].default is None
         accepted = str | PathLike[str] if field.annotation is Path else field.annotation

@@ -53,5 +53,13 @@ async def _decide(opened: Mortal, jobs: Sequence[Job]) -> Sequence[Outcome]:
 
 def _decision(job: Job, read: int) -> Done:
     """Say up to where the stream was read, and ask for one errand per stream."""
-    event = draft(ERRAND, job.entity_id, "errand.decided", {"read": read}, source=DECIDER, expected_seq=read)
+    event = draft(
+        ERRAND,
+        job.entity_id,
+        "errand.decided",
+        {"read": read},
+        source=DECIDER,
+        expected_seq=read,
+        tenant="default",
+    )
     return Done([event], [wanted(job.entity_id, f"{RUN}:{job.entity_id}")], read=read)

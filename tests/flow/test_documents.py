@@ -21,9 +21,9 @@ from foja.documents.model.events import ASKED_FOR, Evidence
 from foja.documents.model.lifecycle import Lifecycle
 from foja.documents.model.projection import EvidenceStatus, State
 from foja.documents.model.rules import decide
+from foja.documents.rebuild import Rebuilt
 from foja.observe.audit import audit
 from foja.proofs.tsa import LOCAL_NOTICE
-from foja.workers import Rebuilt
 from tests.database.papers import Paper
 from tests.database.rows import Admin
 

@@ -27,6 +27,7 @@ TAUGHT = {
         "turn_paused",
     ],
     "langgraph_agent.py": ["may I send it?", "sent", "the thread holds", "after pruning"],
+    "own_domain.py": ["invoice.issued", "invoice.sent", "TOTAL_PASSED"],
     "sql_worker.py": ["run_tsa: done", "awaiting_tsa", "protected"],
     "openai_agents.py": ["Oslo → It looks like this.", "the session holds 8 items", "body.erased"],
 }

@@ -23,7 +23,6 @@ from typing_extensions import TypedDict
 from foja.app import App
 from foja.errors import Refused
 from foja.integrations.langgraph import LedgerSaver
-from foja.threads.model.events import stream_of
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning:langgraph", "ignore::PendingDeprecationWarning"
@@ -79,7 +78,7 @@ async def say(graph: Any, name: str, text: str) -> list[str]:
 async def stored_bytes(app: App, name: str) -> int:
     row = await app.database.row(
         "select sum(octet_length(payload::text)) from foja.event where entity_id = %(entity)s",
-        entity=stream_of(name),
+        entity=app.threads.stream_of(name),
     )
     assert row
     return int(row[0])
@@ -190,7 +189,7 @@ async def test_lists_share_what_they_have_in_common(app: App) -> None:
         each.checkpoint["channel_values"]["items"] async for each in LedgerSaver(app).alist(thread("lists"))
     ]
     assert found == lists[::-1]
-    events = await app.ledger.events(stream_of("lists"), None, 100)
+    events = await app.ledger.events(app.threads.stream_of("lists"), None, 100)
     last = events[6].payload["values"]["items"]
     assert last == {"items": [{"json": "d"}], "keep": 200, "after": 5}
 
@@ -216,7 +215,7 @@ async def test_pruning_keeps_the_latest_whole_and_erases_the_rest(app: App) -> N
     assert after.values == before
     assert len([1 async for _ in LedgerSaver(app).alist(thread("p"))]) == 1
     assert len(await say(graph, "p", "d")) == 8
-    events = await app.ledger.events(stream_of("p"), None, 1000)
+    events = await app.ledger.events(app.threads.stream_of("p"), None, 1000)
     assert sum(event.payload is None for event in events) > 10
 
 
@@ -288,7 +287,7 @@ async def test_a_delta_channel_is_stored_once_and_read_again(app: App) -> None:
         compiled: Any = graph.compile(checkpointer=LedgerSaver(app))
         done = await compiled.ainvoke({"items": ["x"]}, thread("delta"))
         assert len(done["items"]) == 2 * (n + 1)
-    said = [each.payload for each in await app.threads.checkpoints(stream_of("delta"), "")]
+    said = [each.payload for each in await app.threads.checkpoints(app.threads.stream_of("delta"), "")]
     snapshots = [each["values"]["items"] for each in said if "items" in each["values"]]
     assert len(snapshots) >= 2
     assert all(each["snapshot"] for each in snapshots)

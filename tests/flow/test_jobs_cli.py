@@ -31,7 +31,7 @@ def ids(run: Run, *words: object) -> list[int]:
 def claim(admin: Admin, most: int) -> list[tuple[Any, ...]]:
     admin.execute("set role foja_run_errand")
     rows = admin.execute(
-        "select job_id, lease_token from foja.claim_jobs_v1('run_errand', 'default', %s, 'w')", [most]
+        "select job_id, lease_token from foja.claim_jobs_v1('run_errand', %s, 'w')", [most]
     ).fetchall()
     admin.execute("reset role")
     return rows

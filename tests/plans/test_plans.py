@@ -168,13 +168,19 @@ def test_appending_goes_by_index(full: Admin, mode: str) -> None:
     full.execute(f"set local plan_cache_mode = {mode}".encode())
     full.execute("set local role foja_api")
     for n in range(1, ROUNDS):
-        single = values_of(draft(CONVERSATION, stream(n), "thinking", {"content": "x"}))
+        single = values_of(draft(CONVERSATION, stream(n), "thinking", {"content": "x"}, tenant="default"))
         assert check(full, APPEND, 10, {"entity"}, **single) == [("appended",)]
         assert check(full, APPEND_EVENT, 10, {"entity"}, entity=stream(n), key="k") == [("appended",)]
         again = check(full, APPEND_EVENT, 10, {"entity", "event"}, entity=stream(n), key="k")
         assert again == [("replayed",)]
         drafts = [
-            draft(CONVERSATION, stream(n + 8 * k) if k % 2 else new_id(), "thinking", {"content": str(k)})
+            draft(
+                CONVERSATION,
+                stream(n + 8 * k) if k % 2 else new_id(),
+                "thinking",
+                {"content": str(k)},
+                tenant="default",
+            )
             for k in range(32)
         ]
         rows = [values_of(event) for event in drafts]
@@ -192,7 +198,7 @@ def test_slots_go_by_index(full: Admin, mode: str) -> None:
     token = full.execute("select token from foja.slot limit 1").fetchone()
     assert token is not None
     for n in range(1, ROUNDS):
-        event = draft(CONVERSATION, stream(n), "thinking", {"content": "x"})
+        event = draft(CONVERSATION, stream(n), "thinking", {"content": "x"}, tenant="default")
         scope: dict[str, object] = {
             "entity": stream(n), "domain": "conversation", "tenant": "default", "source": "api"
         }  # fmt: skip
@@ -279,7 +285,10 @@ def test_a_plan_made_while_nothing_was_there_still_goes_by_index(admin: Admin) -
     one = new_id()
 
     def batch(size: int) -> dict[str, object]:
-        rows = [values_of(draft(CONVERSATION, one, "thinking", {"content": str(n)})) for n in range(size)]
+        rows = [
+            values_of(draft(CONVERSATION, one, "thinking", {"content": str(n)}, tenant="default"))
+            for n in range(size)
+        ]
         columns = {name: [row[name] for row in rows] for name in rows[0]}
         return {**columns, "atomic": False, "careful": True}
 
@@ -313,7 +322,7 @@ def test_the_lanes_go_by_index(full: Admin, mode: str) -> None:
         [(fence, _, seq, *_)] = check(
             full, query("move_lane"), 40, {"entity"}, **MOVE, entity=stream(n), seen=None
         )
-        event = draft(CONVERSATION, stream(n), "thinking", {"content": "x"})
+        event = draft(CONVERSATION, stream(n), "thinking", {"content": "x"}, tenant="default")
         told = check(full, LANE_APPEND, 10, {"entity"}, **values_of(event), seq=seq, fence=fence)
         assert told == [("appended",)]
         here: dict[str, object] = {"entity": stream(n), "fence": fence}

@@ -205,8 +205,10 @@ def _ending(confirmed: str, failed: str, **more: Any) -> Callable[[Job], Outcome
         if chance < 0.2:
             return GiveUp("never")  # its last words are said
         if chance < 0.35:
-            return Done([draft(DOCUMENT, job.entity_id, failed, failure, source=source)])
-        return Done([draft(DOCUMENT, job.entity_id, confirmed, {**about, **more}, source=source)])
+            return Done([draft(DOCUMENT, job.entity_id, failed, failure, source=source, tenant="default")])
+        return Done(
+            [draft(DOCUMENT, job.entity_id, confirmed, {**about, **more}, source=source, tenant="default")]
+        )
 
     return end
 

@@ -79,7 +79,7 @@ async def test_a_rebuild_beside_writers_leaves_what_the_events_say(app: App) -> 
 
     writing = asyncio.create_task(write())
     while not writing.done():
-        assert (await app.rebuild()).retracked == 0  # what is whole under the lock is never something else
+        assert (await app.rebuild()).guards == 0  # what is whole under the lock is never something else
     await writing
     while await app.documents.at_work(documents):
         await app.work(until_idle=True)

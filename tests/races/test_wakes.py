@@ -182,7 +182,7 @@ async def test_a_worker_does_not_say_that_nothing_was_recorded_when_it_was(
     [entity] = ask(admin)
 
     async def decide(jobs: Sequence[Job]) -> Sequence[Outcome]:
-        said = draft(ERRAND, entity, "errand.decided", {"read": 1}, source=DECIDER)
+        said = draft(ERRAND, entity, "errand.decided", {"read": 1}, source=DECIDER, tenant="default")
         return [Done([said], read=1)]
 
     async with queue(database_url, DECIDER, Deaf) as deaf:

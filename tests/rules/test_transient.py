@@ -23,8 +23,8 @@ SAID: dict[str, dict[str, object]] = {
 
 
 def test_the_six_of_the_seed_and_nothing_else_is_transient() -> None:
-    assert {name for name, _ in TRANSIENT.kinds} == set(SAID)
-    assert not set(SAID) & {name for name, _ in CONVERSATION.kinds}
+    assert {kind.name for kind in TRANSIENT.kinds} == set(SAID)
+    assert not set(SAID) & {kind.name for kind in CONVERSATION.kinds}
 
 
 @pytest.mark.parametrize("kind", SAID)

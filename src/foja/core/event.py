@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from hashlib import sha1, sha256
+from hashlib import sha256
 from uuid import UUID
 
 from foja.core.canonical import canonical
@@ -17,8 +17,8 @@ SALT_BYTES = 16
 _BODY = b"\x03"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-# The bits of a UUID that come from the name, and those that say how: version 5, RFC 9562.
-_NAME, _VERSION_5 = 0xFFFFFFFF_FFFF_0FFF_3FFF_FFFFFFFFFFFF, 0x00000000_0000_5000_8000_000000000000
+# The bits of a UUID that come from the digest, and those that say how: version 8, RFC 9562.
+_DIGEST, _VERSION_8 = 0xFFFFFFFF_FFFF_0FFF_3FFF_FFFFFFFFFFFF, 0x00000000_0000_8000_8000_000000000000
 
 
 def lp(*fields: bytes) -> bytes:
@@ -66,8 +66,12 @@ def body_hash(salt: bytes, body: bytes) -> bytes:
 
 def event_id_for(entity_id: UUID, idempotency_key: str) -> UUID:
     """Return the same id for the same key of the same entity, for ever."""
-    digest = sha1(entity_id.bytes + utf8(idempotency_key), usedforsecurity=False).digest()
-    return UUID(int=int.from_bytes(digest[:16]) & _NAME | _VERSION_5)
+    return derived_id(b"foja/event/v1", entity_id.bytes, utf8(idempotency_key))
+
+
+def derived_id(*fields: bytes) -> UUID:
+    """Return the id that these fields always give: a UUIDv8 of the SHA-256 of their length-prefixed form."""
+    return UUID(int=int.from_bytes(sha256(lp(*fields)).digest()[:16]) & _DIGEST | _VERSION_8)
 
 
 def microseconds(at: datetime) -> int:

@@ -14,7 +14,7 @@ from foja.documents.model.events import DOCUMENT
 from foja.errors import ObjectMissing, Tampered, Unstamped
 from foja.jobs.outcome import Done, Job, Outcome, Snooze
 from foja.judge.report import Report, Verdict
-from foja.ledger.event import draft
+from foja.ledger.event import Draft, draft
 
 TYPE, SOURCE = "build_artifact", "build-artifact"
 BATCH, MAX_PARALLEL = 64, 8
@@ -37,14 +37,15 @@ class ArtifactWorker:
             return await self._build(job)
 
     async def _build(self, job: Job) -> Outcome:
-        events = int(job.key.rpartition(":")[2]) + 1  # up to the one that asks for the artifact
-        if not await self._bundles.is_covered(job.entity_id, events):
+        events = int(job.key) + 1  # up to the one that asks for the artifact
+        bundles = self._bundles.of(job.tenant)
+        if not await bundles.is_covered(job.entity_id, events):
             return Snooze(self._wait)
         with tempfile.TemporaryFile() as spool:
             file = cast(BinaryIO, spool)
             try:
-                written = await self._bundles.write(job.entity_id, file, events=events)
-                report = await self._bundles.judge(file)
+                written = await bundles.write(job.entity_id, file, events=events)
+                report = await bundles.judge(file)
                 if report.verdict is Verdict.TOTAL_PASSED:
                     return await self._finish(job, file, written, report)
             except Unstamped as error:
@@ -66,7 +67,7 @@ class ArtifactWorker:
         }
         if written.stamp.chain_ends:
             said["renew_before"] = written.stamp.chain_ends.isoformat()
-        return Done([draft(DOCUMENT, job.entity_id, "artifact.finalized", said, source=SOURCE)])
+        return Done([_draft(job, "artifact.finalized", said)])
 
 
 def _failed(job: Job, code: str, reason: str) -> Outcome:
@@ -76,7 +77,11 @@ def _failed(job: Job, code: str, reason: str) -> Outcome:
         "reason": reason[:LONGEST_REASON],
         "witness_hash": job.payload["witness_hash"],
     }
-    return Done([draft(DOCUMENT, job.entity_id, "artifact.failed", said, source=SOURCE)])
+    return Done([_draft(job, "artifact.failed", said)])
+
+
+def _draft(job: Job, kind: str, payload: dict[str, Any]) -> Draft:
+    return draft(DOCUMENT, job.entity_id, kind, payload, tenant=job.tenant, source=SOURCE)
 
 
 def _complaint(report: Report) -> str:

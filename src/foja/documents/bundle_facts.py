@@ -86,6 +86,10 @@ class BundleFacts:
     def __init__(self, ledger: Ledger, store: Store, trust: Mapping[str, bytes]) -> None:
         self._ledger, self._store, self._trust = ledger, store, trust
 
+    def of(self, tenant: str) -> BundleFacts:
+        """Return the same for another tenant."""
+        return BundleFacts(self._ledger.of(tenant), self._store, self._trust)
+
     async def history(self, entity_id: UUID, high: int | None = None) -> list[Excerpt]:
         """Return the sealed events of a stream below a number, with their chain."""
         return [event async for event in excerpts(self._ledger, entity_id, high)]

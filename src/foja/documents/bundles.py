@@ -38,6 +38,10 @@ class Bundles:
     def __init__(self, gathering: BundleFacts, stamper: Stamper, trust: Trust) -> None:
         self._gathering, self._stamper, self._trust = gathering, stamper, trust
 
+    def of(self, tenant: str) -> Bundles:
+        """Return the same for the documents of another tenant."""
+        return Bundles(self._gathering.of(tenant), self._stamper, self._trust)
+
     async def write(
         self, document: UUID, target: BinaryIO, *, with_document: bool = True, events: int | None = None
     ) -> Written:

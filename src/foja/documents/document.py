@@ -9,10 +9,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from foja.blobs.store import Store
 from foja.core.bundle.manifest import stream_document
+from foja.core.event import derived_id
 from foja.core.registry import check_digest
 from foja.documents.bundle_facts import Transcript
 from foja.documents.model.events import Evidence, Stage
@@ -145,7 +146,8 @@ def derive_id(namespace: UUID, tenant: str, sha256: str, name: str | None, prede
     """Return the id of the document with these bytes and this name."""
     if not _is_utf8(name or ""):
         raise BadPayload(f"the name {name!a} is not UTF-8; rename the file, or give another name")
-    return uuid5(namespace, "\0".join(("document", tenant, sha256, name or "", str(predecessor or ""))))
+    fields = (tenant, sha256, name or "", str(predecessor or ""))
+    return derived_id(b"foja/document/v1", namespace.bytes, *(field.encode() for field in fields))
 
 
 def parse_id(document_id: UUID | str) -> UUID:

@@ -34,7 +34,7 @@ class Executor:
         histories = {document: read(events) for document, events in facts.items()}
         if facts:
             await self._database.row(sql.query("write_summaries"), **_entries(facts, histories))
-        return [self._decide(job.entity_id, histories.get(job.entity_id), now) for job in jobs]
+        return [self._decide(job, histories.get(job.entity_id), now) for job in jobs]
 
     async def rebuild(self, documents: Sequence[UUID]) -> int:
         """Write what lists show of these anew, by replay; return how many were wrong."""
@@ -55,13 +55,13 @@ class Executor:
         histories = {documents[place - 1]: facts for place, facts in places.items()}
         return histories, rows[0][-1] if rows else None
 
-    def _decide(self, document: UUID, history: History | None, now: datetime | None) -> Outcome:
+    def _decide(self, job: Job, history: History | None, now: datetime | None) -> Outcome:
         if now is None or history is None:
             return Done(read=0)
         head = history.length
         wanted = needs(history, abilities=self._abilities, at=now, policy=self._policy)
-        asking = [_asking(document, need, head + place) for place, need in enumerate(wanted)]
-        jobs = [_job(document, need, head + place, now) for place, need in enumerate(wanted)]
+        asking = [_asking(job, need, head + place) for place, need in enumerate(wanted)]
+        jobs = [_job(job.entity_id, need, head + place, now) for place, need in enumerate(wanted)]
         return Done(asking, jobs, head)
 
 
@@ -86,8 +86,16 @@ def _entries(
     return {name: encoding.packed(column) for name, column in columns.items()}
 
 
-def _asking(document: UUID, need: Need, seq: int) -> Draft:
-    return draft(DOCUMENT, document, need.kind, need.payload(), source=SOURCE, expected_seq=seq)
+def _asking(job: Job, need: Need, seq: int) -> Draft:
+    return draft(
+        DOCUMENT,
+        job.entity_id,
+        need.kind,
+        need.payload(),
+        tenant=job.tenant,
+        source=SOURCE,
+        expected_seq=seq,
+    )
 
 
 def _job(document: UUID, need: Need, seq: int, now: datetime) -> NewJob:
@@ -96,7 +104,7 @@ def _job(document: UUID, need: Need, seq: int, now: datetime) -> NewJob:
     return NewJob(
         need.job,
         document,
-        f"{need.job}:{document}:{seq}",
+        str(seq),
         about,
         delay=max(0.0, (need.run_at - now).total_seconds()),
         on_death=_on_death(need, about),

@@ -38,25 +38,25 @@ class RenewalWorker:
     async def _page(self, job: Job) -> Outcome:
         after, document = job.payload.get("after"), job.payload.get("document")
         before = datetime.now(UTC) + self._ahead
-        rows = await self._ledger.ask(
+        rows = await self._ledger.of(job.tenant).ask(
             "artifacts_due", before=before, after=after, document=document, limit=PAGE_DOCUMENTS
         )
-        renewed = [await self._renew(*row) for row in rows]
+        renewed = [await self._renew(job.tenant, *row) for row in rows]
         more = [_next(job, rows[-1])] if len(rows) == PAGE_DOCUMENTS else []
         return Done([each for each in renewed if each is not None], more)
 
-    async def _renew(self, document: UUID, sha256: str, ends: datetime) -> Draft | None:
+    async def _renew(self, tenant: str, document: UUID, sha256: str, ends: datetime) -> Draft | None:
         try:
             with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as target:
                 return await self._stamp(
-                    document, sha256, ends, cast(BinaryIO, source), cast(BinaryIO, target)
+                    tenant, document, sha256, ends, cast(BinaryIO, source), cast(BinaryIO, target)
                 )
         except FojaError as error:
             log.warning("the artifact of %s was not renewed: %s", document, error)
             return None
 
     async def _stamp(
-        self, document: UUID, sha256: str, ends: datetime, source: BinaryIO, target: BinaryIO
+        self, tenant: str, document: UUID, sha256: str, ends: datetime, source: BinaryIO, target: BinaryIO
     ) -> Draft | None:
         await self._store.fetch(sha256, source)
         stamp = await self._bundles.renew(source, target)
@@ -73,7 +73,7 @@ class RenewalWorker:
             "gen_time": stamp.gen_time.isoformat(),
             "renew_before": stamp.chain_ends.isoformat(),
         }
-        return draft(DOCUMENT, document, "artifact.renewed", said, source=SOURCE)
+        return draft(DOCUMENT, document, "artifact.renewed", said, tenant=tenant, source=SOURCE)
 
 
 def _next(job: Job, last: tuple[Any, ...]) -> NewJob:

@@ -44,7 +44,6 @@ class Documents(DocumentLists):
         store: Store,
         *,
         namespace: UUID,
-        tenant: str,
         abilities: AbstractSet[str],
         policy: Policy,
         bundles: Bundles,
@@ -53,8 +52,7 @@ class Documents(DocumentLists):
     ) -> None:
         super().__init__(ledger, note)
         self._store, self._notify = store, notify
-        self._namespace, self._tenant = namespace, tenant
-        self._bundles = bundles
+        self._namespace, self._bundles = namespace, bundles
         self.abilities, self.policy = frozenset(abilities), policy
 
     async def add(
@@ -231,7 +229,7 @@ class Documents(DocumentLists):
 
     def identity(self, sha256: str, name: str | None, predecessor: UUID | None = None) -> UUID:
         """Return the id of the document with these bytes and this name, whether it was added or not."""
-        return derive_id(self._namespace, self._tenant, sha256, name, predecessor)
+        return derive_id(self._namespace, self._ledger.tenant, sha256, name, predecessor)
 
     async def _add(
         self,

@@ -32,7 +32,7 @@ class TimestampWorker:
         found = await self._stamper.stamp(bytes.fromhex(job.payload["witness_hash"]))
         kind, more = ("tsa.confirmed", _token(found)) if isinstance(found, Confirmed) else _failure(found)
         said = {"witness_hash": job.payload["witness_hash"], "attempt": job.payload["attempt"], **more}
-        return Done([draft(DOCUMENT, job.entity_id, kind, said, source=SOURCE)])
+        return Done([draft(DOCUMENT, job.entity_id, kind, said, tenant=job.tenant, source=SOURCE)])
 
 
 def _token(found: Confirmed) -> dict[str, Any]:

@@ -41,6 +41,7 @@ REFUSALS: dict[str, type[errors.Refused]] = {
     "slot_filled": errors.SlotFilled,
     "unknown_entity": errors.UnknownEntity,
     "unknown_job": errors.UnknownJob,
+    "bad_domain": errors.BadDomain,
     "on_redis": OnRedis,
     "cannot_produce": errors.CannotProduce,
     "document_final": errors.DocumentFinal,

@@ -32,6 +32,7 @@ class Moved:
 
     before: int
     after: int
+    newest: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ async def migrate(
             await _step(conn, step, up=True, say=say)
         for step in reversed(known[target : len(applied)]):
             await _step(conn, step, up=False, say=say)
-    return Moved(len(applied), target)
+    return Moved(len(applied), target, target == len(known))
 
 
 async def status(conn_url: str, *, folder: Traversable | None = None) -> list[SchemaStep]:

@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from foja import sql
-from foja.driver.database import Database
 from foja.ledger.event import MAX_SEQ, Event
 from foja.ledger.ledger import Ledger
 from foja.ledger.reader import BodyRow
-from foja.threads.model.events import THREAD, ids_about
+from foja.threads.model.events import THREAD, ids_about, stream_of
 
 ERASE_BATCH = 1_000  # bodies erased in one transaction, so that no stream is locked for long
 
@@ -29,8 +27,12 @@ class CheckpointBody(NamedTuple):
 class Threads:
     """Every thread of this tenant; each is a stream."""
 
-    def __init__(self, ledger: Ledger, database: Database, tenant: str) -> None:
-        self._ledger, self._database, self._tenant = ledger, database, tenant
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def stream_of(self, thread_id: str) -> UUID:
+        """Return the stream of a thread."""
+        return stream_of(self._ledger.tenant, thread_id)
 
     async def save(self, stream: UUID, kind: str, payload: Mapping[str, Any], event_id: UUID) -> Event:
         """Append one event. Appending it again returns the first one."""
@@ -60,8 +62,7 @@ class Threads:
 
     async def streams(self) -> list[UUID]:
         """Return the ids of all threads."""
-        rows = await self._database.rows(sql.query("thread_streams"), tenant=self._tenant)
-        return [stream for (stream,) in rows]
+        return [stream for (stream,) in await self._ledger.ask("thread_streams")]
 
     async def bodies(self, stream: UUID) -> list[CheckpointBody]:
         """Return the events of a thread that were not erased, without their payloads."""
@@ -73,4 +74,4 @@ class Threads:
             await self._ledger.erase_all(stream, seqs[at : at + ERASE_BATCH], reason=reason)
 
     async def _rows(self, query: str, stream: UUID, **values: object) -> list[tuple[Any, ...]]:
-        return await self._database.rows(sql.query(query), entity=stream, tenant=self._tenant, **values)
+        return await self._ledger.ask(query, entity=stream, **values)

@@ -51,7 +51,7 @@ async def health(ctx: Context) -> Response:
 async def metrics(ctx: Context) -> Response:
     """Return what this process counted and how the queue stands, as Prometheus reads it."""
     with suppress(Unavailable):  # what was counted is told all the same
-        await gauge_jobs(ctx.app.database, ctx.app.settings.tenant)
+        await gauge_jobs(ctx.app.database, ctx.app.settings.tenant or None)
     return Response(exposition(), media_type=CONTENT_TYPE)
 
 

@@ -104,8 +104,8 @@ async def _rebuild(app: App, arguments: Namespace) -> int:
         document(asdict(rebuilt))
     else:
         say(f"{rebuilt.documents:,} documents, of which {rebuilt.mended:,} were listed wrong or not at all")
-        if rebuilt.retracked:
-            say(f"of {rebuilt.retracked:,} the guards and the deadlines knew something else than the events")
+        if rebuilt.guards:
+            say(f"of {rebuilt.guards:,} the guards and the deadlines knew something else than the events")
     return 0
 
 

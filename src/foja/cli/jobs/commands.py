@@ -9,7 +9,7 @@ from datetime import datetime
 
 from foja.cli.installation import opened
 from foja.cli.output import document, say, table
-from foja.jobs.admin import JobAdmin, JobView
+from foja.jobs.admin import Jobs, JobView
 
 HEAD = ("id", "type", "state", "stream", "tries", "when", "what happened")
 WIDTH = 60
@@ -83,7 +83,7 @@ def _told(arguments: Namespace, words: str, *, paused: bool) -> int:
 
 
 async def _steer(
-    arguments: Namespace, words: str, act: Callable[[JobAdmin, Sequence[int]], Awaitable[int]]
+    arguments: Namespace, words: str, act: Callable[[Jobs, Sequence[int]], Awaitable[int]]
 ) -> int:
     async with opened(arguments) as app:
         done = await act(app.jobs, arguments.jobs)

@@ -56,7 +56,12 @@ def add_log(add: Verbs) -> None:
     )
     inner = verbs_of(parent)
     inner("status", "log.commands:status", "show every log of this installation", "  foja log status --json")
-    inner("key", "log.commands:key", "print the public key that the log is signed with", "  foja log key > foja.vkey")
+    inner(
+        "key",
+        "log.commands:key",
+        "print the public key that the log is signed with",
+        "  foja log key > foja.vkey",
+    )
     checkpoint = inner(
         "checkpoint",
         "log.commands:checkpoint",

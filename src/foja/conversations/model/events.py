@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from foja.core.canonical import canonical
-from foja.core.registry import Domain, Kind, domain
+from foja.core.registry import API, Domain, Kind
 from foja.errors import BadPayload
 
-API = frozenset({"api"})
 PLACE = {"turn": "string|number", "block_index": "number"}
 CONTENT = {"content": "string|array"}
 REASON = {"reason": "string"}
 TOOL = {"tool_use_id": "string", "tool_name": "string"}
 APPROVAL = {"approval_id": "string"}
 
-CONVERSATION: Domain = domain(
+CONVERSATION = Domain(
     "conversation",
     [
         Kind("user_message_sent", API, CONTENT, PLACE, erasable=True),
@@ -46,6 +45,7 @@ CONVERSATION: Domain = domain(
             API,
             {**APPROVAL, "tool_name": "string", "tool_args": "object", "expires_at": "string"},
             {**PLACE, "tool_use_id": "string"},
+            tracked=True,
         ),
         Kind(
             "approval_completed",
@@ -54,6 +54,7 @@ CONVERSATION: Domain = domain(
             PLACE,
             {"decision": frozenset({"approved", "denied", "expired"})},
             keyed_by=("approval", "approval_id"),  # so that the first decision wins
+            tracked=True,
         ),
         Kind("turn_paused", API, REASON, PLACE),
         Kind("content_refused", API, REASON, PLACE),
@@ -62,19 +63,16 @@ CONVERSATION: Domain = domain(
 )
 
 # Never numbered, never stored: said while a turn runs, gone when the persisted event comes.
-TRANSIENT: Domain = Domain(
+TRANSIENT = Domain(
     "conversation",
-    {
-        (kind.name, kind.v): kind
-        for kind in (
-            Kind("thinking_chunk", API, {"text": "string"}),
-            Kind("message_chunk", API, {"text": "string"}),
-            Kind("complete", API, {}, {"reason": "string", "stop_reason": "string|null"}),
-            Kind("error", API, {"message": "string"}, {"code": "string"}),
-            Kind("session_start", API, {}),
-            Kind("session_end", API, {}, {"reason": "string"}),
-        )
-    },
+    [
+        Kind("thinking_chunk", API, {"text": "string"}),
+        Kind("message_chunk", API, {"text": "string"}),
+        Kind("complete", API, {}, {"reason": "string", "stop_reason": "string|null"}),
+        Kind("error", API, {"message": "string"}, {"code": "string"}),
+        Kind("session_start"),
+        Kind("session_end", API, {}, {"reason": "string"}),
+    ],
 )
 
 

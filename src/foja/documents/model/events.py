@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
-from foja.core.registry import Domain, Kind, domain
+from foja.core.registry import API, Domain, JobType, Kind
 
-API = frozenset({"api"})
 EXECUTOR = frozenset({"protect-document-v2"})
 SWEEPER = frozenset({"sweeper"})
 SUBMITTERS = frozenset({"submit-anchor-polygon", "submit-anchor-bitcoin", "submit-anchor-rekor"})
@@ -68,17 +67,25 @@ ASKED_FOR: Final[Mapping[str, Evidence]] = {kind: evidence for evidence, kind in
 DIGESTS: Final = ("witness_hash", "sha256")
 
 
-def _with_digests(*kinds: Kind) -> Iterable[Kind]:
-    """Return these kinds, knowing which of their fields are digests."""
+def _guarded(*kinds: Kind) -> Sequence[Kind]:
+    """Return these kinds with what all of them have: a guard, digests, and who looks at them.
+
+    The executor looks at everything except what it requested itself and what is still under way.
+    """
     return [
-        replace(kind, digests=tuple(name for name in DIGESTS if name in {*kind.required, *kind.optional}))
+        replace(
+            kind,
+            tracked=True,
+            wakes=kind.name not in ASKED_FOR and kind.name != "anchor.submitted",
+            digests=tuple(name for name in DIGESTS if name in {*kind.required, *kind.optional}),
+        )
         for kind in kinds
     ]
 
 
-DOCUMENT: Domain = domain(
+DOCUMENT = Domain(
     "document",
-    _with_digests(
+    _guarded(
         Kind(
             "document.added",
             API,
@@ -144,4 +151,13 @@ DOCUMENT: Domain = domain(
         ),
         Kind("protection.retry.requested", API, {"evidence": "string", **WITNESS}, REASON),
     ),
+    jobs=[
+        JobType("protect_document_v2", "protect-document-v2", lease=30, max_tries=10, level=True),
+        JobType("run_tsa", "run-tsa", lease=60),
+        *(JobType(f"submit_anchor_{network}", f"submit-anchor-{network}", lease=60) for network in NETWORKS),
+        JobType("build_artifact", "build-artifact", lease=60),
+        JobType("renew_artifacts", "build-artifact", lease=300),
+    ],
+    executor="protect_document_v2",
+    head_only=True,
 )

@@ -11,7 +11,6 @@ from langgraph.checkpoint.base import DeltaChannelHistory
 from foja.integrations.langgraph.cache import place_of
 from foja.integrations.langgraph.reader import CheckpointReader, Key, Write, key_of
 from foja.ledger.reader import BodyRow
-from foja.threads.model.events import stream_of
 
 
 async def channel_history(
@@ -24,7 +23,7 @@ async def channel_history(
         for write in reversed(writes):
             if write.channel in open_channels:
                 found[write.channel]["writes"].append((write.task_id, write.channel, write.value))
-        seeds = await _seeds(reading, stream_of(place_of(config).thread_id), said, open_channels)
+        seeds = await _seeds(reading, reading.stream_of(place_of(config).thread_id), said, open_channels)
         for channel, value in seeds.items():
             found[channel]["seed"] = value
         open_channels -= seeds.keys()
@@ -42,7 +41,7 @@ async def ancestors(
     place = place_of(config)
     target = await reading.find(place)
     wanted = target.payload["parent_id"] if target else None
-    stream = stream_of(place.thread_id)
+    stream = reading.stream_of(place.thread_id)
     near: dict[Key, BodyRow] = {}
     writes: dict[Key, list[Write]] = {}
     pages = reading.pages(stream, place.ns, target.seq if target else None)

@@ -15,7 +15,7 @@ from foja.integrations.langgraph.cache import CheckpointCache, CheckpointKey, pl
 from foja.integrations.langgraph.codec import packed, unpack
 from foja.integrations.langgraph.values import Held, load
 from foja.ledger.reader import BodyRow
-from foja.threads.model.events import SAVED, WRITTEN, stream_of
+from foja.threads.model.events import SAVED, WRITTEN
 from foja.threads.service import Threads
 
 PAGE_EVENTS = 256
@@ -38,11 +38,12 @@ class CheckpointReader:
 
     def __init__(self, threads: Threads, serde: SerializerProtocol, seen: CheckpointCache) -> None:
         self._threads, self._serde, self._seen = threads, serde, seen
+        self.stream_of = threads.stream_of
 
     async def tuple_of(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint a config names, or the latest, and remember where it is held."""
         place = place_of(config)
-        stream, said = stream_of(place.thread_id), await self.find(place)
+        stream, said = self._threads.stream_of(place.thread_id), await self.find(place)
         if said is None:
             return None
         writes = await self.writes(stream, [said])
@@ -52,7 +53,7 @@ class CheckpointReader:
 
     async def find(self, place: CheckpointKey) -> BodyRow | None:
         """Return the event of a checkpoint, the newest if it was saved twice."""
-        stream = stream_of(place.thread_id)
+        stream = self._threads.stream_of(place.thread_id)
         if place.checkpoint_id is None:
             latest = await self._threads.checkpoints(stream, place.ns, limit=1)
             return latest[0] if latest else None
@@ -71,7 +72,7 @@ class CheckpointReader:
         place, left = place_of(config) if config else None, limit
         ns = config["configurable"].get("checkpoint_ns") if config else None
         upper = await self._number_of(before)
-        for stream in [stream_of(place.thread_id)] if place else await self._threads.streams():
+        for stream in [self._threads.stream_of(place.thread_id)] if place else await self._threads.streams():
             async for page in self.pages(stream, ns, upper):
                 chosen = [said for said in page if self._fits(said, place, wanted)][:left]
                 writes = await self.writes(stream, chosen)

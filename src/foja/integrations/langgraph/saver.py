@@ -29,7 +29,6 @@ from foja.errors import Refused
 from foja.integrations.langgraph.history import channel_history
 from foja.integrations.langgraph.reader import CheckpointReader
 from foja.integrations.langgraph.writer import CheckpointWriter
-from foja.threads.model.events import stream_of
 
 Result = TypeVar("Result")
 
@@ -80,7 +79,7 @@ class LedgerSaver(BaseCheckpointSaver[str]):
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Erase everything a thread says."""
-        await self._writing.delete(stream_of(thread_id), "delete_thread")
+        await self._writing.delete(self._threads.stream_of(thread_id), "delete_thread")
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Erase the checkpoints of some runs and their writes. Looks into every thread."""
@@ -97,7 +96,7 @@ class LedgerSaver(BaseCheckpointSaver[str]):
             raise Refused(f"there is no way to prune called {strategy!r}; use keep_latest or delete")
         for thread_id in thread_ids:
             if strategy == "delete":
-                await self._writing.delete(stream_of(thread_id), "prune")
+                await self._writing.delete(self._threads.stream_of(thread_id), "prune")
             else:
                 await self._writing.keep_latest(self.serde, thread_id)
 

@@ -24,7 +24,7 @@ from foja.integrations.langgraph.codec import JSON, Cell, pack
 from foja.integrations.langgraph.reader import CheckpointReader, Key, Write, key_of
 from foja.integrations.langgraph.values import MAX_VALUE_BYTES, Storing, spill_bytes, store
 from foja.ledger.reader import BodyRow
-from foja.threads.model.events import SAVED, VALUES, WRITTEN, event_id, stream_of
+from foja.threads.model.events import SAVED, VALUES, WRITTEN, event_id
 from foja.threads.service import CheckpointBody, Threads
 
 
@@ -102,8 +102,8 @@ class CheckpointWriter:
     async def copy(self, serde: SerializerProtocol, source: str, to: str) -> None:
         """Say everything of one thread again in another."""
         reading = CheckpointReader(self._threads, serde, self.seen)
-        saved = [said async for page in reading.pages(stream_of(source), None) for said in page]
-        await self._say_again(reading, serde, stream_of(source), saved, to)
+        saved = [said async for page in reading.pages(self._threads.stream_of(source), None) for said in page]
+        await self._say_again(reading, serde, self._threads.stream_of(source), saved, to)
 
     async def delete(self, stream: UUID, reason: str) -> None:
         """Erase everything a thread says."""
@@ -121,7 +121,7 @@ class CheckpointWriter:
 
     async def keep_latest(self, serde: SerializerProtocol, thread_id: str) -> None:
         """Erase all but the latest checkpoint of each namespace; meant for a thread that is at rest."""
-        stream = stream_of(thread_id)
+        stream = self._threads.stream_of(thread_id)
         bodies = await self._threads.bodies(stream)
         latest = {body.ns: body.checkpoint_id for body in bodies if body.kind == SAVED}
         await self._keep(serde, stream, bodies, set(latest.items()), reason="prune")
@@ -178,7 +178,9 @@ class CheckpointWriter:
         if held is None:
             reading = CheckpointReader(self._threads, serde, self.seen)
             said = await reading.find(parent)
-            held = (await reading.read(stream_of(parent.thread_id), said, {}))[1] if said else {}
+            held = (
+                (await reading.read(self._threads.stream_of(parent.thread_id), said, {}))[1] if said else {}
+            )
         return held
 
     async def _save(
@@ -221,7 +223,9 @@ class CheckpointWriter:
         return held
 
     def _target(self, place: CheckpointKey) -> Target:
-        return Target(self._threads, stream_of(place.thread_id), place.ns, str(place.checkpoint_id))
+        return Target(
+            self._threads, self._threads.stream_of(place.thread_id), place.ns, str(place.checkpoint_id)
+        )
 
 
 def _payload(

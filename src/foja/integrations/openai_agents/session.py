@@ -8,7 +8,7 @@ erase: the words are gone, and that something was said and taken back stays prov
 from __future__ import annotations
 
 from typing import Any, cast
-from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
+from uuid import UUID, uuid4
 
 from agents.items import TResponseInputItem
 from agents.memory.session import SessionABC
@@ -16,21 +16,21 @@ from agents.memory.session_settings import SessionSettings, resolve_session_limi
 
 from foja.app import App
 from foja.conversations.service import Conversation
+from foja.core.event import derived_id, utf8
 from foja.core.registry import BODY_ERASED
 from foja.errors import NotCanonical
 from foja.integrations.openai_agents.items import ASKED, KINDS, Item, item_of, saying, whole
 from foja.ledger.event import Draft
 
-NAMESPACE = uuid5(NAMESPACE_URL, "foja:openai-agents")
 PAGE_EVENTS = 1000
 
 
-def conversation_id(session_id: str) -> UUID:
-    """Return the conversation of a session: the id itself if it is a UUID, else one made of it."""
+def conversation_id(tenant: str, session_id: str) -> UUID:
+    """Return the conversation of a tenant's session: the id itself if it is a UUID, else one derived from it."""
     try:
         return UUID(session_id)
     except ValueError:
-        return uuid5(NAMESPACE, session_id)
+        return derived_id(b"foja/session/v1", utf8(tenant), utf8(session_id))
 
 
 class LedgerSession(SessionABC):
@@ -39,7 +39,7 @@ class LedgerSession(SessionABC):
     def __init__(self, session_id: str, app: App, *, session_settings: SessionSettings | None = None) -> None:
         self.session_id = session_id
         self.session_settings = session_settings or SessionSettings()
-        self.conversation = Conversation(conversation_id(session_id), app.ledger)
+        self.conversation = Conversation(conversation_id(app.ledger.tenant, session_id), app.ledger)
         self._ledger = app.ledger
         self._tool_names: dict[str, str] = {}
 

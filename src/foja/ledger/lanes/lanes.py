@@ -79,7 +79,7 @@ class Lanes:
         return await _told(wish.entity_id, redis.reserve(wish, lambda: self._reserve(wish)))
 
     async def _reserve(self, wish: ReservationRequest) -> Reservation:
-        values = wish.values(self._writer.tenant, self._writer.source)
+        values = wish.values(self._writer.source)
         # Not repeated on a lost answer: a second try would take other numbers, and the
         # first ones expire by themselves.
         answer = await self._writer.patiently(lambda: self._pipelines.ask("reserve", values), again=Busy)

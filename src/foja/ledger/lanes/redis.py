@@ -16,7 +16,7 @@ from foja.ledger.lanes import log_lines
 from foja.ledger.lanes.counter import Counter, CounterLost, RedisAway
 from foja.ledger.lanes.moves import Moves
 from foja.ledger.lanes.state import LaneState
-from foja.ledger.receipts import Reservation, ReservationRequest, lane_values, read_receipt, read_reservation
+from foja.ledger.receipts import Reservation, ReservationRequest, draft_record, read_receipt, read_reservation
 from foja.ledger.writer import Writer
 from foja.metrics import ALLOCATION, FALLBACKS
 
@@ -107,7 +107,7 @@ class RedisLane:
             await self._moves.stay(entity_id, standing, "taken")
 
     async def _record(self, draft: Draft, seq: int, fence: UUID) -> Outcome[Event]:
-        values = lane_values(draft, self._writer.tenant, seq, fence)
+        values = [draft_record(draft), encoding.bigint(seq), fence.bytes]
         # Repeated with the same number: if only the answer was lost, it is its own replay.
         receipt = read_receipt(
             await self._writer.patiently(lambda: self._pipelines.ask("lane_append", values))
@@ -118,7 +118,7 @@ class RedisLane:
         return status, self._writer.accept(draft, receipt)
 
     async def _keep(self, wish: ReservationRequest, seq: int, fence: UUID) -> Outcome[Reservation]:
-        values = [*wish.values(self._writer.tenant, self._writer.source), encoding.bigint(seq), fence.bytes]
+        values = [*wish.values(self._writer.source), encoding.bigint(seq), fence.bytes]
         kept = read_reservation(
             await self._writer.patiently(lambda: self._pipelines.ask("lane_reserve", values), again=Busy)
         )

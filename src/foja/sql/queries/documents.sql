@@ -140,13 +140,14 @@ order by a.entity_id limit %(limit)s;
 -- paused may stay so for ever, and does not count.
 select asked.entity_id from unnest(%(documents)s::uuid[]) asked (entity_id)
 where exists (select from foja.attempt a
-        join foja.job j on j.dedupe_key = foja.attempt_key(foja.job_of(a.evidence), a.entity_id, a.asked_seq)
+        join foja.job j on j.entity_id = a.entity_id and j.type = foja.job_of(a.evidence)
+            and j.dedupe_key = a.asked_seq::text
         join foja.job_type t on t.type = j.type
         where a.entity_id = asked.entity_id and a.state = 'open'
             and (j.state = 'running' or j.state in ('queued', 'retry_scheduled') and not t.paused
                 and j.run_at <= clock_timestamp() + make_interval(secs => %(within)s)))
    or exists (select from foja.job j join foja.job_type t on t.type = j.type
-        where j.dedupe_key = 'protect_document_v2:' || asked.entity_id
+        where j.entity_id = asked.entity_id and j.type = 'protect_document_v2' and j.dedupe_key = 'executor'
             and (j.state = 'running' or j.state in ('queued', 'retry_scheduled') and not t.paused))
    or exists (select from foja.entity e join foja.job_type t on t.type = 'protect_document_v2'
         where e.entity_id = asked.entity_id and e.awake is not null and not t.paused);

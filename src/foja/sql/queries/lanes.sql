@@ -1,7 +1,7 @@
 -- name: prepare_lane_append
 -- One event at a number that Redis gave.
 prepare lane_append as
-select foja.lane_append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14);
+select foja.lane_append($1, $2, $3);
 
 -- name: prepare_lane_reserve
 -- Numbers that Redis gave, for events that do not exist yet. It need not wait for the disk.

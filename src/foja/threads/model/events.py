@@ -7,13 +7,11 @@ checkpoint has an id that begins alike: one range of the index that replays even
 from __future__ import annotations
 
 from hashlib import sha256
-from uuid import NAMESPACE_URL, UUID, uuid5
+from uuid import UUID
 
-from foja.core.event import lp, utf8
-from foja.core.registry import Domain, Kind, domain
+from foja.core.event import derived_id, lp, utf8
+from foja.core.registry import API, Domain, Kind
 
-API = frozenset({"api"})
-NAMESPACE = uuid5(NAMESPACE_URL, "foja:thread")
 PLACE = {"ns": "string", "checkpoint_id": "string"}
 TASK = {"task_id": "string", "path": "string", "writes": "array"}
 SAVED, WRITTEN, VALUES = "checkpoint.saved", "writes.saved", "values.saved"
@@ -21,7 +19,7 @@ SAVED, WRITTEN, VALUES = "checkpoint.saved", "writes.saved", "values.saved"
 _FIRST, _SECOND = 0xFFFF_FFFF_FFFF_0FFF, 0x3FFF_FFFF_FFFF_FFFF
 _VERSION, _VARIANT = 0x8000, 1 << 63
 
-THREAD: Domain = domain(
+THREAD = Domain(
     "thread",
     [
         Kind(
@@ -44,10 +42,9 @@ THREAD: Domain = domain(
 )
 
 
-def stream_of(thread_id: str) -> UUID:
-    """Return the stream of a thread."""
-    utf8(thread_id)
-    return uuid5(NAMESPACE, thread_id)
+def stream_of(tenant: str, thread_id: str) -> UUID:
+    """Return the stream of a tenant's thread."""
+    return derived_id(b"foja/thread/v1", utf8(tenant), utf8(thread_id))
 
 
 def event_id(ns: str, checkpoint_id: str, rest: bytes) -> UUID:

@@ -20,8 +20,7 @@ create table foja.approval_event (
     primary key (entity_id, seq)
 );
 
-update foja.kind set tracked = true
-where domain = 'conversation' and kind in ('approval_requested', 'approval_completed');
+update foja.domain set guard = 'track_approval' where domain = 'conversation';
 
 -- A moment as RFC 3339 writes it, in UTC if it has no offset; null if it is none.
 create function foja.moment_of(words text) returns timestamptz
@@ -43,7 +42,7 @@ return case when words ~ '^[12]\d{3}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])T([01]\d
     then words::timestamptz else foja.moment_of(words) end;
 
 -- The first decision wins because every decision has the same id; so nothing else may be one.
-create function foja.track_approval(new foja.event) returns void
+create function foja.track_approval(new foja.event, p_at_head boolean) returns void
 language plpgsql as $$
 declare
     approval text := new.payload ->> 'approval_id';

@@ -57,7 +57,4 @@ create table foja.document_summary (
 
 create index document_list on foja.document_summary (tenant, began_at, entity_id);
 
-update foja.kind set tracked = true where domain = 'document' and not reserved;
--- The executor looks at everything but what it asked for itself and what is still under way.
-update foja.kind set wakes = true
-where domain = 'document' and kind not like 'job.%' and kind <> 'anchor.submitted';
+update foja.domain set guard = 'track_document' where domain = 'document';

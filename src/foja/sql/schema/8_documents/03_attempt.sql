@@ -1,10 +1,6 @@
 -- Attempts: asked for once, ended once, confirmed at most once. Called under the stream's lock.
 
--- The key of the job that an attempt was given.
-create function foja.attempt_key(p_type text, p_entity uuid, p_seq bigint) returns text
-language sql immutable parallel safe
-return p_type || ':' || p_entity || ':' || p_seq;
-
+-- The job type of an evidence. The key of an attempt's job is the number of the event that requested it.
 create function foja.job_of(p_evidence text) returns text
 language sql immutable parallel safe
 return case p_evidence when 'tsa' then 'run_tsa' when 'artifact' then 'build_artifact'
@@ -129,13 +125,14 @@ begin
         update foja.attempt x set state = case x.attempt when a.attempt then p_state else 'superseded' end
         where x.entity_id = a.entity_id and x.evidence = a.evidence and x.witness_hash = a.witness_hash
             and (x.attempt = a.attempt or p_state = 'confirmed' and x.state = 'open')
-        returning x.attempt, foja.attempt_key(foja.job_of(x.evidence), x.entity_id, x.asked_seq) as key
+        returning x.attempt, x.asked_seq::text as key
     )
     select array_agg(e.key) into keys from ended e
     where e.attempt <> a.attempt or exists (select from foja.job j
-        where j.dedupe_key = e.key and j.state in ('queued', 'running', 'retry_scheduled'));
+        where j.entity_id = a.entity_id and j.type = foja.job_of(a.evidence) and j.dedupe_key = e.key
+            and j.state in ('queued', 'running', 'retry_scheduled'));
     if keys is not null then
-        perform foja.cancel_keys(keys, 'its attempt has ended');
+        perform foja.cancel_keys(a.entity_id, foja.job_of(a.evidence), keys, 'its attempt has ended');
     end if;
 end $$;
 
@@ -147,8 +144,8 @@ declare
 begin
     update foja.attempt a set state = 'superseded'
     where a.entity_id = p_entity and a.evidence = 'artifact' and a.state = 'open'
-    returning foja.attempt_key('build_artifact', a.entity_id, a.asked_seq) into key;
+    returning a.asked_seq::text into key;
     if key is not null then
-        perform foja.cancel_keys(array[key], p_reason);
+        perform foja.cancel_keys(p_entity, 'build_artifact', array[key], p_reason);
     end if;
 end $$;

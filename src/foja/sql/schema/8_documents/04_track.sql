@@ -204,8 +204,8 @@ begin
     delete from foja.attempt a where a.entity_id = p_entity;
     delete from foja.document d where d.entity_id = p_entity;
     for old in select v.* from foja.entity e join foja.event v using (entity_id)
-        join foja.kind k on k.domain = e.domain and k.kind = v.kind and k.v = v.v and k.tracked
-        where e.entity_id = p_entity and e.domain = 'document' order by v.seq
+        where e.entity_id = p_entity and e.domain = 'document' and v.kind not in ('slot.voided', 'body.erased')
+        order by v.seq
     loop
         if old.payload is null then  -- erased: only that it was added is left
             insert into foja.document (entity_id, tenant, added_seq) values (old.entity_id, old.tenant, old.seq);

@@ -39,7 +39,7 @@ begin
             perform foja.append_event(late.entity_id, 'document', foja.timeout_kind(late.evidence),
                 foja.timeout_words(late), 'sweeper', tenant => late.tenant);
             perform foja.cancel_keys(
-                array[foja.attempt_key(foja.job_of(late.evidence), late.entity_id, late.asked_seq)], 'timeout');
+                late.entity_id, foja.job_of(late.evidence), array[late.asked_seq::text], 'timeout');
             return next late.entity_id;
         end if;
     end loop;
