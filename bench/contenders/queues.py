@@ -135,10 +135,13 @@ class Foja:
         self, callers: int, documents: Sequence[UUID]
     ) -> AsyncIterator[Callable[[int, UUID], Awaitable[None]]]:
         await self._create_streams(documents)
-        settings = {"micro_batch": self._micro_batch, "connections": callers}
-        async with foja.connect(
-            database_url=self._database.url, home=self._database.folder, **settings
-        ) as app:
+        connection = foja.connect(
+            database_url=self._database.url,
+            home=self._database.folder,
+            micro_batch=self._micro_batch,
+            connections=callers,
+        )
+        async with connection as app:
 
             async def call(caller: int, document: UUID) -> None:
                 await app.ledger.append(

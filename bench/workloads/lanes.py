@@ -50,9 +50,9 @@ class Side:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Conversation]:
         """Yield a conversation with one event on this lane."""
-        settings = {"database_url": self.database.url, "home": self.database.folder, "connections": WRITERS}
+        given = {"database_url": self.database.url, "home": self.database.folder, **self.settings}
         async with (
-            foja.connect(**settings, **self.settings) as app,
+            foja.connect(connections=WRITERS, **given) as app,
             _background(app.work if self.worker else None),
         ):
             conversation = await app.conversations.open()

@@ -105,7 +105,7 @@ async def _open_installation(database: BenchDatabase, authority: RunningAuthorit
     root.write_bytes(authority.root)
     settings = {"database_url": database.url, "home": str(database.folder)}
     tsa = {"tsa_urls": authority.url, "tsa_roots": str(root), "tsa_timeout_seconds": "60"}
-    async with foja.connect(**settings) as app:
+    async with foja.connect(database_url=database.url, home=database.folder) as app:
         environment = {f"FOJA_{name.upper()}": value for name, value in (settings | tsa).items()}
         with ExitStack() as workers:
             for each in WORKERS:

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 from uuid import UUID
 
 from foja import sql
@@ -19,7 +19,7 @@ from foja.core.note import Signer
 from foja.core.registry import Domain
 from foja.documents import assembly as documents
 from foja.documents.bundles import Bundles
-from foja.documents.intake import Document
+from foja.documents.document import Document
 from foja.documents.rebuild import Rebuilt
 from foja.documents.service import Documents
 from foja.documents.stamper import Stamper
@@ -50,7 +50,7 @@ from foja.ledger.receipts import STATEMENTS
 from foja.ledger.sequencer import Sequencer
 from foja.ledger.writer import Writer
 from foja.maintenance import Maintenance, side_by_side, sparingly
-from foja.settings import Settings, load
+from foja.settings import Settings
 from foja.streams import Registry, Streams
 from foja.threads import assembly as threads
 from foja.threads.service import Threads
@@ -76,7 +76,7 @@ class App:
     ledger: Ledger
     jobs: Jobs
     workers: Workers
-    conversations: Conversations
+    conversations: Conversations[Document]
     documents: Documents
     threads: Threads
     sequencer: Sequencer
@@ -284,8 +284,3 @@ class App:
     def _signer(self, installation: Installation) -> Signer:
         name = self.settings.log_name or f"foja.local/{installation.id.hex[:12]}"
         return Signer(name, signing_seed(self.settings.home / "keys" / "log.key"))
-
-
-def connect(*, domains: Sequence[Domain] = (), **settings: Any) -> App:
-    """Return an installation to be entered: `async with foja.connect() as app`."""
-    return App(load(**settings), domains)

@@ -8,10 +8,11 @@ from uuid import UUID
 
 from foja import sql
 from foja.core.registry import Domain, JobType, Kind
-from foja.documents.intake import Document
+from foja.documents.document import Document
 from foja.driver.database import Database
 from foja.errors import UnknownDomain, UnknownEntity
 from foja.ledger.event import Draft, Event, StreamItem, new_id
+from foja.ledger.event_proof import EventProof, prove_event
 from foja.ledger.ledger import Ledger
 from foja.ledger.reader import StreamState
 from foja.ledger.slots import Slots
@@ -65,6 +66,10 @@ class Stream:
     async def state(self) -> StreamState:
         """Return the next number of this stream and how far it is sealed."""
         return await self._ledger.state(self.id)
+
+    async def prove(self, seq: int) -> EventProof:
+        """Return the proof that an event is in the log; raise `NotCovered` while no checkpoint covers it."""
+        return await prove_event(self._ledger, self.id, seq)
 
     async def erase(self, seq: int, *, reason: str, actor: str | None = None) -> None:
         """Remove the body of one event; its hash and every proof stay."""

@@ -158,7 +158,12 @@ def test_every_skipped_entry_of_a_folder_is_reported(
         str(root / "pipe"): "special file",
     }
     [unread] = [each for each in reported if "error" in each]
-    assert unread == {"path": str(root / "locked"), "error": "PermissionError", "detail": "Permission denied"}
+    assert unread == {
+        "path": str(root / "locked"),
+        "error": "PermissionError",
+        "code": "os_error",
+        "detail": "Permission denied",
+    }
 
 
 def test_a_folder_that_disappears_while_it_is_read_is_reported(
@@ -240,9 +245,9 @@ def test_a_refused_file_is_not_counted_as_unreadable(run: Run, tmp_path: Path, a
         json.loads(line)
         for line in run("protect", paper, closed, "--evidence", "tsa,polygon", "--json").lines
     ]
-    assert {(each["path"], each["error"]) for each in reported} == {
-        (str(paper), "DocumentFinal"),
-        (str(closed), "DocumentClosed"),
+    assert {(each["path"], each["error"], each["code"]) for each in reported} == {
+        (str(paper), "DocumentFinal", "document_final"),
+        (str(closed), "DocumentClosed", "document_closed"),
     }
 
 

@@ -15,7 +15,7 @@ from types import CoroutineType
 from typing import Any
 
 from foja import missing
-from foja.cli.output import escape_unencodable, print_error
+from foja.cli.output import escape_unencodable, report_error
 from foja.cli.parser import build_parser
 from foja.errors import FojaError, SetupFailed, Unavailable
 
@@ -33,10 +33,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return _ignore_closed_pipe()
     except FojaError as error:
-        print_error(str(error))
+        report_error(error, as_json=arguments.json)
         return WRONG if isinstance(error, SetupFailed | Unavailable) else FOUND
     except OSError as error:
-        print_error(f"{error.filename or 'the system'}: {error.strerror or error}")
+        report_error(error, as_json=arguments.json)
         return WRONG
 
 

@@ -55,7 +55,7 @@ async def assemble(shared: Shared) -> DocumentAssembly:
         abilities={row[0] for row in await shared.database.rows(sql.query("abilities"))},
         policy=_policy(shared.settings),
         bundles=bundles,
-        tell=partial(shared.notifier.touch, topic(DOCUMENT.name)),
+        notify=partial(shared.notifier.touch, topic(DOCUMENT.name)),
         note=worth(shared.settings),
     )
     return DocumentAssembly(

@@ -71,7 +71,7 @@ def refusal(detail: str) -> errors.Refused:
     """Return the error for a refusal of the database, written `code: detail`."""
     code, _, message = detail.partition(": ")
     if code.startswith(PRECONDITION):
-        return errors.PreconditionFailed(detail)
+        return errors.PreconditionFailed(code, detail)
     advice = f"; {ADVICE[code]}" if code in ADVICE else ""
     return REFUSALS.get(code, errors.Refused)(f"{message or code}{advice}")
 

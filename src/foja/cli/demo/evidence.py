@@ -15,7 +15,7 @@ from foja.core.excerpt import parse_excerpt
 from foja.core.note import Verifier
 from foja.core.proof import parse_proof
 from foja.errors import Tampered
-from foja.ledger.excerpts import excerpt
+from foja.ledger.event_proof import prove_event
 from foja.observe.audit import audit
 from foja.observe.findings import CheckReport
 from foja.observe.fsck import Outside, fsck
@@ -37,8 +37,8 @@ async def show_log(story: Story, app: App, conversations: list[Conversation]) ->
 async def show_proof(story: Story, app: App, entity_id: UUID, seq: int) -> None:
     """Write a proof and its event as text, then verify only the text."""
     story.chapter(f"Prove event {seq} without the database")
-    proof = (await app.ledger.log.prove(entity_id, seq)).proof.text()
-    event = (await excerpt(app.database, app.settings.own_tenant, entity_id, seq)).text()
+    proven = await prove_event(app.ledger, entity_id, seq)
+    proof, event = proven.proof_text(), proven.event_text()
     key = app.trust[0]
     story.claim("proof and event verify offline with the public key", not _failure(proof, event, key))
     forged = event.replace('"content": "', '"content": "not ')

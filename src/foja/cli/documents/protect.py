@@ -26,7 +26,7 @@ from foja.cli.documents.files import Found, walk
 from foja.cli.installation import read_settings
 from foja.cli.output import Progress, print_error, print_json_line, print_line, print_table, progress_bar
 from foja.cli.services import background_worker
-from foja.documents.intake import Document
+from foja.documents.document import Document
 from foja.documents.lists import DocumentState
 from foja.documents.model.events import REQUIRABLE, Evidence
 from foja.documents.model.projection import EvidenceStatus, Pipeline, State
@@ -55,7 +55,10 @@ class Tally:
         self.refused += isinstance(error, Refused)
         print_error(f"{path}: {detail}")
         if json:
-            print_json_line({"path": str(path), "error": type(error).__name__, "detail": detail})
+            code = error.code if isinstance(error, Refused) else "os_error"
+            print_json_line(
+                {"path": str(path), "error": type(error).__name__, "code": code, "detail": detail}
+            )
 
 
 async def protect(arguments: Namespace) -> int:
@@ -76,7 +79,7 @@ async def _add_all(app: App, found: Found, arguments: Namespace, bar: Progress |
     tally = Tally(found)
     for folder, error in found.unread:
         tally.fail(folder, error, json=arguments.json)
-    evidence = app.documents.wanted(name.strip() for name in arguments.evidence.split(","))
+    evidence = app.documents.check_evidence(name.strip() for name in arguments.evidence.split(","))
 
     async def add(file: tuple[Path, str]) -> None:
         path, name = file

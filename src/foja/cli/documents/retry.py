@@ -11,7 +11,7 @@ from foja.app import App
 from foja.cli.documents.protect import SHOWN, run_parallel
 from foja.cli.documents.status import find_document
 from foja.cli.installation import open_installation
-from foja.cli.output import Progress, print_error, print_json_line, print_line, progress_bar
+from foja.cli.output import Progress, print_json_line, print_line, progress_bar, report_error
 from foja.documents.model.events import Evidence
 from foja.errors import BadPayload, OutOfTurn, Refused
 from foja.ledger.event import Event
@@ -78,7 +78,7 @@ async def _grant_all(
                 )
         except Refused as error:
             grants.refused += 1
-            print_error(str(error))
+            report_error(error, as_json=arguments.json)
             return
         grants.events += events
         for event in events if arguments.json else ():
