@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Query, Response
 
 from foja.core.registry import RESERVED_DOMAINS
 from foja.errors import Refused, UnknownEntity
-from foja.streams import Stream
+from foja.ledger.stream import Stream
 from foja.web.bodies import NextEvent, body_of, describe_body
 from foja.web.context import WebContext
 from foja.web.conversations.long_poll import PageRequest, poll

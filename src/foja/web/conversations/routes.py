@@ -8,11 +8,10 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Header, Query, Response
 
-from foja.conversations.service import Conversation
 from foja.errors import BadPayload, UnknownEntity
 from foja.ledger.event import Event
 from foja.ledger.reader import NUMBER
-from foja.streams import Stream
+from foja.ledger.stream import Stream
 from foja.web.bodies import NewConversation, NewEvent, NextEvent, body_of, describe_body
 from foja.web.context import WebContext, context_of
 from foja.web.conversations.long_poll import PageRequest, poll
@@ -97,7 +96,7 @@ async def stream(
 
 
 async def append_to(
-    stream: Conversation | Stream, new: NewEvent, key: str | None, *, expected_seq: int | None = None
+    stream: Stream, new: NewEvent, key: str | None, *, expected_seq: int | None = None
 ) -> Event:
     """Append an event to a stream, under the key of its request."""
     if key is not None and not 0 < len(key) <= MAX_KEY_LENGTH:
