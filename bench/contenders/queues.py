@@ -127,8 +127,13 @@ class Foja:
         self, callers: int, documents: Sequence[UUID]
     ) -> AsyncIterator[Callable[[int, UUID], Awaitable[None]]]:
         await self._begin(documents)
-        settings = {"micro_batch": self._micro_batch, "connections": callers}
-        async with foja.connect(database_url=self._room.url, home=self._room.folder, **settings) as app:
+        place = foja.connect(
+            database_url=self._room.url,
+            home=self._room.folder,
+            micro_batch=self._micro_batch,
+            connections=callers,
+        )
+        async with place as app:
 
             async def call(caller: int, document: UUID) -> None:
                 await app.ledger.append(draft(CHORE, document, "chore.asked", payload(caller)))

@@ -50,8 +50,11 @@ class Side:
     @asynccontextmanager
     async def talk(self) -> AsyncIterator[Conversation]:
         """Lend a conversation that has one event, on its lane."""
-        given = {"database_url": self.room.url, "home": self.room.folder, "connections": WRITERS}
-        async with foja.connect(**given, **self.settings) as app, _beside(app.work if self.worker else None):
+        given = {"database_url": self.room.url, "home": self.room.folder, **self.settings}
+        async with (
+            foja.connect(connections=WRITERS, **given) as app,
+            _beside(app.work if self.worker else None),
+        ):
             talk = await app.conversations.open()
             await self.append(talk)
             yield talk

@@ -105,7 +105,7 @@ async def _working(room: Room, served: Served) -> AsyncIterator[App]:
     root.write_bytes(served.root)
     settings = {"database_url": room.url, "home": str(room.folder)}
     authority = {"tsa_urls": served.url, "tsa_roots": str(root), "tsa_timeout_seconds": "60"}
-    async with foja.connect(**settings) as app:
+    async with foja.connect(database_url=room.url, home=room.folder) as app:
         given = {f"FOJA_{name.upper()}": value for name, value in (settings | authority).items()}
         with ExitStack() as workers:
             for each in WORKERS:

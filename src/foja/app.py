@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 from uuid import UUID
 
 from foja import sql
@@ -21,8 +21,8 @@ from foja.documents import artifacts
 from foja.documents.authorities import open_authorities, worth
 from foja.documents.bundle_facts import BundleFacts
 from foja.documents.bundles import Bundles
+from foja.documents.document import Document
 from foja.documents.expiry import expire_attempts
-from foja.documents.intake import Document
 from foja.documents.model.events import DOCUMENT, Evidence
 from foja.documents.model.rules import WINDOWS, Policy
 from foja.documents.service import Documents
@@ -54,7 +54,7 @@ from foja.ledger.sequencer import Sequencer
 from foja.ledger.writer import Writer
 from foja.maintenance import Chore, Maintenance, side_by_side, sparingly
 from foja.proofs.tsa import Terms
-from foja.settings import Settings, load
+from foja.settings import Settings
 from foja.sql.migrate import migrate
 from foja.threads.service import Threads
 from foja.workers import Rebuilt, WorkerContext, Workers
@@ -78,7 +78,7 @@ class App:
     settings: Settings
     ledger: Ledger
     jobs: JobAdmin
-    conversations: Conversations
+    conversations: Conversations[Document]
     documents: Documents
     threads: Threads
     sequencer: Sequencer
@@ -235,7 +235,7 @@ class App:
             abilities=abilities,
             policy=policy,
             bundles=self.bundles,
-            tell=partial(self._notifier.touch, hint(DOCUMENT.name)),
+            notify=partial(self._notifier.touch, hint(DOCUMENT.name)),
             note=worth(settings),
         )
         tools = WorkerContext(self.ledger, self.store, self.documents, self.bundles, self.stamper)
@@ -288,8 +288,3 @@ class App:
     def _signer(self, installation: Installation) -> Signer:
         name = self.settings.log_name or f"foja.local/{installation.id.hex[:12]}"
         return Signer(name, signing_seed(self.settings.home / "keys" / "log.key"))
-
-
-def connect(**settings: Any) -> App:
-    """Return an installation to be entered: `async with foja.connect() as app`."""
-    return App(load(**settings))

@@ -39,7 +39,7 @@ LEFT_OUT = {".git", ".venv", ".hypothesis", ".peers", "__pycache__", "node_modul
 # For each contract an import that it forbids: the module that gets it, and the line.
 SMUGGLED = {
     "layers": ("ledger/reader.py", "import foja.jobs.queue"),
-    "domains": ("documents/intake.py", "import foja.conversations.service"),
+    "domains": ("documents/document.py", "import foja.conversations.service"),
     "pure": ("documents/model/rules.py", "import time"),
     "models": ("conversations/model/view.py", "import foja.ledger.event"),
     "judge": ("verification.py", "import foja.blobs.store"),

@@ -69,7 +69,7 @@ async def test_the_token_is_accepted_by_openssl(app: App, tmp_path: Path) -> Non
     said = subprocess.run(
         [
             *["openssl", "ts", "-verify", "-token_in", "-in", "token.der", "-CAfile", "root.pem", "-digest"],
-            document.sha256,
+            sha256(CONTRACT).hexdigest(),
         ],
         cwd=tmp_path,
         capture_output=True,

@@ -70,7 +70,7 @@ def refusal(detail: str) -> errors.Refused:
     """Return the error for a verdict of the database, written `code: detail`."""
     code, _, words = detail.partition(": ")
     if code.startswith(PRECONDITION):
-        return errors.PreconditionFailed(detail)
+        return errors.PreconditionFailed(code, detail)
     advice = f"; {ADVICE[code]}" if code in ADVICE else ""
     return REFUSALS.get(code, errors.Refused)(f"{words or code}{advice}")
 

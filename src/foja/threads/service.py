@@ -1,4 +1,4 @@
-"""Threads for programs: save, find the latest, find by id, walk to where values are held."""
+"""Threads of LangGraph: append events, read checkpoints and channel values, erase."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ERASE_BATCH = 1_000  # bodies erased in one transaction, so that no stream is lo
 
 
 class CheckpointBody(NamedTuple):
-    """An event of a thread that was not erased, and what it is about."""
+    """An event of a thread that was not erased, and the checkpoint it belongs to."""
 
     seq: int
     kind: str
@@ -33,7 +33,7 @@ class Threads:
         self._ledger, self._database, self._tenant = ledger, database, tenant
 
     async def save(self, stream: UUID, kind: str, payload: Mapping[str, Any], event_id: UUID) -> Event:
-        """Write one event; the same again returns the first."""
+        """Append one event. Appending it again returns the first one."""
         return await self._ledger.append(self._ledger.draft(THREAD, stream, kind, payload, event_id=event_id))
 
     async def checkpoints(
@@ -45,13 +45,13 @@ class Threads:
         return [BodyRow(*row) for row in rows]
 
     async def about(self, stream: UUID, places: Sequence[tuple[str, str]]) -> list[BodyRow]:
-        """Return all that was said about some checkpoints, in order."""
+        """Return all events that belong to these checkpoints, in order."""
         ranges = [ids_about(*place) for place in places]
         lows, highs = [low for low, _ in ranges], [high for _, high in ranges]
         return [BodyRow(*row) for row in await self._rows("thread_about", stream, lows=lows, highs=highs)]
 
     async def values(self, stream: UUID, held: Sequence[tuple[str, int]]) -> dict[tuple[str, int], Any]:
-        """Return the values of channels at these numbers, and of all they rest on."""
+        """Return the values of channels at these numbers, with the values they are based on."""
         if not held:
             return {}
         channels, seqs = [channel for channel, _ in held], [seq for _, seq in held]
@@ -59,16 +59,16 @@ class Threads:
         return {(channel, seq): value for channel, seq, value in rows}
 
     async def streams(self) -> list[UUID]:
-        """Return every thread there ever was."""
+        """Return the ids of all threads."""
         rows = await self._database.rows(sql.query("thread_streams"), tenant=self._tenant)
         return [stream for (stream,) in rows]
 
     async def bodies(self, stream: UUID) -> list[CheckpointBody]:
-        """Return what a thread holds, without its content."""
+        """Return the events of a thread that were not erased, without their payloads."""
         return [CheckpointBody(*row) for row in await self._rows("thread_bodies", stream)]
 
     async def erase(self, stream: UUID, seqs: Sequence[int], *, reason: str) -> None:
-        """Forget what these events said, many in one call."""
+        """Erase the bodies of these events, many in one transaction."""
         for at in range(0, len(seqs), ERASE_BATCH):
             await self._ledger.erase_all(stream, seqs[at : at + ERASE_BATCH], reason=reason)
 

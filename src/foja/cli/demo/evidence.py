@@ -15,7 +15,7 @@ from foja.core.excerpt import parse_excerpt
 from foja.core.note import Verifier
 from foja.core.proof import parse_proof
 from foja.errors import Tampered
-from foja.ledger.excerpts import excerpt
+from foja.ledger.event_proof import prove_event
 from foja.observe.audit import audit
 from foja.observe.findings import CheckReport
 from foja.observe.fsck import Outside, fsck
@@ -37,8 +37,8 @@ async def show_log(story: Story, app: App, talks: list[Conversation]) -> None:
 async def show_proof(story: Story, app: App, entity_id: UUID, seq: int) -> None:
     """Write evidence down, then check it from those words alone."""
     story.chapter(f"Event {seq} is proven to somebody who has no database")
-    proof = (await app.ledger.log.prove(entity_id, seq)).proof.text()
-    event = (await excerpt(app.database, app.settings.tenant, entity_id, seq)).text()
+    proven = await prove_event(app.ledger, entity_id, seq)
+    proof, event = proven.proof_text(), proven.event_text()
     key = app.trust[0]
     story.claim("proof, event and public key verify offline", not _refusal(proof, event, key))
     forged = event.replace('"content": "', '"content": "not ')

@@ -26,7 +26,7 @@ from foja.cli.documents.files import Found, walk
 from foja.cli.installation import settings_of, started
 from foja.cli.output import Progress, complain, progress, record, say, table
 from foja.cli.services import working
-from foja.documents.intake import Document
+from foja.documents.document import Document
 from foja.documents.lists import DocumentState
 from foja.documents.model.events import REQUIRABLE, Evidence
 from foja.documents.model.projection import EvidenceStatus, Pipeline, State
@@ -75,7 +75,7 @@ async def _add_all(app: App, found: Found, arguments: Namespace, bar: Progress |
     tally = Tally(found)
     for folder, error in found.unread:
         tally.fail(folder, error, json=arguments.json)
-    evidence = app.documents.wanted(word.strip() for word in arguments.evidence.split(","))
+    evidence = app.documents.check_evidence(word.strip() for word in arguments.evidence.split(","))
 
     async def add(file: tuple[Path, str]) -> None:
         path, name = file

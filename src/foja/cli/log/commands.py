@@ -6,15 +6,12 @@ import contextlib
 from argparse import Namespace
 from pathlib import Path
 
-from foja.app import App
 from foja.cli.installation import opened, published, recorded, verifiers
 from foja.cli.log.verify import event_file
 from foja.cli.output import complain, document, say, table
-from foja.core.excerpt import Excerpt
 from foja.core.note import Verifier
-from foja.errors import ObjectMissing, UnknownEntity
-from foja.ledger.excerpts import excerpt
-from foja.ledger.log import ProvenEvent
+from foja.errors import ObjectMissing
+from foja.ledger.event_proof import EventProof, prove_event
 from foja.observe.logs import LogState, read_logs
 from foja.observe.snapshot import snapshot
 
@@ -58,16 +55,16 @@ async def checkpoint(arguments: Namespace) -> int:
 async def prove(arguments: Namespace) -> int:
     """Write an event and the proof of its place, checked as a stranger would."""
     async with opened(arguments) as app:
-        proven, event = await _prove(app, arguments)
-        vkey = app.trust[0]
+        proven, vkey = await prove_event(app.ledger, arguments.entity, arguments.seq), app.trust[0]
+    proven.proof.check(proven.excerpt.check(), [Verifier.from_vkey(vkey)])
     if arguments.json:
-        document({"proof": proven.proof.text(), "event": event.text(), "key": vkey})
+        document({"proof": proven.proof_text(), "event": proven.event_text(), "key": vkey})
     elif arguments.output:
-        _write(arguments, proven, event, vkey)
+        _write(arguments, proven, vkey)
     else:
-        print(proven.proof.text(), end="")
+        print(proven.proof_text(), end="")
         if arguments.event:
-            arguments.event.write_text(event.text(), encoding="utf-8")
+            arguments.event.write_text(proven.event_text(), encoding="utf-8")
     return 0
 
 
@@ -88,19 +85,10 @@ async def restart(arguments: Namespace) -> int:
     return 0
 
 
-async def _prove(app: App, arguments: Namespace) -> tuple[ProvenEvent, Excerpt]:
-    if arguments.seq >= (await app.ledger.state(arguments.entity)).next_seq:
-        raise UnknownEntity(f"{arguments.entity} has no event {arguments.seq}; check them and FOJA_TENANT")
-    proven = await app.ledger.log.prove(arguments.entity, arguments.seq)
-    event = await excerpt(app.database, app.settings.tenant, arguments.entity, arguments.seq)
-    proven.proof.check(event.check(), [Verifier.from_vkey(app.trust[0])])
-    return proven, event
-
-
-def _write(arguments: Namespace, proven: ProvenEvent, event: Excerpt, vkey: str) -> None:
+def _write(arguments: Namespace, proven: EventProof, vkey: str) -> None:
     beside: Path = arguments.event or event_file(arguments.output)
-    arguments.output.write_text(proven.proof.text(), encoding="utf-8")
-    beside.write_text(event.text(), encoding="utf-8")
+    arguments.output.write_text(proven.proof_text(), encoding="utf-8")
+    beside.write_text(proven.event_text(), encoding="utf-8")
     say(f"wrote {arguments.output} and {beside}")
     say(f"check them anywhere: foja log verify {arguments.output} --event {beside} --key {vkey}")
 
