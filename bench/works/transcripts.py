@@ -23,9 +23,9 @@ from bench.outcome import Outcome, Spread, Table, Target, spread
 from bench.place import Room
 
 SIZES = """\
-Content without any envelope: {content:.1f} MB in {turns:,} turns. Bytes are those of the transcript: the growth
-of every table, index and large value since the first turn (ours were {empty:.1f} MB before it). Ours include
-the log's leaves; its tiles, about 90 bytes per event, are in the store."""
+Content without any envelope: {content:.1f} MB in {turns:,} turns. Bytes are those of the transcript: the
+growth of every table, index and large value since the first turn (ours were {empty:.1f} MB before it). Ours
+include the log's leaves; its tiles, about 90 bytes per event, are in the store."""
 PLAIN = """\
 A plain channel of LangGraph stores all messages again at each of a turn's four checkpoints, which grows with
 the square of the turns; it is measured with few of them, and no target uses it."""

@@ -1,4 +1,4 @@
-"""The project's own paper, taken apart."""
+"""Parse the project's own documentation."""
 
 from __future__ import annotations
 
@@ -11,53 +11,75 @@ from pathlib import Path
 from uuid import UUID
 
 ROOT = Path(__file__).parent.parent.parent
+SOURCE = ROOT / "src" / "foja"
 ENGLISH, SPANISH = ROOT / "README.md", ROOT / "README.es.md"
-OPERATIONS = ROOT / "docs" / "operations.md"
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 READMES = [ENGLISH, SPANISH]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 
-# What the paper writes where a reader puts something of his own.
-STAND_INS = {"ENTITY": str(UUID(int=1)), "DOC": str(UUID(int=2))}
+# What the pages write for an id that the reader replaces.
+PLACEHOLDERS = {"ENTITY": str(UUID(int=1)), "DOC": str(UUID(int=2))}
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A fenced piece of a page."""
+    """A fenced block of a page."""
 
     language: str
     text: str
 
     def lines(self) -> list[list[str]]:
-        """Return the words of every command in it, up to where its output goes."""
+        """Return the arguments of every command in the block, without redirections."""
         commands = [shlex.split(line, comments=True) for line in self.text.splitlines()]
         return [_before(words, ">") for words in commands if words]
 
 
+def docs(name: str) -> Path:
+    """Return a page in docs/."""
+    return ROOT / "docs" / f"{name}.md"
+
+
 def blocks(page: Path) -> list[Block]:
-    """Return the fenced pieces of a page, in order."""
+    """Return the fenced blocks of a page, in order."""
     return [Block(*found) for found in _FENCE.findall(page.read_text())]
 
 
 def prose(page: Path) -> str:
-    """Return a page without its fenced pieces."""
+    """Return a page without its fenced blocks."""
     return _FENCE.sub("", page.read_text())
 
 
+def section(page: Path, heading: str) -> str:
+    """Return the prose under a heading, up to the next heading of the same level."""
+    level = heading.partition(" ")[0]
+    return prose(page).partition(f"\n{heading}\n")[2].partition(f"\n{level} ")[0]
+
+
+def rows(text: str) -> list[list[str]]:
+    """Return the cells of every table row, heads included, rulers not."""
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+def quoted(text: str) -> list[str]:
+    """Return the texts in backticks."""
+    return re.findall(r"`([^`\n]+)`", text)
+
+
 def inline(page: Path) -> list[str]:
-    """Return what stands between backticks outside of fenced pieces."""
-    return re.findall(r"`([^`\n]+)`", prose(page))
+    """Return the texts in backticks outside of fenced blocks."""
+    return quoted(prose(page))
 
 
 def commands(page: Path, program: str) -> list[list[str]]:
-    """Return the lines of shell pieces that call a program, without its name."""
+    """Return the shell commands of a page that call a program, without its name."""
     shells = [block for block in blocks(page) if block.language == "sh"]
     found = [words for shell in shells for words in shell.lines() if Path(words[0]).name == program]
-    return [[STAND_INS.get(word, word) for word in words[1:]] for words in found]
+    return [[PLACEHOLDERS.get(word, word) for word in words[1:]] for words in found]
 
 
 def verbs(parser: ArgumentParser, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield every verb of a command line, with those it stands under."""
+    """Yield the path of every verb of a command line."""
     for action in parser._actions:
         if isinstance(action, _SubParsersAction):
             for name, inner in action.choices.items():
