@@ -123,17 +123,19 @@ def missing(error: ModuleNotFoundError) -> Exception:
     )
 
 
-def __getattr__(name: str) -> object:
-    """Import a public name on first use (PEP 562)."""
-    module = next((module for module, names in _MODULES.items() if name in names), None)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        found: object = getattr(import_module(module), name)
-    except ModuleNotFoundError as error:
-        raise missing(error) from error
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:  # type checkers read the imports above, and report any other name
+
+    def __getattr__(name: str) -> object:
+        """Import a public name on first use (PEP 562)."""
+        module = next((module for module, names in _MODULES.items() if name in names), None)
+        if module is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        try:
+            found: object = getattr(import_module(module), name)
+        except ModuleNotFoundError as error:
+            raise missing(error) from error
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:

@@ -55,8 +55,10 @@ class FojaError(Exception):
 
     def __init_subclass__(cls, *, code: str | None = None, retryable: bool | None = None) -> None:
         """Set what the subclass gives; the rest is inherited."""
-        cls.code = cls.code if code is None else code
-        cls.retryable = cls.retryable if retryable is None else retryable
+        if code is not None:
+            cls.code = code
+        if retryable is not None:
+            cls.retryable = retryable
 
 
 class _Coded(FojaError):

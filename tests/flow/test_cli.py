@@ -90,6 +90,29 @@ def test_version_and_usage(run: Run) -> None:
         assert wrong.err.startswith("usage: foja")
 
 
+@pytest.mark.parametrize(
+    ("words", "exit_code", "error", "retryable"),
+    [
+        (["audit", "--database-url", "postgresql://postgres@127.0.0.1:1/foja"], 2, "LedgerUnavailable", True),
+        (["events", TALK], 1, "UnknownEntity", False),
+        (["retry", UUID(int=7)], 1, "UnknownEntity", False),
+        (["verify", "--digest", "nonsense"], 2, "Refused", False),
+        (["log", "verify", "absent", "--key", "x"], 2, "FileNotFoundError", False),
+    ],
+)
+def test_an_error_has_a_code_for_programs(
+    run: Run, words: list[object], exit_code: int, error: str, *, retryable: bool
+) -> None:
+    ran = run(*words, "--json")
+    assert (ran.code, ran.out) == (exit_code, "")
+    found = json.loads(ran.err)
+    assert found.keys() == {"error", "code", "retryable", "detail"}
+    assert (found["error"], found["retryable"]) == (error, retryable)
+    ours = getattr(foja.errors, error, None)
+    assert found["code"] == (ours.code if ours else "os_error")
+    assert found["detail"]
+
+
 def test_what_is_wrong_with_the_installation_is_one_line(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty_database_url: str
 ) -> None:
@@ -291,7 +314,7 @@ def test_a_proof_can_be_piped_and_an_unknown_event_has_none(run: Run, tmp_path: 
     assert json.loads(event.read_text())["event"]["seq"] == 0
     assert set(run("log", "prove", TALK, 0, "--json").document) == {"proof", "event", "key"}
     check_refused(run("log", "prove", TALK, 99), 1, "has no event 99")
-    check_refused(run("log", "prove", UUID(int=0xC), 0), 1, "check them")
+    check_refused(run("log", "prove", UUID(int=0xC), 0), 1, "FOJA_TENANT")
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])

@@ -165,9 +165,9 @@ async def test_what_cannot_be_asked_for(app: App) -> None:
         await app.documents.protect(document.id, ["tsa", "bitcoin"])
     with pytest.raises(errors.BadPayload, match="always required"):
         await app.documents.protect(document.id, [])
-    with pytest.raises(errors.BadPayload, match="no evidence"):
+    with pytest.raises(errors.BadPayload, match="unknown evidence"):
         await app.documents.protect(document.id, ["tsa", "fax"])
-    with pytest.raises(errors.BadPayload, match="no stage"):
+    with pytest.raises(errors.BadPayload, match="unknown stage"):
         await app.documents.protect(document.id, stage="later")
     with pytest.raises(errors.UnknownEntity):
         await app.documents.protect(uuid4())

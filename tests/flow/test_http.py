@@ -15,6 +15,7 @@ import httpx
 import psycopg
 import pytest
 
+from foja import errors
 from foja.app import App
 from foja.errors import SetupFailed
 from foja.web.bodies import MAX_REQUEST_BYTES
@@ -74,6 +75,7 @@ def check_problem(answer: httpx.Response, status: int, error: str | None = None)
     assert found["title"]
     assert len(found["detail"]) > 10
     assert found.get("error") == error
+    assert found.get("code") == (getattr(errors, error).code if error else None)
     assert found["type"] == (f"urn:foja:{error}" if error else "about:blank")
 
 

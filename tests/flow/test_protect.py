@@ -158,7 +158,12 @@ def test_nothing_in_a_folder_is_passed_over_in_silence(
         str(root / "pipe"): "special file",
     }
     [unread] = [each for each in told if "error" in each]
-    assert unread == {"path": str(root / "locked"), "error": "PermissionError", "detail": "Permission denied"}
+    assert unread == {
+        "path": str(root / "locked"),
+        "error": "PermissionError",
+        "code": "os_error",
+        "detail": "Permission denied",
+    }
 
 
 def test_what_goes_away_while_a_folder_is_read_is_told(
@@ -240,9 +245,9 @@ def test_what_is_refused_was_read(run: Run, tmp_path: Path, admin: Admin) -> Non
         json.loads(line)
         for line in run("protect", paper, closed, "--evidence", "tsa,polygon", "--json").lines
     ]
-    assert {(each["path"], each["error"]) for each in told} == {
-        (str(paper), "DocumentFinal"),
-        (str(closed), "DocumentClosed"),
+    assert {(each["path"], each["error"], each["code"]) for each in told} == {
+        (str(paper), "DocumentFinal", "document_final"),
+        (str(closed), "DocumentClosed", "document_closed"),
     }
 
 

@@ -15,7 +15,7 @@ from types import CoroutineType
 from typing import Any
 
 from foja import missing
-from foja.cli.output import complain, speak_anywhere
+from foja.cli.output import report_error, speak_anywhere
 from foja.cli.parser import grammar
 from foja.errors import FojaError, SetupFailed, Unavailable
 
@@ -33,10 +33,10 @@ def main(words: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return _end_quietly()
     except FojaError as error:
-        complain(str(error))
+        report_error(error, as_json=arguments.json)
         return WRONG if isinstance(error, SetupFailed | Unavailable) else FOUND
     except OSError as error:
-        complain(f"{error.filename or 'the system'}: {error.strerror or error}")
+        report_error(error, as_json=arguments.json)
         return WRONG
 
 

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
+from foja.errors import FojaError
+
 Progress = Callable[[int, int], None]
 
 
@@ -28,6 +30,20 @@ def say(line: str = "") -> None:
 def complain(line: str) -> None:
     """Print what went wrong, as one line beside the output."""
     print(f"foja: {' '.join(line.split())}", file=sys.stderr, flush=True)
+
+
+def report_error(error: FojaError | OSError, *, as_json: bool) -> None:
+    """Print an error on standard error: one line, or one JSON object with its code."""
+    if isinstance(error, FojaError):
+        code, retryable, detail = error.code, error.retryable, str(error)
+    else:
+        code, retryable = "os_error", False
+        detail = f"{error.filename or 'the system'}: {error.strerror or error}"
+    if as_json:
+        body = {"error": type(error).__name__, "code": code, "retryable": retryable, "detail": detail}
+        print(json.dumps(body, ensure_ascii=False), file=sys.stderr, flush=True)
+    else:
+        complain(detail)
 
 
 def document(value: Any) -> None:

@@ -41,8 +41,10 @@ class Rejected(Exception):
         self.status, self.title = status, title
 
 
-def problem(status: int, title: str, detail: str, *, name: str | None = None) -> Response:
-    """Return a problem document; `name` is the error's own, where it is one of ours."""
+def problem(
+    status: int, title: str, detail: str, *, name: str | None = None, code: str | None = None
+) -> Response:
+    """Return a problem document; `name` and `code` are those of an error of ours."""
     body: dict[str, Any] = {
         "type": f"urn:foja:{name}" if name else "about:blank",
         "title": title,
@@ -50,7 +52,7 @@ def problem(status: int, title: str, detail: str, *, name: str | None = None) ->
         "detail": detail,
     }
     if name:
-        body["error"] = name
+        body |= {"error": name, "code": code}
     headers = {"Retry-After": RETRY_AFTER} if status == 503 else {}
     if status in {408, 413}:
         headers["Connection"] = "close"  # the rest of the body is not read
@@ -68,7 +70,7 @@ def answer(error: errors.FojaError) -> Response:
     if status == 500:
         log.error("%s: %s", type(error).__name__, error)
     title = (type(error).__doc__ or "").partition("\n")[0]
-    return problem(status, title, str(error), name=type(error).__name__)
+    return problem(status, title, str(error), name=type(error).__name__, code=error.code)
 
 
 def add_problems(web: FastAPI) -> None:

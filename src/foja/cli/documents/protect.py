@@ -55,7 +55,8 @@ class Tally:
         self.refused += isinstance(error, Refused)
         complain(f"{path}: {detail}")
         if json:
-            record({"path": str(path), "error": type(error).__name__, "detail": detail})
+            code = error.code if isinstance(error, Refused) else "os_error"
+            record({"path": str(path), "error": type(error).__name__, "code": code, "detail": detail})
 
 
 async def protect(arguments: Namespace) -> int:

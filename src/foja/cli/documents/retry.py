@@ -11,7 +11,7 @@ from foja.app import App
 from foja.cli.documents.protect import SHOWN, at_once
 from foja.cli.documents.status import identify
 from foja.cli.installation import opened
-from foja.cli.output import Progress, complain, progress, record, say
+from foja.cli.output import Progress, progress, record, report_error, say
 from foja.documents.model.events import Evidence
 from foja.errors import BadPayload, OutOfTurn, Refused
 from foja.ledger.event import Event
@@ -78,7 +78,7 @@ async def _grant_all(
                 )
         except Refused as error:
             grants.refused += 1
-            complain(str(error))
+            report_error(error, as_json=arguments.json)
             return
         grants.said += said
         for event in said if arguments.json else ():

@@ -8,7 +8,7 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
-from foja.cli.output import complain, say
+from foja.cli.output import report_error, say
 from foja.errors import Refused
 from foja.judge.render import as_html, as_text
 from foja.judge.report import Report, Verdict
@@ -26,7 +26,7 @@ def verify(arguments: Namespace) -> int | Coroutine[Any, Any, int]:
         trust = _trust(arguments)
         return _verify_online(arguments, trust) if arguments.online else _verify(arguments, trust)
     except Refused as error:
-        complain(str(error))
+        report_error(error, as_json=arguments.json)
         return UNDECIDED
 
 
@@ -44,7 +44,7 @@ def _verify(arguments: Namespace, trust: Trust) -> int:
     try:
         report = judge(arguments.file, trust, arguments.at, proofs=arguments.proof, digest=arguments.digest)
     except Refused as error:
-        complain(str(error))
+        report_error(error, as_json=arguments.json)
         return UNDECIDED
     _tell(arguments, report)
     return report.verdict.exit_code
