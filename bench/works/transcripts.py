@@ -23,12 +23,12 @@ from bench.outcome import Outcome, Spread, Table, Target, spread
 from bench.place import Room
 
 SIZES = """\
-Content without any envelope: {content:.1f} MB in {turns:,} turns. Bytes are those of the transcript: the
-growth of every table, index and large value since the first turn (ours were {empty:.1f} MB before it). Ours
-include the log's leaves; its tiles, about 90 bytes per event, are in the store."""
+What was said, without any envelope: {said:.1f} MB in {turns:,} turns. Bytes are those of the transcript: what
+every table, index and large value grew by since the first turn (ours were {empty:.1f} MB before it). Ours
+count the log's leaves too; its tiles, about 90 bytes an event, lie beside them in the store."""
 PLAIN = """\
 A plain channel of LangGraph stores all messages again at each of a turn's four checkpoints, which grows with
-the square of the turns; it is measured with few of them, and no target uses it."""
+the square of the turns; it is given few of them, and no target is judged by it."""
 OURS = "foja, a conversation"
 SLICES, RELOADS = 4, 2  # a round
 
@@ -136,8 +136,8 @@ def _outcome(entries: Sequence[Entry], turns: int) -> Outcome:
         _at_most("Transcript, time to reload", 1, _ratio(ours.reloads, reader.reloads), reader),
         _at_most("Transcript, bytes stored", 1.2, spread([ours.size / smallest.size]), smallest),
     ]
-    content = sum(turn(n).size for n in range(turns))
-    return Outcome([_table(entries, ours, turns)], targets, _figures(entries), _remarks(content, turns, ours))
+    said = sum(turn(n).size for n in range(turns))
+    return Outcome([_table(entries, ours, turns)], targets, _figures(entries), _remarks(said, turns, ours))
 
 
 def _ratio(a: Sequence[float], b: Sequence[float]) -> Spread:
@@ -192,5 +192,5 @@ def _figures(entries: Sequence[Entry]) -> dict[str, object]:
     }
 
 
-def _remarks(content: int, turns: int, ours: Entry) -> list[str]:
-    return [SIZES.format(content=content / 1e6, turns=turns, empty=ours.empty / 1e6), PLAIN]
+def _remarks(said: int, turns: int, ours: Entry) -> list[str]:
+    return [SIZES.format(said=said / 1e6, turns=turns, empty=ours.empty / 1e6), PLAIN]

@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
+from foja.cli.parser import grammar
+
 ROOT = Path(__file__).parent.parent.parent
 SOURCE = ROOT / "src" / "foja"
 ENGLISH, SPANISH = ROOT / "README.md", ROOT / "README.es.md"
 READMES = [ENGLISH, SPANISH]
+PARSER = grammar()
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 
 # What the pages write for an id that the reader replaces.

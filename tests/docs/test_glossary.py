@@ -12,8 +12,7 @@ import pytest
 
 import foja
 from foja.app import App
-from foja.cli.parser import grammar
-from tests.docs.pages import ROOT, SOURCE, docs, prose, quoted, rows, section, verbs
+from tests.docs.pages import PARSER, ROOT, SOURCE, docs, prose, quoted, rows, section, verbs
 
 GLOSSARY = docs("glossary")
 COLUMNS = ("term", "meaning", "Python", "SQL", "JSON", "CLI")
@@ -148,7 +147,7 @@ def test_every_object_that_the_glossary_or_the_page_on_sql_names_exists(
 
 
 def test_every_verb_is_in_the_glossary() -> None:
-    existing = {f"foja {' '.join(path)}" for path in verbs(grammar())}
+    existing = {f"foja {' '.join(path)}" for path in verbs(PARSER)}
     named = {name for name in column("CLI") if name.startswith("foja ")}
     assert unknown(existing, named) == set()
     assert unknown(named, existing) == set()

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from foja.cli import verb
-from foja.cli.parser import grammar
 from foja.embedded.postgres import running
 from tests.docs.pages import (
     ENGLISH,
     PAGES,
+    PARSER,
     PLACEHOLDERS,
     READMES,
     ROOT,
@@ -116,7 +116,7 @@ def test_both_languages_show_the_same_programs_and_outputs() -> None:
 
 @pytest.mark.parametrize(("page", "words"), LINES, ids=[f"{page}: {' '.join(w)}" for page, w in LINES])
 def test_every_command_shown_is_accepted(page: str, words: list[str]) -> None:
-    arguments = grammar().parse_args(words)
+    arguments = PARSER.parse_args(words)
     assert callable(verb(arguments)), page
 
 
@@ -125,7 +125,7 @@ def test_commands_are_shown() -> None:
 
 
 def test_a_verb_named_in_a_sentence_exists() -> None:
-    known = set(verbs(grammar()))
+    known = set(verbs(PARSER))
     named = [words for page in PAGES for words in inline(page) if words.startswith("foja ")]
     assert len(named) > 20
     for words in named:
@@ -136,7 +136,7 @@ def test_a_verb_named_in_a_sentence_exists() -> None:
 
 def test_a_wrong_command_is_noticed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        grammar().parse_args(["log", "unprove"])
+        PARSER.parse_args(["log", "unprove"])
     assert "unprove" in capsys.readouterr().err
 
 
