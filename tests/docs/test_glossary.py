@@ -105,7 +105,12 @@ def words(name: str) -> set[str]:
 
 def retired(names: Iterable[str]) -> set[str]:
     """Return the names that contain a retired word, also in the plural."""
-    return {name for name in names if {word.removesuffix("s") for word in words(name)} & RETIRED}
+    found = {name: words(name) for name in names}
+    return {
+        name
+        for name, parts in found.items()
+        if (parts | {part.removesuffix("s") for part in parts}) & RETIRED
+    }
 
 
 def test_a_term_appears_once() -> None:
