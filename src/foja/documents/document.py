@@ -75,7 +75,7 @@ class Document:
         return await self._documents.revoke(self.id, reason=reason, actor=actor)
 
     async def archive(self, *, reason: str, actor: str | None = None) -> Event:
-        """Archive the document. No further evidence is requested and no further event is accepted."""
+        """Archive the document. No further evidence is requested, and only workers may append events."""
         return await self._documents.archive(self.id, reason=reason, actor=actor)
 
     async def retry(

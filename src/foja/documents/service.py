@@ -143,7 +143,7 @@ class Documents(DocumentLists):
         return await self.record(document_id, "document.revoked", {"reason": reason}, actor=actor)
 
     async def archive(self, document_id: UUID | str, *, reason: str, actor: str | None = None) -> Event:
-        """Archive the document. No further evidence is requested and no further event is accepted."""
+        """Archive the document. No further evidence is requested, and only workers may append events."""
         return await self.record(document_id, "document.archived", {"reason": reason}, actor=actor)
 
     async def retry(
