@@ -16,7 +16,7 @@ from foja.errors import SetupFailed
 from foja.observe.snapshot import snapshot
 from foja.settings import Settings, load
 
-OPTIONS = ("home", "database_url", "web_host", "web_port", "web_expose")
+OPTIONS = ("home", "database_url", "domains", "web_host", "web_port", "web_expose")
 
 
 def read_settings(arguments: Namespace) -> Settings:

@@ -7,20 +7,25 @@ from dataclasses import asdict
 
 from foja.cli.installation import read_settings
 from foja.cli.output import print_json, print_line, print_table
+from foja.domains import load, prepare
 from foja.embedded.servers import database
 from foja.sql import migrate as migrations
 
 
 async def migrate(arguments: Namespace) -> int:
     """Migrate the schema, or print which migrations are applied."""
-    async with database(read_settings(arguments)) as url:
+    settings = read_settings(arguments)
+    domains = load(settings.domains)
+    async with database(settings) as url:
         if arguments.status:
             return await _print_status(url, as_json=arguments.json)
-        moved = await migrations.migrate(url, arguments.to, None if arguments.json else print_line)
+        moved = await prepare(url, domains, to=arguments.to, report=None if arguments.json else print_line)
     if arguments.json:
-        print_json(asdict(moved))
-    else:
-        print_line(f"the schema is at migration {moved.after}")
+        print_json({**asdict(moved), "domains": [domain.name for domain in domains]})
+        return 0
+    print_line(f"the schema is at step {moved.after}")
+    for domain in domains:
+        print_line(f"the domain {domain.name} is registered")
     return 0
 
 

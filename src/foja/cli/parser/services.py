@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import SUPPRESS
+from argparse import SUPPRESS, ArgumentParser
 from pathlib import Path
 
 from foja.cli.parser.values import port, seconds
@@ -43,10 +43,24 @@ def add_services(add: AddVerb) -> None:
         "worker",
         "services:worker",
         "run jobs, seal, number, sign and publish until stopped",
-        "  foja worker\n  foja worker --only protect_document_v2       other workers do the rest",
+        "  foja worker\n"
+        "  foja worker --only protect_document_v2       other workers do the rest\n"
+        "  foja worker --domains billing:INVOICE        with a domain of your own",
     )
     worker.add_argument(
         "--only", metavar="TYPE", action="append", help="run only jobs of this type; may be repeated"
+    )
+    for parser in (up, web, worker):
+        add_domains(parser)
+
+
+def add_domains(parser: ArgumentParser) -> None:
+    """Add the option `--domains`."""
+    parser.add_argument(
+        "--domains",
+        default=SUPPRESS,
+        metavar="MODULE:NAME",
+        help="register domains of your own at start; several with spaces between",
     )
 
 
@@ -66,9 +80,13 @@ def add_migrate(add: AddVerb) -> None:
     migrate = add(
         "migrate",
         "migrate:migrate",
-        "migrate the schema to the newest or a given migration",
-        "  foja migrate\n  foja migrate --status\n  foja migrate --to 2",
+        "migrate the schema to the newest or a given step, and register domains",
+        "  foja migrate\n"
+        "  foja migrate --status\n"
+        "  foja migrate --to 2\n"
+        "  foja migrate --domains billing:INVOICE       register a domain of your own",
     )
+    add_domains(migrate)
     migrate.add_argument("--to", type=int, metavar="N", help="migrate forward or back to this number")
     migrate.add_argument("--status", action="store_true", help="only list the migrations")
 
