@@ -17,7 +17,7 @@ from foja.conversations.model.events import CONVERSATION, TRANSIENT
 from foja.core.registry import RESERVED, Kind
 from foja.documents.model.events import DOCUMENT
 from foja.judge.trust_parser import POLICY_FIELDS
-from foja.observe.audit import QUESTIONS
+from foja.observe.audit import QUERIES
 from foja.proofs.finding import Reason
 from foja.settings import Settings
 from foja.threads.model.events import THREAD
@@ -99,7 +99,7 @@ def test_every_verb_shows_an_example_and_speaks_to_programs(
 def test_every_finding_of_the_audit_is_explained() -> None:
     section = prose(OPERATIONS).partition("## What audit finds")[2].partition("\n## ")[0]
     explained = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
-    assert {question.check for question in QUESTIONS} | {"gap", "duplicate", "correlation"} == explained
+    assert {question.check for question in QUERIES} | {"gap", "duplicate", "correlation"} == explained
 
 
 def test_every_metric_is_explained() -> None:
