@@ -40,15 +40,8 @@ QUERIES = (
     AuditQuery("end", "audit_ends", "{2} sealed and {3} given numbers, as in foja.entity", "{1} numbers"),
     AuditQuery("head", "audit_heads", "the head {2}, the last chain hash", "{3}"),
     AuditQuery("slot", "audit_late_slots", "a slot voided at its deadline", "a slot open {2} s after it"),
-    AuditQuery(
-        "lag", "audit_sealing", "a sealed event within the limit", "none after {2} s; is a worker running?"
-    ),
-    AuditQuery(
-        "lag",
-        "audit_numbering",
-        "a leaf in the log within the limit",
-        "none after {2} s; is a worker running?",
-    ),
+    AuditQuery("lag", "audit_sealing", "sealing within the limit", "none after {2} s; is a worker running?"),
+    AuditQuery("lag", "audit_numbering", "a leaf within the limit", "none after {2} s; is a worker running?"),
     AuditQuery(
         "lag", "audit_publishing", "a published checkpoint over leaf {3} within the limit", "none after {2} s"
     ),
@@ -64,17 +57,12 @@ QUERIES = (
     ),
     AuditQuery("lease", "audit_leases", "a valid lease", "the {3} job {2} running {4} s after its lease"),
     AuditQuery(
-        "queue",
-        "audit_waiting_jobs",
-        "a {3} job claimed within the limit",
-        "{2} waiting for {4} s; is a worker running?",
+        "queue", "audit_waiting_jobs", "a {3} job claimed in time", "{2} waiting {4} s; is a worker running?"
     ),
     AuditQuery("queue", "audit_stuck_queues", "one {2} job at the head of its queue", "{4} among {3} jobs"),
     AuditQuery("executor", "audit_sleepers", "an executor queued for event {1}", "an executor that is {2}"),
     AuditQuery("correlation", "audit_job_correlations", "a job that names its stream", "{2} naming {3}"),
-    AuditQuery(
-        LISTED, "audit_summaries_behind", "a list entry with this event", "one of the first {2} events"
-    ),
+    AuditQuery(LISTED, "audit_summaries_behind", "a list entry with it", "one of the first {2} events"),
     AuditQuery(TRACKED, "audit_tracked_others", "only documents in {2}", "a row of another stream"),
     AuditQuery("halted", "audit_halted", "a running log {0}", "halted: {1}", about_event=False),
     AuditQuery("log", "audit_leaves", "{1} leaves in the log {0}", "{2}", about_event=False),

@@ -139,13 +139,10 @@ def _recorded(rows: Sequence[Mapping[str, Any]]) -> dict[Name, AttemptRow]:
     keys = [
         (row["evidence"], "" if row["evidence"] == Evidence.ARTIFACT else row["witness_hash"]) for row in rows
     ]
-    confirmed = {key for key, row in zip(keys, rows, strict=True) if row["state"] == "confirmed"}
+    proven = {key for key, row in zip(keys, rows, strict=True) if row["state"] == "confirmed"}
     return {
         (*key, row["attempt"]): AttemptRow(
-            row["asked_seq"],
-            datetime.fromisoformat(row["deadline"]),
-            row["state"] == "open",
-            key in confirmed,
+            row["asked_seq"], datetime.fromisoformat(row["deadline"]), row["state"] == "open", key in proven
         )
         for key, row in zip(keys, rows, strict=True)
     }

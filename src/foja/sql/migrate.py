@@ -20,7 +20,7 @@ from foja.sql import query
 from foja.sql.steps import Step, read_steps
 
 # Another process may build an index for minutes; a table is only locked for seconds.
-TURN_TIMEOUT_SECONDS = 600.0
+MIGRATION_TIMEOUT_SECONDS = 600.0
 LOCK_TIMEOUT_SECONDS = 10.0
 
 Report = Callable[[str], None]
@@ -71,7 +71,7 @@ async def migrate(
     target = _target(known, to)
     report = report or _ignore
     async with _session(conn_url) as conn:
-        await _take_turn(conn, report)
+        await _take_lock(conn, report)
         await _set_lock_timeout(conn, lock_timeout)
         applied = await _ensure_applied(conn)
         _check(known, applied)
@@ -115,17 +115,17 @@ async def _session(conn_url: str) -> AsyncIterator[AsyncConnection]:
         ) from error
 
 
-async def _take_turn(conn: AsyncConnection, report: Report) -> None:
+async def _take_lock(conn: AsyncConnection, report: Report) -> None:
     """Take the migration lock. It is released when this connection closes."""
     if (await (await conn.execute(query("try_migration_lock"))).fetchone() or (False,))[0]:
         return
     report("another process is migrating this database; waiting for it")
-    await _set_lock_timeout(conn, TURN_TIMEOUT_SECONDS)
+    await _set_lock_timeout(conn, MIGRATION_TIMEOUT_SECONDS)
     try:
         await conn.execute(query("await_migration_lock"))
     except LockNotAvailable as error:
         raise MigrationFailed(
-            f"another process has been migrating this database for {TURN_TIMEOUT_SECONDS:.0f} s. "
+            f"another process has been migrating this database for {MIGRATION_TIMEOUT_SECONDS:.0f} s. "
             "Find it in pg_stat_activity, end it if it hangs, then run `foja migrate` again."
         ) from error
 
