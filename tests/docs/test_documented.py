@@ -16,7 +16,7 @@ from foja.conversations.model.events import CONVERSATION, TRANSIENT
 from foja.core.registry import BODY_ERASED, RESERVED, SLOT_VOIDED, Kind
 from foja.documents.model.events import DOCUMENT
 from foja.judge.trust_parser import POLICY_FIELDS
-from foja.observe.audit import QUESTIONS
+from foja.observe.audit import QUERIES
 from foja.proofs.finding import Reason
 from foja.settings import Settings
 from foja.threads.model.events import THREAD
@@ -126,7 +126,7 @@ def test_every_verb_shows_an_example_and_has_a_json_option(
 def test_every_finding_of_the_audit_is_explained() -> None:
     found = section(docs("operations"), "## What audit finds")
     explained = set(re.findall(r"^\| `(\w+)` \|", found, re.MULTILINE))
-    assert {question.check for question in QUESTIONS} | {"gap", "duplicate", "correlation"} == explained
+    assert {question.check for question in QUERIES} | {"gap", "duplicate", "correlation"} == explained
 
 
 def test_every_metric_is_explained() -> None:

@@ -151,7 +151,7 @@ class Archive:
         """At every moment somebody is going to look at every stream that grew; at last nothing is left."""
         async with await psycopg.AsyncConnection.connect(self.url, autocommit=True) as conn:
             while not self.over:
-                for question in ("audit_stuck_lines", "audit_sleepers"):
+                for question in ("audit_stuck_queues", "audit_sleepers"):
                     assert await (await conn.execute(query(question))).fetchall() == [], question
                 self.audits += 1
                 if not self.open:

@@ -113,7 +113,7 @@ class Town:
         """At every moment each line has one first job, and every stream that grew has somebody to look."""
         async with await psycopg.AsyncConnection.connect(self.url, autocommit=True) as conn:
             while self.open:
-                for question in ("audit_stuck_lines", "audit_sleepers"):
+                for question in ("audit_stuck_queues", "audit_sleepers"):
                     found = await (await conn.execute(query(question))).fetchall()
                     assert found == [], question
                     self.audits += 1

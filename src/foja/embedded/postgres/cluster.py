@@ -168,7 +168,7 @@ def _arguments(home: Path, account: Account | None, port: int | None, options: M
         "unix_socket_directories": str(sockets.prepare(home / "postgres", account)),
         **options,
     }
-    return shlex.join(word for name, value in settings.items() for word in ("-c", f"{name}={value}"))
+    return shlex.join(each for name, value in settings.items() for each in ("-c", f"{name}={value}"))
 
 
 def _launch(home: Path, account: Account | None, lock: int, arguments: str) -> None:

@@ -14,14 +14,7 @@ from pathlib import Path
 
 from foja.embedded.tsa.issuer import ROOT_NAME, SigningIdentity, is_due
 from foja.embedded.tsa.keystore import FOLDER, PUBLIC, KeyStore
-from foja.embedded.tsa.responder import (
-    ACCURACY_SECONDS,
-    Failure,
-    ReplyEncoder,
-    granted,
-    make_encoder,
-    rejected,
-)
+from foja.embedded.tsa.responder import ACCURACY_SECONDS, Failure, ReplyEncoder, granted, rejected
 from foja.errors import Malformed
 from foja.proofs.tsa import ALGORITHMS, LOCAL_POLICY, Certificate, TimestampRequest, read_request
 from foja.proofs.tsa.oids import SIZES
@@ -81,7 +74,7 @@ class LocalAuthority:
 
     def _load_signer(self, now: datetime) -> tuple[SigningIdentity, ReplyEncoder]:
         signer = self._keystore.signer(now)
-        return signer, make_encoder(signer, LOCAL_POLICY)
+        return signer, ReplyEncoder.of(signer, LOCAL_POLICY)
 
 
 def kept_root(home: Path) -> bytes | None:

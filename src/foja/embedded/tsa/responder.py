@@ -72,22 +72,20 @@ class ReplyEncoder:
     identifier: bytes  # the attribute with its ESSCertIDv2
     policy: bytes
 
-
-def make_encoder(signer: SigningIdentity, policy: str) -> ReplyEncoder:
-    """Return an encoder for this signer and policy."""
-    parts = DerReader(signer.certificate.tbs_certificate_bytes).enter(SEQUENCE)
-    parts.optional(tagged(0))
-    parts.integer()
-    parts.enter(SEQUENCE)
-    name = sequence(parts.whole(SEQUENCE), integer(signer.certificate.serial_number))
-    certificate_id = sequence(element(OCTETS, sha256(signer.der).digest()))
-    identifier = sequence(
-        element(OID, SIGNING_CERTIFICATE_V2), element(SET, sequence(sequence(certificate_id)))
-    )
-    embedded = element(tagged(0), signer.der)
-    return ReplyEncoder(
-        signer.key, integer(1) + name + IDENTIFIERS["sha256"], embedded, identifier, oid(policy)
-    )
+    @classmethod
+    def of(cls, signer: SigningIdentity, policy: str) -> ReplyEncoder:
+        """Return an encoder for this signer and policy."""
+        parts = DerReader(signer.certificate.tbs_certificate_bytes).enter(SEQUENCE)
+        parts.optional(tagged(0))
+        parts.integer()
+        parts.enter(SEQUENCE)
+        name = sequence(parts.whole(SEQUENCE), integer(signer.certificate.serial_number))
+        certificate_id = sequence(element(OCTETS, sha256(signer.der).digest()))
+        identifier = sequence(
+            element(OID, SIGNING_CERTIFICATE_V2), element(SET, sequence(sequence(certificate_id)))
+        )
+        embedded = element(tagged(0), signer.der)
+        return cls(signer.key, integer(1) + name + IDENTIFIERS["sha256"], embedded, identifier, oid(policy))
 
 
 def granted(encoder: ReplyEncoder, request: TimestampRequest, moment: datetime, serial: int) -> bytes:

@@ -49,14 +49,14 @@ class Lanes:
             try:
                 return await self._appender.append(draft)
             except OnRedis:
-                return await self._call_claimed([draft.entity_id], lambda: self._appender.append(draft))
+                return await self._with_claim([draft.entity_id], lambda: self._appender.append(draft))
         self._writer.check(draft)
-        return await _log_failure(draft.entity_id, redis.append(draft, lambda: self._appender.append(draft)))
+        return await _logged(draft.entity_id, redis.append(draft, lambda: self._appender.append(draft)))
 
     async def append_many(self, drafts: Sequence[Draft]) -> list[Event]:
         """Append all of these events or none. PostgreSQL numbers them."""
         entity_ids = [draft.entity_id for draft in drafts]
-        return await self._call_claimed(entity_ids, lambda: self._writer.append_many(drafts))
+        return await self._with_claim(entity_ids, lambda: self._writer.append_many(drafts))
 
     async def append_each(self, drafts: Sequence[Draft]) -> list[AppendResult]:
         """Append each event that can be appended. PostgreSQL numbers them."""
@@ -75,8 +75,8 @@ class Lanes:
         """Reserve numbers."""
         redis = self._redis
         if redis is None or request.domain != redis.domain:
-            return await self._call_claimed([request.entity_id], lambda: self._reserve(request))
-        return await _log_failure(request.entity_id, redis.reserve(request, lambda: self._reserve(request)))
+            return await self._with_claim([request.entity_id], lambda: self._reserve(request))
+        return await _logged(request.entity_id, redis.reserve(request, lambda: self._reserve(request)))
 
     async def _reserve(self, request: ReservationRequest) -> Reservation:
         values = request.values(self._writer.source)
@@ -85,9 +85,7 @@ class Lanes:
         answer = await self._writer.patiently(lambda: self._pipelines.ask("reserve", values), again=Busy)
         return read_reservation(answer)
 
-    async def _call_claimed(
-        self, entity_ids: Sequence[UUID], call: Callable[[], Awaitable[Result]]
-    ) -> Result:
+    async def _with_claim(self, entity_ids: Sequence[UUID], call: Callable[[], Awaitable[Result]]) -> Result:
         """Repeat `call` after claiming the streams for PostgreSQL, if Redis numbers one of them."""
         for _ in range(MAX_TRIES):
             try:
@@ -102,7 +100,7 @@ class Lanes:
         LANE_MOVES.labels("numbered").inc(row[0] if row else 0)
 
 
-async def _log_failure(entity_id: UUID, call: Awaitable[Result]) -> Result:
+async def _logged(entity_id: UUID, call: Awaitable[Result]) -> Result:
     """Await `call`. Log an error if neither lane is available."""
     try:
         return await call

@@ -36,21 +36,18 @@ class RedisLane:
         self._pipelines, self._writer = pipelines, writer
         self._counter, self._moves, self.domain = counter, moves, domain
 
-    async def append(self, draft: Draft, by_postgres: Callable[[], Awaitable[Event]]) -> Event:
-        """Append one event. Call `by_postgres` if PostgreSQL has to number it."""
+    async def append(self, draft: Draft, fallback: Callable[[], Awaitable[Event]]) -> Event:
+        """Append one event. Call `fallback` if PostgreSQL has to number it."""
         return await self._number(
-            draft.entity_id, 1, lambda seq, fence: self._record(draft, seq, fence), by_postgres
+            draft.entity_id, 1, lambda seq, fence: self._record(draft, seq, fence), fallback
         )
 
     async def reserve(
-        self, request: ReservationRequest, by_postgres: Callable[[], Awaitable[Reservation]]
+        self, request: ReservationRequest, fallback: Callable[[], Awaitable[Reservation]]
     ) -> Reservation:
-        """Reserve numbers. Call `by_postgres` if PostgreSQL has to give them."""
+        """Reserve numbers. Call `fallback` if PostgreSQL has to give them."""
         return await self._number(
-            request.entity_id,
-            request.count,
-            lambda seq, fence: self._record_slots(request, seq, fence),
-            by_postgres,
+            request.entity_id, request.count, lambda seq, fence: self._reserve(request, seq, fence), fallback
         )
 
     async def _number(
@@ -120,9 +117,12 @@ class RedisLane:
             return status, None
         return status, self._writer.accept(draft, receipt)
 
-    async def _record_slots(self, request: ReservationRequest, seq: int, fence: UUID) -> Outcome[Reservation]:
-        own = request.values(self._writer.source)
-        values = [*own, encoding.bigint(seq), fence.bytes]
+    async def _reserve(self, request: ReservationRequest, seq: int, fence: UUID) -> Outcome[Reservation]:
+        values = [
+            *request.values(self._writer.source),
+            encoding.bigint(seq),
+            fence.bytes,
+        ]
         reservation = read_reservation(
             await self._writer.patiently(lambda: self._pipelines.ask("lane_reserve", values), again=Busy)
         )
