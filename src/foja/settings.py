@@ -38,9 +38,6 @@ class Settings(BaseSettings):
         default="", description="URL of the store of objects and log tiles; empty: `store` under the home."
     )
     tenant: str = Field(
-        default="default", min_length=1, description="Tenant whose streams this process writes."
-    )
-    tenant: str = Field(
         default="",
         description="Tenant that this process writes and works for; empty: writes `default`, works for all.",
     )
