@@ -39,7 +39,7 @@ class RedisLane:
     async def append(self, draft: Draft, fallback: Callable[[], Awaitable[Event]]) -> Event:
         """Append one event. Call `fallback` if PostgreSQL has to number it."""
         return await self._number(
-            draft.entity_id, 1, lambda seq, fence: self._record(draft, seq, fence), fallback
+            draft.entity_id, draft.tenant, 1, lambda seq, fence: self._record(draft, seq, fence), fallback
         )
 
     async def reserve(
@@ -47,18 +47,23 @@ class RedisLane:
     ) -> Reservation:
         """Reserve numbers. Call `fallback` if PostgreSQL has to give them."""
         return await self._number(
-            request.entity_id, request.count, lambda seq, fence: self._reserve(request, seq, fence), fallback
+            request.entity_id,
+            request.tenant,
+            request.count,
+            lambda seq, fence: self._reserve(request, seq, fence),
+            fallback,
         )
 
     async def _number(
         self,
         entity_id: UUID,
+        tenant: str,
         count: int,
         by_redis: Callable[[int, UUID], Awaitable[Outcome[Result]]],
         by_postgres: Callable[[], Awaitable[Result]],
     ) -> Result:
         for _ in range(MAX_TRIES):
-            state = await self._moves.state(entity_id)
+            state = await self._moves.state(entity_id, tenant)
             if state.fence is None:
                 try:
                     result = await by_postgres()
