@@ -19,6 +19,7 @@ STATUSES: tuple[tuple[type[errors.FojaError], int], ...] = (
     (errors.TooLarge, 413),
     (errors.NotCanonical, 400),
     (errors.UnknownEntity, 404),
+    (errors.UnknownDomain, 404),
     (errors.WrongSource, 403),
     (errors.SlotVoided, 410),
     (errors.CursorLost, 410),
