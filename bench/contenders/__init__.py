@@ -11,7 +11,7 @@ from bench.contenders.raw import Raw
 from bench.harness import Contender
 
 RAW = "raw unsafe insert"
-FOJA, ONE_BY_ONE = "foja", "foja, no micro-batching"
+FOJA, ONE_BY_ONE, OWN = "foja", "foja, no micro-batching", "foja, own domain"
 MANY, EACH = "foja, append_many", "foja, append_each"
 ABSENT = "message-db is missing: npm could not install its package."
 
@@ -30,6 +30,7 @@ def hot_contenders() -> list[Contender]:
         Raw(RAW),
         Foja(FOJA),
         Foja(ONE_BY_ONE, micro_batch=False),
+        Foja(OWN, "streams of a user's domain", own=True),
         Foja("foja, tool results", "bodies with several fields", results=True),
         Foja("foja, with worker", "the sequencer runs in the same process", worker=True),
         *_event_sourcing(),

@@ -9,6 +9,7 @@ from bench.contenders import (
     FOJA,
     MANY,
     ONE_BY_ONE,
+    OWN,
     RAW,
     all_contenders,
     batch_contenders,
@@ -63,6 +64,7 @@ def _targets(last: Race) -> list[Target]:
         at_least(last.workload.title, 1.5, last.ratio(FOJA, RAW), RAW),
         at_least(last.workload.title, 2, last.ratio(FOJA, peer), f"the best lossless peer ({peer})"),
         at_least(f"{last.workload.title}, no micro-batching", 0.5, last.ratio(ONE_BY_ONE, RAW), RAW),
+        at_least(f"{last.workload.title}, own domain", 1 / 1.10, last.ratio(OWN, FOJA), FOJA),
     ]
 
 
