@@ -1,5 +1,5 @@
 -- name: want_executor
--- Whatever a conversation says wakes its executor from now on.
+-- Give conversations an executor that every event wakes.
 with executor as (
     insert into foja.job_type (type, domain, source, level) values ('look', 'conversation', 'looker', true) returning type
 ), chosen as (
@@ -8,22 +8,22 @@ with executor as (
 update foja.kind set wakes = true where domain = 'conversation';
 
 -- name: forget_wakeups
--- What an executor does when it has looked.
+-- Clear the wake-ups, as an executor does.
 with looked as (delete from foja.woken)
 update foja.entity set awake = null where awake is not null;
 
 -- name: count_events
--- How many events are there.
+-- Count the events.
 select count(*) from foja.event;
 
 -- name: places
--- Every event's place in its stream.
+-- Stream and number of every event.
 select entity_id, seq from foja.event;
 
 -- name: count_wakeups
--- Whether streams wait for their executor, in the list or in the queue.
+-- Count the streams that wait for their executor, in the list or in the queue.
 select (select count(*) from foja.woken) + (select count(*) from foja.job where state = 'queued');
 
 -- name: append_event_bytes
--- One append as the ledger's own lines send it.
+-- One append with the parameter that the ledger sends.
 select status, seq from foja.append(%(draft)s::foja.draft);

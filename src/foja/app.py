@@ -221,7 +221,6 @@ class App:
             self.database,
             self._pipelines(self._carriers(), *STATEMENTS),
             notifier,
-            tenant=self.settings.own_tenant,
             source=API,
             draft_type=installation.draft_type,
             retry_seconds=self.settings.retry_seconds,
@@ -234,8 +233,8 @@ class App:
         lanes = Lanes(
             self.database, pipelines, writer, batch or writer, await self._redis_lane(pipelines, writer)
         )
-        transients = self._transients(installation, notifier)
-        self.ledger = Ledger(self.database, notifier, transients, log, writer, lanes, writer.tenant)
+        transients, tenant = self._transients(installation, notifier), self.settings.own_tenant
+        self.ledger = Ledger(self.database, notifier, transients, log, writer, lanes, tenant)
 
     async def _protect_stream(self, entity_id: UUID, required_evidence: Iterable[str]) -> Document:
         """Make a document of a stream of another domain, and ask for evidence of it."""

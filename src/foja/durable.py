@@ -1,4 +1,4 @@
-"""Names that survive a power cut."""
+"""File names that survive a power cut."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def sync(folder: Path) -> None:
-    """Make what was created or renamed inside the folder survive a power cut."""
+    """Make files that were created or renamed in the folder survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""The work that no caller waits for: sweep, seal, number, sign, publish, and the chores of the domains."""
+"""Background work: sweep, seal, number, sign, publish, and the chores of the domains."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from foja.jobs.assembly import Chore
 from foja.ledger.sequencer import Sequencer
 
 PAUSE_SECONDS = 0.05
-BUSY_THRESHOLD = 1_000  # less than this can wait for more: much at once costs less
+BUSY_THRESHOLD = 1_000  # with fewer changes, pause: larger batches cost less
 ERROR_PAUSE_SECONDS = 1.0
 log = logging.getLogger("foja.maintenance")
 
 
 class Maintenance:
-    """Runs the sequencer and the chores, once through or for ever."""
+    """Runs the sequencer and the chores, until idle or for ever."""
 
     def __init__(
         self,
@@ -27,13 +27,13 @@ class Maintenance:
         chores: Sequence[Chore] = (),
         afterwards: Sequence[Chore] = (),
     ) -> None:
-        """`afterwards` is what waits for a checkpoint: done once one is out, where that ends."""
+        """`afterwards` are chores that need a published checkpoint; they run only with `until_idle`."""
         self._sequencer, self._every, self._chores = sequencer, checkpoint_seconds, chores
         self._afterwards = afterwards
         self._checked = False
 
     async def run(self, *, until_idle: bool = False) -> None:
-        """Work; with `until_idle`, return when nothing is runnable now."""
+        """Work for ever, or with `until_idle`, until there is nothing to do now."""
         if until_idle:
             await self._until_idle()
         else:
@@ -42,50 +42,51 @@ class Maintenance:
     async def _until_idle(self) -> None:
         again = True
         while again:
-            while await _all_of([self._sequencer.sweep, self._number, *self._chores]):
+            while await _run_all([self._sequencer.sweep, self._number, *self._chores]):
                 pass
-            while await self._behind():
+            while await self._publish():
                 pass
-            again = await _all_of(self._afterwards) > 0
+            again = await _run_all(self._afterwards) > 0
 
     async def _for_ever(self) -> None:
-        """Keep deadlines and keep the log, side by side: neither waits for what the other needs."""
-        chores = [self._patiently(chore) for chore in (self._sequencer.sweep, *self._chores)]
-        await side_by_side(_again_and_again(chores), _again_and_again([self._patiently(self._log())]))
+        """Run the chores and the log in two tasks, so that neither waits for the other."""
+        chores = [self._retrying(chore) for chore in (self._sequencer.sweep, *self._chores)]
+        await side_by_side(_repeat(chores), _repeat([self._retrying(self._log())]))
 
     def _log(self) -> Chore:
-        """Return the chore that numbers, and publishes as often as it should."""
+        """Return the chore that numbers, and publishes at the set interval."""
         clock = asyncio.get_running_loop().time
         due, pending = clock(), True
 
-        async def keep() -> int:
+        async def number_and_publish() -> int:
             nonlocal due, pending
             done = await self._number()
             pending = pending or done > 0
             if pending and clock() >= due:
-                pending, due = await self._behind(), clock() + self._every
+                pending, due = await self._publish(), clock() + self._every
             return done
 
-        return keep
+        return number_and_publish
 
-    def _patiently(self, chore: Chore) -> Chore:
-        """Return a chore that never fails: it says why, and rests for a second."""
-        clock, rested = asyncio.get_running_loop().time, 0.0
+    def _retrying(self, chore: Chore) -> Chore:
+        """Return a chore that never fails: it logs an error and retries after a pause."""
+        clock, retry_at = asyncio.get_running_loop().time, 0.0
 
-        async def patient() -> int:
-            nonlocal rested
-            if clock() < rested:
+        async def retrying() -> int:
+            nonlocal retry_at
+            if clock() < retry_at:
                 return 0
             try:
                 return await chore()
             except FojaError as error:
                 log.warning("%s", error)
-                self._checked, rested = False, clock() + ERROR_PAUSE_SECONDS
+                self._checked, retry_at = False, clock() + ERROR_PAUSE_SECONDS
                 return 0
 
-        return patient
+        return retrying
 
-    async def _behind(self) -> bool:
+    async def _publish(self) -> bool:
+        """Publish a checkpoint. Return whether there is more to publish."""
         try:
             size = await self._sequencer.publish()
             return size < (await self._sequencer.current()).size
@@ -95,7 +96,7 @@ class Maintenance:
     async def _number(self) -> int:
         try:
             if not self._checked:
-                self._checked = True  # until anything fails, also meanwhile
+                self._checked = True  # set first: an error during the check resets it
                 await self._sequencer.check()
             return await self._sequencer.number()
         except FojaError as error:
@@ -105,14 +106,14 @@ class Maintenance:
             raise
 
 
-async def _again_and_again(chores: Sequence[Chore]) -> None:
+async def _repeat(chores: Sequence[Chore]) -> None:
     while True:
-        if await _all_of(chores) < BUSY_THRESHOLD:
+        if await _run_all(chores) < BUSY_THRESHOLD:
             await asyncio.sleep(PAUSE_SECONDS)
 
 
-async def _all_of(chores: Sequence[Chore]) -> int:
-    """Do each of these, whatever comes of the others; then raise what failed first."""
+async def _run_all(chores: Sequence[Chore]) -> int:
+    """Run all chores, even if one fails. Then raise the first error."""
     done, failed = 0, None
     for chore in chores:
         try:
@@ -125,22 +126,22 @@ async def _all_of(chores: Sequence[Chore]) -> int:
 
 
 def sparingly(chore: Chore, seconds: float) -> Chore:
-    """Return a chore that is done at most so often; asked in between, it does nothing."""
-    done = -seconds
+    """Return a chore that runs at most once in `seconds`, and otherwise does nothing."""
+    last = -seconds
 
-    async def seldom() -> int:
-        nonlocal done
+    async def throttled() -> int:
+        nonlocal last
         now = asyncio.get_running_loop().time()
-        if now < done + seconds:
+        if now < last + seconds:
             return 0
-        done = now
+        last = now
         return await chore()
 
-    return seldom
+    return throttled
 
 
 async def side_by_side(*works: Coroutine[Any, Any, None]) -> None:
-    """Do all of these until one fails, or until told to stop; end none of them half-way."""
+    """Run all of these until one fails or this task is cancelled. Then wait until all have ended."""
     tasks = [asyncio.create_task(work) for work in works]
     try:
         await asyncio.gather(*tasks)

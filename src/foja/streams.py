@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -10,73 +10,24 @@ from foja import sql
 from foja.core.registry import Domain, JobType, Kind
 from foja.documents.document import Document
 from foja.driver.database import Database
-from foja.errors import UnknownDomain, UnknownEntity
-from foja.ledger.event import Draft, Event, StreamItem, new_id
-from foja.ledger.event_proof import EventProof, prove_event
+from foja.errors import UnknownDomain
 from foja.ledger.ledger import Ledger
-from foja.ledger.reader import StreamState
-from foja.ledger.slots import Slots
+from foja.ledger.stream import Stream, stream_id
 
 Protect = Callable[[UUID, Iterable[str]], Awaitable[Document]]
 
 
-class Stream:
-    """One stream of a domain. It exists from its first event on."""
+class OwnStream(Stream):
+    """A stream of a user's domain."""
+
+    __slots__ = ("_protect",)
 
     def __init__(self, entity_id: UUID, ledger: Ledger, domain: Domain, protect: Protect) -> None:
-        self.id, self.domain = entity_id, domain
-        self._ledger, self._protect = ledger, protect
-
-    async def append(
-        self,
-        kind: str,
-        payload: Mapping[str, Any],
-        *,
-        idempotency_key: str | None = None,
-        expected_seq: int | None = None,
-        actor: str | None = None,
-        v: int = 1,
-    ) -> Event:
-        """Append one event and return it with its number."""
-        event = self.draft(
-            kind, payload, idempotency_key=idempotency_key, expected_seq=expected_seq, actor=actor, v=v
-        )
-        return await self._ledger.append(event)
-
-    async def append_many(self, drafts: Sequence[Draft]) -> list[Event]:
-        """Append all of these drafts or none."""
-        return await self._ledger.append_many(drafts)
-
-    def draft(self, kind: str, payload: Mapping[str, Any], **more: Any) -> Draft:
-        """Return an event of this stream, checked but not recorded."""
-        return self._ledger.draft(self.domain, self.id, kind, payload, **more)
-
-    async def reserve(self, count: int, *, ttl: float = 30, intents: Sequence[Any] | None = None) -> Slots:
-        """Reserve the next `count` numbers, to be filled in any order within `ttl` seconds."""
-        return await self._ledger.reserve(self.domain, self.id, count, ttl, intents)
-
-    async def events(self, *, after: str | int | None = None, limit: int = 1000) -> list[Event]:
-        """Return up to `limit` events after a cursor or number, open slots as `slot.open`."""
-        return await self._ledger.events(self.id, after, limit)
-
-    def follow(self, *, after: str | int | None = None) -> AsyncGenerator[StreamItem]:
-        """Yield the events that are there, then those that come."""
-        return self._ledger.follow(self.id, after)
-
-    async def state(self) -> StreamState:
-        """Return the next number of this stream and how far it is sealed."""
-        return await self._ledger.state(self.id)
-
-    async def prove(self, seq: int) -> EventProof:
-        """Return the proof that an event is in the log; raise `NotCovered` while no checkpoint covers it."""
-        return await prove_event(self._ledger, self.id, seq)
-
-    async def erase(self, seq: int, *, reason: str, actor: str | None = None) -> None:
-        """Remove the body of one event; its hash and every proof stay."""
-        await self._ledger.erase(self.id, seq, reason=reason, actor=actor)
+        super().__init__(entity_id, ledger, domain)
+        self._protect = protect
 
     async def protect(self, required_evidence: Iterable[str] = ("tsa",)) -> Document:
-        """Make a document of the sealed events so far, and request evidence for it."""
+        """Add the sealed events as a document, request evidence of it and return it."""
         return await self._protect(self.id, required_evidence)
 
 
@@ -86,18 +37,12 @@ class Streams:
     def __init__(self, ledger: Ledger, domain: Domain, protect: Protect) -> None:
         self._ledger, self._domain, self._protect = ledger, domain, protect
 
-    async def open(self, entity_id: UUID | str | None = None) -> Stream:
+    async def open(self, entity_id: UUID | str | None = None) -> OwnStream:
         """Return a new stream, or the one with this id."""
-        try:
-            given = new_id() if entity_id is None else UUID(str(entity_id))
-        except ValueError:
-            raise UnknownEntity(
-                f"{entity_id!r} is not a valid {self._domain.name} id: expected a UUID"
-            ) from None
-        return Stream(given, self._ledger, self._domain, self._protect)
+        return OwnStream(stream_id(entity_id, self._domain.name), self._ledger, self._domain, self._protect)
 
     async def list(self, *, before: UUID | None = None, limit: int = 100) -> list[UUID]:
-        """Return the ids of streams, newest first, from below one of them."""
+        """Return the ids of streams, newest first; `before` is the last id of the page before."""
         return await self._ledger.entities(self._domain, before, limit)
 
 

@@ -1,4 +1,4 @@
-"""audit: every kind of finding can be provoked, and a healthy busy system has none."""
+"""audit: every kind of finding is reported, and a healthy busy system has none."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ async def intruder(app: App, admin: psycopg.Connection[Any]) -> psycopg.Connecti
 
 
 async def check(url: str) -> CheckReport:
-    """Audit what an intruder did who switched the guards on again."""
+    """Enable the guards again, as an intruder would, and run the audit."""
     with psycopg.connect(url, autocommit=True) as conn:
         rearm(conn)
     return await audit(url, max_lag_seconds=LIMIT)
 
 
-async def test_a_guard_that_is_off_is_found(intruder: psycopg.Connection[Any], database_url: str) -> None:
+async def test_a_disabled_guard_is_reported(intruder: psycopg.Connection[Any], database_url: str) -> None:
     rearm(intruder)
     intruder.execute("alter table foja.event disable trigger event_update")
     intruder.execute("alter table foja.leaves enable trigger leaf_change")
     intruder.execute("drop trigger checkpoint_delete on foja.checkpoint")
     report = await audit(database_url, max_lag_seconds=LIMIT)
     assert [(f.check, f.found) for f in report.findings] == [
-        ("guard", "switched off"),
-        ("guard", "on for some only"),
-        ("guard", "gone"),
+        ("guard", "disabled"),
+        ("guard", "enabled in some sessions"),
+        ("guard", "missing"),
     ]
 
 
@@ -92,7 +92,7 @@ NUMBERED = """with sealed as (delete from foja.pending returning entity_id, seq,
         ("lag", 0, f"delete from foja.checkpoint; update foja.event set {OLD}"),
     ],
 )
-async def test_each_thing_that_is_wrong_is_found(
+async def test_each_change_is_reported(
     check_name: str, seq: int, statement: str, intruder: psycopg.Connection[Any], database_url: str
 ) -> None:
     intruder.execute(statement.encode())
@@ -100,9 +100,7 @@ async def test_each_thing_that_is_wrong_is_found(
     assert (check_name, TALK, seq) in [(f.check, f.entity_id, f.seq) for f in report.findings], report
 
 
-async def test_a_number_that_is_there_twice_is_found(
-    intruder: psycopg.Connection[Any], database_url: str
-) -> None:
+async def test_a_duplicate_number_is_reported(intruder: psycopg.Connection[Any], database_url: str) -> None:
     intruder.execute("alter table foja.event drop constraint event_pkey")
     intruder.execute("alter table foja.event drop constraint event_entity_id_event_id_key")
     intruder.execute("insert into foja.event select * from foja.event where seq = 3")
@@ -111,7 +109,7 @@ async def test_a_number_that_is_there_twice_is_found(
 
 
 @pytest.mark.parametrize(
-    ("name", "words", "statement"),
+    ("name", "text", "statement"),
     [
         ("halted", "halted: broken", "update foja.log set halted = 'broken'"),
         ("log", "8 leaves", "update foja.log set next_idx = 8"),
@@ -122,19 +120,19 @@ async def test_a_number_that_is_there_twice_is_found(
         ),
     ],
 )
-async def test_a_log_in_trouble_is_found(
-    name: str, words: str, statement: str, intruder: psycopg.Connection[Any], database_url: str
+async def test_a_faulty_log_is_reported(
+    name: str, text: str, statement: str, intruder: psycopg.Connection[Any], database_url: str
 ) -> None:
     intruder.execute(statement.encode())
     report = await check(database_url)
     assert [f.check for f in report.findings] == [name], report
-    assert words in str(report.first)
+    assert text in str(report.first)
 
 
-async def test_an_old_event_that_was_sealed_just_now_is_no_lag(
+async def test_an_old_event_that_was_just_sealed_is_not_reported_as_lag(
     app: App, intruder: psycopg.Connection[Any], database_url: str
 ) -> None:
-    """What stands above a hole may be old when the hole is filled at last."""
+    """An event above a hole may be old when the hole is filled."""
     intruder.execute(f"update foja.event set {OLD} where seq <> 7".encode())
     intruder.execute("delete from foja.pending")
     intruder.execute(
@@ -150,7 +148,7 @@ async def test_an_old_event_that_was_sealed_just_now_is_no_lag(
     assert report.counts["waiting"] == 3
 
 
-async def test_a_young_hole_above_the_sealed_prefix_is_no_gap(
+async def test_a_new_hole_above_the_sealed_prefix_is_not_reported_as_gap(
     intruder: psycopg.Connection[Any], database_url: str
 ) -> None:
     intruder.execute("delete from foja.slot")

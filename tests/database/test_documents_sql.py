@@ -199,7 +199,7 @@ def test_an_attempt_that_is_ended_without_its_job_takes_it_away(
     paper: Paper, state: str, ending: str
 ) -> None:
     paper.request()
-    key = f"run_tsa:{paper.id}:{paper.ask()['seq']}"
+    key = str(paper.ask()["seq"])
     paper.admin.execute("select foja.enqueue_job_v1('run_tsa', %s, %s)", [paper.id, key])
     token = None
     if state == "running":
@@ -320,7 +320,7 @@ def test_a_new_request_ends_the_artifact_of_the_one_before(paper: Paper) -> None
     paper.ask()
     paper.confirm(attempt=1)
     seq = paper.ask("build-artifact")["seq"]
-    key = f"build_artifact:{paper.id}:{seq}"
+    key = str(seq)
     paper.admin.execute("select foja.enqueue_job_v1('build_artifact', %s, %s)", [paper.id, key])
     paper.request(witness=OTHER)
     [state] = paper.admin.execute("select state from foja.job where dedupe_key = %s", [key]).fetchall()
@@ -368,7 +368,7 @@ def test_what_is_closed_never_becomes_final(paper: Paper, word: str) -> None:
     paper.ask()
     paper.confirm(attempt=1)
     seq = paper.ask("build-artifact")["seq"]
-    key = f"build_artifact:{paper.id}:{seq}"
+    key = str(seq)
     paper.admin.execute("select foja.enqueue_job_v1('build_artifact', %s, %s)", [paper.id, key])
     paper.say(word, {"reason": "wrong file"})
     assert paper.refusal("artifact.finalized", DONE) == "document_closed"
@@ -438,7 +438,7 @@ def test_attempts_past_their_deadline_are_closed_and_their_jobs_cancelled(paper:
     paper.allow("polygon")
     paper.request("tsa", "polygon")
     seq = paper.ask(deadline=later(-1))["seq"]
-    key = f"run_tsa:{paper.id}:{seq}"
+    key = str(seq)
     paper.admin.execute("select foja.enqueue_job_v1('run_tsa', %s, %s)", [paper.id, key])
     with acting(paper.admin, "foja_sweeper"):
         paper.admin.execute("select foja.expire_attempts(10)")

@@ -13,7 +13,7 @@ from foja.jobs.outcome import Done, GiveUp, Job, Outcome, Retry, Snooze
 from foja.jobs.queue import Queue
 from foja.jobs.worker import Worker
 from foja.ledger.event import draft, new_id
-from tests.errands import (
+from tests.job_domain import (
     DECIDE,
     DECIDER,
     ERRAND,

@@ -1,4 +1,4 @@
-"""fsck: clean on what the ledger wrote, and the first event touched is named on what it did not."""
+"""fsck: no findings in what the ledger wrote, and the name of the first event that was changed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OpenApp = Callable[..., App]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A small history, an intruder's connection to it, and what it is checked against."""
+    """A small history, the connection of an intruder, and what the history is checked against."""
 
     url: str
     outside: Outside
@@ -50,11 +50,12 @@ async def case(app: App, admin: psycopg.Connection[Any], database_url: str) -> C
     return Case(database_url, Outside(app.store, [app.signer.verifier()]), disarm(admin))
 
 
-async def write_history(app: App, first: str = "said 0") -> Conversation:
+async def write_history(app: App, first: str = "message 0") -> Conversation:
     talk, other = await app.conversations.open(TALK), await app.conversations.open(OTHER)
     for turn in range(SEALED):
-        words = {"content": f"said {turn}" if turn else first}
-        await talk.append("user_message_sent", words, actor="ana", idempotency_key="k" if turn == 4 else None)
+        payload = {"content": f"message {turn}" if turn else first}
+        key = "k" if turn == 4 else None
+        await talk.append("user_message_sent", payload, actor="ana", idempotency_key=key)
     await other.append("turn_paused", {"reason": "lunch"})
     await app.work(until_idle=True)
     await talk.append("thinking", {"content": "hm"})
@@ -68,7 +69,7 @@ def found(report: CheckReport) -> tuple[str, UUID | None, int | None]:
     return report.first.check, report.first.entity_id, report.first.seq
 
 
-async def test_what_the_ledger_wrote_is_clean(case: Case) -> None:
+async def test_an_unchanged_history_is_clean(case: Case) -> None:
     seen: list[tuple[int, int]] = []
     report = await case.check(tiles=True, progress=lambda done, total: seen.append((done, total)))
     assert report.clean, report
@@ -95,7 +96,7 @@ QUEUED = """insert into foja.pending (entity_id, seq, chain_hash)
         ("body", 4, "update foja.event set salt = decode(repeat('00', 16), 'hex') where seq = 4"),
         ("body", 4, "update foja.event set salt = null where seq = 4"),
         ("body", 4, "update foja.event set body_hash = sha256('x') where seq = 4"),
-        ("canonical", 4, """update foja.event set payload = '{"content": "said 4"}' where seq = 4"""),
+        ("canonical", 4, """update foja.event set payload = '{"content": "message 4"}' where seq = 4"""),
         ("canonical", 4, """update foja.event set payload = '{"a":1,"a":1}' where seq = 4"""),
         ("chain", 4, "update foja.event set at = at + interval '1 microsecond' where seq = 4"),
         ("chain", 4, "update foja.event set at = 'infinity' where seq = 4"),
@@ -125,19 +126,19 @@ QUEUED = """insert into foja.pending (entity_id, seq, chain_hash)
         ("missing", 13, "update foja.entity set next_seq = 14 where entity_id = '{talk}'"),
     ],
 )  # fmt: skip
-async def test_a_touched_row_is_named(check: str, seq: int, statement: str, case: Case) -> None:
+async def test_a_changed_row_is_named(check: str, seq: int, statement: str, case: Case) -> None:
     case.tamper(statement.replace("{talk}", str(TALK)))
     report = await case.check()
     assert found(report) == (check, TALK, seq), report
 
 
-async def test_only_the_touched_events_are_named(case: Case) -> None:
+async def test_only_changed_events_are_named(case: Case) -> None:
     case.tamper("update foja.event set at = at + interval '1 second' where seq in (2, 3, 7)")
     report = await case.check()
     assert [(finding.check, finding.seq) for finding in report.findings] == [("chain", n) for n in (2, 3, 7)]
 
 
-async def test_two_events_that_changed_places_are_both_named(case: Case) -> None:
+async def test_two_swapped_events_are_both_named(case: Case) -> None:
     case.tamper(
         *(f"update foja.event set seq = {new} where seq = {old}" for old, new in ((4, 99), (5, 4), (99, 5)))
     )
@@ -165,37 +166,37 @@ CUT = (
 )
 
 
-async def test_a_tail_cut_with_its_counters_is_missed_by_the_log(case: Case) -> None:
+async def test_a_tail_removed_with_its_counters_is_missing_in_the_log(case: Case) -> None:
     case.tamper(*CUT)
     report = await case.check()
     assert (found(report), report.total) == (("missing", TALK, 8), 1)
     assert "none up to 9" in str(report.first)
 
 
-async def test_a_tail_cut_with_its_leaves_contradicts_the_checkpoint(case: Case) -> None:
+async def test_a_tail_removed_with_its_leaves_contradicts_the_checkpoint(case: Case) -> None:
     case.tamper(*CUT, f"delete from foja.leaf where entity_id = '{TALK}' and seq >= 8")
     case.tamper("update foja.leaf set idx = 8 where idx = 10", "update foja.log set next_idx = 9")
     report = await case.check()
     assert not report.clean
-    assert "11 leaves, says" in str(report.first)
+    assert "11 leaves, according to" in str(report.first)
     assert "found 9 leaves" in str(report.first)
 
 
-async def test_a_stream_that_is_gone_is_missed_by_the_log(case: Case) -> None:
+async def test_a_removed_stream_is_missing_in_the_log(case: Case) -> None:
     case.tamper(*(f"delete from foja.{table} where entity_id = '{TALK}'" for table in ("event", "entity")))
     report = await case.check()
     assert found(report) == ("entity", TALK, 0)
     assert [(f.check, f.seq) for f in report.findings] == [("entity", 0), ("missing", 0), ("missing", 12)]
 
 
-async def test_an_event_slipped_into_an_open_slot_is_named(case: Case) -> None:
+async def test_an_event_inserted_in_an_open_slot_is_named(case: Case) -> None:
     case.tamper(INSERTED.replace("NEW", "11"))
     assert found(await case.check()) == ("unknown", TALK, 11)
     case.tamper(f"insert into foja.unsealed values ('{TALK}', 11)")
     assert found(await case.check()) == ("unknown", TALK, 11)
 
 
-async def test_a_number_that_is_there_twice_is_named(case: Case) -> None:
+async def test_a_duplicate_number_is_named(case: Case) -> None:
     case.tamper(
         "alter table foja.event drop constraint event_pkey, drop constraint event_entity_id_event_id_key"
     )
@@ -221,23 +222,24 @@ async def test_leaves_out_of_order_are_named(case: Case) -> None:
         "update foja.log set name = 'example.org/other'",
     ],
 )
-async def test_a_changed_checkpoint_is_found(statement: str, case: Case) -> None:
+async def test_a_changed_checkpoint_is_reported(statement: str, case: Case) -> None:
     case.tamper(statement)
     assert (await case.check()).findings[0].check == "checkpoint"
 
 
-async def test_a_log_of_another_length_is_found(case: Case) -> None:
+async def test_a_log_of_another_size_is_reported(case: Case) -> None:
     case.tamper("update foja.log set next_idx = 12")
-    assert "12 leaves, says foja.log" in str((await case.check()).first)
+    assert "12 leaves, according to foja.log" in str((await case.check()).first)
 
 
-async def test_an_older_database_than_the_published_log_is_found(case: Case, app: App) -> None:
+async def test_a_database_older_than_the_published_log_is_reported(case: Case, app: App) -> None:
     before = case.outside.store
     await app.work(until_idle=True)
     case.tamper("delete from foja.leaf where idx = 11", "update foja.log set next_idx = 11")
     case.tamper("delete from foja.checkpoint where size > 11")
     report = await fsck(case.url, Outside(before, case.outside.verifiers))
-    assert any("12 leaves, says the published checkpoint" in str(finding) for finding in report.findings)
+    expected = "12 leaves, according to the published checkpoint"
+    assert any(expected in str(finding) for finding in report.findings)
 
 
 REWRITTEN = (
@@ -256,17 +258,17 @@ REWRITTEN = (
 )
 
 
-async def test_rows_rewritten_to_fit_contradict_what_was_signed_and_published(case: Case) -> None:
+async def test_rows_rewritten_consistently_contradict_the_checkpoint(case: Case) -> None:
     case.tamper(*REWRITTEN)
     report = await case.check()
     assert found(report) == ("root", TALK, 6)
     assert {finding.check for finding in report.findings} == {"root"}
 
 
-async def test_a_history_rewritten_whole_is_found_against_a_checkpoint_kept_outside(
+async def test_a_completely_rewritten_history_contradicts_a_checkpoint_kept_outside(
     open_app: OpenApp, database_url: str, empty_database_url: str, tmp_path: Path
 ) -> None:
-    """The intruder has the signing key too: rows, leaves, checkpoints, files and signatures all agree."""
+    """The intruder also has the signing key: rows, leaves, checkpoints, files and signatures all agree."""
     async with open_app(log_name="example.org/log") as app:
         await write_history(app)
         kept = (await app.store.read("log/1/checkpoint")).data.decode()
@@ -275,7 +277,7 @@ async def test_a_history_rewritten_whole_is_found_against_a_checkpoint_kept_outs
     shutil.copytree(tmp_path / "home" / "keys", tmp_path / "forged" / "keys")
     forged = open_app(database_url=empty_database_url, home=tmp_path / "forged", log_name="example.org/log")
     async with forged as app:
-        await write_history(app, first="I never said that")
+        await write_history(app, first="forged")
         assert app.signer.verifier() == outside.verifiers[0]
         assert (await fsck(empty_database_url, Outside(app.store, outside.verifiers), tiles=True)).clean
         report = await fsck(empty_database_url, Outside(app.store, outside.verifiers, kept))
@@ -288,17 +290,17 @@ async def test_a_checkpoint_kept_outside_must_fit_this_log(case: Case, app: App)
     assert (await fsck(case.url, Outside(app.store, case.outside.verifiers, kept))).clean
     other = app.signer.sign(kept.split("\n\n")[0].replace("foja.local", "example.org") + "\n")
     longer = app.signer.sign(kept.split("\n\n")[0].replace("\n11\n", "\n500\n") + "\n")
-    for note, words in (
-        (other, "no log of this name"),
-        (longer, "cut off"),
+    for note, text in (
+        (other, "no log with this name"),
+        (longer, "was removed"),
         (kept[:-9], "this installation"),
     ):
         report = await fsck(case.url, Outside(app.store, case.outside.verifiers, note))
         assert (report.total, report.findings[0].check) == (1, "kept")
-        assert words in str(report.first)
+        assert text in str(report.first)
 
 
-async def test_an_erased_body_is_clean_and_a_vanished_one_is_not(case: Case, app: App) -> None:
+async def test_an_erased_body_is_clean_and_a_removed_one_is_not(case: Case, app: App) -> None:
     talk = await app.conversations.open(TALK)
     await talk.erase(3, reason="asked to")
     await app.work(until_idle=True)
@@ -318,12 +320,12 @@ async def test_files_of_the_log_are_compared_on_demand(case: Case, app: App) -> 
     assert found(await case.check(tiles=True)) == ("tile", TALK, 7)
 
 
-async def test_a_published_checkpoint_that_is_not_ours_is_found(case: Case, app: App) -> None:
+async def test_a_foreign_published_checkpoint_is_reported(case: Case, app: App) -> None:
     await app.store.write("log/1/checkpoint", b"nonsense")
     assert "not a signed note" in str((await case.check()).first)
 
 
-async def test_a_restarted_log_is_clean_and_its_old_checkpoint_still_counts(case: Case, app: App) -> None:
+async def test_a_restarted_log_is_clean_and_its_old_checkpoint_is_still_checked(case: Case, app: App) -> None:
     kept = (await app.store.read("log/1/checkpoint")).data.decode()
     await app.sequencer.number()
     await app.sequencer.restart()
@@ -336,7 +338,7 @@ async def test_a_restarted_log_is_clean_and_its_old_checkpoint_still_counts(case
     assert any("a name of log 2" in str(finding) for finding in (await case.check()).findings)
 
 
-async def test_findings_are_counted_beyond_those_kept(case: Case) -> None:
+async def test_all_findings_are_counted(case: Case) -> None:
     case.tamper("update foja.event set v = 9 where seq < 10")
     report = await case.check(most=3)
     assert (len(report.findings), report.total) == (3, 11)
@@ -384,7 +386,7 @@ WHOLE = """with whole as (
 
 
 async def test_a_leaf_changed_inside_its_bundle_is_named(case: Case) -> None:
-    """The bundle as it was written, not taken apart."""
+    """The leaves stay in one bundle, as they were written."""
     case.tamper(WHOLE)
     case.tamper("delete from foja.leaves where idx > 0", "delete from foja.leaf_place where seq > 0")
     case.tamper("update foja.leaf_place set idx = 0")
@@ -400,7 +402,7 @@ async def test_a_leaf_changed_inside_its_bundle_is_named(case: Case) -> None:
         "update foja.leaf_place set seq = 77 where seq = 4",
     ],
 )
-async def test_a_leaf_that_nobody_would_find_is_named(statement: str, case: Case) -> None:
+async def test_a_leaf_that_cannot_be_found_is_named(statement: str, case: Case) -> None:
     case.tamper(statement)
     report = await case.check()
     assert ("place", TALK) in {(finding.check, finding.entity_id) for finding in report.findings}

@@ -16,7 +16,7 @@ from foja.jobs.outcome import Done, GiveUp, Job, NewJob, Outcome, Retry, Snooze
 from foja.jobs.queue import Queue
 from foja.jobs.sweeper import run_ticks, sweep_jobs
 from foja.jobs.worker import Worker
-from tests.errands import (
+from tests.job_domain import (
     DECIDE,
     DECIDER,
     IN_ORDER,

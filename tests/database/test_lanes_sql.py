@@ -1,4 +1,4 @@
-"""What the database itself holds about the lanes, asked in SQL."""
+"""The lane functions of the database, called in SQL."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from foja.conversations.model.events import CONVERSATION
 from foja.ledger.event import Draft, draft
 from foja.observe.audit import audit
 from foja.observe.fsck import Outside, fsck
+from tests.drafts import DRAFT, fields
 from tests.races.auditor import audit_idle, audit_stream
 from tests.races.writers import SAY, words
 
@@ -22,7 +23,7 @@ TENANT = "default"
 
 
 class Lane:
-    """A stream that Redis numbers; the test plays Redis."""
+    """A stream that Redis numbers. The test supplies the numbers."""
 
     def __init__(self, admin: Admin) -> None:
         self.admin, self.id = admin, uuid4()
@@ -41,10 +42,10 @@ class Lane:
         self, seq: int, event: Draft | None = None, fence: UUID | None = None
     ) -> tuple[str, int | None]:
         e = event or self.draft()
-        values = (e.entity_id, e.domain, TENANT, e.kind, e.v, e.event_id, e.actor, e.source, e.payload)
-        query = f"select status, seq from foja.lane_append({', '.join(['%s'] * 14)})"
-        more = (e.salt, e.body_hash, e.key, seq, fence or self.fence)
-        [(status, number)] = self.admin.execute(query.encode(), (*values, *more)).fetchall()
+        query = f"select status, seq from foja.lane_append({DRAFT}, %s, %s)"
+        [(status, number)] = self.admin.execute(
+            query.encode(), (*fields(e), seq, fence or self.fence)
+        ).fetchall()
         return status, number
 
     def reserve(self, first: int, count: int = 3, fence: UUID | None = None) -> str:
@@ -73,7 +74,7 @@ def lane(admin: Admin) -> Lane:
     return Lane(admin)
 
 
-def test_a_free_number_of_the_fence_is_taken_and_the_row_is_left_alone(lane: Lane) -> None:
+def test_a_free_number_of_the_fence_is_recorded_without_an_update_of_the_stream(lane: Lane) -> None:
     assert lane.append(0) == ("appended", 0)
     assert lane.append(2) == ("appended", 2)
     assert lane.row() == ("redis", lane.fence, 0, True)
@@ -95,14 +96,14 @@ def test_a_number_that_holds_an_event_or_a_slot_is_taken_and_not_voided(lane: La
 
 
 @pytest.mark.parametrize(("seq", "status"), [(10_000, "appended"), (10_002, "taken")])
-def test_a_number_of_the_distant_future_is_taken(lane: Lane, seq: int, status: str) -> None:
+def test_a_number_far_above_the_others_is_refused(lane: Lane, seq: int, status: str) -> None:
     lane.append(0)
     assert lane.append(seq)[0] == status
     if status == "taken":
         assert lane.reserve(seq, 1) == status
 
 
-def test_a_number_far_above_the_first_one_is_free_if_its_neighbours_are_there(lane: Lane) -> None:
+def test_a_number_far_above_the_first_one_is_free_if_recorded_ones_are_near(lane: Lane) -> None:
     for seq in (0, 9_000, 18_000):
         assert lane.append(seq) == ("appended", seq)
 
@@ -114,7 +115,7 @@ def test_a_known_key_returns_the_stored_event_and_voids_its_number(lane: Lane) -
     assert lane.kinds() == {0: SAY, 1: "slot.voided", 2: "slot.voided"}
 
 
-def test_an_answer_that_was_lost_is_asked_for_with_the_same_number(lane: Lane) -> None:
+def test_a_repetition_with_the_same_number_is_a_replay(lane: Lane) -> None:
     event = lane.draft()
     assert lane.append(0, event) == ("appended", 0)
     assert lane.append(0, event) == ("replayed", 0)
@@ -127,7 +128,7 @@ def test_a_bad_body_is_refused_and_its_number_is_voided(lane: Lane) -> None:
     assert lane.kinds() == {0: "slot.voided"}
 
 
-def test_a_number_that_was_given_up_meanwhile_is_only_late(lane: Lane) -> None:
+def test_a_number_that_was_voided_meanwhile_is_late(lane: Lane) -> None:
     lane.append(1)
     assert lane.sweep("0s") == 1
     assert lane.append(0) == ("late", None)
@@ -153,25 +154,25 @@ def test_a_move_voids_every_hole_and_keeps_every_slot(lane: Lane) -> None:
     assert lane.kinds() == {0: SAY, 1: "slot.voided", 2: "slot.voided", 3: SAY, 4: "slot.voided"}
 
 
-def test_whoever_comes_second_is_told_what_the_first_did(lane: Lane) -> None:
+def test_a_second_move_returns_the_result_of_the_first(lane: Lane) -> None:
     first = lane.move(lane.fence)
     second = lane.move(lane.fence)
     assert (second[0], second[4]) == (first[0], False)
     assert lane.move(lane.fence, "postgres")[0] == first[0]
 
 
-def test_a_stream_returns_only_after_a_rest(lane: Lane) -> None:
+def test_a_stream_returns_to_redis_only_after_a_pause(lane: Lane) -> None:
     assert lane.move(lane.fence, "postgres")[0] is None
     assert lane.move(None)[4] is False
     assert lane.move(None, rest="0s")[4] is True
 
 
-def test_only_read_committed_sees_enough(lane: Lane, database_url: str) -> None:
+def test_other_isolation_levels_than_read_committed_are_refused(lane: Lane, database_url: str) -> None:
     with psycopg.connect(database_url) as other:
         other.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-        theirs = Lane.__new__(Lane)
-        theirs.admin, theirs.id, theirs.fence = other, lane.id, lane.fence
-        for call in (lambda: theirs.append(0), lambda: theirs.reserve(0), lambda: theirs.move(lane.fence)):
+        second = Lane.__new__(Lane)
+        second.admin, second.id, second.fence = other, lane.id, lane.fence
+        for call in (lambda: second.append(0), lambda: second.reserve(0), lambda: second.move(lane.fence)):
             with pytest.raises(psycopg.errors.SerializationFailure):
                 call()
             other.rollback()
@@ -201,7 +202,7 @@ CLAIMS = {
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_what_postgresql_must_number_claims_the_stream(lane: Lane, claim: str) -> None:
+def test_a_call_that_postgresql_must_number_claims_the_stream(lane: Lane, claim: str) -> None:
     lane.append(0)
     lane.append(2)
     statement, seq = CLAIMS[claim]
@@ -211,7 +212,7 @@ def test_what_postgresql_must_number_claims_the_stream(lane: Lane, claim: str) -
     assert lane.append(5) == ("moved", None)
 
 
-def test_a_lane_insert_never_waits_for_the_row(lane: Lane, database_url: str) -> None:
+def test_a_lane_insert_never_waits_for_the_lock_of_the_stream(lane: Lane, database_url: str) -> None:
     with psycopg.connect(database_url) as other:
         other.execute("select from foja.entity where entity_id = %s for update", (lane.id,))
         lane.admin.execute("set lock_timeout = '2s'")
@@ -220,9 +221,9 @@ def test_a_lane_insert_never_waits_for_the_row(lane: Lane, database_url: str) ->
 
 def test_a_move_waits_for_inserts_and_inserts_for_a_move(lane: Lane, database_url: str) -> None:
     with psycopg.connect(database_url) as other:
-        theirs = Lane.__new__(Lane)
-        theirs.admin, theirs.id, theirs.fence = other, lane.id, lane.fence
-        assert theirs.append(0) == ("appended", 0)
+        second = Lane.__new__(Lane)
+        second.admin, second.id, second.fence = other, lane.id, lane.fence
+        assert second.append(0) == ("appended", 0)
         lane.admin.execute("set lock_timeout = '100ms'")
         assert lane.append(1) == ("appended", 1)
         for call in (lambda: lane.move(lane.fence), lambda: lane.reserve(2)):
@@ -253,7 +254,7 @@ async def test_a_stream_on_redis_is_sealed_checked_and_counted(
 
 @pytest.mark.parametrize("role", ["anon", "authenticated", "foja_sweeper"])
 @pytest.mark.parametrize("call", ["append", "reserve", "move"])
-def test_nobody_else_may_write_on_a_lane(lane: Lane, role: str, call: str) -> None:
+def test_other_roles_may_not_write_on_a_lane(lane: Lane, role: str, call: str) -> None:
     calls: dict[str, Callable[[], object]] = {
         "append": lambda: lane.append(0), "reserve": lambda: lane.reserve(0), "move": lambda: lane.move(None)
     }  # fmt: skip

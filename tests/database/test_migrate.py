@@ -21,10 +21,10 @@ BROKEN = ("create table public.three (id int); select 1 / 0;", "drop table publi
 def write(folder: Path, *scripts: tuple[str, str]) -> Path:
     """Write migrations 1, 2, … with these up and down scripts."""
     for number, (up, down) in enumerate(scripts, start=1):
-        place = folder / f"{number}_step"
-        place.mkdir(exist_ok=True)
-        (place / "up.sql").write_text(up)
-        (place / "down.sql").write_text(down)
+        step = folder / f"{number}_step"
+        step.mkdir(exist_ok=True)
+        (step / "up.sql").write_text(up)
+        (step / "down.sql").write_text(down)
     return folder
 
 
@@ -40,11 +40,11 @@ def tables(url: str) -> list[str]:
 
 
 async def test_every_pending_migration_is_applied_in_order(empty_database_url: str, tmp_path: Path) -> None:
-    said: list[str] = []
-    moved = await migrate(empty_database_url, report=said.append, folder=write(tmp_path, FIRST, SECOND))
+    lines: list[str] = []
+    moved = await migrate(empty_database_url, report=lines.append, folder=write(tmp_path, FIRST, SECOND))
     assert moved == Moved(0, 2)
     assert tables(empty_database_url) == ["one", "two"]
-    assert [line.split(" in ")[0] for line in said] == ["applied 1_step", "applied 2_step"]
+    assert [line.split(" in ")[0] for line in lines] == ["applied 1_step", "applied 2_step"]
 
 
 async def test_a_second_run_does_nothing(empty_database_url: str, tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ async def test_a_later_run_applies_only_what_is_new(empty_database_url: str, tmp
     assert await migrate(empty_database_url, folder=write(tmp_path, FIRST, SECOND)) == Moved(1, 2)
 
 
-async def test_a_failing_migration_leaves_nothing_and_keeps_those_before(
+async def test_a_failing_migration_changes_nothing_and_keeps_those_before(
     empty_database_url: str, tmp_path: Path
 ) -> None:
     with pytest.raises(MigrationFailed, match=r"2_step failed: division by zero"):
@@ -69,14 +69,14 @@ async def test_a_failing_migration_leaves_nothing_and_keeps_those_before(
     assert await migrate(empty_database_url, folder=write(tmp_path, FIRST, SECOND)) == Moved(1, 2)
 
 
-async def test_down_takes_back_in_reverse_order(empty_database_url: str, tmp_path: Path) -> None:
-    said: list[str] = []
+async def test_down_reverts_in_reverse_order(empty_database_url: str, tmp_path: Path) -> None:
+    lines: list[str] = []
     folder = write(
         tmp_path, FIRST, SECOND, ("create view public.v as table public.two;", "drop view public.v;")
     )
     await migrate(empty_database_url, folder=folder)
-    assert await migrate(empty_database_url, to=1, report=said.append, folder=folder) == Moved(3, 1)
-    assert [line.split(" in ")[0] for line in said] == ["reverted 3_step", "reverted 2_step"]
+    assert await migrate(empty_database_url, to=1, report=lines.append, folder=folder) == Moved(3, 1)
+    assert [line.split(" in ")[0] for line in lines] == ["reverted 3_step", "reverted 2_step"]
     assert tables(empty_database_url) == ["one"]
     assert await migrate(empty_database_url, folder=folder) == Moved(1, 3)
 
@@ -92,14 +92,14 @@ async def test_a_failing_down_script_leaves_the_migration_applied(
     assert ask(empty_database_url, "select number from foja.migration") == [(1,)]
 
 
-async def test_two_at_once_apply_each_migration_once(empty_database_url: str, tmp_path: Path) -> None:
+async def test_concurrent_runs_apply_each_migration_once(empty_database_url: str, tmp_path: Path) -> None:
     folder = write(tmp_path, ("select pg_sleep(0.3);" + FIRST[0], FIRST[1]), SECOND)
-    said: list[str] = []
-    runs = [migrate(empty_database_url, report=said.append, folder=folder) for _ in range(4)]
+    lines: list[str] = []
+    runs = [migrate(empty_database_url, report=lines.append, folder=folder) for _ in range(4)]
     moved = await asyncio.gather(*runs)
     assert sorted(run.before for run in moved) == [0, 2, 2, 2]
-    assert sum(line.startswith("applied") for line in said) == 2
-    assert sum("waiting" in line for line in said) == 3
+    assert sum(line.startswith("applied") for line in lines) == 2
+    assert sum("waiting" in line for line in lines) == 3
 
 
 async def test_a_changed_migration_is_refused_by_name(empty_database_url: str, tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ async def test_a_target_that_does_not_exist_is_refused(
         await migrate(empty_database_url, to=to, folder=write(tmp_path, FIRST, SECOND))
 
 
-async def test_a_busy_table_is_given_up_on(empty_database_url: str, tmp_path: Path) -> None:
+async def test_a_locked_table_is_a_timeout(empty_database_url: str, tmp_path: Path) -> None:
     await migrate(empty_database_url, folder=write(tmp_path, FIRST))
     folder = write(
         tmp_path, FIRST, ("alter table public.one add more int;", "alter table public.one drop more;")
@@ -143,11 +143,11 @@ async def test_a_busy_table_is_given_up_on(empty_database_url: str, tmp_path: Pa
     with psycopg.connect(empty_database_url) as busy:
         busy.execute("select * from public.one")
         with pytest.raises(MigrationFailed, match="waited too long"):
-            await migrate(empty_database_url, folder=folder, patience=0.1)
+            await migrate(empty_database_url, folder=folder, lock_timeout=0.1)
     assert await migrate(empty_database_url, folder=folder) == Moved(1, 2)
 
 
-async def test_a_database_out_of_reach_is_said_plainly(tmp_path: Path) -> None:
+async def test_an_unreachable_database_is_an_error(tmp_path: Path) -> None:
     url = f"postgresql://postgres@/foja?host={tmp_path}"
     with pytest.raises(MigrationFailed, match="Check FOJA_DATABASE_URL"):
         await migrate(url, folder=write(tmp_path, FIRST))
@@ -160,22 +160,20 @@ async def test_status_shows_every_migration_and_changes_nothing(
     assert [step.state for step in await status(empty_database_url, folder=folder)] == ["pending", "pending"]
     assert ask(empty_database_url, "select to_regnamespace('foja')") == [(None,)]
     await migrate(empty_database_url, to=1, folder=folder)
-    standing = await status(empty_database_url, folder=folder)
-    assert [(step.number, step.name, step.state) for step in standing] == [
+    steps = await status(empty_database_url, folder=folder)
+    assert [(step.number, step.name, step.state) for step in steps] == [
         (1, "step", "applied"),
         (2, "step", "pending"),
     ]
-    assert standing[0].applied_at is not None
+    assert steps[0].applied_at is not None
 
 
-async def test_status_shows_what_was_changed_and_what_is_unknown(
-    empty_database_url: str, tmp_path: Path
-) -> None:
+async def test_status_shows_changed_and_unknown_migrations(empty_database_url: str, tmp_path: Path) -> None:
     await migrate(empty_database_url, folder=write(tmp_path, FIRST, SECOND))
     other = tmp_path / "other"
     other.mkdir()
-    standing = await status(empty_database_url, folder=write(other, SECOND))
-    assert [step.state for step in standing] == ["changed", "unknown"]
+    steps = await status(empty_database_url, folder=write(other, SECOND))
+    assert [step.state for step in steps] == ["changed", "unknown"]
 
 
 @pytest.mark.parametrize("name", ["01_padded", "2_skips", "1_Upper", "readme"])
@@ -186,15 +184,15 @@ async def test_a_folder_that_is_not_the_next_migration_is_refused(name: str, tmp
         await migrate("postgresql://unused", folder=tmp_path)
 
 
-async def test_a_migration_without_a_way_back_is_refused(tmp_path: Path) -> None:
+async def test_a_migration_without_a_down_script_is_refused(tmp_path: Path) -> None:
     write(tmp_path, FIRST)
     (tmp_path / "1_step" / "down.sql").unlink()
     with pytest.raises(MigrationFailed, match=r"1_step needs SQL files and a down\.sql"):
         await migrate("postgresql://unused", folder=tmp_path)
 
 
-@pytest.mark.parametrize("turn", ["first", "second"])
-async def test_each_test_gets_a_migrated_database_of_its_own(turn: str, database_url: str) -> None:
+@pytest.mark.parametrize("run", ["first", "second"])
+async def test_each_test_gets_its_own_migrated_database(run: str, database_url: str) -> None:
     assert {step.state for step in await status(database_url)} <= {"applied"}
     assert await migrate(database_url) == Moved(*2 * (len(await status(database_url)),))
     assert tables(database_url).count("mine") == 0

@@ -58,7 +58,7 @@ async def send(jobs: Sequence[Job]) -> list[Outcome]:
 def registry(admin: Admin) -> list[Any]:
     """Return everything that a registration may change, roles included."""
     tables = [
-        admin.execute(f"select to_jsonb(x)::text from foja.{name} x order by 1").fetchall()  # type: ignore[arg-type]
+        admin.execute(f"select to_jsonb(x)::text from foja.{name} x order by 1".encode()).fetchall()
         for name in ("domain", "source", "kind", "job_type")
     ]
     roles = admin.execute("select rolname from pg_roles where rolname like 'foja%' order by 1").fetchall()
@@ -270,7 +270,7 @@ def test_a_changed_kind_needs_a_new_version(loosened: dict[str, Any], admin: Adm
 def test_a_role_that_can_do_more_than_work_is_refused(admin: Admin) -> None:
     domain = Domain("parcel", [Kind("parcel.sent", {"parcel-sender"})])
     for rights in ("login", "nologin createdb", "nologin bypassrls"):
-        admin.execute(f"create role foja_parcel_sender {rights}")  # type: ignore[arg-type]
+        admin.execute(f"create role foja_parcel_sender {rights}".encode())
         try:
             before = registry(admin)
             with pytest.raises(psycopg.Error, match="role_unfit"):
@@ -343,10 +343,8 @@ async def test_a_login_without_the_right_gets_one_clear_error(
 ) -> None:
     admin.execute("create role plain_login login password 'x' in role foja_api, foja_sweeper")
     try:
-        url = database_url.replace("//", "//plain_login:x@", 1) if "@" not in database_url else database_url
-        host = psycopg.conninfo.conninfo_to_dict(database_url)
-        login = psycopg.conninfo.make_conninfo(**{**host, "user": "plain_login", "password": "x"})
-        assert url
+        parts: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(database_url)
+        login = psycopg.conninfo.make_conninfo(**{**parts, "user": "plain_login", "password": "x"})
         with pytest.raises(BadDomain, match="may not register invoice"):
             await prepare(login, [INVOICE])
     finally:

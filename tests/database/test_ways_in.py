@@ -32,8 +32,9 @@ WAYS = {
     "complete_job_v1",
     "settle_jobs_v1",
 }
-DRAFT = """array[row({entity}::uuid, {domain}, {kind}, 1, {event}::uuid, null, {payload},
-    {salt}::bytea, {hash}::bytea, null, null)::foja.draft]"""
+DRAFT = """row({entity}::uuid, {domain}, {tenant}, {kind}, 1, {event}::uuid, null, {source}, {payload},
+    {salt}::bytea, {hash}::bytea, null, null)::foja.draft"""
+SETTLEMENT = "row({job}::bigint, {token}::uuid, 'done', null, null, null)::foja.settlement"
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,7 @@ class Forgery:
             lane="redis",
             ttl="1 minute",
             rest="0",
+            limit=10,
             most=10,
             careful=False,
             claim=True,
@@ -132,9 +134,12 @@ def call(function: Function, forged: Forgery) -> sql.Composed:
 
 
 def value(name: str, kind: str, known: dict[str, Any]) -> sql.Composable:
-    if kind == "foja.draft[]":
-        literals = {key: sql.Literal(each) for key, each in known.items()}
-        return sql.SQL(DRAFT).format(**{**literals, "event": sql.Literal(uuid4())})
+    if kind.removesuffix("[]") in ("foja.draft", "foja.settlement"):
+        literals = {key: sql.Literal(each) for key, each in known.items()} | {"event": sql.Literal(uuid4())}
+        record = sql.SQL(DRAFT if kind.startswith("foja.draft") else SETTLEMENT).format(**literals)
+        return sql.SQL("array[{}]").format(record) if kind.endswith("[]") else record
+    if kind == "foja.new_job[]":
+        return sql.SQL("null::foja.new_job[]")
     found = known.get(name)
     if name in ("event", "event_id") and kind == "uuid":
         found = uuid4()
@@ -194,9 +199,7 @@ def asked(paper: Paper) -> Forgery:
     paper.request()
     seq = paper.ask()["seq"]
     with acting(paper.admin, "foja_protect_document_v2"):
-        paper.admin.execute(
-            "select foja.enqueue_job_v1('run_tsa', %s, %s)", [paper.id, f"run_tsa:{paper.id}:{seq}"]
-        )
+        paper.admin.execute("select foja.enqueue_job_v1('run_tsa', %s, %s)", [paper.id, str(seq)])
     with acting(paper.admin, OWNER):
         row = paper.admin.execute(
             "select job_id, lease_token from foja.claim_jobs_v1('run_tsa', 1, 'w')"

@@ -1,4 +1,4 @@
-"""The walls that the tree shows: import contracts, where SQL may be written, how long a file may be."""
+"""Import contracts, where SQL may be written, how long a module may be."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from typing import Any
 
 import pytest
 
-from tests.docs.paper import ROOT
+from tests.docs.pages import ROOT, SOURCE
 
-SOURCE = ROOT / "src" / "foja"
 MODULES = sorted(SOURCE.rglob("*.py"))
 OUTSIDE_SQL = [path for path in MODULES if SOURCE / "sql" not in path.parents]
 MAX_LINES, MAX_MODULES = 300, 12

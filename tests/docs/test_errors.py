@@ -10,7 +10,7 @@ import pytest
 from foja import errors
 from foja.driver.database import REFUSALS, refusal
 from foja.web.problems import STATUSES
-from tests.docs.paper import ROOT
+from tests.docs.pages import ROOT
 
 PAGE = ROOT / "docs" / "errors.md"
 CLASSES = {

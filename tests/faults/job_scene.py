@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from foja.jobs.outcome import Done, Job, Outcome
 from foja.jobs.worker import Worker
 from foja.ledger.event import draft
-from tests.errands import DECIDE, DECIDER, ERRAND, RUN, RUNNER, do_well, queue, wanted
 from tests.faults.mortal import Moment, Mortal, Step, die, outlive
+from tests.job_domain import DECIDE, DECIDER, ERRAND, RUN, RUNNER, do_well, queue, wanted
 
 
 @dataclass(frozen=True, slots=True)

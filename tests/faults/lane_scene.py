@@ -1,4 +1,4 @@
-"""Sixteen writers in two processes on a few sessions, a Redis to be treated badly, and everybody's notes."""
+"""Sixteen writers in two processes on a few sessions, with a Redis that a test can break."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ WATCH_MOVES = """
 class Watch:
     """A follower that must never be reset."""
 
-    got: dict[int, UUID | None] = field(default_factory=dict)
+    received: dict[int, UUID | None] = field(default_factory=dict)
 
     async def listen(self, source: AsyncIterator[StreamItem]) -> None:
         async for event in source:
             assert isinstance(event, Event), event
-            self.got[event.seq] = event.id
+            self.received[event.seq] = event.id
 
 
 @dataclass
 class Scene:
-    """What a test does its worst to, and how it then looks."""
+    """The servers, writers and followers of a test, and checks of their state."""
 
     url: str
     redis: RedisServer
@@ -67,17 +67,17 @@ class Scene:
     held: list[Slots] = field(default_factory=list)
 
     async def write(self, events: int = 60) -> None:
-        """Let every process write so many events more."""
+        """Wait until every process has written `events` more events."""
         before = [len(read_diary(order.diary).told) for order in self.orders]
         await self.until(
             lambda: all(
-                len(read_diary(order.diary).told) >= told + events
-                for order, told in zip(self.orders, before, strict=True)
+                len(read_diary(order.diary).told) >= count + events
+                for order, count in zip(self.orders, before, strict=True)
             )
         )
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Wait for something that must happen."""
+        """Wait until a condition holds, at most a minute."""
         async with asyncio.timeout(60):
             while not condition():
                 assert all(process.is_alive() for process in self.processes)
@@ -98,13 +98,13 @@ class Scene:
             return conn.execute(query, (self.sessions,)).fetchall()
 
     async def hold_slots(self) -> None:
-        """Reserve numbers that stay open through whatever comes."""
+        """Reserve numbers that stay open until `fill_slots`."""
         for session in self.sessions:
             talk = await self.app.conversations.open(session)
             self.held.append(await talk.reserve(3, ttl=120))
 
     async def fill_slots(self) -> None:
-        """Use them: they must still be ours."""
+        """Fill the reserved numbers; they must still be valid."""
         for slots in self.held:
             for ordinal in (2, 0, 1):
                 event = await slots.fill(ordinal, TOOL, result("held"))
@@ -117,7 +117,7 @@ class Scene:
         return {session: moved[session] - 1 for session in self.sessions}
 
     async def finish(self) -> Books:
-        """Let the writers end, void what nobody will use, and look at everything."""
+        """Stop the writers, void unused numbers, and check everything."""
         await self.fill_slots()
         for order in self.orders:
             order.stop()
@@ -131,11 +131,10 @@ class Scene:
         return books
 
     async def settle(self) -> None:
-        """Void the numbers that were given and never used, as a sweeper does five seconds later."""
+        """Void the numbers that were given and never used, as a sweeper does after five seconds."""
         for _ in range(8):
-            with contextlib.suppress(
-                Unavailable
-            ):  # connections that died with a server are replaced one by one
+            # Connections that a stopped server broke are replaced one by one.
+            with contextlib.suppress(Unavailable):
                 await self.app.work(until_idle=True)
         with psycopg.connect(self.url, autocommit=True) as conn:
             conn.execute("set role foja_sweeper")
@@ -144,7 +143,7 @@ class Scene:
         await self.app.work(until_idle=True)
 
     def check(self, books: Books) -> None:
-        """Every answer is a row with that number and hash, and no key is there twice."""
+        """Check that every returned event is a row with that number and hash, and that keys are unique."""
         for diary in self.diaries():
             assert diary.told
             for key, (session, seq, body_hash) in diary.told.items():
@@ -158,10 +157,9 @@ class Scene:
         for session, watch in self.watches.items():
             everything = {sheet.seq: sheet.id for sheet in books.streams[session].events()}
             deadline = asyncio.get_running_loop().time() + 20
-            while watch.got != everything:
-                assert asyncio.get_running_loop().time() < deadline, set(everything.items()) ^ set(
-                    watch.got.items()
-                )
+            while watch.received != everything:
+                difference = set(everything.items()) ^ set(watch.received.items())
+                assert asyncio.get_running_loop().time() < deadline, difference
                 await asyncio.sleep(0.02)
 
     def diaries(self) -> list[Diary]:
@@ -170,7 +168,7 @@ class Scene:
 
 @contextlib.asynccontextmanager
 async def scene(url: str, home: Path, redis: RedisServer, **settings: Any) -> AsyncIterator[Scene]:
-    """Start the writers, wait until they write on Redis, and lend them."""
+    """Start the writers, wait until they write on the Redis lane, and yield the scene."""
     with psycopg.connect(url, autocommit=True) as conn:
         conn.execute(WATCH_MOVES)
     sessions = streams(2)

@@ -56,7 +56,7 @@ async def test_the_store_fails_while_an_artifact_is_built(
         document = await asked(app)
         await app.work(until_idle=True, only=["protect_document_v2", "run_tsa"])
         failing = FailsOnce(step, moment)
-        object.__setattr__(app.store, "_place", SteppedPlace(app.store._place, failing))
+        object.__setattr__(app.store, "_backend", SteppedPlace(app.store._backend, failing))
         assert await finished(app, document) == ["job.build-artifact.required", "artifact.finalized"]
         assert failing.failed
 

@@ -1,4 +1,4 @@
-"""Followers that are cut, resumed, misled and left alone: in the end they have every event."""
+"""Followers that are disconnected, resumed or given wrong cursors get every event in the end."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ APPEND_SQL = "select seq from foja.append_event(%s, 'conversation', %s, %s::json
 
 @dataclass
 class Client:
-    """What a reader keeps: the last frame of each number, and the last cursor it was given."""
+    """A reader that stores the last frame of each number and the last cursor."""
 
     frames: dict[tuple[UUID, int], Event] = field(default_factory=dict)
     cursor: str | None = None
@@ -45,7 +45,7 @@ class Client:
     count: int = 0
 
     async def read(self, source: Source, most: int | None = None) -> None:
-        """Take frames until there were `most` of them in all."""
+        """Read frames until there are `most` of them."""
         async for frame in source:
             self.take(frame)
             if self.count == most:
@@ -66,7 +66,7 @@ class Client:
 
 @contextlib.asynccontextmanager
 async def reading(client: Client, source: Source) -> AsyncIterator[asyncio.Task[None]]:
-    """Let a client read meanwhile."""
+    """Let a client read in a task meanwhile."""
     task = asyncio.create_task(client.read(source))
     try:
         yield task
@@ -82,8 +82,8 @@ async def until(condition: Callable[[], bool], seconds: float = 8) -> None:
             await asyncio.sleep(0.005)
 
 
-async def patiently(call: Callable[[], Awaitable[Result]]) -> Result:
-    """Try again while the test cuts the connections under it."""
+async def retry(call: Callable[[], Awaitable[Result]]) -> Result:
+    """Repeat a call while the test cuts its connections."""
     async with asyncio.timeout(5):
         while True:
             with contextlib.suppress(Unavailable):
@@ -95,14 +95,14 @@ async def committed(talk: Conversation) -> dict[int, UUID | None]:
 
 
 async def caught_up(client: Client, talk: Conversation) -> None:
-    """Wait until a client has what a reader would find now."""
+    """Wait until a client has every committed event."""
     async with asyncio.timeout(8):
-        while client.ids() != await patiently(lambda: committed(talk)):
+        while client.ids() != await retry(lambda: committed(talk)):
             await asyncio.sleep(0.01)
 
 
 def cut(admin: psycopg.Connection[Any], *, listeners: bool) -> int:
-    """End the connections that listen, or all the others; return how many there were."""
+    """Terminate the connections that listen, or all others. Return how many."""
     ended = admin.execute(
         "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
         " where datname = current_database() and pid <> pg_backend_pid() and (query ilike 'listen%%') = %s",
@@ -112,7 +112,7 @@ def cut(admin: psycopg.Connection[Any], *, listeners: bool) -> int:
 
 
 @pytest.mark.parametrize("listeners", [True, False])
-async def test_connections_cut_in_the_middle(
+async def test_a_follower_survives_cut_connections(
     app: App, open_app: Callable[..., App], admin: psycopg.Connection[Any], listeners: bool
 ) -> None:
     async with open_app() as elsewhere:
@@ -128,8 +128,8 @@ async def test_connections_cut_in_the_middle(
                     cuts += cut(admin, listeners=listeners)
                 await talk.append(SAY, words(str(turn)))
                 if turn % 20 == 10:
-                    await patiently(lambda: app.work(until_idle=True))
-            await patiently(lambda: app.work(until_idle=True))
+                    await retry(lambda: app.work(until_idle=True))
+            await retry(lambda: app.work(until_idle=True))
             assert cuts
             await caught_up(part, talk)
             await caught_up(whole, talk)
@@ -146,28 +146,28 @@ async def test_a_follower_in_another_process(app: App, database_url: str, tmp_pa
         sent = {}
         for turn in range(1, 42):
             await asyncio.sleep(0.15 if turn > 30 else 0.05)
-            if turn == 30:  # from here on it is live, however long it took to start
+            if turn == 30:  # from here on the follower is live
                 await until((tmp_path / "follows").exists, 30)
             event = await talk.append(SAY, words(str(turn)))
             sent[event.seq] = loop.time()
-        got = await asyncio.wait_for(following, 30)
-    assert [seq for seq, _, _ in got] == list(range(42))
-    assert [event_id for _, event_id, _ in got] == [event.id for event in await talk.events()]
-    waits = [at - sent[seq] for seq, _, at in got if seq > 31]
-    assert median(waits) < POLL / 2, "hints do not cross processes"
+        received = await asyncio.wait_for(following, 30)
+    assert [seq for seq, _, _ in received] == list(range(42))
+    assert [event_id for _, event_id, _ in received] == [event.id for event in await talk.events()]
+    waits = [at - sent[seq] for seq, _, at in received if seq > 31]
+    assert median(waits) < POLL / 2, "notifications do not arrive in other processes"
 
 
-async def test_a_writer_without_hints_arrives_by_the_poll(app: App, database_url: str) -> None:
+async def test_an_event_without_a_notification_is_found_by_polling(app: App, database_url: str) -> None:
     talk = await app.conversations.open()
     client = Client()
     async with reading(client, talk.follow()), await AsyncConnection.connect(database_url) as conn:
         await asyncio.sleep(0.2)
-        await conn.execute(APPEND_SQL, (talk.id, SAY, '{"content": "no hint"}'))
+        await conn.execute(APPEND_SQL, (talk.id, SAY, '{"content": "no notification"}'))
         await conn.commit()
         await until(lambda: client.count == 1, POLL + 1)
 
 
-async def test_an_open_slot_never_freezes_a_reader(app: App) -> None:
+async def test_an_open_slot_does_not_block_a_reader(app: App) -> None:
     talk = await app.conversations.open()
     await talk.append(SAY, words("below"))
     client = Client()
@@ -191,7 +191,7 @@ async def test_an_open_slot_never_freezes_a_reader(app: App) -> None:
 
 
 async def test_a_late_fill_far_below_the_head_arrives(app: App) -> None:
-    """Further below than one page of reading, and before the reader had come so far."""
+    """It is more than one page below the head, and the reader has not yet read so far."""
     talk = await app.conversations.open()
     slots = await talk.reserve(1, ttl=60)
     for _ in range(3):
@@ -208,8 +208,8 @@ Step: TypeAlias = Callable[[], Coroutine[Any, Any, object]]
 
 
 @dataclass
-class Play:
-    """A short story with open slots, late fills, voids and an expiry."""
+class Scenario:
+    """A sequence of steps with open slots, late fills, voids and an expiry."""
 
     app: App
     talk: Conversation
@@ -234,7 +234,7 @@ class Play:
         ]
 
     async def sweep(self) -> None:
-        """Void what expired and seal what became whole."""
+        """Void expired slots and seal contiguous events."""
         while await self.app.sequencer.sweep():
             pass
 
@@ -243,8 +243,8 @@ class Play:
         await asyncio.sleep(0.005 if ttl < 1 else 0)
 
 
-async def test_cut_and_resumed_at_every_position(app: App) -> None:
-    """Wherever it is cut, a client that replaces by number has the same events."""
+async def test_a_follower_can_resume_at_every_position(app: App) -> None:
+    """Wherever it is disconnected, a client that replaces frames by number has the same events."""
     uncut = await watch(app, 10_000)
     assert uncut.count > 15
     for client in await asyncio.gather(*(watch(app, n) for n in range(1, uncut.count + 1))):
@@ -255,11 +255,11 @@ async def test_cut_and_resumed_at_every_position(app: App) -> None:
 
 
 async def watch(app: App, position: int) -> Client:
-    """Follow the whole story, cut once after so many frames."""
+    """Follow the whole scenario, disconnected once after `position` frames."""
     talk = await app.conversations.open()
     client = Client()
     reader = asyncio.create_task(read_in_parts(client, talk, position))
-    for step in Play(app, talk).steps():
+    for step in Scenario(app, talk).steps():
         await step()
         await caught_up(client, talk)
         if reader.done():
@@ -275,16 +275,15 @@ async def watch(app: App, position: int) -> Client:
 
 
 async def read_in_parts(client: Client, talk: Conversation, position: int) -> None:
-    """Read `position` frames, then forget everything but the frames and the cursor, and go on."""
+    """Read `position` frames, then resume with only the cursor."""
     await client.read(talk.follow(after=client.cursor), position)
     await client.read(talk.follow(after=client.cursor))
 
 
-async def test_cut_after_every_frame(app: App) -> None:
-    """A client that never lives longer than one new frame still gets to the end."""
+async def test_a_follower_that_reconnects_after_every_frame_reaches_the_end(app: App) -> None:
     talk = await app.conversations.open()
     client = Client()
-    for step in Play(app, talk).steps():
+    for step in Scenario(app, talk).steps():
         await step()
         everything = await committed(talk)
         while client.ids() != everything:
@@ -298,7 +297,7 @@ async def test_cut_after_every_frame(app: App) -> None:
     assert not any(frame.open for frame in client.frames.values())
 
 
-async def test_honest_cursors_are_honoured(app: App) -> None:
+async def test_valid_cursors_continue_at_the_next_event(app: App) -> None:
     talk = await app.conversations.open()
     cursors = [(await talk.append(SAY, words(str(n)))).cursor for n in range(5)]
     await app.work(until_idle=True)
@@ -326,7 +325,7 @@ async def test_the_cursor_of_the_last_event_waits_for_the_next(app: App) -> None
         await until(lambda: client.ids().keys() == {1})
 
 
-async def test_cursors_that_cannot_be_honoured_reset(app: App) -> None:
+async def test_invalid_cursors_reset(app: App) -> None:
     talk = await app.conversations.open()
     event = await talk.append(SAY, words("0"))
     await app.work(until_idle=True)
@@ -350,17 +349,17 @@ async def test_cursors_that_cannot_be_honoured_reset(app: App) -> None:
 
 
 async def check_reset(source: Source, reason: str) -> None:
-    """The reader is told why, and then everything comes again."""
+    """Check that the reader gets the reason, and then all events again."""
     frame = await asyncio.wait_for(anext(source), 5)
     assert isinstance(frame, Reset)
     assert frame.reason == reason
     assert (await asyncio.wait_for(anext(source), 5)).seq == 0
 
 
-async def test_a_running_process_notices_that_another_one_restarted_the_log(
+async def test_a_restart_of_the_log_resets_followers_in_other_processes(
     open_app: Callable[..., App],
 ) -> None:
-    """Its followers are reset, and what it writes from then on has cursors of the new history."""
+    """Events that are appended there afterwards have cursors of the new epoch."""
     async with open_app() as app, open_app() as other:
         talk = await app.conversations.open()
         old = await talk.append(SAY, words("0"))
@@ -373,7 +372,7 @@ async def test_a_running_process_notices_that_another_one_restarted_the_log(
             await check_reset(talk.follow(after=old.cursor), "epoch")
             await talk.append(SAY, words("1"))
             await until(lambda: client.ids().keys() == {0, 1})
-            await check_cursors_count(talk)
+            await check_cursors(talk)
         await app.work(until_idle=True)
         (place, *_) = await app.ledger.log.events(None, 10)
         assert place.cursor is not None
@@ -381,10 +380,10 @@ async def test_a_running_process_notices_that_another_one_restarted_the_log(
         await app.ledger.log.prove(talk.id, 1)
 
 
-async def test_a_running_process_notices_that_the_server_is_another_one(
+async def test_a_failover_starts_a_new_epoch(
     open_app: Callable[..., App], admin: psycopg.Connection[Any]
 ) -> None:
-    """A failover may have lost commits: whoever writes there recognises it before the first number."""
+    """A failover may have lost commits: a writer detects it before its next append."""
     async with open_app() as app:
         talk = await app.conversations.open()
         old = await talk.append(SAY, words("0"))
@@ -397,11 +396,11 @@ async def test_a_running_process_notices_that_the_server_is_another_one(
         (epoch,) = admin.execute("select epoch from foja.installation").fetchone() or ("",)
         assert event.cursor == f"{epoch}:1"
         await check_reset(talk.follow(after=old.cursor), "epoch")
-        await check_cursors_count(talk)
+        await check_cursors(talk)
 
 
-async def check_cursors_count(talk: Conversation) -> None:
-    """The cursor of what is written now leads to what is written next."""
+async def check_cursors(talk: Conversation) -> None:
+    """Check that the cursor of a new event leads to the next one."""
     first = await talk.append(SAY, words("then"))
     last = await talk.append(SAY, words("next"))
     assert [event.id for event in await talk.events(after=first.cursor)] == [last.id]
@@ -412,7 +411,6 @@ MALFORMED = ["", ":", "7", "x:", ":0", "x:-1", "x:y", "x:0:1:2", "x:0x1", "x: 1"
 
 @pytest.mark.parametrize("cursor", MALFORMED)
 async def test_malformed_cursors_are_refused_or_reset(app: App, cursor: str) -> None:
-    """Never a stack trace, never silence, and never the wrong events."""
     talk = await app.conversations.open()
     await talk.append(SAY, words("0"))
     await app.work(until_idle=True)
@@ -427,8 +425,7 @@ async def test_malformed_cursors_are_refused_or_reset(app: App, cursor: str) -> 
 
 
 @pytest.mark.parametrize("after", [-1, -2, -1000])
-async def test_a_number_before_the_first(app: App, after: int) -> None:
-    """Refused, or the same as from the start, cursors included."""
+async def test_a_negative_number_is_refused_or_reads_from_the_start(app: App, after: int) -> None:
     talk = await app.conversations.open()
     for n in range(3):
         await talk.append(SAY, words(str(n)))
@@ -439,7 +436,7 @@ async def test_a_number_before_the_first(app: App, after: int) -> None:
     assert events == await talk.events()
 
 
-async def test_a_follower_across_a_restart_of_the_log(app: App) -> None:
+async def test_a_follower_continues_after_a_restart_of_the_log(app: App) -> None:
     talks = [await app.conversations.open() for _ in range(2)]
     for talk in talks:
         await talk.append_many([talk.draft(SAY, words("x")) for _ in range(3)])
@@ -473,8 +470,8 @@ async def test_a_follower_across_a_restart_of_the_log(app: App) -> None:
 
 @pytest.mark.parametrize("ticks", range(6))
 @pytest.mark.parametrize("of", ["stream", "log"])
-async def test_a_follower_told_to_stop_stops(app: App, ticks: int, of: str) -> None:
-    """Also when it is being woken in the same moment."""
+async def test_a_cancelled_follower_stops(app: App, ticks: int, of: str) -> None:
+    """Also if it is notified at the same moment."""
     talk = await app.conversations.open()
     await talk.append(SAY, words("0"))
     await app.work(until_idle=True)
@@ -491,8 +488,8 @@ async def test_a_follower_told_to_stop_stops(app: App, ticks: int, of: str) -> N
     assert done, "the cancellation was swallowed"
 
 
-async def test_a_follower_cancelled_at_any_moment_stops(app: App) -> None:
-    """Also while a connection under it is just being answered."""
+async def test_a_follower_can_be_cancelled_at_any_moment(app: App) -> None:
+    """Also while its connection receives a result."""
     talk = await app.conversations.open()
     await talk.append_many([talk.draft(SAY, words("x")) for _ in range(600)])
     await app.work(until_idle=True)
@@ -507,10 +504,10 @@ async def test_a_follower_cancelled_at_any_moment_stops(app: App) -> None:
 
 
 @pytest.mark.parametrize("what", ["stream", "log", "worker", "reserve"])
-async def test_told_to_stop_while_the_connection_dies(
+async def test_a_task_can_be_cancelled_while_its_connection_breaks(
     app: App, admin: psycopg.Connection[Any], database_url: str, what: str
 ) -> None:
-    """As when a machine is shut down: psycopg then reports the connection, not the cancellation."""
+    """As when a machine shuts down: psycopg reports the connection, not the cancellation."""
     talk = await app.conversations.open()
     await talk.append(SAY, words("0"))
     with psycopg.connect(database_url) as locker:
@@ -535,7 +532,7 @@ async def test_told_to_stop_while_the_connection_dies(
 
 
 @pytest.mark.parametrize("listeners", [True, False])
-async def test_an_app_closes_whose_connections_were_just_cut(
+async def test_an_app_closes_after_its_connections_were_cut(
     open_app: Callable[..., App], admin: psycopg.Connection[Any], listeners: bool
 ) -> None:
     for _ in range(5):
@@ -544,12 +541,12 @@ async def test_an_app_closes_whose_connections_were_just_cut(
             await talk.append(SAY, words("0"))
             async with reading(Client(), talk.follow()):
                 await asyncio.sleep(0.05)
-            while not cut(admin, listeners=listeners):  # one that listens may still be on its way
+            while not cut(admin, listeners=listeners):  # a listener may not be connected yet
                 await asyncio.sleep(0.01)
 
 
 def wake(app: App, talk: Conversation) -> None:
-    """Wake the followers of a stream and of the log, as an append and the sequencer do."""
+    """Notify the followers of a stream and of the log, as an append and the sequencer do."""
     notifier = app.ledger._notifier
     notifier.touch(talk.id)
     notifier.touch_log()
@@ -566,7 +563,7 @@ async def test_a_follower_of_a_closed_app_ends(open_app: Callable[..., App]) -> 
 
 
 async def peak_of(source: Source, count: int) -> int:
-    """Return the most memory that reading so many events ever took."""
+    """Return the peak memory of reading `count` events."""
     gc.collect()
     tracemalloc.start()
     try:
@@ -599,7 +596,7 @@ async def test_memory_does_not_grow_with_the_history(app: App, hole: bool) -> No
     assert peaks[1] < peaks[0] * 1.2 + 200_000, peaks
 
 
-async def test_what_fills_a_hole_is_given_out_even_if_the_rest_cannot_be_read(app: App) -> None:
+async def test_a_fill_is_returned_even_if_the_tail_cannot_be_read(app: App) -> None:
     talk = await app.conversations.open()
     slots = await talk.reserve(1)
     steps = Steps(at=5, moment="and not saved")
@@ -613,13 +610,13 @@ async def test_what_fills_a_hole_is_given_out_even_if_the_rest_cannot_be_read(ap
     assert [each.seq for each in await follower.step()] == [1]
 
 
-async def test_the_end_of_a_turn_never_comes_before_what_was_written_in_it(app: App) -> None:
+async def test_the_end_of_a_turn_arrives_after_its_events(app: App) -> None:
     talk = await app.conversations.open()
-    heard: list[tuple[str, object]] = []
+    received: list[tuple[str, object]] = []
 
     async def listen() -> None:
         async for item in talk.follow():
-            heard.append((item.kind, item.payload))
+            received.append((item.kind, item.payload))
 
     listener = asyncio.create_task(listen())
     for turn in range(60):
@@ -628,9 +625,9 @@ async def test_the_end_of_a_turn_never_comes_before_what_was_written_in_it(app: 
         if turn % 7 == 0:
             await asyncio.sleep(0)
     async with asyncio.timeout(20):
-        while len(heard) < 120:
+        while len(received) < 120:
             await asyncio.sleep(0.01)
     listener.cancel()
     for turn in range(60):
-        said, over = (SAY, words(str(turn))), ("complete", {"stop_reason": str(turn)})
-        assert heard.index(said) < heard.index(over)
+        event, end = (SAY, words(str(turn))), ("complete", {"stop_reason": str(turn)})
+        assert received.index(event) < received.index(end)

@@ -25,7 +25,11 @@ from foja.jobs.sweeper import sweep_jobs
 from foja.jobs.worker import Worker
 from foja.ledger.event import new_id
 from foja.sql.migrate import migrate
-from tests.errands import (
+from tests.faults.job_scene import Order, run
+from tests.faults.mortal import KILLED, STEPS, Moment, Step
+from tests.faults.proxy import Moment as Cut
+from tests.faults.proxy import wired
+from tests.job_domain import (
     DECIDE,
     DECIDER,
     RUN,
@@ -40,10 +44,6 @@ from tests.errands import (
     states,
     wanted,
 )
-from tests.faults.job_scene import Order, run
-from tests.faults.mortal import KILLED, STEPS, Moment, Step
-from tests.faults.proxy import Moment as Cut
-from tests.faults.proxy import wired
 
 
 @pytest.fixture

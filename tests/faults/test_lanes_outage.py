@@ -1,4 +1,4 @@
-"""Redis away and PostgreSQL as well: nothing is numbered, nothing is lost, and everybody goes on."""
+"""Redis and PostgreSQL both stop: no event is numbered, none is lost, and all writers continue."""
 
 from __future__ import annotations
 
@@ -27,16 +27,18 @@ def server() -> Iterator[PostgresServer]:
         stop(Path(home), mode="immediate")
 
 
-async def test_redis_and_postgresql_away(server: PostgresServer, tmp_path: Path, redis: RedisServer) -> None:
+async def test_redis_and_postgresql_stopped(
+    server: PostgresServer, tmp_path: Path, redis: RedisServer
+) -> None:
     await migrate(server.url)
-    hasty = foja.connect(database_url=server.url, home=tmp_path, redis_url=redis.url, retry_seconds=0.2)
-    async with hasty as other, scene(server.url, tmp_path, redis) as stage:
+    connecting = foja.connect(database_url=server.url, home=tmp_path, redis_url=redis.url, retry_seconds=0.2)
+    async with connecting as other, scene(server.url, tmp_path, redis) as stage:
         await stage.hold_slots()
         redis.stop()
         await asyncio.to_thread(stop, server, "fast")
         talk = await other.conversations.open(stage.sessions[0])
         with pytest.raises(LedgerUnavailable):
-            await talk.append(SAY, words("nobody can number this"))
+            await talk.append(SAY, words("without a number"))
         await asyncio.to_thread(start, server.data.parent, options=FAST)
         await stage.write()
         redis.start()
@@ -45,4 +47,4 @@ async def test_redis_and_postgresql_away(server: PostgresServer, tmp_path: Path,
         books = await stage.finish()
         assert set(stage.moves().values()) == {2}
         bodies = [sheet.payload or "" for sheet in books.streams[talk.id].events()]
-        assert not any("nobody" in body for body in bodies)
+        assert not any("without" in body for body in bodies)

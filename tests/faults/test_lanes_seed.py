@@ -1,4 +1,4 @@
-"""What broke the seed's system, each row by its name (notes A10; D1, D5 and D17 of its register)."""
+"""Faults of the seed's system, each by its name (notes A10; D1, D5 and D17 of its register)."""
 
 from __future__ import annotations
 
@@ -51,9 +51,7 @@ async def back_on_redis(admin: psycopg.Connection[Any], talk: Conversation) -> l
 Admin = psycopg.Connection[Any]
 
 
-async def test_one_blip_of_redis_loses_nothing_without_any_concurrency(
-    app: App, admin: Admin, redis: RedisServer
-) -> None:
+async def test_a_short_outage_of_redis_loses_nothing(app: App, admin: Admin, redis: RedisServer) -> None:
     talk = await app.conversations.open()
     numbers = await say(talk, "a", "b")
     assert lane(admin, talk) == "redis"
@@ -66,9 +64,7 @@ async def test_one_blip_of_redis_loses_nothing_without_any_concurrency(
     assert numbers == list(range(len(numbers)))
 
 
-async def test_a_counter_that_expired_after_forty_events_fails_none_of_the_next_forty(
-    app: App, redis: RedisServer
-) -> None:
+async def test_an_expired_counter_fails_no_append(app: App, redis: RedisServer) -> None:
     talk = await app.conversations.open()
     assert await say(talk, *"a" * 40) == list(range(40))
     with redis.client() as client:
@@ -78,7 +74,7 @@ async def test_a_counter_that_expired_after_forty_events_fails_none_of_the_next_
     assert numbers[0] >= 40
 
 
-async def test_a_fallback_append_takes_no_reserved_number(app: App, redis: RedisServer) -> None:
+async def test_a_fallback_append_does_not_use_a_reserved_number(app: App, redis: RedisServer) -> None:
     talk = await app.conversations.open()
     await say(talk, "ask")
     slots = await talk.reserve(3)
@@ -95,7 +91,7 @@ async def test_five_numbers_reserved_without_redis_are_five(app: App, redis: Red
     assert (await talk.reserve(5)).seqs == (6, 7, 8, 9, 10)
 
 
-async def test_a_denied_tool_leaves_an_explained_number_and_no_gap(
+async def test_a_denied_tool_leaves_a_voided_slot_and_no_gap(
     app: App, admin: Admin, database_url: str
 ) -> None:
     talk = await app.conversations.open()
@@ -110,7 +106,7 @@ async def test_a_denied_tool_leaves_an_explained_number_and_no_gap(
     assert lane(admin, talk) == "redis"
 
 
-async def test_no_clock_ever_numbers_anything(
+async def test_no_clock_numbers_an_event(
     open_app: Callable[..., App], database_url: str, redis: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="foja.lanes")
@@ -122,7 +118,7 @@ async def test_no_clock_ever_numbers_anything(
         assert await say(talk, "b") == [1]
         wire.cut("append", "before", times=1_000)
         with pytest.raises(LedgerUnavailable):
-            await say(talk, "nobody can number this")
+            await say(talk, "without a number")
         wire.cut("append", "before", times=0)
         assert await say(talk, "c") == [2]
         assert [event.seq for event in await talk.events()] == [0, 1, 2]
@@ -145,7 +141,7 @@ async def test_sequence_zero_is_a_number(app: App) -> None:
     assert (await other.append(SAY, words("first"))).seq == 0
 
 
-async def test_d1_sixteen_writers_without_redis_and_after_it_came_back(
+async def test_d1_sixteen_writers_without_redis_and_after_its_return(
     app: App, admin: Admin, redis: RedisServer, database_url: str
 ) -> None:
     talk = await app.conversations.open()
@@ -163,7 +159,7 @@ async def test_d1_sixteen_writers_without_redis_and_after_it_came_back(
     assert sorted(numbers) == list(range(len(numbers)))
 
 
-async def test_d5_nothing_is_shown_before_it_has_its_number(app: App, admin: Admin) -> None:
+async def test_d5_no_event_is_delivered_before_it_is_recorded(app: App, admin: Admin) -> None:
     talk = await app.conversations.open()
     seen = 0
     writing = asyncio.gather(*(talk.append(SAY, words(str(n))) for n in range(20)))
@@ -179,9 +175,7 @@ async def test_d5_nothing_is_shown_before_it_has_its_number(app: App, admin: Adm
     assert sorted(event.seq for event in await writing) == list(range(20))
 
 
-async def test_d17_an_append_that_fails_is_a_typed_error_and_an_explained_number(
-    app: App, admin: Admin
-) -> None:
+async def test_d17_a_failed_append_is_a_typed_error_and_a_voided_number(app: App, admin: Admin) -> None:
     talk = await app.conversations.open()
     await talk.append(SAY, words("a"), idempotency_key="k")
     with pytest.raises(Refused, match="it is event 0"):
@@ -190,7 +184,7 @@ async def test_d17_an_append_that_fails_is_a_typed_error_and_an_explained_number
     assert [event.kind for event in await talk.events()] == [SAY, "slot.voided", SAY]
 
 
-async def test_a_lost_answer_costs_neither_a_number_nor_a_move(
+async def test_a_lost_answer_does_not_cost_a_number_or_a_move(
     open_app: Callable[..., App], database_url: str, redis: RedisServer, admin: Admin
 ) -> None:
     settings = {"redis_url": redis.url, "redis_timeout_seconds": 10.0}

@@ -1,4 +1,4 @@
-"""The sequencer, stopped, doubled and lied to at every step: never a forked checkpoint."""
+"""The sequencer with faults, rivals and restored databases at every step: checkpoints never fork."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from tests.races.auditor import Books, audit, audit_idle
 from tests.races.writers import SAY, TOOL, Plan, processes, result, streams, words, write
 
 MOMENTS = get_args(Moment)
-GROWTHS = (3, 1, 250, 2, 7, 256, 5)  # so that tiles fill up, and fill up exactly
+GROWTHS = (3, 1, 250, 2, 7, 256, 5)  # so that tiles become full, also exactly
 
 
 class Scene:
-    """One log, the files it has published, and every checkpoint the world could have seen."""
+    """One log, its published files, and every checkpoint that was ever published."""
 
     def __init__(self, app: App, database: Database) -> None:
         self.app, self._database = app, database
@@ -51,25 +51,25 @@ class Scene:
         return self.app.settings.database_url
 
     def sequencer(self, steps: Steps | None = None) -> Sequencer:
-        """Return a sequencer that has just started, with or without a fault in it."""
+        """Return a new sequencer, with or without a fault."""
         steps = steps or Steps()
         database = SteppedDatabase(self._database, steps)
         store = Store(SteppedPlace(self.disk, steps))
         return Sequencer(database, store, self.app.signer, Notifier(self.url, "foja_api"))
 
     async def grow(self, count: int) -> None:
-        """Write so many events."""
+        """Append `count` events."""
         talk = await self.app.conversations.open(self._talk)
         await talk.append_many([talk.draft(SAY, words(str(n))) for n in range(count)])
 
     async def finish(self) -> int:
-        """Let a new sequencer do all there is to do; return the size it published."""
+        """Let a new sequencer do everything that is left. Return the published size."""
         sequencer = self.sequencer()
         await advance(sequencer)
         return self.look((await sequencer.current()).origin)
 
     def look(self, origin: int) -> int:
-        """Remember what a stranger sees now, and return its size."""
+        """Note the published checkpoint and return its size."""
         try:
             note = (self.disk.root / f"log/{origin}/checkpoint").read_bytes()
         except FileNotFoundError:
@@ -80,7 +80,7 @@ class Scene:
         return checkpoint.size
 
     def check(self) -> None:
-        """Fail unless every checkpoint is a beginning of every later one, by the published tiles."""
+        """Check that every checkpoint is consistent with every later one, by the published tiles."""
         for origin, notes in self.seen.items():
             for old, new in combinations(notes, 2):
                 needed = {
@@ -125,7 +125,7 @@ async def fails(work: Awaitable[object]) -> bool:
 
 @pytest.mark.parametrize("moment", MOMENTS)
 async def test_every_step_fails_once(scene: Scene, moment: Moment) -> None:
-    """From the first publication on: after each fault, a sequencer that starts anew finishes the job."""
+    """After each fault, a new sequencer finishes the work. Starts at the first publication."""
     at = 0
     names: set[str] = set()
     while True:
@@ -157,8 +157,8 @@ async def test_every_step_of_the_first_publication_fails_once(scene: Scene, at: 
     scene.check()
 
 
-async def test_another_sequencer_takes_its_turn_before_any_step(scene: Scene) -> None:
-    """Whatever one of them knows may be old by the time it acts on it."""
+async def test_another_sequencer_runs_before_any_step(scene: Scene) -> None:
+    """Everything that a sequencer has read may be outdated when it acts on it."""
 
     async def turn() -> None:
         await scene.grow(3)
@@ -179,7 +179,7 @@ async def test_another_sequencer_takes_its_turn_before_any_step(scene: Scene) ->
 
 @pytest.mark.parametrize("at", range(12))
 async def test_another_sequencer_is_first_to_publish(scene: Scene, at: int) -> None:
-    """The same for a log that has published nothing yet."""
+    """The same, for a log without a published checkpoint."""
 
     async def turn() -> None:
         await scene.grow(3)
@@ -219,14 +219,14 @@ def database_of(url: str, name: str) -> str:
 
 
 class Backup:
-    """A database as it was at one moment, to be restored when more has been written."""
+    """Copies of a database, to be restored after more was written."""
 
     def __init__(self, postgres: PostgresServer) -> None:
         self._postgres = postgres
         self._names: list[str] = []
 
     def copy(self, url: str) -> str:
-        """Copy a database nobody is connected to; return the copy's URL."""
+        """Copy a database without connections. Return the URL of the copy."""
         source = urlsplit(url).path[1:]
         self._names.append(f"{source}_{len(self._names)}")
         self._run("create database {} template {}", self._names[-1], source)
@@ -260,7 +260,7 @@ def published(home: Path, origin: int = 1) -> bytes:
 
 @pytest.fixture
 async def restored(database_url: str, tmp_path: Path, backup: Backup) -> str:
-    """A database as it was when five events were published; the world has seen ten."""
+    """A database as it was when five events were published; ten are published now."""
     await write_and_publish(database_url, tmp_path, 5)
     old = backup.copy(database_url)
     await write_and_publish(database_url, tmp_path, 5)
@@ -268,7 +268,7 @@ async def restored(database_url: str, tmp_path: Path, backup: Backup) -> str:
 
 
 async def seal_a_slot(app: App) -> None:
-    """Write something that only the sweeper can seal, and let it."""
+    """Write an event that only the sweeper can seal, and seal it."""
     talk = await app.conversations.open()
     slots = await talk.reserve(1)
     await slots.fill(0, TOOL, result("t"))
@@ -277,7 +277,7 @@ async def seal_a_slot(app: App) -> None:
 
 
 async def check_halted(scene: Scene, leaves: int) -> None:
-    """Nothing is numbered or signed; appending and sealing go on."""
+    """Check that nothing is numbered or signed, while appending and sealing continue."""
     before = published(scene.app.settings.home)
     await scene.grow(4)
     await seal_a_slot(scene.app)
@@ -291,7 +291,7 @@ async def check_halted(scene: Scene, leaves: int) -> None:
 
 
 async def check_restarted(scene: Scene, proven: Checkpoint) -> Books:
-    """A new log names the old head; what the old one does not prove has its place in the new."""
+    """Check that the new log names the old head and contains the leaves that the old one does not prove."""
     before, epoch = published(scene.app.settings.home), audit(scene.url).epoch
     opened = await scene.sequencer().restart()
     assert opened.origin == 2
@@ -313,7 +313,7 @@ async def test_a_restored_database_halts_the_log(restored: str, tmp_path: Path) 
         await check_restarted(scene, checkpoint_of(scene, 5))
 
 
-async def test_a_restored_database_that_has_grown_past_what_was_published(
+async def test_a_restored_database_that_has_more_leaves_than_published_halts(
     restored: str, tmp_path: Path
 ) -> None:
     async with staged(restored, tmp_path) as scene:
@@ -325,7 +325,7 @@ async def test_a_restored_database_that_has_grown_past_what_was_published(
         assert len(books.logs[1].leaves) == 20 + 4 + 1
 
 
-async def test_a_halted_log_is_halted_for_everybody(restored: str, tmp_path: Path) -> None:
+async def test_a_halted_log_is_halted_for_all_processes(restored: str, tmp_path: Path) -> None:
     async with staged(restored, tmp_path) as scene:
         worker = asyncio.create_task(scene.app.work())
         await asyncio.sleep(0.3)
@@ -339,7 +339,7 @@ async def test_a_halted_log_is_halted_for_everybody(restored: str, tmp_path: Pat
 
 
 def checkpoint_of(scene: Scene, size: int) -> Checkpoint:
-    """Return the checkpoint the first log signed at a size."""
+    """Return the signed checkpoint of the first log at a size."""
     with psycopg.connect(scene.url) as conn:
         rows = conn.execute("select note from foja.checkpoint where origin = 1 and size = %s", (size,))
         (note,) = rows.fetchall()[0]
@@ -359,7 +359,7 @@ async def test_followers_of_a_restarted_log_are_reset(restored: str, tmp_path: P
         await scene.finish()
         assert isinstance(await asyncio.wait_for(waiting, 5), Reset)
         everything = len(audit_idle(restored).order())
-        assert [await told(live) for _ in range(everything)] == [
+        assert [await next_event(live) for _ in range(everything)] == [
             (event.entity_id, event.seq) for event in await scene.app.ledger.log.events(None, 100)
         ]
         assert isinstance(await until_reset(of_stream), Reset)
@@ -368,7 +368,7 @@ async def test_followers_of_a_restarted_log_are_reset(restored: str, tmp_path: P
             assert isinstance(await anext(resumed), Event)
 
 
-async def told(source: AsyncIterator[StreamItem]) -> tuple[UUID, int]:
+async def next_event(source: AsyncIterator[StreamItem]) -> tuple[UUID, int]:
     event = await asyncio.wait_for(anext(source), 5)
     assert isinstance(event, Event)
     return event.entity_id, event.seq
@@ -403,8 +403,8 @@ async def test_every_step_of_a_restart_fails_once(scene: Scene, moment: Moment) 
     scene.check()
 
 
-async def test_a_restart_names_what_the_world_has_seen(scene: Scene) -> None:
-    """The last publication went out, and the database was never told."""
+async def test_a_restart_names_the_published_checkpoint(scene: Scene) -> None:
+    """The last checkpoint was published but not marked as such in the database."""
     await scene.grow(5)
     await scene.finish()
     await scene.grow(5)
@@ -422,7 +422,7 @@ async def test_a_restart_names_what_the_world_has_seen(scene: Scene) -> None:
 
 
 async def test_a_restart_keeps_the_order_of_a_stream_that_is_being_written(scene: Scene) -> None:
-    """An append that is not committed yet comes after what its stream has sent back to the outbox."""
+    """An append that is not committed yet comes after the leaves of its stream that return to the outbox."""
     await scene.grow(3)
     async with await AsyncConnection.connect(scene.url) as writer:
         await writer.execute(
@@ -436,8 +436,8 @@ async def test_a_restart_keeps_the_order_of_a_stream_that_is_being_written(scene
     audit_idle(scene.url)
 
 
-async def test_nothing_is_published_in_a_log_that_was_closed(scene: Scene) -> None:
-    """A restart while another sequencer is under way: what it still publishes, the log must own."""
+async def test_nothing_is_published_beyond_the_size_of_a_closed_log(scene: Scene) -> None:
+    """During a restart another sequencer may still publish, but only leaves that the log keeps."""
 
     async def turn() -> None:
         await scene.sequencer().restart()

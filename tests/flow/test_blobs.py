@@ -1,4 +1,4 @@
-"""The object store, on a real disk and through obstore."""
+"""The object store, on a real disk and through obstore's memory store."""
 
 from __future__ import annotations
 
@@ -45,27 +45,27 @@ def disk(tmp_path: Path) -> Store:
     return open_store(f"file://{tmp_path}/store")
 
 
-async def test_what_was_put_comes_back_by_its_digest(store: Store) -> None:
+async def test_get_returns_what_put_stored(store: Store) -> None:
     for data in (b"", b"sheet one", b"\x00" * 6_000_000):
         digest = await store.put(data)
         assert digest == hashlib.sha256(data).hexdigest()
         assert await store.get(digest) == data
 
 
-async def test_putting_again_changes_nothing(disk: Store, tmp_path: Path) -> None:
+async def test_a_second_put_changes_nothing(disk: Store, tmp_path: Path) -> None:
     digest = await disk.put(b"once")
-    place = tmp_path / "store" / "objects" / digest / "0"
-    before = place.stat().st_ino
+    path = tmp_path / "store" / "objects" / digest / "0"
+    before = path.stat().st_ino
     assert await disk.put(b"once") == digest
-    assert place.stat().st_ino == before
+    assert path.stat().st_ino == before
     assert not list((tmp_path / "store" / ".partial").iterdir())
 
 
-async def test_many_may_put_the_same_at_once(store: Store) -> None:
+async def test_concurrent_puts_of_the_same_bytes_succeed(store: Store) -> None:
     assert len(set(await asyncio.gather(*(store.put(b"same") for _ in range(20))))) == 1
 
 
-async def test_an_object_never_put_is_missing(store: Store) -> None:
+async def test_an_object_that_was_never_stored_is_missing(store: Store) -> None:
     with pytest.raises(ObjectMissing, match=ABSENT):
         await store.get(ABSENT)
     with pytest.raises(ObjectMissing):
@@ -74,16 +74,16 @@ async def test_an_object_never_put_is_missing(store: Store) -> None:
 
 async def test_a_changed_object_is_not_returned_and_not_overwritten(disk: Store, tmp_path: Path) -> None:
     digest = await disk.put(b"original")
-    place = tmp_path / "store" / "objects" / digest / "0"
-    place.write_bytes(b"forged!!")
+    path = tmp_path / "store" / "objects" / digest / "0"
+    path.write_bytes(b"forged!!")
     with pytest.raises(Tampered, match=digest):
         await disk.get(digest)
     with pytest.raises(Tampered, match=digest):
         await disk.put(b"original")
-    assert place.read_bytes() == b"forged!!"
+    assert path.read_bytes() == b"forged!!"
 
 
-async def test_write_replaces_whatever_was_there(store: Store) -> None:
+async def test_write_replaces_an_earlier_object(store: Store) -> None:
     await store.write("log/tile/0/x001/067.p/12", b"part")
     await store.write("log/tile/0/x001/067.p/12", b"whole")
     assert (await store.read("log/tile/0/x001/067.p/12")).data == b"whole"
@@ -100,7 +100,7 @@ async def test_replace_needs_the_version_that_was_read(store: Store) -> None:
     assert (await store.read("log/checkpoint")).data == b"4"
 
 
-async def test_replace_of_nothing_needs_nothing_there(store: Store) -> None:
+async def test_replace_without_a_version_needs_an_absent_key(store: Store) -> None:
     with pytest.raises(ObjectChanged):
         await store.replace("log/checkpoint", b"1", (await store.read(await _some_key(store))).version)
     await store.replace("log/checkpoint", b"1", None)
@@ -121,24 +121,24 @@ async def test_a_local_version_is_its_content(disk: Store, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("start", [None, b"old"])
-def test_of_processes_that_replace_the_same_version_one_wins(start: bytes | None, tmp_path: Path) -> None:
+def test_one_of_many_processes_replaces_a_version(start: bytes | None, tmp_path: Path) -> None:
     url = f"file://{tmp_path}/store"
     store = open_store(url)
     expected = asyncio.run(store.replace("log/checkpoint", start, None)) if start else ""
     racers = [_racer(url, expected, mark) for mark in "abcdef"]
-    said = _run_together(racers)
-    assert sorted(said) == ["lost"] * 5 + ["won"]
-    winner = "abcdef"[said.index("won")]
+    results = _run_together(racers)
+    assert sorted(results) == ["lost"] * 5 + ["won"]
+    winner = "abcdef"[results.index("won")]
     assert asyncio.run(store.read("log/checkpoint")).data == winner.encode() * 100_000
 
 
-def _racer(*words: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", RACER, *words]
+def _racer(*arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", RACER, *arguments]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def _run_together(racers: list[subprocess.Popen[str]]) -> list[str]:
-    """Let all go once all are ready, and return what each said."""
+    """Start all processes once all are ready. Return the output of each."""
     for racer in racers:
         assert racer.stdout is not None
         assert racer.stdout.readline() == "ready\n"
@@ -173,19 +173,19 @@ async def test_a_key_that_could_lead_out_is_refused(key: str, store: Store, tmp_
         store.read(key),
         store.get(f"a/{key}"),
     ):
-        with pytest.raises(Refused, match="is not a key"):
+        with pytest.raises(Refused, match="is not a valid key"):
             await attempt
     assert not (tmp_path / "out").exists()
 
 
-async def test_objects_survive_a_second_opening(tmp_path: Path) -> None:
+async def test_objects_are_there_after_reopening(tmp_path: Path) -> None:
     digest = await open_store(f"file://{tmp_path}/a%20b/c").put(b"kept")
     assert await open_store(f"file://{tmp_path}/a%20b/c").get(digest) == b"kept"
     assert (tmp_path / "a b" / "c" / "objects" / digest / "0").read_bytes() == b"kept"
 
 
 @pytest.mark.parametrize("url", ["", "nowhere", "foo://x", "file://relative/x", "file:x"])
-def test_a_place_that_is_no_store_is_refused(url: str) -> None:
+def test_an_invalid_store_url_is_refused(url: str) -> None:
     with pytest.raises(SetupFailed, match="FOJA_STORAGE_URL"):
         open_store(url)
 
@@ -209,12 +209,12 @@ def test_a_killed_process_leaves_whole_objects_only(tmp_path: Path) -> None:
         assert putter.stdout is not None
         promised = [putter.stdout.readline().strip() for _ in range(3)]
         putter.kill()
-    kept = {path.parent.name: path.read_bytes() for path in tmp_path.glob("objects/*/*")}
-    assert set(promised) <= set(kept)
-    assert all(hashlib.sha256(data).hexdigest() == name for name, data in kept.items())
+    stored = {path.parent.name: path.read_bytes() for path in tmp_path.glob("objects/*/*")}
+    assert set(promised) <= set(stored)
+    assert all(hashlib.sha256(data).hexdigest() == name for name, data in stored.items())
 
 
-async def test_a_stream_is_kept_under_its_digest(store: Store) -> None:
+async def test_a_stream_is_stored_under_its_digest(store: Store) -> None:
     for data in (b"", os.urandom(6_000_001)):
         kept = await store.keep(io.BytesIO(data))
         assert kept == (hashlib.sha256(data).hexdigest(), len(data))
@@ -222,12 +222,12 @@ async def test_a_stream_is_kept_under_its_digest(store: Store) -> None:
         assert await store.get(kept[0]) == data
 
 
-async def test_a_stream_leaves_nothing_unfinished(disk: Store, tmp_path: Path) -> None:
+async def test_a_stream_leaves_no_temporary_file(disk: Store, tmp_path: Path) -> None:
     await disk.keep(io.BytesIO(b"whole"))
     assert not list((tmp_path / "store" / ".partial").iterdir())
 
 
-async def test_an_object_is_fetched_a_piece_at_a_time(store: Store) -> None:
+async def test_an_object_is_fetched_in_chunks(store: Store) -> None:
     data = bytes(range(256)) * 20_000
     digest, _ = await store.keep(io.BytesIO(data))
     target = io.BytesIO()
@@ -237,7 +237,7 @@ async def test_an_object_is_fetched_a_piece_at_a_time(store: Store) -> None:
         await store.fetch("0" * 64, io.BytesIO())
 
 
-async def test_a_changed_object_is_noticed_at_its_end(disk: Store, tmp_path: Path) -> None:
+async def test_fetch_raises_if_an_object_was_changed(disk: Store, tmp_path: Path) -> None:
     digest, _ = await disk.keep(io.BytesIO(b"as it was"))
     path = tmp_path / "store" / "objects" / digest / "0"
     path.chmod(0o600)

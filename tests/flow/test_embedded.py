@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL, with real processes that start, share, stop and kill it."""
+"""The embedded PostgreSQL, with real processes that start, share, stop and kill the server."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ with start(Path(sys.argv[1])) as server:
     print(server.pid, flush=True)
     sys.stdin.readline()
 """
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root lends the work to another account")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root uses another account")
 
 
 @pytest.fixture
 def empty_home() -> Iterator[Path]:
-    """A home outside of pytest's folders, whose rights pytest resets for every run."""
+    """A home outside pytest's folders, because pytest resets their rights for every run."""
     folder = Path(tempfile.mkdtemp(prefix="foja-test-"))
     yield folder
     stop(folder, "immediate")
@@ -45,7 +45,7 @@ def empty_home() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def made_home() -> Iterator[Path]:
-    """A home whose server has run once; it outlives a kill, but no power cut."""
+    """A home whose server has run once, without fsync: it survives a kill, but not a power cut."""
     with tempfile.TemporaryDirectory(prefix="foja-test-") as folder:
         with start(Path(folder)) as server, (server.data / "postgresql.conf").open("a") as settings:
             settings.write("fsync = off\n")
@@ -54,13 +54,13 @@ def made_home() -> Iterator[Path]:
 
 @pytest.fixture
 def home(made_home: Path, empty_home: Path) -> Path:
-    """A home of its own for each test, made in less time than a new one."""
+    """A home for each test: a copy, which takes less time than a new one."""
     subprocess.run(["cp", "-a", f"{made_home}/postgres", f"{empty_home}/postgres"], check=True)
     return empty_home
 
 
 class User:
-    """Another process that uses the server of a home until it is told to leave."""
+    """Another process that uses the server of a home until `leave`."""
 
     def __init__(self, home: Path) -> None:
         self.process = subprocess.Popen(
@@ -72,7 +72,7 @@ class User:
         )
 
     def server_pid(self) -> int:
-        """Wait until the process has its server."""
+        """Wait until the server runs and return its pid."""
         assert self.process.stdout is not None
         return int(self.process.stdout.readline())
 
@@ -81,7 +81,7 @@ class User:
         assert self.process.returncode == 0
 
     def signal(self, number: signal.Signals) -> None:
-        """Hit the whole process group, as a terminal would."""
+        """Send a signal to the whole process group, as a terminal does."""
         os.killpg(self.process.pid, number)
         self.process.communicate(timeout=60)
 
@@ -128,11 +128,11 @@ def test_an_empty_home_becomes_a_durable_database(empty_home: Path) -> None:
     assert running(empty_home) is None
 
 
-def test_data_outlives_the_server(home: Path) -> None:
+def test_data_survives_a_restart(home: Path) -> None:
     with start(home) as server:
-        ask(server, "create table kept as select 42 as n")
+        ask(server, "create table stored as select 42 as n")
     with start(home) as server:
-        assert ask(server, "select n from kept") == 42
+        assert ask(server, "select n from stored") == 42
 
 
 def test_a_second_process_shares_the_server_and_the_last_one_stops_it(
@@ -155,7 +155,7 @@ def test_two_users_in_one_process_are_two_users(home: Path) -> None:
     assert running(home) is None
 
 
-def test_a_forked_child_cannot_give_back_its_parents_use(home: Path) -> None:
+def test_a_forked_child_cannot_release_the_share_of_its_parent(home: Path) -> None:
     with start(home) as server:
         child = multiprocessing.get_context("fork").Process(target=server.release)
         child.start()
@@ -174,9 +174,7 @@ def test_processes_that_start_at_once_get_one_server(empty_home: Path, user: Cal
     assert running(empty_home) is None
 
 
-def test_a_killed_user_leaves_a_server_that_the_next_one_takes_over(
-    home: Path, user: Callable[[], User]
-) -> None:
+def test_the_next_user_takes_over_the_server_of_a_killed_one(home: Path, user: Callable[[], User]) -> None:
     killed = user()
     pid = killed.server_pid()
     killed.signal(signal.SIGKILL)
@@ -195,14 +193,14 @@ def test_ctrl_c_in_the_terminal_does_not_reach_the_server(home: Path, user: Call
 
 def test_a_killed_server_is_started_again_with_its_data(home: Path) -> None:
     with start(home) as server:
-        ask(server, "create table kept as select 42 as n")
+        ask(server, "create table stored as select 42 as n")
         os.kill(server.pid, signal.SIGKILL)
         with start(home) as again:
             assert again.pid != server.pid
-            assert ask(again, "select n from kept") == 42
+            assert ask(again, "select n from stored") == 42
 
 
-def test_a_start_waits_for_what_a_killed_server_left_working(home: Path) -> None:
+def test_a_start_waits_for_the_backends_of_a_killed_server(home: Path) -> None:
     with start(home) as server, psycopg.connect(server.url) as conn:
         os.kill(conn.info.backend_pid, signal.SIGSTOP)
         os.kill(server.pid, signal.SIGKILL)
@@ -219,7 +217,7 @@ def _start_and_release(home: Path) -> int:
         return server.pid
 
 
-def test_a_stale_pid_file_of_a_process_that_lives_is_no_obstacle(home: Path) -> None:
+def test_a_stale_pid_file_that_names_a_live_process_is_ignored(home: Path) -> None:
     with start(home):
         pass
     (home / "postgres" / "postmaster.pid").write_text(
@@ -230,7 +228,7 @@ def test_a_stale_pid_file_of_a_process_that_lives_is_no_obstacle(home: Path) -> 
         assert ask(server, "select 1") == 1
 
 
-def test_a_start_killed_while_it_makes_the_data_is_no_obstacle(
+def test_the_next_start_succeeds_after_a_kill_during_initdb(
     empty_home: Path, user: Callable[[], User]
 ) -> None:
     killed = user()
@@ -242,7 +240,7 @@ def test_a_start_killed_while_it_makes_the_data_is_no_obstacle(
     assert not list(empty_home.glob("postgres.new-*"))
 
 
-def test_a_start_killed_before_the_database_exists_is_no_obstacle(home: Path) -> None:
+def test_the_next_start_succeeds_after_a_kill_before_createdb(home: Path) -> None:
     with (
         start(home) as server,
         psycopg.connect(server.url.replace("/foja?", "/postgres?"), autocommit=True) as conn,
@@ -271,7 +269,7 @@ def test_options_are_settings_of_the_server(home: Path) -> None:
         )
 
 
-def test_a_port_is_opened_on_this_machine_only_and_asks_for_a_password(home: Path) -> None:
+def test_a_port_is_local_and_needs_a_password(home: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -291,28 +289,28 @@ def test_a_server_that_cannot_start_shows_its_log(home: Path) -> None:
         assert ask(server, "select 1") == 1
 
 
-def test_a_folder_of_something_else_is_refused(empty_home: Path) -> None:
+def test_another_folder_is_not_used_for_data(empty_home: Path) -> None:
     (empty_home / "postgres").mkdir()
     (empty_home / "postgres" / "letter.txt").touch()
-    with pytest.raises(EmbeddedFailed, match="holds something else"):
+    with pytest.raises(EmbeddedFailed, match="is not a PostgreSQL data folder"):
         start(empty_home)
 
 
 def test_data_of_an_unknown_version_is_refused(empty_home: Path) -> None:
     (empty_home / "postgres").mkdir()
     (empty_home / "postgres" / "PG_VERSION").write_text("9\n")
-    with pytest.raises(EmbeddedFailed, match="made by PostgreSQL 9"):
+    with pytest.raises(EmbeddedFailed, match="created by PostgreSQL 9"):
         start(empty_home)
 
 
-def test_long_and_strange_homes_work(empty_home: Path) -> None:
-    strange = empty_home / ("long " * 30) / 'quote" $HOME'
-    with start(strange) as server:
+def test_long_paths_with_special_characters_work(empty_home: Path) -> None:
+    home = empty_home / ("long " * 30) / 'quote" $HOME'
+    with start(home) as server:
         assert ask(server, "select 1") == 1
-    assert running(strange) is None
+    assert running(home) is None
 
 
-def test_settings_for_other_servers_are_not_heard(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_of_other_servers_are_ignored(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"PGPORT": "1", "PGHOST": "nowhere", "PGDATA": "/nowhere", "PGUSER": "nobody"}.items():
         monkeypatch.setenv(name, value)
     with start(home) as server:
@@ -328,7 +326,7 @@ def test_processes_with_other_temporary_folders_find_the_server(
         assert user().server_pid() == server.pid
 
 
-def test_nobody_else_may_enter_the_folder_of_the_socket(home: Path) -> None:
+def test_other_users_cannot_enter_the_folder_of_the_socket(home: Path) -> None:
     with start(home) as server:
         folder = Path(ask(server, "show unix_socket_directories"))
         assert folder.stat().st_mode & 0o077 == 0
@@ -337,18 +335,18 @@ def test_nobody_else_may_enter_the_folder_of_the_socket(home: Path) -> None:
 
 
 @needs_root
-def test_a_folder_made_by_somebody_else_is_not_trusted(home: Path) -> None:
+def test_a_socket_folder_of_another_user_is_not_used(home: Path) -> None:
     with start(home) as server:
         folder = Path(ask(server, "show unix_socket_directories"))
     folder.mkdir()
     os.chown(folder, 65534, 65534)
-    with pytest.raises(EmbeddedFailed, match="somebody else made it"):
+    with pytest.raises(EmbeddedFailed, match="another user may have created it"):
         start(home)
     folder.rmdir()
 
 
 @needs_root
-def test_root_opens_closed_folders_to_the_server_and_nobody_else(empty_home: Path) -> None:
+def test_root_opens_closed_folders_only_to_the_server(empty_home: Path) -> None:
     closed = empty_home / "closed"
     closed.mkdir(mode=0o700)
     with start(closed / "home") as server:
@@ -372,7 +370,7 @@ def test_an_ordinary_user_runs_the_server_itself(empty_home: Path) -> None:
     own = empty_home / "own"
     own.mkdir()
     os.chown(own, 65534, 65534)
-    binaries()  # imported before the rights are gone: the interpreter may lie in root's own folder
+    binaries()  # imported while we are root: the interpreter may be in a folder of root
     with multiprocessing.get_context("fork").Pool(1, initializer=_become_nobody) as pool:
         assert pool.apply(_start_and_release, (own,)) > 0
     assert (own / "postgres" / "PG_VERSION").stat().st_uid == 65534
@@ -384,6 +382,6 @@ def _become_nobody() -> None:
     os.setuid(65534)
 
 
-def test_the_programs_are_there() -> None:
+def test_the_programs_are_installed() -> None:
     for program in ("initdb", "pg_ctl", "postgres", "pg_dump", "psql"):
         assert (binaries() / program).is_file()

@@ -1,4 +1,4 @@
-"""The Redis that comes along: only when asked for, shared, and gone with its last user."""
+"""The embedded Redis: started on request, shared, and stopped by its last user."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ def client(url: str) -> redis.Redis:
     return found
 
 
-def test_it_is_shared_and_ends_with_its_last_user(tmp_path: Path) -> None:
+def test_it_is_shared_and_stopped_by_its_last_user(tmp_path: Path) -> None:
     first, second = start(tmp_path), start(tmp_path)
     assert first.url == second.url
-    with client(first.url) as ours:
+    with client(first.url) as connection:
         first.release()
-        assert ours.ping()
+        assert connection.ping()
         second.release()
         with pytest.raises(redis.ConnectionError):
-            ours.ping()
+            connection.ping()
     assert not Path(urlsplit(first.url).path).parent.exists()
 
 
 def test_it_starts_again_after_it_was_killed(tmp_path: Path) -> None:
     first = start(tmp_path)
-    with client(first.url) as ours:
-        ours.shutdown(nosave=True)
+    with client(first.url) as connection:
+        connection.shutdown(nosave=True)
     second = start(tmp_path)
-    with client(second.url) as ours:
-        assert ours.ping()
+    with client(second.url) as connection:
+        assert connection.ping()
     second.release()
     first.release()
 
 
-async def test_conversations_are_numbered_by_it(
+async def test_it_numbers_conversations(
     open_app: Callable[..., App], admin: psycopg.Connection[object]
 ) -> None:
     async with open_app(redis_url="embedded", redis_timeout_seconds=10) as app:
@@ -57,16 +57,16 @@ async def test_conversations_are_numbered_by_it(
     assert b'foja_lane_moves_total{reason="enter"}' in metrics.exposition()
 
 
-async def test_nobody_starts_it_unasked(open_app: Callable[..., App], tmp_path: Path) -> None:
+async def test_it_does_not_start_by_default(open_app: Callable[..., App], tmp_path: Path) -> None:
     async with open_app() as app:
         await (await app.conversations.open()).append(SAY, words("x"))
     assert not list(tmp_path.rglob("redis.*"))
 
 
-async def test_a_lane_without_a_redis_is_refused(open_app: Callable[..., App]) -> None:
+async def test_the_redis_lane_needs_a_redis(open_app: Callable[..., App]) -> None:
     with pytest.raises(SetupFailed, match="set FOJA_REDIS_URL"):
         async with open_app(sequence_lane="redis"):
             pass
-    with pytest.raises(SetupFailed, match="FOJA_REDIS_URL cannot be used"):
+    with pytest.raises(SetupFailed, match="FOJA_REDIS_URL is not valid"):
         async with open_app(redis_url="http://nowhere"):
             pass

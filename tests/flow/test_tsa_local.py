@@ -1,4 +1,4 @@
-"""The local authority: what it signs, others accept; what it keeps, nobody else can read."""
+"""The local authority: other tools accept its tokens, and only its owner can read its keys."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ REASONS = {
 START = """
 import sys
 from pathlib import Path
-from foja.embedded.tsa import Authority
-print(Authority(Path(sys.argv[1])).root.decode())
+from foja.embedded.tsa import LocalAuthority
+print(LocalAuthority(Path(sys.argv[1])).root.decode())
 """
 
 
@@ -52,8 +52,8 @@ def stamped(authority: LocalAuthority, algorithm: str = "sha256", nonce: int = 5
     return query, authority.reply(query)
 
 
-def openssl(*words: str | Path) -> str:
-    ran = subprocess.run(["openssl", "ts", *words], capture_output=True, text=True, check=False)
+def openssl(*arguments: str | Path) -> str:
+    ran = subprocess.run(["openssl", "ts", *arguments], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
 
@@ -69,11 +69,11 @@ def test_openssl_verifies_and_reads_its_tokens(
     assert "Verification: OK" in openssl("-verify", "-queryfile", tmp_path / "q", *where)
     assert "Verification: OK" in openssl("-verify", "-data", tmp_path / "data", *where)
     text = openssl("-reply", "-in", tmp_path / "r", "-text")
-    said = ("Status: Granted.", f"Policy OID: {LOCAL_POLICY}", f"Hash Algorithm: {algorithm}", "Nonce: 0x05")
-    assert all(words in text for words in said)
+    lines = ("Status: Granted.", f"Policy OID: {LOCAL_POLICY}", f"Hash Algorithm: {algorithm}", "Nonce: 0x05")
+    assert all(line in text for line in lines)
 
 
-def test_it_answers_what_openssl_asks(authority: LocalAuthority, tmp_path: Path) -> None:
+def test_it_answers_a_query_of_openssl(authority: LocalAuthority, tmp_path: Path) -> None:
     (tmp_path / "data").write_bytes(DATA)
     (tmp_path / "root").write_bytes(authority.root)
     openssl("-query", "-data", tmp_path / "data", "-sha512", "-cert", "-out", tmp_path / "q")
@@ -106,40 +106,40 @@ def test_a_refusal_is_a_reply_with_its_reason(authority: LocalAuthority, tmp_pat
     assert reason in finding.detail
 
 
-def test_no_two_tokens_have_one_serial(authority: LocalAuthority) -> None:
+def test_every_token_has_its_own_serial(authority: LocalAuthority) -> None:
     roots = trusted(authority.root)
     stamps = [check(stamped(authority)[1], DIGEST, roots=roots).stamp for _ in range(50)]
     assert len({each.serial for each in stamps if each}) == 50
 
 
-def test_keys_are_for_their_owner_only(tmp_path: Path) -> None:
+def test_only_the_owner_can_read_the_keys(tmp_path: Path) -> None:
     LocalAuthority(tmp_path / "home")
-    kept = tmp_path / "home" / "tsa"
-    assert kept.stat().st_mode & 0o777 == 0o700
-    assert {each.stat().st_mode & 0o777 for each in kept.iterdir()} == {0o600}
-    (kept / "root.key").chmod(0o644)
-    with pytest.raises(SetupFailed, match="readable by others"):
+    folder = tmp_path / "home" / "tsa"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert {each.stat().st_mode & 0o777 for each in folder.iterdir()} == {0o600}
+    (folder / "root.key").chmod(0o644)
+    with pytest.raises(SetupFailed, match="other users can read"):
         LocalAuthority(tmp_path / "home")
 
 
-def test_a_second_start_finds_the_first_ones_keys(tmp_path: Path) -> None:
+def test_a_second_start_uses_the_same_keys(tmp_path: Path) -> None:
     assert LocalAuthority(tmp_path).root == LocalAuthority(tmp_path).root == kept_root(tmp_path)
 
 
 @pytest.mark.parametrize(
-    "spoil", [Path.unlink, lambda path: path.write_bytes(b"nothing")], ids=["missing", "spoilt"]
+    "damage", [Path.unlink, lambda path: path.write_bytes(b"nothing")], ids=["missing", "damaged"]
 )
-def test_a_lost_key_is_told_and_not_replaced(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
+def test_a_lost_key_is_reported_and_not_replaced(tmp_path: Path, damage: Callable[[Path], None]) -> None:
     root = LocalAuthority(tmp_path).root
-    spoil(tmp_path / "tsa" / "signer.key")
+    damage(tmp_path / "tsa" / "signer.key")
     with pytest.raises(SetupFailed):
         LocalAuthority(tmp_path)
     assert kept_root(tmp_path) == root
 
 
 def test_processes_that_start_at_once_have_one_root(tmp_path: Path) -> None:
-    words = [sys.executable, "-c", START, str(tmp_path)]
-    starts = [subprocess.Popen(words, stdout=subprocess.PIPE) for _ in range(4)]
+    command = [sys.executable, "-c", START, str(tmp_path)]
+    starts = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(4)]
     roots = {start.communicate()[0] for start in starts}
     assert len(roots) == 1
     assert sorted(each.name for each in tmp_path.iterdir()) == ["tsa", "tsa.lock"]
@@ -148,22 +148,22 @@ def test_processes_that_start_at_once_have_one_root(tmp_path: Path) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from foja.embedded.tsa import keeping
+from foja.embedded.tsa import keystore
 left = int(sys.argv[2])
 for name in ("_write", "sync"):
-    def step(*words, real=getattr(keeping, name)):
+    def step(*arguments, real=getattr(keystore, name)):
         global left
         if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
         left -= 1
-        real(*words)
-    setattr(keeping, name, step)
-keeping.Keeper(Path(sys.argv[1])).root()
+        real(*arguments)
+    setattr(keystore, name, step)
+keystore.KeyStore(Path(sys.argv[1])).root()
 """
 
 
 @pytest.mark.parametrize("steps", range(5))
-def test_a_killed_first_start_leaves_nothing_broken(tmp_path: Path, steps: int) -> None:
+def test_after_a_killed_first_start_the_next_one_works(tmp_path: Path, steps: int) -> None:
     ran = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path), str(steps)], check=False)
     assert ran.returncode == -signal.SIGKILL
     local = LocalAuthority(tmp_path)
@@ -176,24 +176,24 @@ def verified(authority: LocalAuthority, reply: bytes, at: datetime | None = None
     return found.stamp if found.verified else None
 
 
-def test_the_signer_is_renewed_in_time_and_old_tokens_stay_good(tmp_path: Path) -> None:
+def test_the_signer_is_renewed_in_time_and_old_tokens_stay_valid(tmp_path: Path) -> None:
     old = LocalAuthority(tmp_path)
     token = stamped(old)[1]
-    keeper, now = KeyStore(tmp_path), datetime.now(UTC)
-    before = keeper.signer(now)
-    assert keeper.signer(now + SIGNER_LASTS - RENEWED_BEFORE - timedelta(days=1)).der == before.der
+    keystore, now = KeyStore(tmp_path), datetime.now(UTC)
+    before = keystore.signer(now)
+    assert keystore.signer(now + SIGNER_LASTS - RENEWED_BEFORE - timedelta(days=1)).der == before.der
     later = now + SIGNER_LASTS - timedelta(days=1)
-    renewed = keeper.signer(later)
+    renewed = keystore.signer(later)
     assert renewed.der != before.der
-    assert keeper.signer(later).der == renewed.der
+    assert keystore.signer(later).der == renewed.der
     assert renewed.certificate.not_valid_before_utc <= later < renewed.certificate.not_valid_after_utc
     assert verified(old, token, at=later + SIGNER_LASTS)
 
 
-def test_a_signer_that_was_forgotten_is_replaced_before_it_signs(tmp_path: Path) -> None:
+def test_an_expiring_signer_is_replaced_before_it_signs(tmp_path: Path) -> None:
     root, now = KeyStore(tmp_path).root(), datetime.now(UTC)
     old = new_signer(root, now - SIGNER_LASTS + timedelta(days=1))
-    (tmp_path / "tsa" / "signer.key").write_bytes(old.kept())
+    (tmp_path / "tsa" / "signer.key").write_bytes(old.encode())
     local = LocalAuthority(tmp_path)
     stamp = verified(local, stamped(local)[1])
     assert stamp is not None
@@ -201,7 +201,7 @@ def test_a_signer_that_was_forgotten_is_replaced_before_it_signs(tmp_path: Path)
 
 
 def test_no_token_is_dated_before_the_last_one(tmp_path: Path) -> None:
-    """A clock that is set back a little stands still; by more than a token's accuracy, nothing is signed."""
+    """If the clock goes back, the time of tokens stands still; beyond their accuracy, signing is refused."""
     began = datetime.now(UTC)
     clock = iter(began + timedelta(seconds=each) for each in (60, 10, 9.5, 8, 7, 9.2, 11))
     local = LocalAuthority(tmp_path, clock=lambda: next(clock))
@@ -228,12 +228,12 @@ def test_one_of_many_renews_the_signer(tmp_path: Path) -> None:
     assert len(set(found)) == 1
 
 
-def test_it_serves_others_over_http(tmp_path: Path) -> None:
+def test_it_answers_over_http(tmp_path: Path) -> None:
     process = Process("tsa", "serve", "--port", "0", "--home", tmp_path)
     try:
-        said = process.line()
-        assert LOCAL_NOTICE in said
-        with httpx.Client(base_url=said.split()[2].rstrip(";")) as client:
+        line = process.line()
+        assert LOCAL_NOTICE in line
+        with httpx.Client(base_url=line.split()[2].rstrip(";")) as client:
             ask_over_http(client)
         ended = process.end(signal.SIGTERM)
     finally:
@@ -252,7 +252,7 @@ def ask_over_http(client: httpx.Client) -> None:
     assert client.get("/nothing").status_code == 404
 
 
-def test_the_command_tells_who_stamps_and_hands_out_the_root(run: Run, tmp_path: Path) -> None:
+def test_the_command_shows_the_authorities_and_the_root(run: Run, tmp_path: Path) -> None:
     home = ("--home", str(tmp_path))
     assert run("tsa", "--json", *home).document == {
         "asked": ["local"],
@@ -269,14 +269,14 @@ def test_the_command_tells_who_stamps_and_hands_out_the_root(run: Run, tmp_path:
     assert LOCAL_NOTICE in status
 
 
-def test_no_part_of_an_answer_waits_for_the_part_before() -> None:
+def test_accepted_connections_send_without_delay() -> None:
     with bind("127.0.0.1", 0, expose=False) as listener, socket.create_connection(listener.getsockname()):
         accepted, _ = listener.accept()
         with accepted:
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
-def test_nobody_else_is_served_without_a_clear_word(run: Run, tmp_path: Path) -> None:
+def test_other_machines_need_expose(run: Run, tmp_path: Path) -> None:
     refused = run("tsa", "serve", "--host", "0.0.0.0", "--home", tmp_path)
     assert refused.code == 2
     assert "--expose" in refused.err

@@ -32,7 +32,7 @@ from foja.ledger.live.notifier import Notifier
 from foja.observe.audit import audit
 from foja.sql import query
 from tests.database.papers import OTHER, TOKEN, WITNESS, later
-from tests.errands import Admin, queue
+from tests.job_domain import Admin, queue
 
 SAY: LiteralString = "select append_document_entity_event(%s, %s, %s)"
 HISTORY: LiteralString = "select seq, kind, at, payload from foja.event where entity_id = %s order by seq"
@@ -151,7 +151,7 @@ class Archive:
         """At every moment somebody is going to look at every stream that grew; at last nothing is left."""
         async with await psycopg.AsyncConnection.connect(self.url, autocommit=True) as conn:
             while not self.over:
-                for question in ("audit_stuck_lines", "audit_sleepers"):
+                for question in ("audit_stuck_queues", "audit_sleepers"):
                     assert await (await conn.execute(query(question))).fetchall() == [], question
                 self.audits += 1
                 if not self.open:

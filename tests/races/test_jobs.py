@@ -17,7 +17,7 @@ from foja.jobs.sweeper import sweep_jobs
 from foja.jobs.worker import Worker
 from foja.ledger.event import draft, new_id
 from foja.sql import query
-from tests.errands import DECIDE, DECIDER, ERRAND, IN_ORDER, RUN, Admin, ask, fact, install, queue, wanted
+from tests.job_domain import DECIDE, DECIDER, ERRAND, IN_ORDER, RUN, Admin, ask, fact, install, queue, wanted
 
 ASK = b"select foja.append_event(%s, 'errand', 'errand.asked', '{\"what\": \"milk\"}')"
 ENOUGH = 40
@@ -113,7 +113,7 @@ class Town:
         """At every moment each line has one first job, and every stream that grew has somebody to look."""
         async with await psycopg.AsyncConnection.connect(self.url, autocommit=True) as conn:
             while self.open:
-                for question in ("audit_stuck_lines", "audit_sleepers"):
+                for question in ("audit_stuck_queues", "audit_sleepers"):
                     found = await (await conn.execute(query(question))).fetchall()
                     assert found == [], question
                     self.audits += 1

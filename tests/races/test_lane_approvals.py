@@ -1,4 +1,4 @@
-"""On the Redis lane, too, one decision stands and tools read in the order they were asked for."""
+"""On the Redis lane, too, one decision is valid and tools are read in the order of their requests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.database.rows import Admin, outcome
 from tests.redis_server import RedisServer
 
 
-async def test_deciders_on_both_lanes_and_the_sweeper_leave_one_decision(
+async def test_concurrent_decisions_on_both_lanes_leave_one_decision(
     open_app: Callable[..., App], redis: RedisServer, admin: Admin
 ) -> None:
     async with open_app(redis_url=redis.url) as one, open_app() as two:
@@ -23,13 +23,13 @@ async def test_deciders_on_both_lanes_and_the_sweeper_leave_one_decision(
         assert admin.execute("select lane from foja.entity").fetchone() == ("redis",)
         for n in range(5):
             name, due = f"a{n}", (datetime.now(UTC) + timedelta(milliseconds=20 * n)).isoformat()
-            asked = {"approval_id": name, "tool_name": "pay", "tool_args": {}, "expires_at": due}
-            await talk.append("approval_requested", asked)
-            said = [
+            request = {"approval_id": name, "tool_name": "pay", "tool_args": {}, "expires_at": due}
+            await talk.append("approval_requested", request)
+            decisions = [
                 (talk if k % 2 else elsewhere).decide(name, ("approved", "denied")[k % 3 % 2], actor=f"p{k}")
                 for k in range(12)
             ]
-            done = await asyncio.gather(*map(outcome, [*said, one.work(until_idle=True)]))
+            done = await asyncio.gather(*map(outcome, [*decisions, one.work(until_idle=True)]))
             assert {each.approval.decided_seq for each in done[:-1]} == {
                 (await talk.approval(name)).decided_seq
             }
@@ -39,7 +39,7 @@ async def test_deciders_on_both_lanes_and_the_sweeper_leave_one_decision(
         assert sum(event.kind == "approval_completed" for event in events) == 5
 
 
-async def test_tools_on_the_redis_lane_read_as_they_were_asked(
+async def test_tools_on_the_redis_lane_are_read_in_order_of_request(
     open_app: Callable[..., App], redis: RedisServer
 ) -> None:
     calls = [{"tool_name": "search", "tool_args": {}, "tool_use_id": f"t{n}"} for n in range(8)]

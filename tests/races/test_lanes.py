@@ -1,4 +1,4 @@
-"""Writers that PostgreSQL has to number, the sweeper, and lane writers, all on one session."""
+"""Writers on both lanes and the sweeper, all on one session."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ APPEND_SQL = "select seq, event_id from foja.append_event(%s, 'conversation', %s
 
 
 class Scene:
-    """One session, and what everybody was told about it."""
+    """One session, and every event that was returned for it."""
 
     def __init__(self, url: str, talk: Conversation, plain: Conversation, until: float) -> None:
         self.url, self.talk, self.plain, self.until = url, talk, plain, until
-        self.told: dict[int, UUID | None] = {}
+        self.returned: dict[int, UUID | None] = {}
         self.done: dict[str, int] = {}
 
-    def note(self, who: str, seq: int, event_id: UUID | None) -> None:
-        assert seq not in self.told, f"{who} was told {seq}, which somebody has"
-        self.told[seq] = event_id
-        self.done[who] = self.done.get(who, 0) + 1
+    def note(self, writer: str, seq: int, event_id: UUID | None) -> None:
+        assert seq not in self.returned, f"{writer} got {seq}, which was returned before"
+        self.returned[seq] = event_id
+        self.done[writer] = self.done.get(writer, 0) + 1
 
     @property
     def going(self) -> bool:
@@ -67,7 +67,7 @@ async def write_in_sql(scene: Scene) -> None:
 
 
 async def write_expecting(scene: Scene) -> None:
-    """Write only at the number that was read, through a process with Redis and one without."""
+    """Append with `expected_seq`, in a process with Redis and in one without."""
     while scene.going or "expecting" not in scene.done:
         talk = random.choice([scene.talk, scene.plain])
         with contextlib.suppress(WrongExpectedSeq):
@@ -89,7 +89,7 @@ async def write_many(scene: Scene) -> None:
 
 
 async def sweep(scene: Scene, app: App) -> None:
-    """Void at once whatever looks like a hole: a writer that comes late takes another number."""
+    """Void every hole at once: a late writer takes another number."""
     async with await AsyncConnection.connect(scene.url, autocommit=True) as conn:
         await conn.execute("set role foja_sweeper")
         while scene.going:
@@ -98,7 +98,7 @@ async def sweep(scene: Scene, app: App) -> None:
             await asyncio.sleep(0.03)
 
 
-async def test_everybody_on_one_session(
+async def test_all_writers_on_one_session(
     open_app: Callable[..., App], database_url: str, redis: RedisServer
 ) -> None:
     settings: dict[str, Any] = {
@@ -122,8 +122,8 @@ async def test_everybody_on_one_session(
             conn.execute("select foja.void_holes(200, interval '0')")
         await app.work(until_idle=True)
     books = audit_idle(database_url)
-    for seq, event_id in scene.told.items():
+    for seq, event_id in scene.returned.items():
         assert books.streams[talk.id].sheets[seq].id == event_id
     written = [sheet for sheet in books.streams[talk.id].events() if sheet.kind != "slot.voided"]
-    assert len(written) == len(scene.told)
+    assert len(written) == len(scene.returned)
     assert scene.done.keys() == {"lane", "slots", "sql", "expecting", "many"}, scene.done

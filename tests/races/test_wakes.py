@@ -19,7 +19,7 @@ from foja.jobs.worker import Worker
 from foja.ledger.event import draft
 from foja.sql import query
 from tests.database.papers import acting
-from tests.errands import DECIDE, DECIDER, ERRAND, Admin, ask, install, kinds, queue
+from tests.job_domain import DECIDE, DECIDER, ERRAND, Admin, ask, install, kinds, queue
 
 COMPLETE: LiteralString = "select foja.complete_job_v1(%s, %s, read => %s)"
 CANCEL: LiteralString = "select foja.cancel_jobs_v1(array[%s::bigint])"

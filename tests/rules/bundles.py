@@ -23,7 +23,7 @@ from foja.core.merkle import Frontier, inclusion_proof, leaf_hash, node_hash
 from foja.core.note import Checkpoint, Signer
 from foja.core.proof import Proof
 from foja.embedded.tsa.issuer import SigningIdentity, new_root, new_signer
-from foja.embedded.tsa.responder import granted, pen
+from foja.embedded.tsa.responder import ReplyEncoder, granted
 from foja.judge.trust import Trust
 from foja.judge.trust_parser import read
 from foja.proofs.tsa import LOCAL_POLICY, read_request, request
@@ -50,7 +50,7 @@ class Stamper:
     def reply(self, digest: bytes, at: datetime = NOW, algorithm: str = "sha256") -> bytes:
         self.serial += 1
         question = read_request(request(digest, nonce=self.serial, algorithm=algorithm))
-        return granted(pen(self.signer, LOCAL_POLICY), question, at, self.serial)
+        return granted(ReplyEncoder.of(self.signer, LOCAL_POLICY), question, at, self.serial)
 
     def token(self, digest: bytes, at: datetime = NOW) -> bytes:
         return read_token(self.reply(digest, at)).der

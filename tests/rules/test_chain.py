@@ -6,9 +6,10 @@ import json
 import struct
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from uuid import UUID, uuid5
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -21,9 +22,10 @@ from foja.core.merkle import Frontier, check_consistency, check_inclusion, leaf_
 from foja.core.note import Checkpoint, Signer, Verifier, open_note, parse_checkpoint
 from foja.errors import NotCanonical, Tampered
 
-VECTOR: dict[str, Any] = json.loads(
-    (Path(__file__).parents[1] / "vectors" / "chain.json").read_text(encoding="utf-8")
-)
+VECTORS = Path(__file__).parents[1] / "vectors"
+VECTOR: dict[str, Any] = json.loads((VECTORS / "chain.json").read_text(encoding="utf-8"))
+# The same stream with ids as they are derived now; in the older one they are UUIDv5.
+DERIVED: dict[str, Any] = json.loads((VECTORS / "chain_derived_ids.json").read_text(encoding="utf-8"))
 ENTITY = UUID(VECTOR["entity_id"])
 DOMAIN: str = VECTOR["domain"]
 EVENTS: list[dict[str, Any]] = VECTOR["events"]
@@ -52,8 +54,19 @@ def test_vector_body(event: dict[str, Any]) -> None:
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: event["kind"])
 def test_vector_identity_and_time(event: dict[str, Any]) -> None:
     assert microseconds(datetime.fromisoformat(event["at"])) == event["at_us"]
-    if event["idempotency_key"] is not None:
-        assert event_id_for(ENTITY, event["idempotency_key"]) == UUID(event["event_id"])
+
+
+def test_vector_derived_ids() -> None:
+    digest = genesis(DOMAIN, ENTITY)
+    for event in DERIVED["events"]:
+        if event["idempotency_key"] is not None:
+            assert event_id_for(ENTITY, event["idempotency_key"]) == UUID(event["event_id"])
+        fields = (event["kind"], event["at_us"], bytes.fromhex(event["body_hash"]))
+        digest = step(digest, ENTITY, event["seq"], UUID(event["event_id"]), *fields)
+        assert digest.hex() == event["chain_hash"]
+        assert leaf_entry(ENTITY, event["seq"], digest).hex() == event["leaf_entry"]
+        assert leaf_hash(bytes.fromhex(event["leaf_entry"])).hex() == event["leaf_hash"]
+    assert digest.hex() == DERIVED["head"] != VECTOR["head"]
 
 
 def test_vector_chain() -> None:
@@ -183,7 +196,12 @@ def test_a_salt_is_sixteen_bytes(size: int) -> None:
 
 @given(st.uuids(), whole_text)
 def test_a_key_names_one_event_of_one_entity(entity: UUID, key: str) -> None:
-    assert event_id_for(entity, key) == uuid5(entity, key)
+    fields = (b"foja/event/v1", entity.bytes, key.encode())
+    form = b"".join(struct.pack(">I", len(field)) + field for field in fields)
+    digest = bytearray(sha256(form).digest()[:16])
+    digest[6], digest[8] = digest[6] & 0x0F | 0x80, digest[8] & 0x3F | 0x80
+    assert event_id_for(entity, key) == UUID(bytes=bytes(digest))
+    assert event_id_for(entity, key).version == 8
     assert event_id_for(entity, key) != event_id_for(UUID(int=entity.int ^ 1), key)
 
 

@@ -1,1 +1,1 @@
-"""The objects: bytes too large for the ledger, named by their digest."""
+"""Object storage: bytes too large for the ledger, named by their digest."""

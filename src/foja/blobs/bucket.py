@@ -1,4 +1,4 @@
-"""Objects in a store reached through a network: S3, Google Cloud Storage, Azure."""
+"""Objects in a network store: S3, Google Cloud Storage, Azure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A bucket. Its version is what the store calls one, kept as it came."""
+    """A bucket. A version is the store's own identifier, unchanged."""
 
     store: ObjectStore
 
@@ -33,22 +33,22 @@ class Bucket:
         return bytes(await answer.bytes_async()), _version(answer.meta)
 
     async def write(self, key: str, data: bytes) -> None:
-        """Put the object there whole, whatever was there before."""
+        """Write the whole object, replacing any earlier one."""
         await obstore.put_async(self.store, key, data, mode="overwrite")
 
     async def create(self, key: str, data: bytes) -> str:
-        """Put the object there whole, or raise `ObjectChanged` if one is there."""
+        """Create the whole object. Raise `ObjectChanged` if the key exists."""
         return await self._put(key, data, "create")
 
     async def replace(self, key: str, data: bytes, expected: str) -> str:
-        """Put the object in place of the one read, else raise `ObjectChanged`."""
+        """Replace the version that was read. Raise `ObjectChanged` if it has changed."""
         return await self._put(key, data, json.loads(expected))
 
     async def keep(self, source: BinaryIO, key_of: Callable[[str], str]) -> tuple[str, int]:
-        """Copy a stream to the key that its digest gives; return digest and size.
+        """Store a stream under the key of its digest. Return digest and size.
 
-        By way of a file, since the key is known at the end; over whatever is there, since a digest
-        has only one content.
+        The stream goes through a temporary file, because the key is known only at the end. An
+        existing object is overwritten: a digest has only one content.
         """
         with tempfile.TemporaryFile() as spool:
             digest, size = await asyncio.to_thread(copy, source, cast(BinaryIO, spool))
@@ -59,9 +59,9 @@ class Bucket:
     async def fetch(self, key: str, target: BinaryIO) -> str:
         """Copy an object to a file and return its digest."""
         digest = hashlib.sha256()
-        async for piece in (await obstore.get_async(self.store, key)).stream():
-            digest.update(piece)
-            await asyncio.to_thread(target.write, piece)
+        async for chunk in (await obstore.get_async(self.store, key)).stream():
+            digest.update(chunk)
+            await asyncio.to_thread(target.write, chunk)
         return digest.hexdigest()
 
     async def _put(self, key: str, data: bytes, mode: PutMode) -> str:
@@ -69,12 +69,12 @@ class Bucket:
             return _version(await obstore.put_async(self.store, key, data, mode=mode))
         except (AlreadyExistsError, PreconditionError, FileNotFoundError) as error:
             raise ObjectChanged(
-                f"{key} is not what was read: somebody wrote it first, or an earlier try of ours whose "
-                "answer was lost. Read it and decide again."
+                f"{key} has changed since it was read: another process wrote it, or an earlier try "
+                "succeeded and its answer was lost. Read it again, then decide."
             ) from error
 
 
 def _version(state: ObjectMeta | PutResult) -> str:
-    """Keep what the store gave; obstore refuses the names it did not give."""
+    """Return the version as JSON. obstore refuses fields that the store did not return."""
     given = {"e_tag": state["e_tag"], "version": state["version"]}
     return json.dumps({name: value for name, value in given.items() if value is not None})

@@ -1,7 +1,7 @@
-"""Objects as files of a folder: whole or absent, and safe from a power cut.
+"""Objects as files in a folder. A write is atomic and survives a power cut.
 
-obstore's local store renames whole files into place, but never syncs them and cannot replace only what was
-read. So the disk is written here, and obstore keeps the stores that are reached through a network.
+obstore's local store renames whole files into place, but it never syncs them and has no conditional
+replace. So this module writes to the disk, and obstore is used only for network stores.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from foja.errors import ObjectChanged
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """A folder of objects. Names that begin with a dot are its own, never keys."""
+    """A folder of objects. Names that begin with a dot are internal, never keys."""
 
     root: Path
 
@@ -34,25 +34,23 @@ class Disk:
         return data, _version(data)
 
     async def write(self, key: str, data: bytes) -> None:
-        """Put the object there whole, whatever was there before."""
+        """Write the whole object, replacing any earlier one."""
         await asyncio.to_thread(self._write, key, data)
 
     async def create(self, key: str, data: bytes) -> str:
-        """Put the object there whole, or raise `ObjectChanged` if one is there."""
+        """Create the whole object. Raise `ObjectChanged` if the key exists."""
         if not await asyncio.to_thread(self._create, key, data):
-            raise ObjectChanged(f"{key} exists already. Read it, and replace what was read.")
+            raise ObjectChanged(f"{key} exists already. Read it, then replace that version.")
         return _version(data)
 
     async def replace(self, key: str, data: bytes, expected: str) -> str:
-        """Put the object in place of the one read, else raise `ObjectChanged`."""
+        """Replace the version that was read. Raise `ObjectChanged` if it has changed."""
         if not await asyncio.to_thread(self._replace, key, data, expected):
-            raise ObjectChanged(
-                f"{key} is not what was read: somebody replaced it. Read it and decide again."
-            )
+            raise ObjectChanged(f"{key} has changed since it was read. Read it again, then decide.")
         return _version(data)
 
     async def keep(self, source: BinaryIO, key_of: Callable[[str], str]) -> tuple[str, int]:
-        """Copy a stream to the key that its digest gives; return digest and size."""
+        """Store a stream under the key of its digest. Return digest and size."""
         return await asyncio.to_thread(self._keep, source, key_of)
 
     async def fetch(self, key: str, target: BinaryIO) -> str:
@@ -64,61 +62,61 @@ class Disk:
             return copy(source, target)[0]
 
     def _keep(self, source: BinaryIO, key_of: Callable[[str], str]) -> tuple[str, int]:
-        with self._partial() as path:
+        with self._temporary() as path:
             with path.open("xb") as file:
                 digest, size = copy(source, file)
                 _sync_file(file)
-            self._link(path, self._place(key_of(digest)))
+            self._link(path, self._path(key_of(digest)))
         return digest, size
 
     def _write(self, key: str, data: bytes) -> None:
-        place = self._place(key)
-        with self._written(data) as whole:
-            whole.rename(place)
-        sync(place.parent)
+        path = self._path(key)
+        with self._write_temporary(data) as temporary:
+            temporary.rename(path)
+        sync(path.parent)
 
     def _create(self, key: str, data: bytes) -> bool:
-        place = self._place(key)
-        with self._written(data) as whole:
-            return self._link(whole, place)
+        path = self._path(key)
+        with self._write_temporary(data) as temporary:
+            return self._link(temporary, path)
 
-    def _link(self, whole: Path, place: Path) -> bool:
-        """Give a whole file its name, unless one is there."""
+    def _link(self, temporary: Path, path: Path) -> bool:
+        """Link a complete file to its path. Return False if the path exists."""
         try:
-            place.hardlink_to(whole)
+            path.hardlink_to(temporary)
             return True
         except FileExistsError:
             return False
         finally:
-            sync(place.parent)  # whoever was first may not have synced it yet
+            sync(path.parent)  # the process that was first may not have synced it yet
 
     def _replace(self, key: str, data: bytes, expected: str) -> bool:
         path = self.root / key
-        with self._alone():
+        with self._lock():
             if not path.exists() or _version(path.read_bytes()) != expected:
                 return False
             self._write(key, data)
         return True
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Let one process at a time compare and replace; the kernel frees it after a kill."""
+    def _lock(self) -> Iterator[None]:
+        """Let one process at a time compare and replace. The kernel releases the lock after a kill."""
         with (self.root / ".lock").open("ab") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
     @contextmanager
-    def _written(self, data: bytes) -> Iterator[Path]:
+    def _write_temporary(self, data: bytes) -> Iterator[Path]:
         """Yield a synced file of these bytes, to be moved or linked into place."""
-        with self._partial() as path:
+        with self._temporary() as path:
             with path.open("xb") as file:
                 file.write(data)
                 _sync_file(file)
             yield path
 
     @contextmanager
-    def _partial(self) -> Iterator[Path]:
-        """Yield a path for something that is not whole yet; what is left there goes."""
+    def _temporary(self) -> Iterator[Path]:
+        """Yield a path for an incomplete file. Remove the file afterwards, if it is still there."""
         path = self.root / ".partial" / secrets.token_hex(16)
         path.parent.mkdir(exist_ok=True)
         try:
@@ -126,8 +124,8 @@ class Disk:
         finally:
             path.unlink(missing_ok=True)
 
-    def _place(self, key: str) -> Path:
-        """Return the key's path, with its folders made and synced."""
+    def _path(self, key: str) -> Path:
+        """Return the key's path. Create its folders and sync them."""
         path = self.root / key
         missing = [folder for folder in path.parents if not folder.exists()]
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Bytes in, digest out; bytes back only if they still have that digest."""
+"""Store objects under their SHA-256 digest, and check the digest on every read."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _KEY = re.compile(rf"{_SEGMENT}(?:/{_SEGMENT})*")
 
 @dataclass(frozen=True, slots=True)
 class Versioned:
-    """An object as it was read, and the version that `replace` wants back."""
+    """An object as it was read, and the version that `replace` expects."""
 
     data: bytes
     version: str
 
 
 class ObjectBackend(Protocol):
-    """Where objects lie. Nobody ever sees half of one."""
+    """Where objects are stored. Writes are atomic: no reader sees a partial object."""
 
     async def read(self, key: str) -> tuple[bytes, str]: ...
     async def write(self, key: str, data: bytes) -> None: ...
@@ -43,24 +43,24 @@ class ObjectBackend(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Every object of an installation."""
+    """All objects of an installation."""
 
-    _place: ObjectBackend
+    _backend: ObjectBackend
 
     async def put(self, data: bytes) -> str:
-        """Keep the bytes under their own digest and return it. Ask as often as you like."""
+        """Store the bytes under their digest and return it. Repeating is safe."""
         digest = hashlib.sha256(data).hexdigest()
-        with _plainly(digest):
+        with _our_errors(digest):
             try:
-                await self._place.create(_key(digest), data)
+                await self._backend.create(_key(digest), data)
             except ObjectChanged:
                 await self.get(digest)
         return digest
 
     async def keep(self, source: BinaryIO) -> tuple[str, int]:
-        """Keep a stream of any size under its digest; return digest and size. Repeating is safe."""
-        with _plainly("a stream"):
-            return await self._place.keep(source, _key)
+        """Store a stream of any size under its digest. Return digest and size. Repeating is safe."""
+        with _our_errors("a stream"):
+            return await self._backend.keep(source, _key)
 
     async def get(self, sha256: str) -> bytes:
         """Return the bytes with this digest, or raise `ObjectMissing` or `Tampered`."""
@@ -70,36 +70,36 @@ class Store:
         return data
 
     async def fetch(self, sha256: str, target: BinaryIO) -> None:
-        """Write the bytes with this digest to a file, a piece at a time; raise at the end if they lie."""
-        with _plainly(sha256):
-            found = await self._place.fetch(_key(sha256), target)
+        """Write the bytes with this digest to a file in chunks. Raise `Tampered` if they differ."""
+        with _our_errors(sha256):
+            found = await self._backend.fetch(_key(sha256), target)
         if found != sha256:
             raise _damaged(sha256)
 
     async def read(self, key: str) -> Versioned:
-        """Return what is there now, or raise `ObjectMissing`."""
-        with _plainly(key):
-            return Versioned(*await self._place.read(_checked(key)))
+        """Return the current object, or raise `ObjectMissing`."""
+        with _our_errors(key):
+            return Versioned(*await self._backend.read(_checked(key)))
 
     async def write(self, key: str, data: bytes) -> None:
-        """Put an object there whatever was there; only for bytes that never change."""
-        with _plainly(key):
-            await self._place.write(_checked(key), data)
+        """Write an object, replacing any earlier one. Only for bytes that never change."""
+        with _our_errors(key):
+            await self._backend.write(_checked(key), data)
 
     async def replace(self, key: str, data: bytes, expected: str | None) -> str:
-        """Put an object in the place of the version read and return its own version.
+        """Replace the version that was read and return the new version.
 
-        `expected` None means that nothing may be there yet. Raises `ObjectChanged` if somebody was faster.
+        `expected` None means that the key must not exist. Raise `ObjectChanged` if another process was first.
         """
-        with _plainly(key):
+        with _our_errors(key):
             if expected is None:
-                return await self._place.create(_checked(key), data)
-            return await self._place.replace(_checked(key), data, expected)
+                return await self._backend.create(_checked(key), data)
+            return await self._backend.replace(_checked(key), data, expected)
 
 
 def _damaged(sha256: str) -> Tampered:
     return Tampered(
-        f"the object {sha256} is in the store with other bytes: it was changed or damaged. "
+        f"the stored bytes of object {sha256} have another digest: they were changed or damaged. "
         "Nothing was returned; restore it from a backup."
     )
 
@@ -118,39 +118,39 @@ def open_store(url: str) -> Store:
 def _disk(url: str) -> Disk:
     parts = urlsplit(url)
     if parts.netloc or not parts.path.startswith("/"):
-        raise ValueError("a folder is written with three slashes, file:///folder")
+        raise ValueError("a folder needs three slashes: file:///folder")
     root = Path(unquote(parts.path))
     root.mkdir(parents=True, exist_ok=True)
     return Disk(root)
 
 
 def _key(sha256: str) -> str:
-    """Return where the first generation of this digest lies."""
+    """Return the key of the first generation of this digest."""
     return f"objects/{sha256}/0"
 
 
 def _checked(key: str) -> str:
     if not _KEY.fullmatch(key):
         raise Refused(
-            f"{key!r} is not a key: it could lead out of the store. "
-            "Use words of letters, digits, '.', '_' and '-' that do not begin with a dot, joined by '/'."
+            f"{key!r} is not a valid key: it could lead out of the store. "
+            "Use names of letters, digits, '.', '_' and '-' that do not begin with a dot, joined by '/'."
         )
     return key
 
 
 @contextmanager
-def _plainly(key: str) -> Iterator[None]:
-    """Turn what disks and networks say into errors of ours."""
+def _our_errors(key: str) -> Iterator[None]:
+    """Translate errors of disks and networks to ours."""
     try:
         yield
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
-        raise ObjectMissing(f"the store has no object {key}. It was never put there, or removed.") from error
+        raise ObjectMissing(f"the store has no object {key}: it was never stored, or was removed.") from error
     except (BaseError, OSError) as error:
         raise Unavailable(
-            f"the store did not take or give {key}: {_first_line(error)}. Try again; repeating is safe."
+            f"the store could not read or write {key}: {_first_line(error)}. Try again; repeating is safe."
         ) from error
 
 
 def _first_line(error: Exception) -> str:
-    """Leave out the debug text that obstore adds."""
+    """Return the message without the debug text that obstore adds."""
     return str(error).partition("\n")[0]

@@ -1,4 +1,4 @@
-"""Bytes from one file to another, a piece at a time, and their digest on the way."""
+"""Copy a stream in chunks and compute its digest."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ CHUNK_BYTES = 1 << 20
 
 
 def copy(source: BinaryIO, target: BinaryIO | None = None) -> tuple[str, int]:
-    """Return digest and size of a stream, read to its end and written to `target` if there is one."""
+    """Read a stream to its end and write it to `target`, if given. Return digest and size."""
     digest, size = hashlib.sha256(), 0
-    while piece := source.read(CHUNK_BYTES):
-        digest.update(piece)
-        size += len(piece)
+    while chunk := source.read(CHUNK_BYTES):
+        digest.update(chunk)
+        size += len(chunk)
         if target is not None:
-            target.write(piece)
+            target.write(chunk)
     return digest.hexdigest(), size

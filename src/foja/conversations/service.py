@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeAlias, TypeVar
 from uuid import UUID
@@ -13,69 +12,18 @@ from foja.conversations.approvals import Approvals, Decision
 from foja.conversations.model.approvals import Approval
 from foja.conversations.model.events import CONVERSATION, check_transient
 from foja.conversations.tools import Tools, use_tools
-from foja.errors import UnknownEntity
-from foja.ledger.event import Draft, Event, StreamItem, Transient, new_id
-from foja.ledger.event_proof import EventProof, prove_event
+from foja.ledger.event import Transient, new_id
 from foja.ledger.ledger import Ledger
-from foja.ledger.reader import StreamState
-from foja.ledger.slots import Slots
-from foja.ledger.writer import AppendResult
+from foja.ledger.stream import Stream, stream_id
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
+class Conversation(Stream):
     """A handle on one conversation, which exists from its first event on."""
 
-    id: UUID
-    _ledger: Ledger = field(repr=False)
+    __slots__ = ()
 
-    async def append(
-        self,
-        kind: str,
-        payload: Mapping[str, Any],
-        *,
-        idempotency_key: str | None = None,
-        expected_seq: int | None = None,
-        actor: str | None = None,
-        v: int = 1,
-    ) -> Event:
-        """Append one event and return it with its number."""
-        return await self._ledger.append(
-            self._ledger.draft(
-                CONVERSATION,
-                self.id,
-                kind,
-                payload,
-                idempotency_key=idempotency_key,
-                expected_seq=expected_seq,
-                actor=actor,
-                v=v,
-            )
-        )
-
-    async def append_many(self, drafts: Sequence[Draft]) -> list[Event]:
-        """Append all of these drafts or none."""
-        return await self._ledger.append_many(drafts)
-
-    async def append_each(self, drafts: Sequence[Draft]) -> list[AppendResult]:
-        """Append each draft by itself; return its event or its error for each."""
-        return await self._ledger.append_each(drafts)
-
-    def draft(self, kind: str, payload: Mapping[str, Any], **more: Any) -> Draft:
-        """Return an event of this conversation that is checked but not appended."""
-        return self._ledger.draft(CONVERSATION, self.id, kind, payload, **more)
-
-    async def reserve(self, count: int, *, ttl: float = 30, intents: Sequence[Any] | None = None) -> Slots:
-        """Reserve the next `count` numbers, to be filled in any order within `ttl` seconds."""
-        return await self._ledger.reserve(CONVERSATION, self.id, count, ttl, intents)
-
-    async def events(self, *, after: str | int | None = None, limit: int = 1000) -> list[Event]:
-        """Return up to `limit` events after a cursor or number, open slots as `slot.open`."""
-        return await self._ledger.events(self.id, after, limit)
-
-    def follow(self, *, after: str | int | None = None) -> AsyncGenerator[StreamItem]:
-        """Yield the events after a cursor or number, then new events and transients, without end."""
-        return self._ledger.follow(self.id, after)
+    def __init__(self, conversation_id: UUID, ledger: Ledger) -> None:
+        super().__init__(conversation_id, ledger, CONVERSATION)
 
     async def emit(
         self,
@@ -96,14 +44,6 @@ class Conversation:
         transient = Transient(self.id, new_id(), rule.name, at, *place, payload, rule.v)
         await self._ledger.emit(transient)
         return transient
-
-    def slots(self, token: UUID, seqs: Sequence[int]) -> Slots:
-        """Return a reservation that another process made, from its token and its numbers."""
-        return self._ledger.resume(CONVERSATION, self.id, seqs, token)
-
-    async def state(self) -> StreamState:
-        """Return the next number of this conversation and how many events are sealed."""
-        return await self._ledger.state(self.id)
 
     def tools(
         self,
@@ -163,14 +103,6 @@ class Conversation:
     def _approvals(self) -> Approvals:
         return Approvals(self.id, self._ledger)
 
-    async def prove(self, seq: int) -> EventProof:
-        """Return the proof that an event is in the log; raise `NotCovered` while no checkpoint covers it."""
-        return await prove_event(self._ledger, self.id, seq)
-
-    async def erase(self, seq: int, *, reason: str, actor: str | None = None) -> None:
-        """Erase the body of one event. Its hash and every proof of it stay valid."""
-        await self._ledger.erase(self.id, seq, reason=reason, actor=actor)
-
 
 Document = TypeVar("Document")  # given by the application, since domains do not import each other
 Protect: TypeAlias = Callable[[UUID, Iterable[str]], Awaitable[Document]]
@@ -190,14 +122,7 @@ class Conversations(Generic[Document]):
 
     async def open(self, conversation_id: UUID | str | None = None) -> Conversation:
         """Return a new conversation, or the one with this id."""
-        if conversation_id is None:
-            return Conversation(new_id(), self._ledger)
-        try:
-            return Conversation(UUID(str(conversation_id)), self._ledger)
-        except ValueError:
-            raise UnknownEntity(
-                f"{conversation_id!r} is not a valid conversation id: expected a UUID"
-            ) from None
+        return Conversation(stream_id(conversation_id, CONVERSATION.name), self._ledger)
 
     async def list(self, *, before: UUID | None = None, limit: int = 100) -> list[UUID]:
         """Return the ids of conversations, newest first; `before` is the last id of the page before."""

@@ -1,7 +1,7 @@
-"""A connection that reads what is there before it goes back to the loop.
+"""A connection that reads all available input before it returns to the event loop.
 
-libpq takes 16 kB at a time. A long answer is many of those, and a turn of the loop costs as much
-as decoding one.
+libpq reads 16 kB at a time. A long result takes many reads, and one turn of the event loop costs
+as much as decoding one of them.
 """
 
 from __future__ import annotations
@@ -13,40 +13,40 @@ from psycopg import AsyncConnection
 from psycopg.abc import PQGen
 from psycopg.waiting import Ready, Wait
 
-MAX_READS = 64  # readings in a row: others want the loop, too
+MAX_READS = 64  # in a row, so that other tasks can run
 INTERVAL = 0.1
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
 class Connection(AsyncConnection[tuple[Any, ...]]):
-    """psycopg's own, but for the waiting."""
+    """A psycopg connection that waits less often."""
 
     async def wait(
         self,
-        gen: PQGen[Answer],
+        gen: PQGen[Result],
         interval: float = INTERVAL,
         timeout: float | None = None,  # noqa: ASYNC109, the signature is psycopg's
-    ) -> Answer:
-        """Let `gen` have its answer, waiting only where there is something to wait for."""
-        return await super().wait(_eagerly(gen, self.pgconn.socket), interval, timeout)
+    ) -> Result:
+        """Run `gen` to its result. Wait only if no input is available."""
+        return await super().wait(_read_eagerly(gen, self.pgconn.socket), interval, timeout)
 
 
-def _eagerly(gen: PQGen[Answer], socket: int) -> PQGen[Answer]:
-    """Yield as `gen` does, but not for what can be read at once. The first part of an answer never can."""
+def _read_eagerly(gen: PQGen[Result], socket: int) -> PQGen[Result]:
+    """Yield as `gen` does, except for input that is available. The first read of a result always waits."""
     try:
         wanted = next(gen)
         while True:
             ready = yield wanted
             wanted = gen.send(ready)
             if ready == Ready.R and wanted == Wait.R:
-                wanted = _read_on(gen, socket)
+                wanted = _read_available(gen, socket)
     except StopIteration as end:
-        answer: Answer = end.value
-        return answer
+        result: Result = end.value
+        return result
 
 
-def _read_on(gen: PQGen[Any], socket: int) -> Wait:
-    """Let `gen` read while there is something, and return what it wants then."""
+def _read_available(gen: PQGen[Any], socket: int) -> Wait:
+    """Let `gen` read while input is available. Return what it waits for next."""
     wanted, poll = Wait.R, select.poll()
     poll.register(socket, select.POLLIN)
     for _ in range(MAX_READS):

@@ -1,4 +1,4 @@
-"""Connections that act as one role, and database errors in our own words."""
+"""Connections that act as one role, and the translation of database errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from foja.sql import query
 
 
 class OnRedis(errors.Refused):
-    """The stream is numbered by Redis: ask there, or claim it first."""
+    """Redis numbers this stream: take a number there, or claim the stream first."""
 
 
 REFUSALS: dict[str, type[errors.Refused]] = {
@@ -64,24 +64,24 @@ RAISED = (psycopg.Error, OSError, UnicodeError)
 
 
 class AlreadyRecorded(errors.Busy):
-    """An event with this id is there; `replay` tells whether it is the same."""
+    """An event with this id exists; `replay` checks whether it is the same event."""
 
 
 def refusal(detail: str) -> errors.Refused:
-    """Return the error for a verdict of the database, written `code: detail`."""
-    code, _, words = detail.partition(": ")
+    """Return the error for a refusal of the database, written `code: detail`."""
+    code, _, message = detail.partition(": ")
     if code.startswith(PRECONDITION):
         return errors.PreconditionFailed(code, detail)
     advice = f"; {ADVICE[code]}" if code in ADVICE else ""
-    return REFUSALS.get(code, errors.Refused)(f"{words or code}{advice}")
+    return REFUSALS.get(code, errors.Refused)(f"{message or code}{advice}")
 
 
 def translate(error: Exception) -> errors.FojaError:
-    """Return our error for one of psycopg's. Nothing is ever mapped to "not found"."""
+    """Return our error for an error of psycopg. No error is mapped to "not found"."""
     if isinstance(error, psycopg.Error) and error.sqlstate:
         return _from_sqlstate(error, error.sqlstate)
     if isinstance(error, psycopg.DataError | UnicodeError):
-        return errors.NotCanonical(f"the database cannot store that text ({error}); send whole characters")
+        return errors.NotCanonical(f"the database cannot store this text ({error}); send valid Unicode")
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError | OSError):
         return errors.LedgerUnavailable(f"the database does not answer ({error}); try again")
     return errors.FojaError(f"unexpected database error: {error}")
@@ -95,26 +95,26 @@ def _from_sqlstate(error: psycopg.Error, state: str) -> errors.FojaError:
     if state == "FJ002":
         return errors.Refused(detail)
     if state == "23505" and error.diag.constraint_name == "event_entity_id_event_id_key":
-        return AlreadyRecorded("this event was recorded before; ask for it again")
+        return AlreadyRecorded("this event was recorded before; read it")
     if state in RETRYABLE:
-        return errors.Busy(f"a concurrent transaction was in the way ({message}); try again")
+        return errors.Busy(f"a concurrent transaction interfered ({message}); try again")
     if state[:2] in {"08", "53", "57"}:
         return errors.LedgerUnavailable(f"the database refuses work now ({message}); try again")
     if state == "42501":
         return errors.WrongSource(f"this role may not do that ({message})")
     if state == "54001":
-        return errors.NotCanonical("nested too deep; a body may have 64 levels")
+        return errors.NotCanonical("nested too deeply; a body may have 64 levels")
     if state[:2] in {"22", "23"}:
-        return errors.BadPayload(f"the database cannot store that ({message})")
+        return errors.BadPayload(f"the database cannot store this value ({message})")
     return errors.FojaError(f"unexpected database error {state}: {message}")
 
 
 @contextmanager
 def our_errors() -> Iterator[None]:
-    """Raise our errors for whatever psycopg raises inside.
+    """Translate the errors that psycopg raises inside.
 
-    A task that was told to stop stops: psycopg ends the running statement first, and if the
-    connection is gone by then it reports that and forgets the cancellation.
+    A cancelled task stays cancelled: psycopg first ends the running statement, and if the
+    connection breaks meanwhile, it reports that and drops the cancellation.
     """
     try:
         yield
@@ -126,22 +126,22 @@ def our_errors() -> Iterator[None]:
 
 
 def check_address(url: str) -> None:
-    """Raise `SetupFailed` if this is no way to say where a database is."""
+    """Raise `SetupFailed` if this is not a valid database URL."""
     try:
         conninfo_to_dict(url)
     except psycopg.ProgrammingError as error:
         raise errors.SetupFailed(
-            f"FOJA_DATABASE_URL cannot be read ({error}); write it as postgresql://user@host/database"
+            f"FOJA_DATABASE_URL is not valid ({error}); expected postgresql://user@host/database"
         ) from None
 
 
 async def act_as(connection: Connection, role: str) -> None:
-    """Make `connection` act as `role`, or refuse to go on with a weaker one."""
+    """Make `connection` act as `role`. Raise `RoleMissing` if it may not."""
     with our_errors():
         try:
             await connection.execute(query("act_as"), {"role": role})
         except psycopg.Error as error:
-            if error.sqlstate not in {"22023", "42501"}:  # nothing was said about the role
+            if error.sqlstate not in {"22023", "42501"}:  # the error is not about the role
                 raise
             raise errors.RoleMissing(
                 f"the connection may not act as {role} ({error.diag.message_primary}); "
@@ -150,7 +150,7 @@ async def act_as(connection: Connection, role: str) -> None:
 
 
 async def connect(url: str, role: str) -> Connection:
-    """Open one connection of its own that acts as `role`."""
+    """Open a connection that acts as `role`, outside any pool."""
     with our_errors():
         connection = await Connection.connect(url, autocommit=True, prepare_threshold=1)
     for loader in (_Json, _BinaryJson):
@@ -165,20 +165,20 @@ async def connect(url: str, role: str) -> Connection:
 
 
 class _Json(Loader):
-    """Reads what we stored: it has one spelling, in UTF-8, with nothing around it."""
+    """Loads stored JSON, which is canonical UTF-8."""
 
     def load(self, data: Buffer) -> Any:
         return orjson.loads(data)
 
 
 class _BinaryJson(_Json):
-    """The same: JSON has no other form."""
+    """Loads binary JSON, which is the same text."""
 
     format = Format.BINARY
 
 
 class _Packed(Dumper):
-    """Sends what is packed already, and names no type."""
+    """Sends a value that is already encoded, without a type."""
 
     format = Format.BINARY
 
@@ -187,29 +187,29 @@ class _Packed(Dumper):
 
 
 class Database:
-    """A few connections that act as one role."""
+    """A pool of connections that act as one role."""
 
     def __init__(self, url: str, role: str, most: int) -> None:
         self.url, self.role = url, role
         self._pool = Pool(lambda: connect(url, role), most)
 
     async def open(self) -> None:
-        """Make the first connection, so that a wrong URL or role is known at once."""
-        self._pool.give_back(await self._pool.take())
+        """Open the first connection, so that a wrong URL or role is found at once."""
+        self._pool.release(await self._pool.acquire())
 
     async def close(self) -> None:
-        """Close every connection; one that is lent now, when it comes back."""
+        """Close every connection; one in use is closed when it is released."""
         self._pool.close()
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
-        """Lend a connection in autocommit mode."""
-        lent = await self._pool.take()
+        """Yield a connection in autocommit mode."""
+        connection = await self._pool.acquire()
         try:
             with our_errors():
-                yield lent
+                yield connection
         finally:
-            self._pool.give_back(lent)
+            self._pool.release(connection)
 
     async def rows(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]:
         """Run one statement and return its rows."""
@@ -217,7 +217,7 @@ class Database:
             return await (await connection.execute(query, values)).fetchall()
 
     async def many(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]:
-        """Do the same in binary, which is quicker where there are thousands of rows."""
+        """Run one statement and return its rows, in binary: faster for thousands of rows."""
         async with self.connection() as connection:
             return await (await connection.execute(query, values, binary=True)).fetchall()
 

@@ -1,6 +1,6 @@
-"""Values as PostgreSQL sends them in binary: scalars, arrays, composites.
+"""PostgreSQL's binary format: scalars, arrays, composites.
 
-A batch is a handful of arrays; packed and unpacked whole, an event costs a few slices.
+A batch is a few arrays. They are encoded and decoded whole, so an event costs only a few slices.
 """
 
 from __future__ import annotations
@@ -28,47 +28,47 @@ _double = struct.Struct("!d").pack
 
 
 class Packed(bytes):
-    """A value as bytes, where a cursor would pack it: of the type that the statement wants there."""
+    """An encoded value that a cursor sends unchanged, as the type that the statement expects."""
 
 
 def text(value: str | None) -> Value:
-    """Return a text as PostgreSQL reads it in binary."""
+    """Encode a text."""
     if value is None:
         return None
     if not isinstance(value, str):
-        raise errors.BadPayload(f"a text is needed, not {type(value).__name__}")
+        raise errors.BadPayload(f"not a valid text: expected str, not {type(value).__name__}")
     if "\0" in value:
-        raise errors.NotCanonical("U+0000 cannot be stored; leave it out")
+        raise errors.NotCanonical("U+0000 cannot be stored; remove it")
     try:
         return value.encode()
     except UnicodeEncodeError as error:
-        raise errors.NotCanonical(f"half of a surrogate pair cannot be stored ({error})") from None
+        raise errors.NotCanonical(f"a lone surrogate cannot be stored ({error}); remove it") from None
 
 
 @lru_cache(maxsize=1024)
 def name(value: str | None) -> Value:
-    """Return one of the same few names, again and again."""
+    """Encode a name; the names in use are few, so they are cached."""
     return text(value)
 
 
 @lru_cache(maxsize=1024)
 def integer(value: int) -> bytes:
-    """Return a four-byte integer."""
+    """Encode a four-byte integer."""
     return _packed(_length, value)
 
 
 def bigint(value: int | None) -> Value:
-    """Return an eight-byte integer."""
+    """Encode an eight-byte integer."""
     return None if value is None else _packed(_bigint.pack, value)
 
 
 def double(value: float) -> bytes:
-    """Return a double."""
+    """Encode a double."""
     return _double(value)
 
 
 def timestamp(value: datetime) -> bytes:
-    """Return a `timestamptz`."""
+    """Encode a `timestamptz`."""
     return _bigint.pack((value - EPOCH) // MICROSECOND)
 
 
@@ -76,11 +76,11 @@ def _packed(pack: Callable[[int], bytes], value: int) -> bytes:
     try:
         return pack(value)
     except struct.error:
-        raise errors.BadPayload(f"{value!r} is no integer the database can take") from None
+        raise errors.BadPayload(f"{value!r} is not an integer that the database can store") from None
 
 
 def array(oid: int, items: Sequence[Value]) -> Value:
-    """Return a one-dimensional array; one of nulls only is null, as `unnest` pads it."""
+    """Encode a one-dimensional array. An array of nulls only becomes null, because `unnest` pads it."""
     if not any(item is not None for item in items):
         return None
     parts = [b"\xff\xff\xff\xff" if item is None else _length(len(item)) + item for item in items]
@@ -89,80 +89,80 @@ def array(oid: int, items: Sequence[Value]) -> Value:
 
 @lru_cache(maxsize=1024)
 def named(value: str | None) -> bytes:
-    """Return one of the same few names as a field of a composite."""
+    """Encode a name as a field of a composite; cached."""
     return field(TEXT_OID, text(value))
 
 
 @lru_cache(maxsize=64)
 def numbered(value: int) -> bytes:
-    """Return one of the same few small numbers as a field of a composite."""
+    """Encode a small integer as a field of a composite; cached."""
     return field(INTEGER_OID, integer(value))
 
 
 def field(oid: int, value: Value) -> bytes:
-    """Return a value as a field of a composite."""
+    """Encode a value as a field of a composite."""
     return _field(oid, -1) if value is None else _field(oid, len(value)) + value
 
 
 def record_head(count: int) -> bytes:
-    """Return what stands before the fields of a composite."""
+    """Encode the header of a composite: its number of fields."""
     return _length(count)
 
 
 def uuids(items: Sequence[UUID]) -> Value:
-    """Return an array of ids."""
+    """Encode an array of ids."""
     return array(UUID_OID, [item.bytes for item in items])
 
 
 def packed(value: Value) -> Packed | None:
-    """Return a value as one that a cursor sends as it is."""
+    """Mark a value as encoded, so that a cursor sends it unchanged."""
     return None if value is None else Packed(value)
 
 
 def boolean(value: bool) -> bytes:
-    """Return a truth value."""
+    """Encode a boolean."""
     return b"\x01" if value else b"\x00"
 
 
 def fields(record: bytes) -> list[Value]:
-    """Return the fields of a composite value."""
-    return _pieces(record, 4, _count(record, 0)[0], skip=4)
+    """Decode the fields of a composite."""
+    return _values(record, 4, _count(record, 0)[0], skip=4)
 
 
 def items(array: Value, count: int) -> list[Value]:
-    """Return the elements of an array; those of a null are nulls."""
-    return [None] * count if array is None else _pieces(array, 20, count, skip=0)
+    """Decode the elements of an array; a null array has `count` nulls."""
+    return [None] * count if array is None else _values(array, 20, count, skip=0)
 
 
 def bigints(array: Value) -> Sequence[int]:
-    """Return the elements of an array of integers, none of them null."""
+    """Decode an array of integers without nulls."""
     return _unpacked(array or b"", "iq")
 
 
 def booleans(array: Value) -> Sequence[bool]:
-    """Return the elements of an array of truth values, none of them null."""
+    """Decode an array of booleans without nulls."""
     return _unpacked(array or b"", "i?")
 
 
 def moment(microseconds: int) -> datetime:
-    """Return a `timestamptz`, sent as microseconds since 2000."""
+    """Decode a `timestamptz`: microseconds since 2000."""
     return EPOCH + timedelta(microseconds=microseconds)
 
 
 def number(data: bytes) -> int:
-    """Return a `bigint`."""
+    """Decode a `bigint`."""
     value: int = _bigint.unpack(data)[0]
     return value
 
 
-def _pieces(data: bytes, at: int, count: int, *, skip: int) -> list[Value]:
-    """Return pieces that have their length before them, and perhaps a type before that."""
-    pieces: list[Value] = []
+def _values(data: bytes, at: int, count: int, *, skip: int) -> list[Value]:
+    """Decode values that follow their length, which follows `skip` bytes of type."""
+    values: list[Value] = []
     for _ in range(count):
         (size,), at = _count(data, at + skip), at + skip + 4
-        pieces.append(None if size < 0 else data[at : at + size])
+        values.append(None if size < 0 else data[at : at + size])
         at += max(size, 0)
-    return pieces
+    return values
 
 
 def _unpacked(array: bytes, item: str) -> tuple[Any, ...]:

@@ -1,11 +1,11 @@
-"""A connection that runs a few prepared statements and nothing else, as fast as libpq can.
+"""A connection that runs only a few prepared statements, in libpq's pipeline mode.
 
-psycopg's cursors adapt, prepare and wait anew for every call; an append pays more for
-that than for its own work. So the append's statements go through `psycopg.pq`: prepared
-once, values as bytes, one reader on the loop for as long as the connection lives.
+psycopg's cursors adapt, prepare and wait anew for every call, which costs an append more than
+its own work. So the statements of an append use `psycopg.pq`: prepared once, values as bytes,
+one reader on the event loop for the life of the connection.
 
-Questions are sent at once, also while others are unanswered (libpq's pipeline mode). Each
-is a transaction of its own, and they are answered in the order they were asked.
+A request is sent at once, also while others wait for their results. Each request is a
+transaction, and results arrive in the order of the requests.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ GOOD = (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK)
 
 
 class Pipeline:
-    """One connection with its prepared statements, and the questions on it."""
+    """One connection with its prepared statements and open requests."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection, self._pgconn = connection, connection.pgconn
         self._loop = asyncio.get_running_loop()
-        self._questions: deque[asyncio.Future[PGresult]] = deque()
+        self._requests: deque[asyncio.Future[PGresult]] = deque()
         self._result: PGresult | None = None
         self._retired = False
         self.broken = False
         self._pgconn.nonblocking = 1
         self._pgconn.enter_pipeline_mode()
-        self._socket = self._pgconn.socket  # libpq forgets it when the connection breaks, the loop must not
+        self._socket = self._pgconn.socket  # stored: libpq clears it when the connection breaks
         self._loop.add_reader(self._socket, self._read)
 
     @classmethod
@@ -55,15 +55,15 @@ class Pipeline:
         return cls(connection)
 
     async def ask(self, statement: str, values: Sequence[Value]) -> bytes:
-        """Run a prepared statement with binary values and return its only value; raise our errors.
+        """Run a prepared statement with binary values and return its only value.
 
-        Whoever no longer waits for an answer leaves it to nobody: the statement runs all the same.
+        If the caller is cancelled, the statement still runs and its result is dropped.
         """
-        question: asyncio.Future[PGresult] = self._loop.create_future()
+        request: asyncio.Future[PGresult] = self._loop.create_future()
         try:
             self._send(statement, values)
-            self._questions.append(question)
-            result = await question
+            self._requests.append(request)
+            result = await request
         except RAISED as error:
             raise translate(error) from error
         if result.status not in GOOD:
@@ -72,13 +72,13 @@ class Pipeline:
 
     @property
     def waiting(self) -> int:
-        """How many questions are unanswered."""
-        return len(self._questions)
+        """The number of open requests."""
+        return len(self._requests)
 
     def retire(self) -> None:
-        """Close, once the questions asked so far are answered."""
+        """Close once all open requests have their results."""
         self._retired = True
-        if not self._questions:
+        if not self._requests:
             self.drop()
 
     def drop(self) -> None:
@@ -108,7 +108,7 @@ class Pipeline:
     def _read(self) -> None:
         try:
             self._pgconn.consume_input()
-            while self._questions and not self._pgconn.is_busy():
+            while self._requests and not self._pgconn.is_busy():
                 self._take(self._pgconn.get_result())
         except psycopg.Error as error:
             self._fail(error)
@@ -122,24 +122,24 @@ class Pipeline:
             self._answer(self._result)
 
     def _answer(self, result: PGresult) -> None:
-        question, self._result = self._questions.popleft(), None
-        if not question.done():
-            question.set_result(result)
-        if self._retired and not self._questions:
+        request, self._result = self._requests.popleft(), None
+        if not request.done():
+            request.set_result(result)
+        if self._retired and not self._requests:
             self.drop()
 
     def _fail(self, error: Exception) -> None:
-        """Nothing more will come: tell everybody who waits; the first one what the server refused, if it did.
+        """Fail every open request; the first one with the server's own error, if it sent one.
 
-        A result without its sync is no answer: the commit comes in between.
+        A good result without its sync does not count: the commit comes in between.
         """
-        if self._result and self._result.status not in GOOD and self._questions:
+        if self._result and self._result.status not in GOOD and self._requests:
             self._answer(self._result)
         self._fail_all(error)
         self.drop()
 
     def _fail_all(self, error: Exception) -> None:
-        while self._questions:
-            question = self._questions.popleft()
-            if not question.done():
-                question.set_exception(error)
+        while self._requests:
+            request = self._requests.popleft()
+            if not request.done():
+                request.set_exception(error)

@@ -1,4 +1,4 @@
-"""A few lines, shared: a question goes to the one with the fewest before it."""
+"""A few shared pipelines. A request goes to the one with the fewest open requests."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from foja.driver.encoding import Value
 from foja.driver.pipeline import Pipeline
 from foja.errors import Refused
 
-CLOSE_POLLS = 200  # looks, 5 ms apart
+CLOSE_POLLS = 200  # 5 ms apart
 
 
 class PipelinePool:
-    """Makes up to `most` lines when they are wanted. A broken one is forgotten."""
+    """Opens up to `most` pipelines as needed. Broken ones are removed."""
 
     def __init__(self, make: Callable[[], Awaitable[Pipeline]], most: int) -> None:
         self._make, self._most = make, most
@@ -27,7 +27,7 @@ class PipelinePool:
         return await (await self._choose()).ask(statement, values)
 
     async def close(self) -> None:
-        """Close every line, once it has answered what it was asked; not all of them wait for ever."""
+        """Close every pipeline once its requests have their results, or after a timeout."""
         self._closed = True
         for pipeline in self._open:
             pipeline.retire()

@@ -1,6 +1,6 @@
-"""A few connections, lent one at a time. Lending is a list operation, not a task.
+"""A small connection pool. Acquiring an idle connection is a list operation, not a task.
 
-Our own, because it sits on the path of every read and every fill. Appends share `pipelines`.
+It is our own because every read and every fill uses it. Appends share pipelines instead.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from foja.errors import Refused
 
 
 class Pool:
-    """Makes up to `most` connections when they are wanted. One that broke is never lent again."""
+    """Opens up to `most` connections as needed. A broken one is never reused."""
 
     def __init__(self, make: Callable[[], Awaitable[Connection]], most: int) -> None:
         self._make, self._most = make, most
@@ -25,8 +25,8 @@ class Pool:
         self._open = 0
         self._closed = False
 
-    async def take(self) -> Connection:
-        """Lend a connection, made if there is none; wait while all are lent."""
+    async def acquire(self) -> Connection:
+        """Return an idle or new connection; wait while all are in use."""
         while True:
             if self._closed:
                 raise Refused("this app is closed; connect again")
@@ -34,33 +34,33 @@ class Pool:
                 return self._idle.pop()
             if self._open < self._most:
                 return await self._add()
-            await self._turn()
+            await self._wait()
 
-    def give_back(self, connection: Connection) -> None:
-        """Take it back; a broken or unfinished one goes, with its idle neighbours."""
+    def release(self, connection: Connection) -> None:
+        """Return a connection to the pool. If it is broken or in a transaction, drop it and all idle ones."""
         if connection.info.transaction_status == TransactionStatus.IDLE and not self._closed:
             self._idle.append(connection)
         else:
             # The server is probably gone for all of them.
             self._drop(connection, *self._idle)
             self._idle.clear()
-        self._call_next()
+        self._wake_next()
 
     def close(self) -> None:
-        """Close every connection; one that is lent now, when it comes back."""
+        """Close every connection; one in use is closed when it is released."""
         self._closed = True
         self._drop(*self._idle)
         self._idle.clear()
-        self._call_next()
+        self._wake_next()
 
-    async def _turn(self) -> None:
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
+    async def _wait(self) -> None:
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
         try:
-            await turn
+            await waiter
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self._call_next()  # called in the moment it gave up
+            if waiter.done() and not waiter.cancelled():
+                self._wake_next()  # woken and cancelled at the same moment
             raise
 
     async def _add(self) -> Connection:
@@ -69,7 +69,7 @@ class Pool:
             return await self._make()
         except BaseException:
             self._open -= 1
-            self._call_next()
+            self._wake_next()
             raise
 
     def _drop(self, *connections: Connection) -> None:
@@ -77,9 +77,9 @@ class Pool:
             connection.pgconn.finish()
             self._open -= 1
 
-    def _call_next(self) -> None:
+    def _wake_next(self) -> None:
         while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
                 return

@@ -1,1 +1,1 @@
-"""The defaults: servers that Foja brings along, so that nothing needs to be installed first."""
+"""Embedded servers, so that nothing else has to be installed first."""

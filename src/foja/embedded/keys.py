@@ -1,4 +1,4 @@
-"""Private keys made on first use, readable by their owner only."""
+"""Private keys, created on first use and readable by their owner only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SEED_BYTES = 32
 
 
 def signing_seed(path: Path) -> bytes:
-    """Return the Ed25519 seed kept at `path`, made there if nobody made one."""
+    """Return the Ed25519 seed stored at `path`. Create it if absent."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with contextlib.suppress(FileExistsError):
         _create(path, secrets.token_bytes(SEED_BYTES))
@@ -21,12 +21,12 @@ def signing_seed(path: Path) -> bytes:
     if len(seed) != SEED_BYTES:
         raise SetupFailed(f"{path} is not a signing key ({len(seed)} bytes); restore it from a backup")
     if path.stat().st_mode & 0o077:
-        raise SetupFailed(f"{path} is readable by others; run `chmod 600 {path}` and consider it known")
+        raise SetupFailed(f"other users can read {path}; run `chmod 600 {path}` and treat the key as leaked")
     return seed
 
 
 def _create(path: Path, seed: bytes) -> None:
-    """Write a new key whole or not at all: others may be starting too."""
+    """Write a new key atomically: other processes may be starting too."""
     if path.exists():
         raise FileExistsError(path)
     draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")

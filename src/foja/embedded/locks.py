@@ -1,6 +1,6 @@
-"""Locks that the kernel takes back when their holder dies, even by kill -9.
+"""Locks that the kernel releases when their holder dies, even by kill -9.
 
-Deliberately absent: files that hold process numbers. A number outlives its process and is given out again.
+Deliberately absent: pid files. A process number outlives its process and is reused.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from pathlib import Path
 
 
 def open_lock(path: Path) -> int:
-    """Return a descriptor of the lock file, made if absent."""
+    """Return a descriptor of the lock file. Create the file if absent."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
-def take(lock: int) -> bool:
-    """Hold the lock alone, or return False at once; a share held through it ends."""
+def try_exclusive(lock: int) -> bool:
+    """Take the lock exclusively and give up a share of it, or return False at once."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -27,8 +27,8 @@ def take(lock: int) -> bool:
 
 
 @contextmanager
-def turn(path: Path) -> Iterator[None]:
-    """Wait until no other process is inside, then be the only one."""
+def exclusive(path: Path) -> Iterator[None]:
+    """Wait for the lock and hold it exclusively."""
     lock = open_lock(path)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -38,19 +38,19 @@ def turn(path: Path) -> Iterator[None]:
 
 
 class Share:
-    """One use of something that many processes may use at once."""
+    """A shared lock: one use of something that many processes may use at once."""
 
     def __init__(self, path: Path) -> None:
         self._process = os.getpid()
         self._lock: int | None = open_lock(path)
         fcntl.flock(self._lock, fcntl.LOCK_SH)
 
-    def end(self) -> bool:
-        """Give the share back; True if nobody else holds one. Only inside a turn."""
+    def release(self) -> bool:
+        """Release the share. Return True if it was the last one. The caller holds the exclusive lock."""
         if self._lock is None:
             return False
         lock, self._lock = self._lock, None
         try:
-            return os.getpid() == self._process and take(lock)  # a forked child only has a copy
+            return os.getpid() == self._process and try_exclusive(lock)  # a forked child only has a copy
         finally:
             os.close(lock)

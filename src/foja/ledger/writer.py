@@ -36,12 +36,11 @@ class Writer:
         pipelines: PipelinePool,
         notifier: Notifier,
         *,
-        tenant: str,
         source: str,
         draft_type: int,
         retry_seconds: float,
     ) -> None:
-        self.tenant, self.source = tenant, source
+        self.source = source
         self._database, self._pipelines, self._notifier, self._retry = (
             database,
             pipelines,

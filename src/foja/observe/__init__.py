@@ -1,1 +1,1 @@
-"""The eyes: they look at what is recorded and never change it."""
+"""Checks of the ledger that only read: audit, fsck, gauges."""

@@ -1,6 +1,6 @@
-"""Is the ledger well? Quick questions for an operator; a healthy busy system answers none of them.
+"""Quick checks of the ledger for an operator. A healthy system has no findings, even when busy.
 
-`fsck` derives every hash again; this only counts, compares and looks at the clock.
+`fsck` computes every hash again; the audit only counts and compares rows and times.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ GRACE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class AuditQuery:
-    """A query whose every row is a finding; the words take its columns by position."""
+    """A query whose every row is a finding. The texts are formatted with the columns, by position."""
 
     check: str
     query: str
@@ -24,8 +24,8 @@ class AuditQuery:
     found: str
     about_event: bool = field(default=True, kw_only=True)
 
-    def ask(self, row: Row, findings: Anomalies) -> None:
-        """Take note of one row."""
+    def report(self, row: Row, findings: Anomalies) -> None:
+        """Add one row to the findings."""
         entity_id, seq = row[:2] if self.about_event else (None, None)
         findings.add(
             self.check,
@@ -36,58 +36,52 @@ class AuditQuery:
         )
 
 
-QUESTIONS = (
-    AuditQuery("end", "audit_ends", "{2} sealed and {3} given numbers, says its stream", "{1} recorded ones"),
-    AuditQuery("head", "audit_heads", "the head {2}, its last chain hash", "{3}"),
-    AuditQuery("slot", "audit_late_slots", "a slot voided at its deadline", "one still open after {2} s"),
-    AuditQuery("lag", "audit_sealing", "sealing within the limit", "{2} s without it; is a worker running?"),
-    AuditQuery(
-        "lag", "audit_numbering", "a place in the log within the limit", "{2} s without; is a worker running?"
-    ),
+QUERIES = (
+    AuditQuery("end", "audit_ends", "{2} sealed and {3} given numbers, as in foja.entity", "{1} numbers"),
+    AuditQuery("head", "audit_heads", "the head {2}, the last chain hash", "{3}"),
+    AuditQuery("slot", "audit_late_slots", "a slot voided at its deadline", "a slot open {2} s after it"),
+    AuditQuery("lag", "audit_sealing", "sealing within the limit", "none after {2} s; is a worker running?"),
+    AuditQuery("lag", "audit_numbering", "a leaf within the limit", "none after {2} s; is a worker running?"),
     AuditQuery(
         "lag", "audit_publishing", "a published checkpoint over leaf {3} within the limit", "none after {2} s"
     ),
     AuditQuery(
         "lag",
         "audit_signed",
-        "the checkpoint of {0} leaves published",
-        "it unpublished after {1} s",
+        "a published checkpoint of {0} leaves",
+        "one that is unpublished after {1} s",
         about_event=False,
     ),
     AuditQuery(
-        "dead", "audit_dead_jobs", "an end that the stream knows of", "the {3} {2} dead, and nothing said"
+        "dead", "audit_dead_jobs", "an event about the end of a job", "none about the dead {3} job {2}"
     ),
+    AuditQuery("lease", "audit_leases", "a valid lease", "the {3} job {2} running {4} s after its lease"),
     AuditQuery(
-        "lease", "audit_leases", "a lease extended or taken over", "the {3} {2} running {4} s past it"
+        "queue", "audit_waiting_jobs", "a {3} job claimed in time", "{2} waiting {4} s; is a worker running?"
     ),
-    AuditQuery(
-        "queue", "audit_waiting_jobs", "a {3} claimed within the limit", "{2} waiting for {4} s; who works?"
-    ),
-    AuditQuery(
-        "queue", "audit_stuck_lines", "one {2} that can be claimed", "{3} in line and none of them first"
-    ),
-    AuditQuery("executor", "audit_sleepers", "its executor queued since event {1}", "it {2}"),
-    AuditQuery("correlation", "audit_job_correlations", "jobs that name their stream", "{2} naming {3}"),
-    AuditQuery(LISTED, "audit_summaries_behind", "a list entry that knows it", "one of the first {2} events"),
-    AuditQuery(TRACKED, "audit_tracked_strangers", "nothing in {2} about what is no document", "a row"),
-    AuditQuery("halted", "audit_halted", "the log {0} going on", "it halted: {1}", about_event=False),
+    AuditQuery("queue", "audit_stuck_queues", "one {2} job at the head of its queue", "{4} among {3} jobs"),
+    AuditQuery("executor", "audit_sleepers", "an executor queued for event {1}", "an executor that is {2}"),
+    AuditQuery("correlation", "audit_job_correlations", "a job that names its stream", "{2} naming {3}"),
+    AuditQuery(LISTED, "audit_summaries_behind", "a list entry with it", "one of the first {2} events"),
+    AuditQuery(TRACKED, "audit_tracked_others", "only documents in {2}", "a row of another stream"),
+    AuditQuery("halted", "audit_halted", "a running log {0}", "halted: {1}", about_event=False),
     AuditQuery("log", "audit_leaves", "{1} leaves in the log {0}", "{2}", about_event=False),
     AuditQuery(
-        "guard", "audit_guards", "the trigger {1} of foja.{0} on for everybody", "{2}", about_event=False
+        "guard", "audit_guards", "the trigger {1} of foja.{0} always enabled", "{2}", about_event=False
     ),
 )
 
 
 async def audit(url: str, *, max_lag_seconds: float, most: int = MAX_SHOWN) -> CheckReport:
-    """Ask every question at one moment and return what was answered."""
+    """Run every query in one snapshot and return the findings."""
     findings = Anomalies(most)
     async with snapshot(url) as moment:
         await _count(moment, findings)
         await _check_steps(moment, findings)
         await _check_strays(moment, findings)
-        for question in QUESTIONS:
-            async for row in moment.rows(question.query, grace=GRACE, limit=max_lag_seconds):
-                question.ask(row, findings)
+        for each in QUERIES:
+            async for row in moment.rows(each.query, grace=GRACE, limit=max_lag_seconds):
+                each.report(row, findings)
         await check_documents(moment, findings)
     return findings.report()
 
@@ -117,7 +111,7 @@ def _explain_stray(
     kind: str, v: int, source: str, tenant: str, domain: str | None, owner: str | None
 ) -> tuple[str, str]:
     if domain is None:
-        return "an event of a stream", "no stream of this id"
+        return "an event of a stream", "no stream with this id"
     if tenant != owner:
         return f"the tenant {owner!r} of its stream", repr(tenant)
-    return f"a kind of {domain} and a source that may say it", f"{kind} v{v} said by {source}"
+    return f"a kind of {domain} and an allowed source", f"{kind} v{v} from {source}"

@@ -1,4 +1,4 @@
-"""What a check found: the first findings in full, all of them counted."""
+"""The findings of a check: the first ones in full, all of them counted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_SHOWN = 100
 
 @dataclass(frozen=True, slots=True)
 class Anomaly:
-    """One thing that is not as it should be, and the event it is about."""
+    """One finding: what was expected, what was found, and at which event."""
 
     check: str
     entity_id: UUID | None
@@ -33,7 +33,7 @@ class Anomaly:
         return stream if self.seq is None else f"event {self.seq} of {stream}"
 
     def document(self) -> dict[str, Any]:
-        """Return the finding as JSON carries it."""
+        """Return the finding as a JSON object."""
         return {
             "check": self.check,
             "entity_id": str(self.entity_id) if self.entity_id else None,
@@ -45,7 +45,7 @@ class Anomaly:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """How a check ended. `findings` are the first ones, `total` counts them all."""
+    """The result of a check. `findings` are the first ones, `total` counts them all."""
 
     findings: tuple[Anomaly, ...]
     total: int
@@ -53,17 +53,17 @@ class CheckReport:
 
     @property
     def clean(self) -> bool:
-        """Was nothing found?"""
+        """Whether there are no findings."""
         return self.total == 0
 
     @property
     def first(self) -> Anomaly | None:
-        """The first finding that names an event, else the first of all."""
+        """The first finding that names an event, else the first finding."""
         named = [finding for finding in self.findings if finding.seq is not None]
         return next(iter(named or self.findings), None)
 
     def document(self) -> dict[str, Any]:
-        """Return the report as JSON carries it."""
+        """Return the report as a JSON object."""
         return {
             "clean": self.clean,
             "total": self.total,
@@ -75,7 +75,7 @@ class CheckReport:
 
 @dataclass(slots=True)
 class Anomalies:
-    """A list that stops growing at `most` and goes on counting."""
+    """Collects findings. It stores the first `most` and counts all."""
 
     most: int = MAX_SHOWN
     total: int = 0
@@ -85,11 +85,11 @@ class Anomalies:
     def add(
         self, check: str, *, expected: str, found: str, entity_id: UUID | None = None, seq: int | None = None
     ) -> None:
-        """Take note of one more."""
+        """Add one finding."""
         self.total += 1
         if len(self._first) < self.most:
             self._first.append(Anomaly(check, entity_id, seq, expected, found))
 
     def report(self) -> CheckReport:
-        """Return what was found so far."""
+        """Return the findings so far."""
         return CheckReport(tuple(self._first), self.total, dict(self.counts))

@@ -1,4 +1,4 @@
-"""The logs of an installation, as they stand."""
+"""The logs of an installation and their states."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from foja.observe.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class LogState:
-    """One log: how long it is, how far the world has seen it, whether it goes on."""
+    """One log: its size, its published size, and whether it is closed or halted."""
 
     origin: int
     name: str
@@ -22,15 +22,15 @@ class LogState:
 
     @property
     def proven(self) -> int:
-        """How many leaves count: those above a closed log's size were never proven."""
+        """The number of valid leaves: those above the size of a closed log were never proven."""
         return self.size if self.closed_size is None else self.closed_size
 
     def path(self, name: str) -> str:
-        """Return where one of this log's files lies in the store."""
+        """Return the key of one of this log's files in the store."""
         return f"log/{self.origin}/{name}"
 
     def document(self) -> dict[str, Any]:
-        """Return the log as JSON carries it."""
+        """Return the log as a JSON object."""
         return asdict(self)
 
 

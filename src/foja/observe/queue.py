@@ -1,4 +1,4 @@
-"""How the queue stands: what waits, what nobody came back from, what died."""
+"""Gauges of the job queue: waiting, past their lease, dead."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from foja.metrics import JOB_AGE, JOBS_DEAD, JOBS_PAST_LEASE
 
 
 async def gauge_jobs(database: Database, tenant: str | None) -> None:
-    """Set the gauges to what the database says now, or to nothing if it is away."""
+    """Set the gauges from the database. They stay empty if it does not answer."""
     for gauge in (JOB_AGE, JOBS_PAST_LEASE, JOBS_DEAD):
         gauge.clear()
     await database.rows(sql.query("queue_woken"))

@@ -1,7 +1,7 @@
-"""Does what stands beside the events of documents say what they say? Every document is read again.
+"""Replay every document and compare its events with the tables derived from them.
 
-Two things stand there: what lists show, as of the events it was made of, and what the guards and
-the sweeper decide from, which is never behind.
+There are two kinds of tables: the list entries, which may be behind the events, and those that the
+guards and the sweeper use, which never are.
 """
 
 from __future__ import annotations
@@ -13,31 +13,31 @@ from uuid import UUID
 
 from foja.documents.model.events import Evidence
 from foja.documents.model.history import Fact, History, predecessor, read
-from foja.documents.model.history import moment as told
+from foja.documents.model.history import moment as parse_moment
 from foja.documents.model.projection import summary
 from foja.observe.findings import Anomalies
 from foja.observe.snapshot import Row, Snapshot
 
 LISTED, TRACKED = "summary", "track"
 COLUMNS = ("state", "pipeline", "lifecycle_status", "witness_hash", "length")
-Name = tuple[str, str, int]  # evidence, witness, attempt; a document has one artifact, whatever the witness
+Name = tuple[str, str, int]  # evidence, witness, attempt; the witness of an artifact is left empty
 
 
 class AttemptRow(NamedTuple):
-    """What the guards and the sweeper have to know of an attempt."""
+    """An attempt as the guards and the sweeper need it."""
 
     asked_seq: int
     deadline: datetime
     open: bool
-    confirmed: bool  # is its evidence there, by this attempt or another?
+    confirmed: bool  # whether its evidence is confirmed, by this attempt or another
 
     def __str__(self) -> str:
         state = "confirmed" if self.confirmed else "open" if self.open else "ended"
-        return f"{state}, asked for by event {self.asked_seq}, until {self.deadline.isoformat()}"
+        return f"{state}, requested by event {self.asked_seq}, until {self.deadline.isoformat()}"
 
 
 async def check_documents(moment: Snapshot, findings: Anomalies) -> None:
-    """Replay every document, and compare."""
+    """Replay every document and add every difference to the findings."""
     first: Row | None = None
     facts: list[Fact] = []
     async for row in moment.rows("audit_documents"):
@@ -53,7 +53,7 @@ async def check_documents(moment: Snapshot, findings: Anomalies) -> None:
 def _compare(first: Row, facts: Sequence[Fact], findings: Anomalies) -> None:
     document, listed, known, attempts = first[0], *first[5:]
     if facts[0].seq != 0:
-        return  # a gap, and found as one
+        return  # a gap, which the audit reports as such
     if listed:
         _compare_list(document, listed, facts, findings)
     history = read(facts)
@@ -64,11 +64,11 @@ def _compare(first: Row, facts: Sequence[Fact], findings: Anomalies) -> None:
 def _compare_list(
     document: UUID, listed: Mapping[str, Any], facts: Sequence[Fact], findings: Anomalies
 ) -> None:
-    made = summary(facts[: listed["length"]])
-    expected, found = ([row[name] for name in COLUMNS] for row in (made, listed))
+    derived = summary(facts[: listed["length"]])
+    expected, found = ([row[name] for name in COLUMNS] for row in (derived, listed))
     if expected != found:
-        words, others = (", ".join(map(str, each)) for each in (expected, found))
-        findings.add(LISTED, expected=f"a list entry of {words}", found=others, entity_id=document)
+        texts = [", ".join(map(str, each)) for each in (expected, found)]
+        findings.add(LISTED, expected=f"a list entry of {texts[0]}", found=texts[1], entity_id=document)
 
 
 def _compare_guards(
@@ -79,7 +79,7 @@ def _compare_guards(
     found["required_evidence"] = sorted(found.get("required_evidence") or [])
     found["renew_before"] = _moment(found.get("renew_before"))
     if facts[0].payload is None and not history.requests:
-        del expected["witness_hash"]  # it was erased, here or in both places
+        del expected["witness_hash"]  # it was erased in the events, and perhaps in the table
     if facts[0].payload is None:
         del expected["predecessor"]
     for name, value in expected.items():
@@ -118,7 +118,7 @@ def _compare_attempts(
             about = f"attempt {number} at {evidence}" + (f" of {witness}" if witness else "")
             findings.add(
                 TRACKED,
-                expected=f"{about} {expected.get(name, 'nowhere')} in foja.attempt",
+                expected=f"{about}: {expected.get(name, 'no row')} in foja.attempt",
                 found=str(found.get(name, "none")),
                 entity_id=document,
                 seq=expected[name].asked_seq if name in expected else None,
@@ -139,15 +139,15 @@ def _recorded(rows: Sequence[Mapping[str, Any]]) -> dict[Name, AttemptRow]:
     keys = [
         (row["evidence"], "" if row["evidence"] == Evidence.ARTIFACT else row["witness_hash"]) for row in rows
     ]
-    there = {key for key, row in zip(keys, rows, strict=True) if row["state"] == "confirmed"}
+    proven = {key for key, row in zip(keys, rows, strict=True) if row["state"] == "confirmed"}
     return {
         (*key, row["attempt"]): AttemptRow(
-            row["asked_seq"], datetime.fromisoformat(row["deadline"]), row["state"] == "open", key in there
+            row["asked_seq"], datetime.fromisoformat(row["deadline"]), row["state"] == "open", key in proven
         )
         for key, row in zip(keys, rows, strict=True)
     }
 
 
-def _moment(words: object) -> datetime | None:
-    """Return a moment that an event or a row tells, whatever its zone."""
-    return None if words is None else told(words, datetime.min.replace(tzinfo=UTC))
+def _moment(value: object) -> datetime | None:
+    """Return a time from an event or a row, in any time zone."""
+    return None if value is None else parse_moment(value, datetime.min.replace(tzinfo=UTC))

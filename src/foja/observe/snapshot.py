@@ -1,4 +1,4 @@
-"""One moment of the whole database, read in streams; nothing that goes on meanwhile is seen."""
+"""A read-only snapshot of the whole database. Later changes are not visible in it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from foja.driver.database import Connection, connect, our_errors
 from foja.errors import SetupFailed
 
 READER = "foja_sweeper"
-# Rows in memory at a time; a body may have a megabyte.
+# Rows in memory at a time: a body may have a megabyte.
 PAGE_ROWS = 200
 
 Row = tuple[Any, ...]
 
 
 class Snapshot:
-    """Runs named queries at one moment."""
+    """Runs named queries in one snapshot."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection, self._numbers = connection, count()
@@ -57,4 +57,4 @@ async def snapshot(url: str, role: str = READER) -> AsyncIterator[Snapshot]:
 
 async def _check_schema(moment: Snapshot) -> None:
     if not (await moment.row("has_ledger"))[0]:
-        raise SetupFailed("this database holds no ledger; run `foja migrate`, or correct FOJA_DATABASE_URL")
+        raise SetupFailed("this database has no ledger; run `foja migrate`, or correct FOJA_DATABASE_URL")

@@ -1,1 +1,1 @@
-"""The sockets: bytes out, bytes in, timeouts and limits. Nothing here judges what came back."""
+"""Network clients with timeouts and size limits. They return bytes and do not check their content."""

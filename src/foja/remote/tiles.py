@@ -1,4 +1,4 @@
-"""A log in tiles (c2sp.org/tlog-tiles), over HTTP: a path out, a file in."""
+"""An HTTP client for a log in tiles (c2sp.org/tlog-tiles)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from contextlib import asynccontextmanager
 import httpx
 
 from foja.errors import Unavailable
-from foja.remote.tsa import NEARBY
+from foja.remote.tsa import NO_PROXY
 
 MAX_BYTES = 256 * 1024
 
 
 class TileLog:
-    """What can be read of a log; every failure is `Unavailable`."""
+    """A log. Every failure is raised as `Unavailable`."""
 
     def __init__(self, client: httpx.AsyncClient, url: str) -> None:
         self._client, self._url = client, url.rstrip("/")
@@ -31,13 +31,13 @@ class TileLog:
                         raise Unavailable(f"the log's {path} has more than {MAX_BYTES:,} bytes")
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             raise Unavailable(
-                f"the log did not give {path}: {error or type(error).__name__}; check FOJA_REKOR_URL"
+                f"cannot read {path} of the log: {error or type(error).__name__}; check FOJA_REKOR_URL"
             ) from None
         return bytes(body)
 
 
 @asynccontextmanager
 async def tile_log(url: str, *, timeout_seconds: float = 10) -> AsyncIterator[TileLog]:
-    """Lend a log that is read at this address."""
-    async with httpx.AsyncClient(timeout=timeout_seconds, mounts=NEARBY) as client:
+    """Yield the log at this URL."""
+    async with httpx.AsyncClient(timeout=timeout_seconds, mounts=NO_PROXY) as client:
         yield TileLog(client, url)

@@ -1,4 +1,4 @@
-"""Timestamp authorities over HTTP (RFC 3161, 3.4): a request out, a reply in."""
+"""An HTTP client for timestamp authorities (RFC 3161, 3.4)."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Self
 
 import httpx
 
-ASKED, ANSWERED = "application/timestamp-query", "application/timestamp-reply"
+QUERY_TYPE, REPLY_TYPE = "application/timestamp-query", "application/timestamp-reply"
 MAX_BYTES = 262_144
-KEPT_SECONDS = 2.0  # an idle connection; less than any server waits before it closes one
-# A proxy of the environment is used, but never to reach this machine.
-NEARBY = {f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")}
+KEEPALIVE_SECONDS = 2.0  # less than the idle timeout of any server
+# A proxy from the environment is used, but never to connect to this machine.
+NO_PROXY = {f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")}
 
 
 class Trouble(StrEnum):
-    """Why no reply came."""
+    """Why there is no reply."""
 
-    UNREACHABLE = "unreachable"  # refused, unknown name, broken off, bad TLS
+    UNREACHABLE = "unreachable"  # connection refused or broken, unknown name, bad TLS
     HUNG = "hung"
     HTTP_STATUS = "http_status"
     TOO_LARGE = "too_large"
@@ -30,22 +30,22 @@ class Trouble(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NoReply:
-    """What went wrong on the way to an authority and back."""
+    """A request without a reply, and the reason."""
 
     trouble: Trouble
     detail: str
 
 
 class Connections:
-    """Kept connections to authorities. Use it as an async context manager, or close it.
+    """Reused connections to authorities. Use it as an async context manager, or close it.
 
-    A client serves one request at a time: httpx looks at every connection of a client for every
-    request, and with a handful of idle ones that costs more than the request.
+    A client serves one request at a time: for every request httpx inspects all connections of
+    its client, and with a few idle ones that costs more than the request.
     """
 
     def __init__(self, *, timeout_seconds: float, most: int = 64) -> None:
         self._seconds = timeout_seconds
-        self._turn = asyncio.Semaphore(most)
+        self._slots = asyncio.Semaphore(most)
         self._idle = list[httpx.AsyncClient]()
 
     async def __aenter__(self) -> Self:
@@ -57,44 +57,44 @@ class Connections:
         await self.close()
 
     async def close(self) -> None:
-        """Leave no connection open."""
+        """Close all connections."""
         for client in self._idle:
             await client.aclose()
 
     async def post(self, url: str, query: bytes) -> bytes | NoReply:
-        """Return what an authority answers, or why nothing came; whole within the time given.
+        """Return the complete reply of an authority within the timeout, or why there is none.
 
-        Its time begins when it is asked: the queue before it is ours. Everybody in it has a turn, since
-        nobody keeps one for longer.
+        The timeout begins when the request is sent, after the wait in our own queue. The queue always
+        moves on, because no request before it takes longer than the timeout.
         """
         try:
-            async with self._turn, asyncio.timeout(self._seconds):
+            async with self._slots, asyncio.timeout(self._seconds):
                 client = self._idle.pop() if self._idle else self._new_client()
                 try:
                     return await _exchange(client, url, query)
                 finally:
                     self._idle.append(client)
         except (TimeoutError, httpx.TimeoutException):
-            return NoReply(Trouble.HUNG, f"no whole answer within {self._seconds:g} seconds")
+            return NoReply(Trouble.HUNG, f"no complete reply within {self._seconds:g} seconds")
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             return NoReply(Trouble.UNREACHABLE, str(error) or type(error).__name__)
 
     @cached_property
     def _certificates(self) -> ssl.SSLContext:
-        """Made when first needed, and once: reading the system's certificates takes a while."""
+        """Read once, on first use: reading the system's certificates is slow."""
         return httpx.create_ssl_context()
 
     def _new_client(self) -> httpx.AsyncClient:
         return httpx.AsyncClient(
             timeout=self._seconds,
-            limits=httpx.Limits(keepalive_expiry=KEPT_SECONDS),
-            mounts=NEARBY,
+            limits=httpx.Limits(keepalive_expiry=KEEPALIVE_SECONDS),
+            mounts=NO_PROXY,
             verify=self._certificates,
         )
 
 
 async def _exchange(client: httpx.AsyncClient, url: str, query: bytes) -> bytes | NoReply:
-    headers = {"content-type": ASKED, "accept": ANSWERED}
+    headers = {"content-type": QUERY_TYPE, "accept": REPLY_TYPE}
     async with client.stream("POST", url, content=query, headers=headers) as response:
         if response.status_code != httpx.codes.OK:
             return NoReply(Trouble.HTTP_STATUS, f"HTTP status {response.status_code}")
@@ -102,17 +102,17 @@ async def _exchange(client: httpx.AsyncClient, url: str, query: bytes) -> bytes 
         async for part in response.aiter_bytes():
             body += part
             if len(body) > MAX_BYTES:
-                return NoReply(Trouble.TOO_LARGE, f"more than {MAX_BYTES:,} bytes came")
+                return NoReply(Trouble.TOO_LARGE, f"the reply has more than {MAX_BYTES:,} bytes")
         return bytes(body)
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteAuthority:
-    """One authority, by its address."""
+    """One authority, identified by its URL."""
 
     name: str
     connections: Connections
 
     async def ask(self, query: bytes) -> bytes | NoReply:
-        """Return its reply, or why none came."""
+        """Return its reply, or why there is none."""
         return await self.connections.post(self.name, query)

@@ -1,4 +1,4 @@
-"""What a conversation may say. Order is the sequence number, never a clock."""
+"""The event kinds of conversations. The sequence number orders them, never a clock."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ CONVERSATION = Domain(
     aliases={"message": "agent_message_sent"},
 )
 
-# Never numbered, never stored: said while a turn runs, gone when the persisted event comes.
+# Never numbered, never stored: shown while a turn runs, until the persisted event replaces them.
 TRANSIENT = Domain(
     "conversation",
     [
@@ -85,15 +85,15 @@ def check_transient(
     event_index: int | None = None,
     v: int = 1,
 ) -> Kind:
-    """Return the transient kind of this name, if it may be said so; a refusal names what is wrong."""
+    """Return the transient kind. Raise `Refused` if the payload or an index is not valid."""
     rule = TRANSIENT.kind(kind, v, "api")
     if not isinstance(payload, dict):
         raise BadPayload(f"the payload of {kind} must be an object, not {type(payload).__name__}")
     if turn is not None and (isinstance(turn, bool) or not isinstance(turn, str | int)):
-        raise BadPayload(f"the turn of {kind} must be a text or a whole number, not {type(turn).__name__}")
+        raise BadPayload(f"the turn of {kind} must be a string or an integer, not {type(turn).__name__}")
     for name, index in (("block_index", block_index), ("event_index", event_index)):
         if index is not None and (type(index) is not int or index < 0):
-            raise BadPayload(f"the {name} of {kind} must be a whole number from 0 on, not {index!r}")
+            raise BadPayload(f"the {name} of {kind} must be an integer from 0 on, not {index!r}")
     rule.check(payload)
     canonical([turn, block_index, event_index, payload])
     return rule

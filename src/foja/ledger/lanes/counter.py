@@ -1,7 +1,7 @@
-"""Numbers from Redis: one connection, and whatever is asked at the same moment in one round trip.
+"""Numbers from Redis over one connection. Concurrent requests share one round trip.
 
-A dead Redis costs one caller its timeout. From then on everybody is told at once, and a task of its
-own tries to connect again.
+If Redis does not answer, one caller waits for the timeout. Later callers fail at once, and a
+background task reconnects.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from foja.errors import SetupFailed
 
 TTL = 7 * 24 * 3600
 RECONNECT_SECONDS = 0.5
-# Answers nothing if the key is gone: whoever then knows the fence to be fresh brings its first number.
+# Returns nothing if the key is absent. A caller that knows that the fence is new sends its first number.
 SCRIPT = """\
 if redis.call('exists', KEYS[1]) == 0 then
     if ARGV[3] == '' then return false end
@@ -32,20 +32,20 @@ BROKEN = (RedisError, OSError)
 Loss = Literal["missing", "run_id"]
 
 
-class RedisAway(Exception):
+class RedisUnavailable(Exception):
     """Redis does not answer."""
 
 
 class CounterLost(Exception):
-    """Redis answers, and no longer knows this fence."""
+    """Redis answers, but does not know this fence."""
 
     def __init__(self, reason: Loss) -> None:
         self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """A wish for numbers, or for a sign of life if `key` is empty."""
+class CounterRequest:
+    """A request for numbers, or a ping if `key` is empty."""
 
     key: str
     run_id: str | None
@@ -60,33 +60,33 @@ class Counter:
     def __init__(self, url: str, timeout: float) -> None:
         self.run_id: str | None = None
         self._timeout = timeout
-        self._connection = _connection(url, self._greet)
-        self._waiting: list[Ask] = []
+        self._connection = _connection(url, self._read_run_id)
+        self._waiting: list[CounterRequest] = []
         self._arrived, self._broken = asyncio.Event(), asyncio.Event()
         self._connecting = asyncio.Lock()
         self._tasks: list[asyncio.Task[None]] = []
 
     async def open(self) -> None:
-        """Connect if Redis is there; go on trying if it is not."""
-        with contextlib.suppress(RedisAway):
+        """Connect, or keep trying if Redis does not answer."""
+        with contextlib.suppress(RedisUnavailable):
             await self.connect()
-        self._tasks = [asyncio.create_task(self._answer_all()), asyncio.create_task(self._mend())]
+        self._tasks = [asyncio.create_task(self._serve()), asyncio.create_task(self._keep_connected())]
 
     async def close(self) -> None:
-        """Stop; whoever still waits is told that Redis is away."""
+        """Stop. Waiting callers get `RedisUnavailable`."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        _fail(self._waiting, RedisAway())
+        _fail(self._waiting, RedisUnavailable())
         await self._disconnect()
 
     @property
-    def away(self) -> bool:
-        """Did Redis not answer when it was last asked?"""
+    def unavailable(self) -> bool:
+        """Whether the last request to Redis failed."""
         return self.run_id is None
 
     async def connect(self) -> str:
-        """Connect now, unless connected; returns which run of Redis answers."""
+        """Connect, unless connected. Return the run id of Redis."""
         async with self._connecting:
             if self.run_id is None:
                 try:
@@ -94,86 +94,86 @@ class Counter:
                         await self._connection.connect()  # type: ignore[no-untyped-call]
                 except BROKEN as error:
                     await self._drop()
-                    raise RedisAway from error
+                    raise RedisUnavailable from error
             assert self.run_id is not None
             return self.run_id
 
     async def take(
         self, entity_id: UUID, fence: UUID, run_id: str | None, count: int, seed: int | None
     ) -> int:
-        """Return the first of `count` numbers. A fresh fence brings its `seed`."""
-        return await self._ask(f"event:sequence:{entity_id}:{fence}", run_id, count, seed)
+        """Return the first of `count` numbers. With a new fence, `seed` is its first number."""
+        return await self._request(f"event:sequence:{entity_id}:{fence}", run_id, count, seed)
 
     async def ping(self) -> str:
-        """Return which run of Redis answers."""
-        await self._ask("", self.run_id, 0, None)
+        """Return the run id of Redis after a round trip."""
+        await self._request("", self.run_id, 0, None)
         return await self.connect()
 
-    async def _ask(self, key: str, run_id: str | None, count: int, seed: int | None) -> int:
-        if self.away:
-            raise RedisAway
-        ask = Ask(key, run_id, count, seed, asyncio.get_running_loop().create_future())
-        self._waiting.append(ask)
+    async def _request(self, key: str, run_id: str | None, count: int, seed: int | None) -> int:
+        if self.unavailable:
+            raise RedisUnavailable
+        request = CounterRequest(key, run_id, count, seed, asyncio.get_running_loop().create_future())
+        self._waiting.append(request)
         self._arrived.set()
-        return await ask.first
+        return await request.first
 
-    async def _answer_all(self) -> None:
+    async def _serve(self) -> None:
         while True:
             await self._arrived.wait()
             self._arrived.clear()
-            asks, self._waiting = self._waiting, []
+            requests, self._waiting = self._waiting, []
             try:
-                await self._answer([ask for ask in asks if not ask.first.done()])
+                await self._answer([request for request in requests if not request.first.done()])
             except BROKEN as error:
                 await self._drop()
-                _fail(asks, RedisAway(str(error)))
+                _fail(requests, RedisUnavailable(str(error)))
             except BaseException:
-                _fail(asks, RedisAway("this process is closing"))
+                _fail(requests, RedisUnavailable("this process is closing"))
                 raise
 
-    async def _answer(self, asks: list[Ask]) -> None:
-        if any(ask.run_id != self.run_id for ask in asks):
-            await self._again()  # perhaps it is our connection that leads to the past
+    async def _answer(self, requests: list[CounterRequest]) -> None:
+        if any(request.run_id != self.run_id for request in requests):
+            await self._reconnect()  # the run id of our own connection may be outdated
         try:
-            await self._exchange(asks)
+            await self._exchange(requests)
         except TimeoutError:
             raise
         except BROKEN:
-            # Cut off, which a restart does too. What the first try took is never used, and voided later.
-            await self._again()
-            await self._exchange([ask for ask in asks if not ask.first.done()])
+            # Disconnected, perhaps by a restart. Numbers of the first try are never used and voided later.
+            await self._reconnect()
+            await self._exchange([request for request in requests if not request.first.done()])
 
-    async def _again(self) -> None:
+    async def _reconnect(self) -> None:
         await self._drop()
         try:
             await self.connect()
-        except RedisAway as error:
-            raise ConnectionError("Redis is gone") from error
+        except RedisUnavailable as error:
+            raise ConnectionError("Redis does not answer") from error
 
-    async def _exchange(self, asks: list[Ask]) -> None:
+    async def _exchange(self, requests: list[CounterRequest]) -> None:
         async with asyncio.timeout(self._timeout):
-            groups = self._grouped(asks)
+            groups = self._group(requests)
             commands = [each for group in groups.values() for each in self._command(group)]
             if commands:
                 await self._connection.send_packed_command(commands, check_health=False)
             for group in groups.values():
-                _share(group, await self._reply())
+                _distribute(group, await self._reply())
 
-    def _grouped(self, asks: list[Ask]) -> dict[str, list[Ask]]:
-        """Put together who asks for the same counter; tell those whose Redis is another one."""
-        groups: dict[str, list[Ask]] = {}
-        for ask in asks:
-            if ask.run_id == self.run_id:
-                groups.setdefault(ask.key, []).append(ask)
+    def _group(self, requests: list[CounterRequest]) -> dict[str, list[CounterRequest]]:
+        """Group requests by counter. Fail those that expect another run of Redis."""
+        groups: dict[str, list[CounterRequest]] = {}
+        for request in requests:
+            if request.run_id == self.run_id:
+                groups.setdefault(request.key, []).append(request)
             else:
-                _fail([ask], CounterLost("run_id"))
+                _fail([request], CounterLost("run_id"))
         return groups
 
-    def _command(self, group: list[Ask]) -> list[bytes]:
+    def _command(self, group: list[CounterRequest]) -> list[bytes]:
         if not group[0].key:
             return self._connection.pack_command("PING")
-        seed = next((ask.seed for ask in group if ask.seed is not None), "")
-        count = sum(ask.count for ask in group)
+        seed = next((request.seed for request in group if request.seed is not None), "")
+        count = sum(request.count for request in group)
         return self._connection.pack_command("EVAL", SCRIPT, 1, group[0].key, count, TTL, seed)
 
     async def _reply(self) -> Any:
@@ -182,22 +182,19 @@ class Counter:
         except ResponseError as error:
             return error
 
-    async def _greet(self, connection: AbstractConnection) -> None:
-        """Learn which run of which Redis this connection leads to."""
+    async def _read_run_id(self, connection: AbstractConnection) -> None:
+        """Read the run id of the Redis at the other end of a new connection."""
         await connection.on_connect()
         await connection.send_command("INFO", "server", check_health=False)
-        said = await connection.read_response()
-        pipelines = dict(
-            pipeline.split(":", 1) for pipeline in bytes(said).decode().splitlines() if ":" in pipeline
-        )
-        self.run_id = pipelines["run_id"]
+        info = bytes(await connection.read_response()).decode()
+        self.run_id = dict(line.split(":", 1) for line in info.splitlines() if ":" in line)["run_id"]
 
-    async def _mend(self) -> None:
+    async def _keep_connected(self) -> None:
         while True:
-            if self.away:
-                with contextlib.suppress(RedisAway):
+            if self.unavailable:
+                with contextlib.suppress(RedisUnavailable):
                     await self.connect()
-            if self.away:
+            if self.unavailable:
                 await asyncio.sleep(RECONNECT_SECONDS)
             else:
                 self._broken.clear()
@@ -213,33 +210,33 @@ class Counter:
             await self._connection.disconnect(nowait=True)
 
 
-def _share(group: list[Ask], reply: Any) -> None:
-    """Hand out what Redis answered, in the order it was asked for."""
+def _distribute(group: list[CounterRequest], reply: Any) -> None:
+    """Distribute the numbers of one reply, in the order of the requests."""
     if isinstance(reply, ResponseError):
-        return _fail(group, RedisAway(str(reply)))
+        return _fail(group, RedisUnavailable(str(reply)))
     if not group[0].key:
         reply = 0
     if reply is None:
         return _fail(group, CounterLost("missing"))
-    first = int(reply) - sum(ask.count for ask in group)
-    for ask in group:
-        if not ask.first.done():
-            ask.first.set_result(first)
-        first += ask.count
+    first = int(reply) - sum(request.count for request in group)
+    for request in group:
+        if not request.first.done():
+            request.first.set_result(first)
+        first += request.count
     return None
 
 
-def _fail(asks: list[Ask], error: Exception) -> None:
-    for ask in asks:
-        if not ask.first.done():
-            ask.first.set_exception(error)
+def _fail(requests: list[CounterRequest], error: Exception) -> None:
+    for request in requests:
+        if not request.first.done():
+            request.first.set_exception(error)
 
 
-def _connection(url: str, greet: Any) -> AbstractConnection:
+def _connection(url: str, on_connect: Any) -> AbstractConnection:
     try:
         options: dict[str, Any] = dict(parse_url(url))
     except ValueError as error:
-        raise SetupFailed(f"FOJA_REDIS_URL cannot be used: {error}; correct it") from None
+        raise SetupFailed(f"FOJA_REDIS_URL is not valid: {error}; correct it") from None
     kind: type[AbstractConnection] = options.pop("connection_class", Connection)
     options = {"socket_timeout": None, "socket_connect_timeout": None, "protocol": 2, **options}
-    return kind(redis_connect_func=greet, **options)
+    return kind(redis_connect_func=on_connect, **options)

@@ -1,4 +1,4 @@
-"""The lanes: Redis if it answers, PostgreSQL if it must, nothing written if neither can."""
+"""Appends and reservations on the lane of their stream: Redis or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -22,85 +22,86 @@ STATEMENTS = ("reserve", "lane_append", "lane_reserve")
 Result = TypeVar("Result")
 
 
-class Plain(Protocol):
-    """Whoever writes an event that PostgreSQL numbers: a writer, or its micro-batch."""
+class Appender(Protocol):
+    """Appends an event that PostgreSQL numbers: a writer, or its micro-batch."""
 
     async def append(self, draft: Draft) -> Event: ...
 
 
 class Lanes:
-    """Every append and reservation of this process, on the lane its stream is on."""
+    """All appends and reservations of this process."""
 
     def __init__(
         self,
         database: Database,
         pipelines: PipelinePool,
         writer: Writer,
-        plain: Plain,
+        appender: Appender,
         redis: RedisLane | None,
     ) -> None:
         self._database, self._pipelines, self._writer = database, pipelines, writer
-        self._plain, self._redis = plain, redis
+        self._appender, self._redis = appender, redis
 
     async def append(self, draft: Draft) -> Event:
-        """Write one event."""
+        """Append one event."""
         redis = self._redis
         if redis is None or draft.domain != redis.domain or draft.expected is not None:
             try:
-                return await self._plain.append(draft)
+                return await self._appender.append(draft)
             except OnRedis:
-                return await self._claiming([draft.entity_id], lambda: self._plain.append(draft))
+                return await self._with_claim([draft.entity_id], lambda: self._appender.append(draft))
         self._writer.check(draft)
-        return await _told(draft.entity_id, redis.append(draft, lambda: self._plain.append(draft)))
+        return await _logged(draft.entity_id, redis.append(draft, lambda: self._appender.append(draft)))
 
     async def append_many(self, drafts: Sequence[Draft]) -> list[Event]:
-        """Write all of these events or none. PostgreSQL numbers them."""
-        names = [draft.entity_id for draft in drafts]
-        return await self._claiming(names, lambda: self._writer.append_many(drafts))
+        """Append all of these events or none. PostgreSQL numbers them."""
+        entity_ids = [draft.entity_id for draft in drafts]
+        return await self._with_claim(entity_ids, lambda: self._writer.append_many(drafts))
 
     async def append_each(self, drafts: Sequence[Draft]) -> list[AppendResult]:
-        """Write what can be written. PostgreSQL numbers it."""
-        verdicts = await self._writer.append_each(drafts)
+        """Append each event that can be appended. PostgreSQL numbers them."""
+        results = await self._writer.append_each(drafts)
         for _ in range(MAX_TRIES):
-            left = [n for n, verdict in enumerate(verdicts) if isinstance(verdict, OnRedis)]
+            left = [n for n, result in enumerate(results) if isinstance(result, OnRedis)]
             if not left:
                 break
             await self._claim([drafts[n].entity_id for n in left])
-            again = await self._writer.append_each([drafts[n] for n in left])
-            for n, verdict in zip(left, again, strict=True):
-                verdicts[n] = verdict
-        return verdicts
+            repeated = await self._writer.append_each([drafts[n] for n in left])
+            for n, result in zip(left, repeated, strict=True):
+                results[n] = result
+        return results
 
-    async def reserve(self, wish: ReservationRequest) -> Reservation:
-        """Take numbers for later."""
+    async def reserve(self, request: ReservationRequest) -> Reservation:
+        """Reserve numbers."""
         redis = self._redis
-        if redis is None or wish.domain != redis.domain:
-            return await self._claiming([wish.entity_id], lambda: self._reserve(wish))
-        return await _told(wish.entity_id, redis.reserve(wish, lambda: self._reserve(wish)))
+        if redis is None or request.domain != redis.domain:
+            return await self._with_claim([request.entity_id], lambda: self._reserve(request))
+        return await _logged(request.entity_id, redis.reserve(request, lambda: self._reserve(request)))
 
-    async def _reserve(self, wish: ReservationRequest) -> Reservation:
-        values = wish.values(self._writer.source)
-        # Not repeated on a lost answer: a second try would take other numbers, and the
-        # first ones expire by themselves.
+    async def _reserve(self, request: ReservationRequest) -> Reservation:
+        values = request.values(self._writer.source)
+        # Not repeated after a lost answer: a second try would take other numbers, and the
+        # first ones expire.
         answer = await self._writer.patiently(lambda: self._pipelines.ask("reserve", values), again=Busy)
         return read_reservation(answer)
 
-    async def _claiming(self, names: Sequence[UUID], call: Callable[[], Awaitable[Result]]) -> Result:
+    async def _with_claim(self, entity_ids: Sequence[UUID], call: Callable[[], Awaitable[Result]]) -> Result:
+        """Repeat `call` after claiming the streams for PostgreSQL, if Redis numbers one of them."""
         for _ in range(MAX_TRIES):
             try:
                 return await call()
             except OnRedis:
-                await self._claim(names)
-        raise Busy("the streams went back to Redis again and again; try again")
+                await self._claim(entity_ids)
+        raise Busy("the streams returned to Redis too often; try again")
 
-    async def _claim(self, names: Sequence[UUID]) -> None:
-        values = {"entities": list(set(names))}
+    async def _claim(self, entity_ids: Sequence[UUID]) -> None:
+        values = {"entities": list(set(entity_ids))}
         row = await self._writer.patiently(lambda: self._database.row(sql.query("claim_lanes"), **values))
         LANE_MOVES.labels("numbered").inc(row[0] if row else 0)
 
 
-async def _told(entity_id: UUID, call: Awaitable[Result]) -> Result:
-    """Say so in the log if nothing could number."""
+async def _logged(entity_id: UUID, call: Awaitable[Result]) -> Result:
+    """Await `call`. Log an error if neither lane is available."""
     try:
         return await call
     except Unavailable as error:

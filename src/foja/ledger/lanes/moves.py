@@ -1,4 +1,4 @@
-"""Moving a stream from one lane to another: one compare-and-set, whoever asks and however many."""
+"""Move a stream from one lane to another by compare-and-set on its fence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from uuid import UUID
 from foja import metrics, sql
 from foja.driver.database import Database
 from foja.ledger.lanes import log_lines
-from foja.ledger.lanes.counter import Counter, CounterLost, RedisAway
+from foja.ledger.lanes.counter import Counter, CounterLost, RedisUnavailable
 from foja.ledger.lanes.state import LaneState, LaneStates
 from foja.ledger.writer import Writer
 
@@ -18,7 +18,7 @@ Reason = Literal["enter", "missing", "run_id", "taken", "unavailable"]
 
 
 class Moves:
-    """Asks for moves and remembers how the streams of one domain stand."""
+    """Moves the streams of one domain and caches their lanes."""
 
     def __init__(
         self, database: Database, writer: Writer, counter: Counter, domain: str, return_seconds: float
@@ -26,64 +26,70 @@ class Moves:
         self._database, self._writer, self._counter = database, writer, counter
         self._domain, self._rest = domain, return_seconds
         self._known = LaneStates()
-        self._asking: dict[UUID, asyncio.Task[LaneState]] = {}
+        self._running: dict[UUID, asyncio.Task[LaneState]] = {}
 
-    async def standing(self, entity_id: UUID) -> LaneState:
-        """Return how a stream stands, brought to Redis if it may be."""
+    async def state(self, entity_id: UUID, tenant: str) -> LaneState:
+        """Return the lane of a tenant's stream, moved to Redis if possible."""
         known = self._known.find(entity_id)
-        if known is None or (known.rested(self.now(), self._rest) and not self._counter.away):
-            return await self._once(entity_id, lambda: self._enter(entity_id))
+        if known is not None and known.tenant != tenant:
+            return await self._enter(entity_id, tenant)
+        if known is None or (known.may_return(self.now(), self._rest) and not self._counter.unavailable):
+            return await self._share(entity_id, lambda: self._enter(entity_id, tenant))
         return known
 
     def forget(self, entity_id: UUID, seen: LaneState) -> None:
-        """Ask again how a stream stands: it no longer stands as it was seen."""
+        """Drop the cached lane of a stream, unless it has changed since it was seen."""
         if self._known.find(entity_id) is seen:
             self._known.forget(entity_id)
 
-    async def stay(self, entity_id: UUID, seen: LaneState, reason: Reason) -> None:
-        """Give the stream a fresh fence: this one's counter cannot be believed."""
+    async def renew(self, entity_id: UUID, seen: LaneState, reason: Reason) -> None:
+        """Give the stream a new fence: the counter of this one is not reliable."""
         try:
             run_id = await self._counter.connect()
-        except RedisAway:
+        except RedisUnavailable:
             return await self.leave(entity_id, seen)
         if self._known.find(entity_id) is seen:
-            await self._once(entity_id, lambda: self._move(entity_id, seen.fence, run_id, reason))
+            await self._share(
+                entity_id, lambda: self._move(entity_id, seen.tenant, seen.fence, run_id, reason)
+            )
         return None
 
     async def leave(self, entity_id: UUID, seen: LaneState) -> None:
-        """Let PostgreSQL number the stream: Redis does not answer."""
+        """Move the stream to PostgreSQL: Redis does not answer."""
         if self._known.find(entity_id) is seen:
-            await self._once(entity_id, lambda: self._move(entity_id, seen.fence, None, "unavailable"))
+            await self._share(
+                entity_id, lambda: self._move(entity_id, seen.tenant, seen.fence, None, "unavailable")
+            )
 
     def now(self) -> float:
-        """Return the time on this process's own clock."""
+        """Return the time of this process's monotonic clock."""
         return asyncio.get_running_loop().time()
 
-    async def _enter(self, entity_id: UUID) -> LaneState:
+    async def _enter(self, entity_id: UUID, tenant: str) -> LaneState:
         try:
             run_id = await self._counter.ping()
-        except (RedisAway, CounterLost):
-            standing = await self._read(entity_id)
-            if standing.fence is None:
+        except (RedisUnavailable, CounterLost):
+            state = await self._read(entity_id, tenant)
+            if state.fence is None:
                 log_lines.fell_back(entity_id)
-            return standing
-        return await self._move(entity_id, None, run_id, "enter")
+            return state
+        return await self._move(entity_id, tenant, None, run_id, "enter")
 
-    async def _read(self, entity_id: UUID) -> LaneState:
-        values = {"entity": entity_id, "domain": self._domain, "tenant": self._writer.tenant}
+    async def _read(self, entity_id: UUID, tenant: str) -> LaneState:
+        values = {"entity": entity_id, "domain": self._domain, "tenant": tenant}
         row = await self._writer.patiently(lambda: self._database.row(sql.query("lane_state"), **values))
-        return self._learn(entity_id, *row[:4]) if row else self._learn(entity_id, None, None, 0, None)
+        return self._cache(entity_id, tenant, *(row[:4] if row else (None, None, 0, None)))
 
     async def _move(
-        self, entity_id: UUID, seen: UUID | None, run_id: str | None, reason: Reason
+        self, entity_id: UUID, tenant: str, seen: UUID | None, run_id: str | None, reason: Reason
     ) -> LaneState:
-        """Move to this run of Redis, or to PostgreSQL if there is none."""
+        """Move to this run of Redis, or to PostgreSQL if `run_id` is None."""
         if run_id is None:
             log_lines.fell_back(entity_id)
         values = {
             "entity": entity_id,
             "domain": self._domain,
-            "tenant": self._writer.tenant,
+            "tenant": tenant,
             "source": self._writer.source,
             "seen": seen,
             "lane": "redis" if run_id else "postgres",
@@ -92,31 +98,37 @@ class Moves:
         }
         row = await self._writer.patiently(lambda: self._database.row(sql.query("move_lane"), **values))
         assert row is not None
-        *found, moved, voided = row
+        *state, moved, voided = row
         if moved:
             metrics.LANE_MOVES.labels(reason).inc()
             metrics.GAPS.inc(voided)
         if voided:
             self._writer.hint(entity_id)
-        return self._learn(entity_id, *found)
+        return self._cache(entity_id, tenant, *state)
 
-    def _learn(
-        self, entity_id: UUID, fence: UUID | None, run_id: str | None, seed: int, age: float | None
+    def _cache(
+        self,
+        entity_id: UUID,
+        tenant: str,
+        fence: UUID | None,
+        run_id: str | None,
+        seed: int,
+        age: float | None,
     ) -> LaneState:
-        standing = LaneState(fence, run_id, seed, None if age is None else self.now() - age)
-        self._known.learn(entity_id, standing)
-        return standing
+        state = LaneState(tenant, fence, run_id, seed, None if age is None else self.now() - age)
+        self._known.store(entity_id, state)
+        return state
 
-    async def _once(self, entity_id: UUID, call: Callable[[], Awaitable[LaneState]]) -> LaneState:
-        """Let all who want something of one stream at this moment share one answer."""
-        asking = self._asking.get(entity_id)
-        if asking is None:
-            asking = asyncio.ensure_future(call())
-            self._asking[entity_id] = asking
-            asking.add_done_callback(lambda task: self._done(entity_id, task))
-        return await asyncio.shield(asking)
+    async def _share(self, entity_id: UUID, call: Callable[[], Awaitable[LaneState]]) -> LaneState:
+        """Run `call` once for all concurrent callers of one stream."""
+        running = self._running.get(entity_id)
+        if running is None:
+            running = asyncio.ensure_future(call())
+            self._running[entity_id] = running
+            running.add_done_callback(lambda task: self._done(entity_id, task))
+        return await asyncio.shield(running)
 
     def _done(self, entity_id: UUID, task: asyncio.Task[LaneState]) -> None:
-        del self._asking[entity_id]
+        del self._running[entity_id]
         if not task.cancelled():
-            task.exception()  # seen, also if nobody waits for it any more
+            task.exception()  # marks it as retrieved, in case all callers were cancelled

@@ -1,4 +1,4 @@
-"""The first lane. A number from Redis is a proposal: PostgreSQL takes it or says why not."""
+"""The Redis lane. A number from Redis is a proposal: PostgreSQL accepts it or returns why not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from foja.driver.pipeline_pool import PipelinePool
 from foja.errors import Busy
 from foja.ledger.event import Draft, Event
 from foja.ledger.lanes import log_lines
-from foja.ledger.lanes.counter import Counter, CounterLost, RedisAway
+from foja.ledger.lanes.counter import Counter, CounterLost, RedisUnavailable
 from foja.ledger.lanes.moves import Moves
 from foja.ledger.lanes.state import LaneState
 from foja.ledger.receipts import Reservation, ReservationRequest, draft_record, read_receipt, read_reservation
@@ -22,13 +22,13 @@ from foja.metrics import ALLOCATION, FALLBACKS
 
 MAX_TRIES = 100
 Result = TypeVar("Result")
-# What PostgreSQL says of a number, and the result if it took it.
+# The status that PostgreSQL returns for a number, and the result if it accepted the number.
 Outcome = tuple[str, Result | None]
-_taking = ALLOCATION.labels("redis")
+_allocation = ALLOCATION.labels("redis")
 
 
 class RedisLane:
-    """Numbers the streams of one domain by Redis, as long as it answers."""
+    """Numbers the streams of one domain with Redis, while it answers."""
 
     def __init__(
         self, pipelines: PipelinePool, writer: Writer, counter: Counter, moves: Moves, domain: str
@@ -36,79 +36,84 @@ class RedisLane:
         self._pipelines, self._writer = pipelines, writer
         self._counter, self._moves, self.domain = counter, moves, domain
 
-    async def append(self, draft: Draft, plain: Callable[[], Awaitable[Event]]) -> Event:
-        """Write one event; `plain` does it if PostgreSQL has to number it."""
+    async def append(self, draft: Draft, fallback: Callable[[], Awaitable[Event]]) -> Event:
+        """Append one event. Call `fallback` if PostgreSQL has to number it."""
         return await self._number(
-            draft.entity_id, 1, lambda seq, fence: self._record(draft, seq, fence), plain
+            draft.entity_id, draft.tenant, 1, lambda seq, fence: self._record(draft, seq, fence), fallback
         )
 
     async def reserve(
-        self, wish: ReservationRequest, plain: Callable[[], Awaitable[Reservation]]
+        self, request: ReservationRequest, fallback: Callable[[], Awaitable[Reservation]]
     ) -> Reservation:
-        """Take numbers for later; `plain` does it if PostgreSQL has to number them."""
+        """Reserve numbers. Call `fallback` if PostgreSQL has to give them."""
         return await self._number(
-            wish.entity_id, wish.count, lambda seq, fence: self._keep(wish, seq, fence), plain
+            request.entity_id,
+            request.tenant,
+            request.count,
+            lambda seq, fence: self._reserve(request, seq, fence),
+            fallback,
         )
 
     async def _number(
         self,
         entity_id: UUID,
+        tenant: str,
         count: int,
         by_redis: Callable[[int, UUID], Awaitable[Outcome[Result]]],
         by_postgres: Callable[[], Awaitable[Result]],
     ) -> Result:
         for _ in range(MAX_TRIES):
-            standing = await self._moves.standing(entity_id)
-            if standing.fence is None:
+            state = await self._moves.state(entity_id, tenant)
+            if state.fence is None:
                 try:
                     result = await by_postgres()
                 except OnRedis:
-                    self._moves.forget(entity_id, standing)
+                    self._moves.forget(entity_id, state)
                     continue
                 FALLBACKS.inc()
                 return result
-            first = await self._take(entity_id, standing, count)
+            first = await self._take(entity_id, state, count)
             if first is None:
                 continue
-            status, done = await by_redis(first, standing.fence)
-            if done is not None:
-                return done
-            await self._react(entity_id, standing, status)
-        raise Busy(f"{entity_id} moved from lane to lane without end; try again")
+            status, recorded = await by_redis(first, state.fence)
+            if recorded is not None:
+                return recorded
+            await self._handle_refusal(entity_id, state, status)
+        raise Busy(f"stream {entity_id} changed its lane too often; try again")
 
-    async def _take(self, entity_id: UUID, standing: LaneState, count: int) -> int | None:
-        """Return the first of `count` numbers, or None if the stream had to move."""
-        assert standing.fence is not None
-        fresh = standing.fresh(self._moves.now())
+    async def _take(self, entity_id: UUID, state: LaneState, count: int) -> int | None:
+        """Return the first of `count` numbers, or None if the stream had to change its lane."""
+        assert state.fence is not None
+        fresh = state.fresh(self._moves.now())
         began = perf_counter()
         try:
-            if fresh and self._counter.away:
-                await self._counter.connect()  # somebody else reached it just now
+            if fresh and self._counter.unavailable:
+                await self._counter.connect()  # another process has just reached it
             first = await self._counter.take(
-                entity_id, standing.fence, standing.run_id, count, standing.seed if fresh else None
+                entity_id, state.fence, state.run_id, count, state.seed if fresh else None
             )
-        except RedisAway:
-            await self._moves.leave(entity_id, standing)
+        except RedisUnavailable:
+            await self._moves.leave(entity_id, state)
             return None
         except CounterLost as lost:
-            await self._moves.stay(entity_id, standing, lost.reason)
+            await self._moves.renew(entity_id, state, lost.reason)
             return None
         if first < 0:
-            await self._moves.stay(entity_id, standing, "taken")
+            await self._moves.renew(entity_id, state, "taken")
             return None
-        _taking.observe(perf_counter() - began)
+        _allocation.observe(perf_counter() - began)
         log_lines.numbered(entity_id, first)
         return first
 
-    async def _react(self, entity_id: UUID, standing: LaneState, status: str) -> None:
+    async def _handle_refusal(self, entity_id: UUID, state: LaneState, status: str) -> None:
         if status == "moved":
-            self._moves.forget(entity_id, standing)
+            self._moves.forget(entity_id, state)
         elif status == "taken":
-            await self._moves.stay(entity_id, standing, "taken")
+            await self._moves.renew(entity_id, state, "taken")
 
     async def _record(self, draft: Draft, seq: int, fence: UUID) -> Outcome[Event]:
         values = [draft_record(draft), encoding.bigint(seq), fence.bytes]
-        # Repeated with the same number: if only the answer was lost, it is its own replay.
+        # Repeated with the same number: if only the answer was lost, the repetition is a replay.
         receipt = read_receipt(
             await self._writer.patiently(lambda: self._pipelines.ask("lane_append", values))
         )
@@ -117,9 +122,13 @@ class RedisLane:
             return status, None
         return status, self._writer.accept(draft, receipt)
 
-    async def _keep(self, wish: ReservationRequest, seq: int, fence: UUID) -> Outcome[Reservation]:
-        values = [*wish.values(self._writer.source), encoding.bigint(seq), fence.bytes]
-        kept = read_reservation(
+    async def _reserve(self, request: ReservationRequest, seq: int, fence: UUID) -> Outcome[Reservation]:
+        values = [
+            *request.values(self._writer.source),
+            encoding.bigint(seq),
+            fence.bytes,
+        ]
+        reservation = read_reservation(
             await self._writer.patiently(lambda: self._pipelines.ask("lane_reserve", values), again=Busy)
         )
-        return kept[0], kept if kept[0] == "reserved" else None
+        return reservation[0], reservation if reservation[0] == "reserved" else None

@@ -1,7 +1,7 @@
-"""Following: catch up, then live. A reader's place is its own, so nothing is lost with a connection.
+"""Follow a stream: catch up, then live. The reader keeps its position, so a lost connection loses nothing.
 
-Open slots never freeze a reader: what stands above one is delivered without a
-cursor, and what fills it comes when it comes.
+An open slot does not block a reader: events above it are delivered without a
+cursor, and the event that fills it is delivered later.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RETRY_SECONDS = 0.2
 
 
 class Follower:
-    """One reader's place in a stream. Ask as often as you like: nothing comes twice, or never."""
+    """One reader's position in a stream. Every event is returned exactly once."""
 
     def __init__(
         self,
@@ -34,12 +34,12 @@ class Follower:
         page: int = PAGE_EVENTS,
     ) -> None:
         self.entity_id, self.position = entity_id, position
-        self.behind = True  # may there be more at once?
-        self._looked = False  # whether what comes next is still kept
+        self.behind = True  # whether the next step may return more without waiting
+        self._checked = False  # whether the next event is known to be still stored
         self._reader, self._after, self.page = reader, after, page
 
     async def step(self) -> Sequence[Event | Reset]:
-        """Return what this reader does not have yet, a page at most, or why it must start again."""
+        """Return the next events, a page at most, or a reset if the reader must start again."""
         if self.position is None:
             started = await self._reader.start(self.entity_id, self._after)
             if isinstance(started, Reset):
@@ -48,8 +48,8 @@ class Follower:
         return await self._advance(self.position)
 
     def reset(self, reason: Reset) -> Sequence[Reset]:
-        """Forget the place: everything comes again."""
-        self.position, self._after, self.behind, self._looked = None, None, True, False
+        """Start again from the first event."""
+        self.position, self._after, self.behind, self._checked = None, None, True, False
         return [reason]
 
     async def _advance(self, position: Position) -> Sequence[Event | Reset]:
@@ -58,10 +58,10 @@ class Follower:
             return self.reset(Reset("epoch"))
         if state.next_seq <= position.head:
             return self.reset(Reset("future"))
-        if (kept := await self._pruned(position, state)) is not None:
+        if (first := await self._pruned(position, state)) is not None:
             if position.head >= 0:
                 return self.reset(Reset("pruned"))
-            position.head = kept - 1
+            position.head = first - 1
         events = await self._reader.filled(self.entity_id, position, self.page)
         more = state.next_seq > position.head + 1 and len(events) < self.page
         try:
@@ -71,56 +71,56 @@ class Follower:
         except Unavailable:
             if not events:
                 raise
-            self.behind = True  # what was found is no longer asked for, so it is given out now
+            self.behind = True  # these events are not read again, so they are returned now
             return events
         self.behind = len(events) >= self.page
         return events
 
     async def _pruned(self, position: Position, state: StreamState) -> int | None:
-        """Return the first number still kept, if what this reader would be given next is not."""
-        if self._looked or position.head + 1 >= state.sealed:
+        """Return the first number that is still stored, if the reader's next event is not."""
+        if self._checked or position.head + 1 >= state.sealed:
             return None
-        kept = await self._reader.first(self.entity_id, position.head)
-        self._looked = True
-        kept = state.sealed if kept is None else kept
-        return kept if kept > position.head + 1 else None
+        first = await self._reader.first(self.entity_id, position.head)
+        self._checked = True
+        first = state.sealed if first is None else first
+        return first if first > position.head + 1 else None
 
 
 async def follow(
-    notifier: Notifier, follower: Follower, hearing: AbstractContextManager[None]
+    notifier: Notifier, follower: Follower, listening: AbstractContextManager[None]
 ) -> AsyncGenerator[StreamItem]:
-    """Yield every event that `follower` lacks, and what is said in passing, for ever.
+    """Yield every event that `follower` does not have yet, and every transient, for ever.
 
-    While it runs it keeps `hearing` what other processes say.
+    `listening` is held meanwhile: it receives the transients of other processes.
     """
     due = True
-    passing: list[Transient] = []
-    with hearing, notifier.watch(follower.entity_id) as wake:
+    transients: list[Transient] = []
+    with listening, notifier.watch(follower.entity_id) as subscription:
         while True:
-            due = due or wake.grown
-            wake.clear()
-            passing += wake.take()
-            ends = [each for each in passing if each.block_index is None]
+            due = due or subscription.grown
+            subscription.clear()
+            transients += subscription.take()
+            ends = [each for each in transients if each.block_index is None]
             try:
                 frames = await follower.step() if due or ends else ()
             except Unavailable:
                 await asyncio.sleep(RETRY_SECONDS)
                 continue
-            passing += wake.take()
+            transients += subscription.take()
             ends = [] if follower.behind else ends
-            # A part of a block comes before the event that holds the whole. What names no block, as
-            # the end of a turn, comes after every event that was there when it was said.
-            parts = [each for each in passing if each.block_index is not None]
-            passing = [each for each in passing if each.block_index is None and each not in ends]
-            for frame in (*parts, *frames, *ends):
+            # A chunk of a block comes before the event with the whole block. A transient without a block,
+            # such as the end of a turn, comes after every event that was recorded when it was emitted.
+            chunks = [each for each in transients if each.block_index is not None]
+            transients = [each for each in transients if each.block_index is None and each not in ends]
+            for frame in (*chunks, *frames, *ends):
                 yield frame
-            due = follower.behind or not await _woken(wake)
+            due = follower.behind or not await _is_notified(subscription)
 
 
-async def _woken(wake: Subscription) -> bool:
-    """Wait for a wake-up; say whether it came before it was time to look anyway."""
+async def _is_notified(subscription: Subscription) -> bool:
+    """Wait for a notification. Return False if it is time to poll first."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(POLL_SECONDS):
-            await wake.wait()
+            await subscription.wait()
             return True
     return False

@@ -1,7 +1,7 @@
-"""Wake-ups. A hint says "look", never what: whoever is woken reads rows.
+"""Notifications that a stream may have grown. They carry no data: a reader then reads rows.
 
-Hints go out after commit, one for everything of the last 5 ms. Losing one
-costs a reader at most the time of its own slow poll.
+They are sent after commit, one for everything of the last 5 ms. If one is lost,
+a reader finds the events at its next poll.
 """
 
 from __future__ import annotations
@@ -24,50 +24,50 @@ LOG = "log"
 PAUSE_SECONDS = 0.005
 RECONNECT_SECONDS = 0.2
 MAX_IDS = 7_900 // 37
-PASSING = 4_096
+MAX_TRANSIENTS = 4_096
 
 
 class Subscription:
-    """Somebody who waits for one stream to grow, or for something said in passing."""
+    """Waits for one stream to grow, and receives its transients."""
 
     def __init__(self) -> None:
         self.grown = True
-        self._passing: deque[Transient] = deque(maxlen=PASSING)
-        self._woken = asyncio.Event()
+        self._transients: deque[Transient] = deque(maxlen=MAX_TRANSIENTS)
+        self._notified = asyncio.Event()
 
     def set(self) -> None:
-        """There may be something new to read."""
+        """Note that there may be new events."""
         self.grown = True
-        self._woken.set()
+        self._notified.set()
 
-    def hear(self, transient: Transient) -> None:
-        """Keep what was said in passing until it is taken; the oldest is forgotten first."""
-        self._passing.append(transient)
-        self._woken.set()
+    def deliver(self, transient: Transient) -> None:
+        """Add a transient to the queue. The oldest is dropped if the queue is full."""
+        self._transients.append(transient)
+        self._notified.set()
 
     def clear(self) -> None:
-        """Wait anew from here on."""
+        """Wait for later notifications only."""
         self.grown = False
-        self._woken.clear()
+        self._notified.clear()
 
     def take(self) -> list[Transient]:
-        """Return what was said in passing since last time."""
-        heard = list(self._passing)
-        self._passing.clear()
-        return heard
+        """Return the queued transients and empty the queue."""
+        transients = list(self._transients)
+        self._transients.clear()
+        return transients
 
     async def wait(self) -> None:
-        await self._woken.wait()
+        await self._notified.wait()
 
 
 class Notifier:
-    """Sends and receives this process's hints. `epoch` is the history they were last sent in."""
+    """Sends and receives notifications. `epoch` is the history of the last one sent."""
 
     def __init__(self, url: str, role: str, epoch: str = "") -> None:
         self.epoch = epoch
         self._url, self._role = url, role
-        self._watchers: defaultdict[UUID | None, set[Subscription]] = defaultdict(set)
-        self._names: dict[str, UUID | None] = {}  # as they are heard
+        self._subscriptions: defaultdict[UUID | None, set[Subscription]] = defaultdict(set)
+        self._names: dict[str, UUID | None] = {}  # as in notifications
         self._touched: set[UUID | None] = set()
         self._due = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -83,53 +83,53 @@ class Notifier:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def touch(self, entity_id: UUID) -> None:
-        """Tell everybody who follows this stream to look, soon."""
+        """Notify the followers of this stream, in all processes."""
         self._mark(entity_id)
 
     def touch_log(self) -> None:
-        """Tell everybody who follows the whole log to look, soon."""
+        """Notify the followers of the whole log, in all processes."""
         self._mark(None)
 
-    def pass_on(self, transient: Transient) -> None:
-        """Tell everybody in this process who follows its stream what was said in passing."""
-        for wake in self._watchers.get(transient.entity_id, ()):
-            wake.hear(transient)
+    def deliver(self, transient: Transient) -> None:
+        """Deliver a transient to the followers of its stream in this process."""
+        for subscription in self._subscriptions.get(transient.entity_id, ()):
+            subscription.deliver(transient)
 
     @contextlib.contextmanager
     def watch(self, entity_id: UUID | None) -> Iterator[Subscription]:
-        """Lend a wake that is set whenever this stream (or the log) may have grown."""
-        woken = Subscription()
-        self._watchers[entity_id].add(woken)
+        """Yield a subscription that is set whenever this stream (or the log) may have grown."""
+        subscription = Subscription()
+        self._subscriptions[entity_id].add(subscription)
         self._names[_name(entity_id)] = entity_id
         if self._listening is None:
             self._listening = asyncio.create_task(self._listen())
             self._tasks.append(self._listening)
         try:
-            yield woken
+            yield subscription
         finally:
-            self._watchers[entity_id].discard(woken)
-            if not self._watchers[entity_id]:
-                del self._watchers[entity_id], self._names[_name(entity_id)]
+            self._subscriptions[entity_id].discard(subscription)
+            if not self._subscriptions[entity_id]:
+                del self._subscriptions[entity_id], self._names[_name(entity_id)]
 
     def _mark(self, entity_id: UUID | None) -> None:
-        if self._watchers:
+        if self._subscriptions:
             self._wake(entity_id)
         self._touched.add(entity_id)
         self._due.set()
 
     def _wake(self, entity_id: UUID | None) -> None:
-        for woken in self._watchers.get(entity_id, ()):
-            woken.set()
+        for subscription in self._subscriptions.get(entity_id, ()):
+            subscription.set()
 
     def _wake_all(self) -> None:
-        for entity_id in list(self._watchers):
+        for entity_id in list(self._subscriptions):
             self._wake(entity_id)
 
     async def _send(self) -> None:
         while True:
-            # A lost hint is a slower reader, nothing else.
+            # A lost notification only delays a reader.
             with contextlib.suppress(errors.FojaError), our_errors():
-                await self._send_on(await Pipeline.open(self._url, self._role, "hint"))
+                await self._send_on(await Pipeline.open(self._url, self._role, "notify"))
             await asyncio.sleep(RECONNECT_SECONDS)
 
     async def _send_on(self, pipeline: Pipeline) -> None:
@@ -137,14 +137,13 @@ class Notifier:
             while True:
                 await self._due.wait()
                 self._due.clear()
-                self.epoch = (
-                    await pipeline.ask("hint", [encoding.text(CHANNEL), encoding.text(self._words())])
-                ).decode()
+                values = [encoding.text(CHANNEL), encoding.text(self._payload())]
+                self.epoch = (await pipeline.ask("notify", values)).decode()
                 await asyncio.sleep(PAUSE_SECONDS)
         finally:
             pipeline.drop()
 
-    def _words(self) -> str:
+    def _payload(self) -> str:
         touched, self._touched = self._touched, set()
         if len(touched) > MAX_IDS:
             return EVERYTHING
@@ -159,17 +158,17 @@ class Notifier:
     async def _listen_on(self, connection: Connection) -> None:
         try:
             await connection.execute(sql.query("listen"))
-            self._wake_all()  # whatever was said while nobody listened
-            async for notice in connection.notifies():
-                self._hear(notice.payload)
+            self._wake_all()  # notifications may have been missed before
+            async for notification in connection.notifies():
+                self._receive(notification.payload)
         finally:
             connection.pgconn.finish()
 
-    def _hear(self, words: str) -> None:
-        if words == EVERYTHING:
+    def _receive(self, payload: str) -> None:
+        if payload == EVERYTHING:
             self._wake_all()
         else:
-            for name in self._names.keys() & words.split(","):
+            for name in self._names.keys() & payload.split(","):
                 self._wake(self._names[name])
 
 

@@ -1,7 +1,7 @@
-"""How chunks travel between processes: by Redis where there is one and it answers, else by notifications.
+"""Transport of transients between processes: Redis if it answers, else PostgreSQL notifications.
 
-Redis has a channel per conversation, and a process subscribes to those somebody there
-follows. PostgreSQL has one for all: a notification wakes whoever listens to anything.
+Redis has a channel per conversation, and a process subscribes to those that are followed
+in it. PostgreSQL has one channel for all: every listening process gets every notification.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from redis.exceptions import RedisError
 from foja import sql
 from foja.driver.database import Connection, connect, our_errors
 from foja.errors import FojaError, LedgerUnavailable
-from foja.ledger.live.transient import RECONNECT_SECONDS, Hear, PubSub
+from foja.ledger.live.transient import RECONNECT_SECONDS, PubSub, Receive
 
 HEARTBEAT_SECONDS = 5.0
-AWAY = 1.0  # seconds until a Redis that did not answer is tried again
-MAX_NOTIFY_BYTES = 7_800  # PostgreSQL takes less than 8,000 bytes; the label needs some
+RETRY_SECONDS = 1.0  # before a Redis that did not answer is tried again
+MAX_NOTIFY_BYTES = 7_800  # PostgreSQL accepts less than 8,000 bytes; the label needs some
 
 
 class PostgresPubSub:
-    """Carries texts by PostgreSQL's notifications; a long one in pieces."""
+    """Sends texts as PostgreSQL notifications. A long text is split into parts."""
 
     def __init__(self, url: str, role: str) -> None:
         self._url, self._role = url, role
@@ -39,30 +39,30 @@ class PostgresPubSub:
             try:
                 if self._sender is None:
                     self._sender = await connect(self._url, self._role)
-                pieces = [piece for text in texts.values() for piece in cut(next(self._batches), text)]
-                await self._sender.execute(sql.query("send_deltas"), {"pieces": pieces})
+                parts = [part for text in texts.values() for part in split(next(self._batches), text)]
+                await self._sender.execute(sql.query("send_transients"), {"parts": parts})
             except BaseException:
                 await self.close()
                 raise
 
-    async def listen(self, hear: Hear) -> None:
+    async def listen(self, receive: Receive) -> None:
         connection = await connect(self._url, self._role)
         try:
             with our_errors():
-                await connection.execute(sql.query("listen_deltas"))
-                join = Joiner()
-                async for notice in connection.notifies():
-                    with contextlib.suppress(ValueError):  # somebody else's words
-                        if text := join.add(notice.pid, notice.payload):
-                            hear(text)
+                await connection.execute(sql.query("listen_transients"))
+                joiner = Joiner()
+                async for notification in connection.notifies():
+                    with contextlib.suppress(ValueError):  # not sent by Foja
+                        if text := joiner.add(notification.pid, notification.payload):
+                            receive(text)
         finally:
             connection.pgconn.finish()
 
-    def want(self, entity_id: UUID) -> None:
-        """Do nothing: whatever is said is heard."""
+    def subscribe(self, entity_id: UUID) -> None:
+        """Do nothing: there is one channel for all conversations."""
 
-    def leave(self, entity_id: UUID) -> None:
-        """Do nothing either."""
+    def unsubscribe(self, entity_id: UUID) -> None:
+        """Do nothing, for the same reason."""
 
     async def close(self) -> None:
         if self._sender:
@@ -71,7 +71,7 @@ class PostgresPubSub:
 
 
 class RedisPubSub:
-    """Carries texts by Redis, on a channel for each conversation."""
+    """Sends texts through Redis, on one channel per conversation."""
 
     def __init__(self, url: str, name: str, timeout: float) -> None:
         self._name = f"foja:deltas:{name}"
@@ -85,25 +85,25 @@ class RedisPubSub:
             for entity_id, text in texts.items():
                 await self._sender.publish(self._channel(entity_id), text)
 
-    async def listen(self, hear: Hear) -> None:
+    async def listen(self, receive: Receive) -> None:
         with _our_errors():
             async with self._listener.pubsub(ignore_subscribe_messages=True) as channels:
-                await channels.subscribe(self._name)  # nothing comes here: it is there to be read from
-                keeping = asyncio.create_task(self._keep_subscribed(channels))
+                await channels.subscribe(self._name)  # an unused channel: reading needs at least one
+                subscribing = asyncio.create_task(self._keep_subscribed(channels))
                 try:
-                    while not keeping.done():
-                        # With a timeout: each time, it also asks whether the other end is still there.
+                    while not subscribing.done():
+                        # The timeout also triggers a check of the connection.
                         if message := await channels.get_message(timeout=HEARTBEAT_SECONDS):
-                            hear(message["data"].decode())
+                            receive(message["data"].decode())
                 finally:
-                    keeping.cancel()
-                    await asyncio.gather(keeping, return_exceptions=True)
+                    subscribing.cancel()
+                    await asyncio.gather(subscribing, return_exceptions=True)
 
-    def want(self, entity_id: UUID) -> None:
+    def subscribe(self, entity_id: UUID) -> None:
         self._wanted.add(self._channel(entity_id))
         self._changed.set()
 
-    def leave(self, entity_id: UUID) -> None:
+    def unsubscribe(self, entity_id: UUID) -> None:
         self._wanted.discard(self._channel(entity_id))
         self._changed.set()
 
@@ -116,81 +116,81 @@ class RedisPubSub:
         return f"{self._name}:{entity_id.hex}"
 
     async def _keep_subscribed(self, channels: RedisSubscription) -> None:
-        """Subscribe to what is wanted, and to nothing else, for as long as it lasts."""
-        have: set[str] = set()
+        """Subscribe to the wanted channels and unsubscribe from the others, for ever."""
+        current: set[str] = set()
         while True:
             self._changed.clear()
             wanted = set(self._wanted)
-            if new := wanted - have:
+            if new := wanted - current:
                 await channels.subscribe(*new)
-            if old := have - wanted:
+            if old := current - wanted:
                 await channels.unsubscribe(*old)
-            have = wanted
+            current = wanted
             await self._changed.wait()
 
 
 class FallbackPubSub:
-    """Carries texts by the first carrier, and by the second while the first one fails. Hears both."""
+    """Sends texts through the first transport, or the second while the first fails. Listens to both."""
 
     def __init__(self, first: PubSub, second: PubSub) -> None:
         self._first, self._second = first, second
-        self._back = 0.0
+        self._retry_at = 0.0
 
     async def send(self, texts: Mapping[UUID, str]) -> None:
         clock = asyncio.get_running_loop().time
-        if clock() >= self._back:
+        if clock() >= self._retry_at:
             try:
                 await self._first.send(texts)
             except LedgerUnavailable:
-                self._back = clock() + AWAY
+                self._retry_at = clock() + RETRY_SECONDS
             else:
                 return
         await self._second.send(texts)
 
-    async def listen(self, hear: Hear) -> None:
-        await asyncio.gather(*(_listen_always(each, hear) for each in (self._first, self._second)))
+    async def listen(self, receive: Receive) -> None:
+        await asyncio.gather(*(_keep_listening(each, receive) for each in (self._first, self._second)))
 
-    def want(self, entity_id: UUID) -> None:
+    def subscribe(self, entity_id: UUID) -> None:
         for each in (self._first, self._second):
-            each.want(entity_id)
+            each.subscribe(entity_id)
 
-    def leave(self, entity_id: UUID) -> None:
+    def unsubscribe(self, entity_id: UUID) -> None:
         for each in (self._first, self._second):
-            each.leave(entity_id)
+            each.unsubscribe(entity_id)
 
     async def close(self) -> None:
         await self._first.close()
         await self._second.close()
 
 
-async def _listen_always(carrier: PubSub, hear: Hear) -> None:
+async def _keep_listening(pubsub: PubSub, receive: Receive) -> None:
     while True:
         with contextlib.suppress(FojaError):
-            await carrier.listen(hear)
+            await pubsub.listen(receive)
         await asyncio.sleep(RECONNECT_SECONDS)
 
 
-def cut(batch: int, text: str) -> Iterator[str]:
-    """Yield a text (ASCII) in pieces that fit, each labelled with its place."""
+def split(batch: int, text: str) -> Iterator[str]:
+    """Yield an ASCII text in parts that fit into notifications, each labelled with its index."""
     total = max(1, -(-len(text) // MAX_NOTIFY_BYTES))
     for part in range(total):
         yield f"{batch}/{part}/{total}:{text[part * MAX_NOTIFY_BYTES : (part + 1) * MAX_NOTIFY_BYTES]}"
 
 
 class Joiner:
-    """Puts pieces together again. One sender's come in order, or some never come."""
+    """Joins the parts of texts. The parts of one sender arrive in order, or some are lost."""
 
     def __init__(self) -> None:
         self._parts: dict[int, tuple[str, list[str]]] = {}
 
-    def add(self, sender: int, piece: str) -> str | None:
-        """Return a whole text if this piece was its last."""
-        label, _, body = piece.partition(":")
+    def add(self, sender: int, labelled: str) -> str | None:
+        """Add a part. Return the whole text if this was its last part."""
+        label, _, body = labelled.partition(":")
         batch, part, total = label.split("/")
         known, parts = self._parts.pop(sender, (batch, []))
         if known != batch or len(parts) != int(part):
             if int(part):
-                return None  # its beginning was never heard
+                return None  # an earlier part was lost
             parts = []
         parts.append(body)
         if len(parts) == int(total):
@@ -208,5 +208,5 @@ def _our_errors() -> Iterator[None]:
         if task and task.cancelling():
             raise asyncio.CancelledError from error
         raise LedgerUnavailable(
-            f"Redis does not carry chunks now ({error}); notifications do meanwhile"
+            f"Redis does not answer ({error}); notifications are used meanwhile"
         ) from error

@@ -1,9 +1,9 @@
-"""What is said in passing, between processes. It is never stored and never replayed.
+"""Transients between processes. They are never stored and never replayed.
 
-In this process it is heard at once. To the others it travels in batches, one per
-conversation: the first at once, then one for everything of the last 25 ms. Whoever
-misses one sees the persisted event instead; so nobody waits here, and the oldest is
-dropped first.
+In this process they are delivered at once. To other processes they are sent in batches,
+one per conversation: the first at once, then one for everything of the last 25 ms. A
+reader that misses one gets the persisted event instead; so senders never wait, and the
+oldest transient is dropped first.
 """
 
 from __future__ import annotations
@@ -27,48 +27,48 @@ MAX_BYTES = 65_536
 MAX_WAITING = 4_096
 MAX_SENDERS = 1_024
 
-Hear = Callable[[str], None]
+Receive = Callable[[str], None]
 
 
 class PubSub(Protocol):
-    """Brings texts to the other processes, in order, or loses them."""
+    """Sends texts to the other processes, in order. Some may be lost."""
 
     async def send(self, texts: Mapping[UUID, str]) -> None:
-        """Send a text about each of these conversations; raise one of our errors if it cannot be done."""
+        """Send a text about each of these conversations. Raise one of our errors if that fails."""
 
-    async def listen(self, hear: Hear) -> None:
-        """Hand over what others send until it fails; what it raises is ours."""
+    async def listen(self, receive: Receive) -> None:
+        """Call `receive` with every text of other processes. Raise one of our errors if that fails."""
 
-    def want(self, entity_id: UUID) -> None:
-        """Bring what is said about this conversation too."""
+    def subscribe(self, entity_id: UUID) -> None:
+        """Also receive texts about this conversation."""
 
-    def leave(self, entity_id: UUID) -> None:
-        """Nobody here follows this conversation any more."""
+    def unsubscribe(self, entity_id: UUID) -> None:
+        """No longer receive texts about this conversation."""
 
     async def close(self) -> None:
-        """Leave nothing open."""
+        """Close all connections."""
 
 
 class Transients:
-    """Sends and receives what is said in passing, for one tenant."""
+    """Sends and receives the transients of one tenant."""
 
-    def __init__(self, carrier: PubSub, notifier: Notifier, tenant: str) -> None:
-        self._carrier, self._notifier, self._tenant = carrier, notifier, tenant
+    def __init__(self, pubsub: PubSub, notifier: Notifier, tenant: str) -> None:
+        self._pubsub, self._notifier, self._tenant = pubsub, notifier, tenant
         self._name = uuid4().hex[:12]
         self._batch = 0
         self._followed: Counter[UUID] = Counter()
-        self._voices: OrderedDict[str, int] = OrderedDict()  # the last batch heard of each process
+        self._senders: OrderedDict[str, int] = OrderedDict()  # the last batch of each sender
         self._waiting: deque[Transient] = deque(maxlen=MAX_WAITING)
         self._due = asyncio.Event()
         self._sending: asyncio.Task[None] | None = None
         self._listening: asyncio.Task[None] | None = None
 
     def emit(self, transient: Transient) -> None:
-        """Say something in passing: here at once, elsewhere soon."""
+        """Deliver a transient: in this process at once, in others soon."""
         size = len(json.dumps(transient.payload, ensure_ascii=False).encode())
         if size > MAX_BYTES:
-            raise TooLarge(f"a chunk has {size:,} bytes; at most {MAX_BYTES:,}: send it in several")
-        self._notifier.pass_on(transient)
+            raise TooLarge(f"a transient has {size:,} bytes, the limit is {MAX_BYTES:,}; send several")
+        self._notifier.deliver(transient)
         self._waiting.append(transient)
         self._due.set()
         if self._sending is None:
@@ -76,18 +76,18 @@ class Transients:
 
     @contextlib.contextmanager
     def hearing(self, entity_id: UUID) -> Iterator[None]:
-        """Hear the other processes about a conversation while somebody here follows it."""
+        """Receive the transients of other processes about a conversation meanwhile."""
         if self._listening is None:
             self._listening = asyncio.create_task(self._listen())
         self._followed[entity_id] += 1
-        self._carrier.want(entity_id)
+        self._pubsub.subscribe(entity_id)
         try:
             yield
         finally:
             self._followed[entity_id] -= 1
             if not self._followed[entity_id]:
                 del self._followed[entity_id]
-                self._carrier.leave(entity_id)
+                self._pubsub.unsubscribe(entity_id)
 
     async def close(self) -> None:
         """End both tasks."""
@@ -95,58 +95,58 @@ class Transients:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self._carrier.close()
+        await self._pubsub.close()
 
     async def _send(self) -> None:
         while True:
             await self._due.wait()
             self._due.clear()
             with contextlib.suppress(FojaError):
-                await self._carrier.send(self._parcels())
+                await self._pubsub.send(self._take_batch())
             await asyncio.sleep(PAUSE_SECONDS)
 
-    def _parcels(self) -> dict[UUID, str]:
-        """Return what waits, as a text for each conversation."""
-        said: defaultdict[UUID, list[Transient]] = defaultdict(list)
+    def _take_batch(self) -> dict[UUID, str]:
+        """Return the waiting transients, as one text for each conversation."""
+        waiting: defaultdict[UUID, list[Transient]] = defaultdict(list)
         for each in self._waiting:
-            said[each.entity_id].append(each)
+            waiting[each.entity_id].append(each)
         self._waiting.clear()
         self._batch += 1
-        return {entity: pack(self._name, self._batch, self._tenant, each) for entity, each in said.items()}
+        return {entity: pack(self._name, self._batch, self._tenant, each) for entity, each in waiting.items()}
 
     async def _listen(self) -> None:
         while True:
             with contextlib.suppress(FojaError):
-                await self._carrier.listen(self._hear)
+                await self._pubsub.listen(self._receive)
             await asyncio.sleep(RECONNECT_SECONDS)
 
-    def _hear(self, text: str) -> None:
-        # Whoever may connect may also send; what is not ours is not heard.
+    def _receive(self, text: str) -> None:
+        # Any client of the server may send; a text of another form is ignored.
         with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):
-            name, batch, tenant, said = json.loads(text)
-            chunks = [unpack(each) for each in said]
-            if chunks and tenant == self._tenant and name != self._name:
-                self._hear_once(f"{name}:{chunks[0].entity_id}", int(batch), chunks)
+            name, batch, tenant, envelopes = json.loads(text)
+            transients = [unpack(each) for each in envelopes]
+            if transients and tenant == self._tenant and name != self._name:
+                self._deliver_once(f"{name}:{transients[0].entity_id}", int(batch), transients)
 
-    def _hear_once(self, voice: str, batch: int, chunks: list[Transient]) -> None:
-        """Pass chunks on, unless they came before on another way, or later ones did."""
-        if batch <= self._voices.get(voice, 0):
+    def _deliver_once(self, sender: str, batch: int, transients: list[Transient]) -> None:
+        """Deliver a batch, unless it or a later one has arrived through the other transport."""
+        if batch <= self._senders.get(sender, 0):
             return
-        self._voices[voice] = batch
-        self._voices.move_to_end(voice)
-        if len(self._voices) > MAX_SENDERS:
-            self._voices.popitem(last=False)
-        for chunk in chunks:
-            self._notifier.pass_on(chunk)
+        self._senders[sender] = batch
+        self._senders.move_to_end(sender)
+        if len(self._senders) > MAX_SENDERS:
+            self._senders.popitem(last=False)
+        for transient in transients:
+            self._notifier.deliver(transient)
 
 
-def pack(name: str, batch: int, tenant: str, said: list[Transient]) -> str:
-    """Return some chunks as the text that travels."""
-    return json.dumps([name, batch, tenant, [each.envelope() for each in said]], separators=(",", ":"))
+def pack(name: str, batch: int, tenant: str, transients: list[Transient]) -> str:
+    """Return a batch of transients as text."""
+    return json.dumps([name, batch, tenant, [each.envelope() for each in transients]], separators=(",", ":"))
 
 
 def unpack(envelope: dict[str, Any]) -> Transient:
-    """Return a chunk from its form on the wire."""
+    """Return a transient from its envelope."""
     return Transient(
         UUID(envelope["entity_id"]),
         UUID(envelope["id"]),

@@ -1,7 +1,7 @@
-"""Everything derived again from the rows, at one moment, with the same memory for any history.
+"""Derive everything again from the rows of one snapshot, in constant memory.
 
-Bodies from payloads, chains from events, the tree from leaves; each compared with
-what was recorded, signed, published, and kept outside.
+It computes bodies from payloads, chains from events and the tree from leaves. It compares
+them with what was recorded, signed and published, and with a checkpoint kept outside.
 """
 
 from __future__ import annotations
@@ -34,62 +34,63 @@ async def fsck(
     most: int = MAX_SHOWN,
     progress: Progress | None = None,
 ) -> CheckReport:
-    """Check all that is recorded; the report names the first event touched.
+    """Check everything that is recorded. The report names the first event that was changed.
 
-    `tiles` also compares every published file. The system may be as busy as it likes.
+    `tiles` also compares every published file. The system may be busy meanwhile.
     """
     findings = Anomalies(most, counts=Counter(dict.fromkeys(COUNTED, 0)))
-    # Leaves are durable before they are published, so a snapshot taken after this holds them.
+    # Leaves are durable before they are published, so a later snapshot contains them.
     published = await read_published(url, outside, findings)
     async with snapshot(url) as moment:
         meter = Meter((await moment.row("fsck_total"))[0], progress)
-        case = CheckContext(moment, outside, findings, meter)
+        context = CheckContext(moment, outside, findings, meter)
         logs = await read_logs(moment)
-        await check_streams(case, await read_rules(moment, logs))
-        await _check_logs(case, logs, published, tiles=tiles)
+        await check_streams(context, await read_rules(moment, logs))
+        await _check_logs(context, logs, published, tiles=tiles)
         meter.end()
     return findings.report()
 
 
 async def _check_logs(
-    case: CheckContext, logs: Sequence[LogState], published: Claims, *, tiles: bool
+    context: CheckContext, logs: Sequence[LogState], published: Claims, *, tiles: bool
 ) -> None:
-    kept = _read_kept(case, logs)
+    kept = _read_kept(context, logs)
     for log, successor in zip(logs, [*logs[1:], None], strict=True):
         seen = published.get(log.origin)
         if seen and log.closed_size is not None and seen.size > log.closed_size:
-            seen = None  # the restart gave up what was published above that size
-        named = _old_head(case, log, successor) if successor else None
+            seen = None  # the restart discarded what was published above that size
+        named = _old_head(context, log, successor) if successor else None
         claims = [claim for claim in (seen, kept.get(log.origin), named) if claim]
-        await TreeCheck(case, log, seen, tiles=tiles).run(claims)
+        await TreeCheck(context, log, seen, tiles=tiles).run(claims)
 
 
-def _read_kept(case: CheckContext, logs: Sequence[LogState]) -> Claims:
-    """Return what the checkpoint kept outside says, under the log it is about."""
-    if case.outside.kept is None:
+def _read_kept(context: CheckContext, logs: Sequence[LogState]) -> Claims:
+    """Return the claim of the checkpoint kept outside, by the origin of its log."""
+    if context.outside.kept is None:
         return {}
     who = "the checkpoint kept outside"
     try:
-        kept = case.outside.open(case.outside.kept)
+        kept = context.outside.open(context.outside.kept)
     except Tampered as error:
-        case.findings.add("kept", expected=f"{who}, signed by this installation", found=str(error))
+        context.findings.add("kept", expected=f"{who}, signed by this installation", found=str(error))
         return {}
     log = next((log for log in logs if log.name == kept.origin), None)
     if log is None:
-        case.findings.add("kept", expected=f"the log {kept.origin}, says {who}", found="no log of this name")
+        expected = f"the log {kept.origin}, according to {who}"
+        context.findings.add("kept", expected=expected, found="no log with this name")
         return {}
     if kept.size > log.proven:
-        found = f"{log.proven} proven leaves; the rest was cut off"
-        case.findings.add("kept", expected=f"{kept.size} leaves, says {who}", found=found)
+        found = f"{log.proven} proven leaves; the rest was removed"
+        context.findings.add("kept", expected=f"{kept.size} leaves, according to {who}", found=found)
         return {}
     return {log.origin: Claim(who, kept.size, kept.root)}
 
 
-def _old_head(case: CheckContext, log: LogState, successor: LogState) -> Claim | None:
-    """Return what the name of the next log says about the end of this one."""
+def _old_head(context: CheckContext, log: LogState, successor: LogState) -> Claim | None:
+    """Return the claim in the name of the next log about the end of this one."""
     match = _OLD_HEAD.search(successor.name)
     if match is None or int(match[1]) != log.closed_size:
-        expected = f"a name of log {successor.origin} that ends with {log.closed_size} and the root there"
-        case.findings.add("log", expected=expected, found=successor.name)
+        expected = f"a name of log {successor.origin} that ends with the size {log.closed_size} and its root"
+        context.findings.add("log", expected=expected, found=successor.name)
         return None
     return Claim(f"the name of log {successor.origin}", int(match[1]), bytes.fromhex(match[2]))

@@ -1,4 +1,4 @@
-"""What every part of the check works with."""
+"""The inputs and outputs that all parts of the check share."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ EVERY = 500
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """What the database is compared with: store, keys, a checkpoint kept elsewhere."""
+    """What the database is compared with: the store, the keys, a checkpoint kept elsewhere."""
 
     store: Store
     verifiers: Sequence[Verifier]
     kept: str | None = None
 
     def open(self, note: str | bytes) -> Checkpoint:
-        """Return the checkpoint in a note that a key of ours signed, or raise `Tampered`."""
+        """Return the checkpoint in a note that one of our keys signed, or raise `Tampered`."""
         return parse_checkpoint(open_note(note, self.verifiers))
 
 
 @dataclass(slots=True)
 class Meter:
-    """Counts rows and says now and then how far the check has come."""
+    """Counts rows and reports the progress of the check."""
 
     total: int
-    say: Progress | None
+    report: Progress | None
     done: int = 0
 
     def tick(self, count: int = 1) -> None:
-        """Count some more rows."""
+        """Count `count` more rows."""
         before, self.done = self.done, self.done + count
-        if self.say and self.done // EVERY > before // EVERY:
-            self.say(self.done, max(self.done, self.total))
+        if self.report and self.done // EVERY > before // EVERY:
+            self.report(self.done, max(self.done, self.total))
 
     def end(self) -> None:
-        """Say that all is done."""
-        if self.say:
-            self.say(self.done, self.done)
+        """Report that the check is complete."""
+        if self.report:
+            self.report(self.done, self.done)
 
 
 @dataclass(frozen=True, slots=True)

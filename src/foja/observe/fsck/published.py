@@ -1,4 +1,4 @@
-"""What the world has seen of every log."""
+"""Read the published checkpoint of every log."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Claims = Mapping[int, Claim]
 
 
 async def read_published(url: str, outside: Outside, findings: Anomalies) -> Claims:
-    """Return the published checkpoint of every log, under its origin."""
+    """Return the published checkpoint of every log, by its origin."""
     async with snapshot(url) as moment:
         logs = await read_logs(moment)
     claims = [(log.origin, await _read_checkpoint(log, outside, findings)) for log in logs]

@@ -1,4 +1,4 @@
-"""The rows that are checked, and streams of them side by side."""
+"""The rows that are checked, and a reader that looks one row ahead."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class StreamRow:
-    """What the database remembers of a stream as a whole."""
+    """The row of a stream."""
 
     entity_id: UUID
     domain: str
@@ -27,7 +27,7 @@ class StreamRow:
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """One event as it is stored; `witnessed` says that its erasure was recorded."""
+    """One event as it is stored. `witnessed` means that its erasure was recorded."""
 
     entity_id: UUID
     seq: int
@@ -47,7 +47,7 @@ class EventRow:
 
 @dataclass(frozen=True, slots=True)
 class PlaceRow:
-    """What else is recorded about a number: leaf, pending, unsealed, or slot state."""
+    """Another record about a number: leaf, pending, unsealed, or a slot state."""
 
     entity_id: UUID
     seq: int
@@ -70,12 +70,12 @@ class LeafRow:
     chain_hash: bytes
 
     def entry(self) -> bytes:
-        """Return what the tree holds of it."""
+        """Return its entry in the tree."""
         return leaf_entry(self.entity_id, self.seq, self.chain_hash)
 
 
 class Ahead(Generic[Item]):
-    """A stream of items with the next one in sight."""
+    """An iterator that can peek at its next item."""
 
     def __init__(self, items: AsyncIterator[Item]) -> None:
         self._items = items
@@ -83,13 +83,13 @@ class Ahead(Generic[Item]):
 
     @classmethod
     async def of(cls, items: AsyncIterator[Item]) -> Ahead[Item]:
-        """Return the stream with its first item in sight."""
+        """Return an iterator whose `next` is the first item."""
         stream = cls(items)
         stream.next = await anext(items, None)
         return stream
 
     async def take(self) -> Item:
-        """Return the item in sight and look at the one after it."""
+        """Return the next item and read the one after it."""
         item = self.next
         assert item is not None
         self.next = await anext(self._items, None)

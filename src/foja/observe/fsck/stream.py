@@ -1,7 +1,7 @@
-"""One stream, number by number: every event there, in its place, and led to by the one before.
+"""Check one stream, number by number: no event is missing, and each continues the chain.
 
-After a break the chain is taken up again from what was recorded, so each event
-that was touched is named, and not its innocent successors.
+After a break the check continues with the recorded chain hash, so it names each
+event that was changed, and not the events after it.
 """
 
 from __future__ import annotations
@@ -31,43 +31,43 @@ class Rules:
 
 
 async def read_rules(moment: Snapshot, logs: Sequence[LogState]) -> Rules:
-    """Return what the streams are checked against at this moment."""
+    """Return the rules in this snapshot."""
     erasable = frozenset([(row[0], row[1], row[2]) async for row in moment.rows("fsck_erasable")])
     return Rules(erasable, {log.origin: log for log in logs})
 
 
 class StreamCheck:
-    """Follows one stream and notes what does not fit; remembers only the last link."""
+    """Reads one stream and adds findings. It holds only the last chain hash in memory."""
 
     def __init__(self, entity_id: UUID, stream: StreamRow | None, rules: Rules, findings: Anomalies) -> None:
         self._entity_id, self._stream, self._rules, self._findings = entity_id, stream, rules, findings
         self._sealed = stream.sealed if stream else NO_LIMIT
         self._ends = stream.next_seq if stream else NO_LIMIT
-        # The digests that may lead to the next event: one, two after a break, none if unknown.
+        # The chain hashes that the next event may continue: one, two after a break, none if unknown.
         self._before = [genesis(stream.domain, entity_id)] if stream else []
         self._next = 0
         self._missing: tuple[int, int] | None = None
-        self._last_place = (-1, -1)
+        self._last_position = (-1, -1)
 
-    def check(self, seq: int, sheets: Sequence[EventRow], places: Sequence[PlaceRow]) -> None:
-        """Check one number with all that is recorded about it; numbers come in order."""
+    def check(self, seq: int, events: Sequence[EventRow], places: Sequence[PlaceRow]) -> None:
+        """Check one number with everything that is recorded about it. Numbers must come in order."""
         if self._stream is None and self._next == 0:
-            self._add("entity", seq, "a row of its stream in foja.entity", "none; the rest of it is left")
-        self._pass_over(seq)
+            self._add("entity", seq, "a row of its stream in foja.entity", "none, but other rows of it")
+        self._skip_to(seq)
         self._next = seq + 1
         chained = [place for place in places if self._counts(place)]
-        if sheets:
-            self._check_present(sheets, places, chained)
+        if events:
+            self._check_present(events, places, chained)
         elif [place.what for place in places] != ["open"]:
             self._miss(seq, seq + 1)
-            self._go_on_from(seq, chained)
+            self._continue_from(seq, chained)
         else:
             self._report_missing()
 
     def end(self) -> None:
-        """Compare what was found with what the stream's own row says."""
+        """Compare the events with the row of the stream."""
         if self._stream:
-            self._pass_over(self._ends if self._stream.lane == "postgres" else self._sealed)
+            self._skip_to(self._ends if self._stream.lane == "postgres" else self._sealed)
             self._check_counters(self._stream)
         self._report_missing()
 
@@ -75,98 +75,98 @@ class StreamCheck:
         if self._sealed > self._ends:
             self._add("entity", None, f"at most {self._ends} sealed events", str(self._sealed))
         if self._before and stream.head not in self._before:
-            head, leads = stream.head.hex(), self._before[-1].hex()
-            self._add("head", max(self._sealed - 1, 0), f"the head {leads}, where its events lead", head)
+            expected = f"the head {self._before[-1].hex()}, by its events"
+            self._add("head", max(self._sealed - 1, 0), expected, stream.head.hex())
 
     def _check_present(
-        self, sheets: Sequence[EventRow], places: Sequence[PlaceRow], chained: Sequence[PlaceRow]
+        self, events: Sequence[EventRow], places: Sequence[PlaceRow], chained: Sequence[PlaceRow]
     ) -> None:
         self._report_missing()
-        sheet = sheets[0]
-        if len(sheets) > 1:
-            self._add("duplicate", sheet.seq, "one event with this number", f"{len(sheets)}")
-        self._check_alone(sheet)
-        if sheet.seq < self._sealed:
-            self._check_places(sheet.seq, chained)
-            self._check_chain(sheet, chained)
+        event = events[0]
+        if len(events) > 1:
+            self._add("duplicate", event.seq, "one event with this number", f"{len(events)}")
+        self._check_alone(event)
+        if event.seq < self._sealed:
+            self._check_places(event.seq, chained)
+            self._check_chain(event, chained)
         else:
-            self._check_waiting(sheet.seq, {place.what for place in places}, chained)
+            self._check_waiting(event.seq, {place.what for place in places}, chained)
 
-    def _check_alone(self, sheet: EventRow) -> None:
+    def _check_alone(self, event: EventRow) -> None:
         stream = self._stream
-        erasable = stream is None or (stream.domain, sheet.kind, sheet.v) in self._rules.erasable
-        for check, expected, found in body.problems(sheet, erasable=erasable):
-            self._add(check, sheet.seq, expected, found)
-        if stream and sheet.tenant != stream.tenant:
-            self._add("tenant", sheet.seq, f"the tenant {stream.tenant!r} of its stream", repr(sheet.tenant))
+        erasable = stream is None or (stream.domain, event.kind, event.v) in self._rules.erasable
+        for check, expected, found in body.problems(event, erasable=erasable):
+            self._add(check, event.seq, expected, found)
+        if stream and event.tenant != stream.tenant:
+            self._add("tenant", event.seq, f"the tenant {stream.tenant!r} of its stream", repr(event.tenant))
 
     def _check_places(self, seq: int, chained: Sequence[PlaceRow]) -> None:
         if len(chained) != 1:
-            self._add("place", seq, "one place in the log or its outbox", str(len(chained) or "none"))
+            self._add("place", seq, "one leaf in the log or the outbox", str(len(chained) or "none"))
         for place in chained:
-            here = (place.origin or LAST, place.idx or 0)
-            if here <= self._last_place:
-                self._add("order", seq, "a place in the log after its predecessor's", str(place))
-            self._last_place = here
+            position = (place.origin or LAST, place.idx or 0)
+            if position <= self._last_position:
+                self._add("order", seq, "a leaf after the one of its predecessor", str(place))
+            self._last_position = position
 
-    def _check_chain(self, sheet: EventRow, chained: Sequence[PlaceRow]) -> None:
-        links = self._links(sheet)
+    def _check_chain(self, event: EventRow, chained: Sequence[PlaceRow]) -> None:
+        links = self._links(event)
         recorded = chained[0].chain_hash if chained else None
         if recorded is None:
             self._before = links[:1]
         elif recorded in links or not links:
             self._before = [recorded]
         else:
-            said = "the event itself, its number, id, kind, time or body hash, leads elsewhere"
+            changed = "another number, id, kind, time or body hash"
             self._add(
-                "chain", sheet.seq, f"{recorded.hex()}, as in {chained[0]}", f"{said} ({links[0].hex()})"
+                "chain", event.seq, f"{recorded.hex()}, as in {chained[0]}", f"{changed} ({links[0].hex()})"
             )
             self._before = [recorded, links[0]]
 
-    def _links(self, sheet: EventRow) -> list[bytes]:
+    def _links(self, event: EventRow) -> list[bytes]:
         try:
-            return [self._link(before, sheet) for before in self._before]
+            return [self._link(before, event) for before in self._before]
         except NotCanonical as error:
-            self._add("chain", sheet.seq, "an event that can be chained", str(error))
+            self._add("chain", event.seq, "an event that can be chained", str(error))
             return []
 
-    def _link(self, before: bytes, sheet: EventRow) -> bytes:
-        if sheet.at_us is None:
+    def _link(self, before: bytes, event: EventRow) -> bytes:
+        if event.at_us is None:
             raise NotCanonical("its time is infinite")
         return step(
-            before, sheet.entity_id, sheet.seq, sheet.event_id, sheet.kind, sheet.at_us, sheet.body_hash
+            before, event.entity_id, event.seq, event.event_id, event.kind, event.at_us, event.body_hash
         )
 
     def _check_waiting(self, seq: int, recorded: set[str], chained: Sequence[PlaceRow]) -> None:
-        """Check that an event above the sealed prefix came in through the ledger."""
+        """Check that an event above the sealed prefix was recorded by the ledger."""
         if seq >= self._ends:
             self._add(
-                "unknown", seq, f"no event from number {self._ends} on", "one that its stream never gave"
+                "unknown", seq, f"no event from number {self._ends} on", "a number that was never given"
             )
         elif "unsealed" not in recorded:
-            self._add("unknown", seq, "an event on the list of those to be sealed", "one that is not on it")
+            self._add("unknown", seq, "an event with a row in foja.unsealed", "an event without one")
         elif "open" in recorded:
-            self._add("unknown", seq, "nothing in a slot that is still open", "an event")
+            self._add("unknown", seq, "no event in an open slot", "an event")
         if chained:
-            self._add("place", seq, "no place in the log before it is sealed", str(chained[0]))
+            self._add("place", seq, "no leaf before it is sealed", str(chained[0]))
 
     def _counts(self, place: PlaceRow) -> bool:
-        """Is this a place in the log that was not given up by a restart?"""
+        """Return whether this is a row of the outbox, or a leaf that no restart discarded."""
         if place.what != "leaf":
             return place.what == "pending"
         log = self._rules.logs.get(place.origin or 0)
         return log is not None and (place.idx or 0) < log.proven
 
-    def _pass_over(self, seq: int) -> None:
-        """Go on to `seq`; nothing at all is recorded about the numbers before it."""
+    def _skip_to(self, seq: int) -> None:
+        """Continue at `seq`. Nothing is recorded about the numbers before it."""
         if seq > self._next:
             postgres = self._stream is None or self._stream.lane == "postgres"
             self._miss(self._next, min(seq, self._ends if postgres else self._sealed))
-            self._go_on_from(self._next, [])
+            self._continue_from(self._next, [])
             self._next = seq
 
     def _miss(self, low: int, high: int) -> None:
-        """Take note of missing numbers; a run of them is one finding."""
+        """Note missing numbers. A range of them is one finding."""
         if low < high:
             self._missing = (self._missing[0] if self._missing else low, high)
 
@@ -176,7 +176,7 @@ class StreamCheck:
             self._missing = None
             self._add("missing", low, "an event", "none" if high == low + 1 else f"none up to {high - 1}")
 
-    def _go_on_from(self, seq: int, chained: Sequence[PlaceRow]) -> None:
+    def _continue_from(self, seq: int, chained: Sequence[PlaceRow]) -> None:
         if seq < self._sealed:
             self._before = [place.chain_hash for place in chained[:1] if place.chain_hash]
 

@@ -1,4 +1,4 @@
-"""The log's files in the store, against the leaves in the database."""
+"""Compare the files of a log in the store with the leaves in the database."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Name = tuple[UUID, int]
 
 
 def event_of(entry: bytes) -> Name:
-    """Return the stream and number an entry of the log is about."""
+    """Return the stream and the number in an entry of the log."""
     return UUID(bytes=entry[1:17]), int.from_bytes(entry[17:25], "big")
 
 
 class TileCheck:
-    """Rebuilds the published files as leaves go by; keeps only the unfinished ones."""
+    """Rebuilds the published files from the leaves. It holds only incomplete files in memory."""
 
-    def __init__(self, case: CheckContext, log: LogState) -> None:
-        self._store, self._findings, self._log = case.outside.store, case.findings, log
+    def __init__(self, context: CheckContext, log: LogState) -> None:
+        self._store, self._findings, self._log = context.outside.store, context.findings, log
         self._size = 0
         self._edges: dict[tiles.Tile, bytes] = {}
         self._entries: list[bytes] = []
@@ -41,7 +41,7 @@ class TileCheck:
         await self._compare_bundles(entries)
 
     async def end(self) -> None:
-        """Compare the files that are not full yet, at the published size."""
+        """Compare the files that are not full at the published size."""
         for tile, data in self._edges.items():
             await self._compare(tile.path, data)
         if self._entries:
@@ -59,7 +59,7 @@ class TileCheck:
         self._findings.counts["tiles"] += 1
         stored = await read(self._store, self._log, path)
         if stored != data:
-            self._findings.add("tile", expected=f"{path} with the hashes of the leaves", found=_word(stored))
+            self._findings.add("tile", expected=f"{path} with the leaf hashes", found=_state(stored))
 
     async def _compare_bundle(self, index: int, entries: Sequence[bytes]) -> None:
         path = tiles.entries_path(index, len(entries))
@@ -68,11 +68,11 @@ class TileCheck:
         if stored != tiles.encode_entries(entries):
             entity_id, seq = first_difference(entries, stored) or event_of(entries[0])
             expected = f"{path} with the leaves in the database"
-            self._findings.add("tile", expected=expected, found=_word(stored), entity_id=entity_id, seq=seq)
+            self._findings.add("tile", expected=expected, found=_state(stored), entity_id=entity_id, seq=seq)
 
 
 async def read(store: Store, log: LogState, path: str) -> bytes | None:
-    """Return a file of the log, or None if it is not there."""
+    """Return a file of the log, or None if it is missing."""
     try:
         return (await store.read(log.path(path))).data
     except ObjectMissing:
@@ -80,7 +80,7 @@ async def read(store: Store, log: LogState, path: str) -> bytes | None:
 
 
 def first_difference(entries: Sequence[bytes], bundle: bytes | None) -> Name | None:
-    """Return the first event that a stored bundle holds otherwise."""
+    """Return the first event that differs in a stored bundle."""
     try:
         stored = tiles.decode_entries(bundle or b"")
     except Tampered:
@@ -89,5 +89,5 @@ def first_difference(entries: Sequence[bytes], bundle: bytes | None) -> Name | N
     return next((event_of(ours) for ours, theirs in pairs if ours != theirs), None)
 
 
-def _word(stored: bytes | None) -> str:
-    return "nothing there" if stored is None else "other bytes there"
+def _state(stored: bytes | None) -> str:
+    return "no file" if stored is None else "other bytes"

@@ -1,4 +1,4 @@
-"""One log: its leaves without a gap, and the tree above them as it was signed at every size."""
+"""Check one log: its leaves have no gap, and the tree has the signed root at every checkpoint."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STEP_LEAVES = 4 * WIDTH
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What somebody says a log was at one size."""
+    """A statement about a log: its root at one size. `who` names the origin of the statement."""
 
     who: str
     size: int
@@ -29,40 +29,40 @@ class Claim:
 
 
 class TreeCheck:
-    """Grows the tree of one log again, leaf by leaf, and compares it with every claim."""
+    """Builds the tree of one log again, leaf by leaf, and compares it with every claim."""
 
-    def __init__(self, case: CheckContext, log: LogState, published: Claim | None, *, tiles: bool) -> None:
-        self._case, self._log, self._published = case, log, published
-        self._tiles = TileCheck(case, log) if tiles and published else None
+    def __init__(self, context: CheckContext, log: LogState, published: Claim | None, *, tiles: bool) -> None:
+        self._context, self._log, self._published = context, log, published
+        self._tiles = TileCheck(context, log) if tiles and published else None
         self._frontier, self._broken = Frontier(), False
-        self._culprit: Name | None = None
+        self._changed: Name | None = None
         self._searched = 0
 
     async def run(self, claims: Iterable[Claim]) -> None:
         """Check the log against its own checkpoints and these other claims."""
-        async with aclosing(self._case.moment.rows("fsck_leaves", origin=self._log.origin)) as rows:
+        async with aclosing(self._context.moment.rows("fsck_leaves", origin=self._log.origin)) as rows:
             leaves = await Ahead.of(LeafRow(*row) async for row in rows)
             async for claim in self._all_claims(claims):
                 await self._grow(leaves, claim.size)
                 await self._compare(claim)
             await self._grow(leaves, None)
         if not self._broken and self._frontier.size != self._log.size:
-            self._add(f"{self._log.size} leaves, says foja.log", f"{self._frontier.size} leaves")
+            self._add(f"{self._log.size} leaves, according to foja.log", f"{self._frontier.size} leaves")
         await self._check_places()
 
     async def _check_places(self) -> None:
-        """A leaf that is looked for in another bundle than its own cannot be proven."""
-        async for entity_id, seq, told, held in self._case.moment.rows(
+        """Check foja.leaf_place: a leaf that it does not find cannot be proven."""
+        async for entity_id, seq, recorded, actual in self._context.moment.rows(
             "fsck_leaf_places", origin=self._log.origin
         ):
-            expected = "no bundle" if held is None else f"the bundle at leaf {held} in foja.leaf_place"
-            found = "none" if told is None else f"the bundle at leaf {told}"
-            self._case.findings.add("place", expected=expected, found=found, entity_id=entity_id, seq=seq)
+            expected = "no bundle" if actual is None else f"the bundle at leaf {actual} in foja.leaf_place"
+            found = "none" if recorded is None else f"the bundle at leaf {recorded}"
+            self._context.findings.add("place", expected=expected, found=found, entity_id=entity_id, seq=seq)
 
     async def _all_claims(self, others: Iterable[Claim]) -> AsyncIterator[Claim]:
         """Yield the other claims and those of the database, by size."""
         waiting = sorted(others, key=lambda claim: claim.size)
-        async for row in self._case.moment.rows("fsck_checkpoints", origin=self._log.origin):
+        async for row in self._context.moment.rows("fsck_checkpoints", origin=self._log.origin):
             claim = self._read_checkpoint(row)
             while waiting and waiting[0].size <= claim.size:
                 yield waiting.pop(0)
@@ -72,10 +72,10 @@ class TreeCheck:
 
     def _read_checkpoint(self, row: Row) -> Claim:
         size, root, frontier, note = row
-        self._case.findings.counts["checkpoints"] += 1
+        self._context.findings.counts["checkpoints"] += 1
         claim = Claim(f"the checkpoint of {size} leaves", size, root, frontier)
         try:
-            signed = self._case.outside.open(note)
+            signed = self._context.outside.open(note)
         except Tampered as error:
             self._add(f"{claim.who}, signed", str(error), "checkpoint")
             return claim
@@ -85,7 +85,7 @@ class TreeCheck:
         return claim
 
     async def _grow(self, leaves: Ahead[LeafRow], size: int | None) -> None:
-        """Take leaves until the tree has this size, or all of them."""
+        """Add leaves until the tree has this size, or add all of them."""
         while leaves.next is not None and (size is None or self._frontier.size < size):
             most = STEP_LEAVES if size is None else min(STEP_LEAVES, size - self._frontier.size)
             batch = [await leaves.take()]
@@ -95,7 +95,7 @@ class TreeCheck:
             await self._extend([leaf.entry() for leaf in batch])
 
     def _check_numbers(self, batch: Sequence[LeafRow]) -> None:
-        """Once a leaf is missing no root can be computed any more: that is one finding."""
+        """Report the first missing leaf. After it no root can be computed, so there is only one finding."""
         for place, leaf in enumerate(batch, start=self._frontier.size):
             if leaf.idx != place and not self._broken:
                 self._broken = True
@@ -106,46 +106,46 @@ class TreeCheck:
         if self._tiles and not self._broken and self._frontier.size < published:
             await self._tiles.grow(entries)
         self._frontier = self._frontier.extend(map(leaf_hash, entries))
-        self._case.findings.counts["leaves"] += len(entries)
-        self._case.meter.tick(len(entries))
+        self._context.findings.counts["leaves"] += len(entries)
+        self._context.meter.tick(len(entries))
 
     async def _compare(self, claim: Claim) -> None:
         if self._broken:
             return
         if self._frontier.size < claim.size:
-            self._add(f"{claim.size} leaves, says {claim.who}", f"{self._frontier.size} leaves")
+            self._add(f"{claim.size} leaves, according to {claim.who}", f"{self._frontier.size} leaves")
         elif self._frontier.root() != claim.root:
-            await self._accuse(claim)
+            await self._report_root(claim)
         elif claim.frontier not in (None, self._frontier.encode()):
-            self._add(f"the edge of the tree in {claim.who}", "another edge", "checkpoint")
+            self._add(f"the frontier of the tree in {claim.who}", "another frontier", "checkpoint")
         if self._tiles and claim is self._published and self._frontier.size == claim.size:
             await self._tiles.end()
 
-    async def _accuse(self, claim: Claim) -> None:
-        """Report another root, and the first event the published files hold otherwise."""
-        if self._culprit is None:
-            self._culprit = await self._search(self._searched, claim.size)
+    async def _report_root(self, claim: Claim) -> None:
+        """Report another root, with the first event that differs in the published files."""
+        if self._changed is None:
+            self._changed = await self._search(self._searched, claim.size)
             self._searched = claim.size
-        entity_id, seq = self._culprit or (None, None)
-        self._case.findings.add(
+        entity_id, seq = self._changed or (None, None)
+        self._context.findings.add(
             "root",
-            expected=f"the root {claim.root.hex()} at {claim.size} leaves, says {claim.who}",
+            expected=f"the root {claim.root.hex()} at {claim.size} leaves, according to {claim.who}",
             found=f"the root {self._frontier.root().hex()}",
             entity_id=entity_id,
             seq=seq,
         )
 
     async def _search(self, low: int, high: int) -> Name | None:
-        """Return the first event of a span of leaves that the store holds otherwise."""
+        """Return the first event in a range of leaves that differs in the store."""
         published = self._published.size if self._published else 0
         for start in range(low - low % WIDTH, min(high, published), WIDTH):
             end = min(start + WIDTH, published)
-            rows = self._case.moment.rows("leaves", origin=self._log.origin, low=start, high=end)
+            rows = self._context.moment.rows("leaves", origin=self._log.origin, low=start, high=end)
             entries = [LeafRow(start, *row).entry() async for row in rows]
             path = entries_path(start // WIDTH, end - start)
-            if name := first_difference(entries, await read(self._case.outside.store, self._log, path)):
+            if name := first_difference(entries, await read(self._context.outside.store, self._log, path)):
                 return name
         return None
 
     def _add(self, expected: str, found: str, check: str = "log") -> None:
-        self._case.findings.add(check, expected=expected, found=found)
+        self._context.findings.add(check, expected=expected, found=found)

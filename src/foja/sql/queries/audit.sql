@@ -1,11 +1,11 @@
 -- name: audit_counts
--- How much there is, and how much waits for the sequencer.
+-- The number of streams, of events that wait for the sequencer, and of open slots.
 select (select count(*) from foja.entity), (select coalesce(sum(cardinality(seq)), 0)::bigint from foja.pending),
     (select count(*) from foja.slot where state = 'open');
 
 -- name: audit_steps
--- Neighbours in a stream whose numbers are not neighbours: gaps, also under an open slot, and duplicates.
--- One pass over the primary key. Above the sealed prefix a number may be a slot, or be a few seconds late.
+-- Gaps, also below an open slot, and duplicate numbers in streams. One pass over the primary key.
+-- Above the sealed prefix a missing number may be a slot, or an event that is recorded a few seconds later.
 with step as (
     select entity_id, seq, seq - lag(seq, 1, -1::bigint) over (partition by entity_id order by seq) as distance
     from foja.event
@@ -25,7 +25,7 @@ where step.distance = 0
     );
 
 -- name: audit_ends
--- Streams that end before the number their own row says.
+-- Streams whose last number does not match their row in foja.entity.
 select e.entity_id, last.seq + 1, e.sealed, e.next_seq
 from foja.entity e cross join lateral (
     select greatest(
@@ -50,27 +50,27 @@ left join (
 where e.sealed > 0 and coalesce(leaf.chain_hash, p.chain_hash) is distinct from e.head;
 
 -- name: audit_strays
--- Events that do not belong where they stand: no stream, another tenant, an unknown kind, a forbidden source.
+-- Events without a stream, or with another tenant, an unknown kind or a forbidden source.
 select v.entity_id, v.seq, v.kind, v.v, v.source, v.tenant, e.domain, e.tenant
 from foja.event v left join foja.entity e using (entity_id)
 left join foja.kind k on k.domain = e.domain and k.kind = v.kind and k.v = v.v
 where e.entity_id is null or v.tenant <> e.tenant or k.kind is null or v.source <> all (k.sources);
 
 -- name: audit_late_slots
--- Reserved numbers that should have been voided by now.
+-- Open slots past their deadline.
 select entity_id, seq, round(extract(epoch from clock_timestamp() - deadline))::bigint from foja.slot
 where state = 'open' and deadline < clock_timestamp() - make_interval(secs => %(grace)s);
 
 -- name: audit_sealing
--- Streams whose next number is there and was not sealed in time.
+-- Streams whose next event is recorded and was not sealed in time.
 select e.entity_id, e.sealed, round(extract(epoch from clock_timestamp() - v.at))::bigint
 from foja.unsealed u join foja.entity e on e.entity_id = u.entity_id and e.sealed = u.seq
 join foja.event v on v.entity_id = u.entity_id and v.seq = u.seq
 where v.at < clock_timestamp() - make_interval(secs => %(limit)s);
 
 -- name: audit_numbering
--- The oldest sealed event without a place in the log, if it waits too long.
--- Since when: an event above a hole is older than its sealing, so the youngest of those before it counts.
+-- The oldest sealed event that is not in the log, if it waits too long. The wait begins at the newest event up
+-- to it: an event above a hole is older than its sealing.
 select p.entity_id, p.seq, round(extract(epoch from clock_timestamp() - since.at))::bigint
 from (select entity_id[1] as entity_id, seq[1] as seq from foja.pending order by id limit 1) p cross join lateral (
     select max(v.at) as at from (
@@ -96,7 +96,7 @@ cross join lateral (
 where l.closed_size is null and since.at < clock_timestamp() - make_interval(secs => %(limit)s);
 
 -- name: audit_signed
--- A checkpoint newer than anything published that was signed and not published in time.
+-- A signed checkpoint, newer than all published ones, that was not published in time.
 select c.size, round(extract(epoch from clock_timestamp() - c.signed_at))::bigint
 from foja.checkpoint c join foja.log l on l.origin = c.origin and l.closed_size is null
 where c.published_at is null and c.signed_at < clock_timestamp() - make_interval(secs => %(limit)s)
@@ -104,11 +104,11 @@ where c.published_at is null and c.signed_at < clock_timestamp() - make_interval
       where p.origin = c.origin and p.size > c.size and p.published_at is not null);
 
 -- name: audit_halted
--- The open log, if it stopped.
+-- The open log, if it is halted.
 select name, halted from foja.log where halted is not null and closed_size is null;
 
 -- name: audit_leaves
--- Logs that end before or after the index their own row says.
+-- Logs whose last leaf does not match their row in foja.log.
 select l.name, l.next_idx, coalesce(last.idx + 1, 0)
 from foja.log l left join lateral (
     select b.idx + cardinality(b.seq) - 1 as idx from foja.leaves b where b.origin = l.origin order by b.idx desc limit 1
@@ -116,9 +116,9 @@ from foja.log l left join lateral (
 where coalesce(last.idx + 1, 0) <> l.next_idx;
 
 -- name: audit_guards
--- Triggers that keep what is recorded, and do not fire for everybody or are gone.
+-- Triggers against changes that are missing, disabled, or not always enabled.
 select g.relation, g.trigger,
-    case when t.oid is null then 'gone' when t.tgenabled = 'D' then 'switched off' else 'on for some only' end
+    case when t.oid is null then 'missing' when t.tgenabled = 'D' then 'disabled' else 'enabled in some sessions' end
 from (values
     ('event', 'event_update'), ('event', 'event_delete'), ('event', 'event_truncate'),
     ('leaves', 'leaf_change'), ('leaves', 'leaf_truncate'),
@@ -129,18 +129,18 @@ left join pg_trigger t on t.tgrelid = to_regclass('foja.' || g.relation) and t.t
 where t.tgenabled is distinct from 'A' order by g.relation <> 'event', g.relation <> 'leaves', g.trigger;
 
 -- name: audit_dead_jobs
--- Jobs that died without a word in their stream, or with words it would not have. `foja jobs retry` or `cancel`
--- takes them from here.
+-- Dead jobs without an event in their stream, because they have none or it was refused. `foja jobs retry` or
+-- `cancel` removes them from here.
 select entity_id, null, job_id, type from foja.job where state = 'dead' and not silent order by job_id;
 
 -- name: audit_leases
--- Jobs whose worker is gone, and that nobody took over in time.
+-- Running jobs whose lease expired and that no worker has claimed in time.
 select entity_id, null, job_id, type, round(extract(epoch from clock_timestamp() - lease_until))::bigint from foja.job
 where state = 'running' and lease_until < clock_timestamp() - make_interval(secs => %(limit)s) order by lease_until;
 
 -- name: audit_waiting_jobs
--- Of each type that is not paused, the job that could be claimed for the longest time, if that is too long;
--- and the first stream whose executor is not even queued.
+-- For each type that is not paused, the job that has been ready for the longest time, if that is too long;
+-- and the first stream whose executor is not queued yet.
 select j.entity_id, null, j.job_id, t.type, round(extract(epoch from clock_timestamp() - j.run_at))::bigint
 from foja.job_type t cross join lateral (
     select job_id, entity_id, run_at from foja.job
@@ -153,14 +153,14 @@ from (select entity_id[1], at from foja.woken order by id limit 1) w
 join foja.entity e using (entity_id) join foja.domain d on d.domain = e.domain join foja.job_type t on t.type = d.executor
 where not t.paused and w.at < clock_timestamp() - make_interval(secs => %(limit)s);
 
--- name: audit_stuck_lines
--- Streams with jobs in line of which none is the first, or more than one.
-select entity_id, null, type, count(*) from foja.job
+-- name: audit_stuck_queues
+-- Streams with a queue of jobs that has no head, or more than one.
+select entity_id, null, type, count(*), count(*) filter (where head) from foja.job
 where serial and state in ('queued', 'running', 'retry_scheduled')
 group by entity_id, type having count(*) filter (where head) <> 1;
 
 -- name: audit_sleepers
--- Streams that grew and whose executor is not going to look.
+-- Streams with new events whose executor is not queued.
 select e.entity_id, e.awake, coalesce(j.state, 'missing')
 from foja.entity e join foja.domain d on d.domain = e.domain
 left join foja.job j on j.entity_id = e.entity_id and j.type = d.executor and j.dedupe_key = 'executor'
@@ -169,12 +169,12 @@ where e.awake is not null and d.executor is not null
     and e.entity_id not in (select unnest(w.entity_id) from foja.woken w);
 
 -- name: audit_job_correlations
--- Jobs that were done in the name of something else than their stream.
+-- Jobs that ran with a correlation id other than their stream.
 select entity_id, null, job_id, correlation_id from foja.job
 where correlation_id <> entity_id and state not in ('queued', 'retry_scheduled', 'cancelled');
 
 -- name: audit_summaries_behind
--- Documents whose list entry is older than something that should have changed it.
+-- Documents whose list entry lacks an event that should have changed it.
 select late.entity_id, late.seq, coalesce(s.length, 0)
 from foja.entity e left join foja.document_summary s using (entity_id)
 cross join lateral (
@@ -186,7 +186,7 @@ cross join lateral (
 where e.domain = 'document' and e.sealed > coalesce(s.length, 0);
 
 -- name: audit_documents
--- Every event of every document; beside the first of each what lists show, what the guards know, and the attempts.
+-- Every event of every document; with the first one its list entry, its row for the guards, and its attempts.
 select e.entity_id, v.seq, v.kind, v.at,
     case v.kind when 'tsa.confirmed' then v.payload::jsonb - 'token_b64' else v.payload::jsonb end,
     case v.seq when 0 then (select to_jsonb(s) from foja.document_summary s where s.entity_id = e.entity_id) end,
@@ -195,8 +195,8 @@ select e.entity_id, v.seq, v.kind, v.at,
 from foja.entity e join foja.event v using (entity_id)
 where e.domain = 'document' order by e.entity_id, v.seq;
 
--- name: audit_tracked_strangers
--- What is tracked as a document's and is of no document.
+-- name: audit_tracked_others
+-- Rows of document tables whose stream is not a document.
 select t.entity_id, null, t.relation from (
     select entity_id, 'foja.document' as relation from foja.document
     union select entity_id, 'foja.attempt' from foja.attempt

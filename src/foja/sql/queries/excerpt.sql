@@ -1,5 +1,5 @@
 -- name: read_excerpt
--- One sealed event whole, with the chain hash before it and its own; none before the first.
+-- One sealed event with its own chain hash and the one before it, which is null for the first event.
 select e.domain, v.entity_id, v.seq, v.event_id, v.kind, v.v, v.at, v.actor, v.source, v.payload::text, v.salt,
     v.body_hash, foja.chain_hash_of(v.entity_id, v.seq - 1), here.chain_hash
 from foja.event v
@@ -8,7 +8,7 @@ cross join lateral foja.chain_hash_of(v.entity_id, v.seq) here (chain_hash)
 where here.chain_hash is not null and v.entity_id = %(entity)s and v.seq = %(seq)s and v.tenant = %(tenant)s;
 
 -- name: read_excerpts
--- A run of sealed events of one stream, whole. Their chain is for the reader to derive.
+-- A range of sealed events of one stream. The caller derives their chain hashes.
 select v.seq, v.event_id, v.kind, v.v, v.at, v.actor, v.source, v.payload::text, v.salt, v.body_hash
 from foja.event v join foja.entity e using (entity_id)
 where v.entity_id = %(entity)s and v.tenant = %(tenant)s and v.seq >= %(low)s and v.seq < e.sealed
@@ -16,11 +16,11 @@ where v.entity_id = %(entity)s and v.tenant = %(tenant)s and v.seq >= %(low)s an
 order by v.seq limit %(limit)s;
 
 -- name: stream_domain
--- What a stream of this tenant is.
+-- The domain and the sealed count of a stream of this tenant.
 select domain, sealed from foja.entity where entity_id = %(entity)s and tenant = %(tenant)s;
 
 -- name: covered_events
--- How many events of a stream, from its first on, a published checkpoint covers.
+-- How many events of a stream, from the first on, are covered by a published checkpoint.
 select coalesce(max(u.seq) + 1, 0)
 from foja.leaf_place p
 join foja.log o on o.origin = p.origin

@@ -1,28 +1,28 @@
 -- name: listen
--- Hear the hints of every process on this database.
+-- Receive the notifications of every process on this database.
 listen foja;
 
--- name: prepare_hint
--- Tell the other processes to look, and hear in which history; sent after commit, never inside an append.
-prepare hint as select i.epoch from foja.installation i cross join pg_notify($1, $2);
+-- name: prepare_notify
+-- Notify the other processes and return the epoch. Sent after commit, never inside an append.
+prepare notify as select i.epoch from foja.installation i cross join pg_notify($1, $2);
 
--- name: send_deltas
--- What was said in passing, to the other processes. The one payload that travels in a notification.
-select pg_notify('foja_deltas', piece) from unnest(%(pieces)s::text[]) with ordinality as sent (piece, place)
+-- name: send_transients
+-- Send transients to the other processes. No other notification carries data.
+select pg_notify('foja_deltas', part) from unnest(%(parts)s::text[]) with ordinality as sent (part, place)
 order by place;
 
--- name: listen_deltas
--- Hear what is said in passing in other processes.
+-- name: listen_transients
+-- Receive the transients of other processes.
 listen foja_deltas;
 
 -- name: streams
--- The streams of a domain, highest id first; ids that we make are in order of time.
+-- The streams of a domain, highest id first. Ids made by Foja are ordered by time.
 select entity_id from foja.entity
 where tenant = %(tenant)s and domain = %(domain)s and entity_id < %(before)s
 order by entity_id desc limit %(limit)s;
 
 -- name: read_tail
--- Committed events and open slots above a number, in order.
+-- Committed events and open slots above a number, in order of their numbers.
 (select seq, event_id, kind, v, at, actor, source, payload, body_hash from foja.event
  where entity_id = %(entity)s and tenant = %(tenant)s and seq > %(after)s order by seq limit %(limit)s)
 union all
@@ -32,36 +32,36 @@ union all
 order by seq limit %(limit)s;
 
 -- name: first_number
--- The first number above another one that holds an event.
+-- The first number with an event above a given number.
 select seq from foja.event
 where entity_id = %(entity)s and tenant = %(tenant)s and seq > %(after)s order by seq limit 1;
 
 -- name: read_numbers
--- Events at the given numbers, if they are there by now.
+-- The events at the given numbers, if recorded.
 select e.seq, event_id, kind, v, at, actor, source, payload, body_hash
 from unnest(%(seqs)s::bigint[]) n cross join lateral (
-    -- `offset 0` keeps one look-up per number: joined freely, a generic plan reads the whole stream.
+    -- `offset 0` forces one look-up per number: without it, a generic plan reads the whole stream.
     select * from foja.event where entity_id = %(entity)s and tenant = %(tenant)s and seq = n offset 0
 ) e order by e.seq limit %(limit)s;
 
 -- name: stream_state
--- Where a stream stands, and in which history.
+-- The epoch, and the next number and sealed count of a stream.
 select i.epoch, coalesce(foja.next_seq(e), 0), coalesce(e.sealed, 0)
 from foja.installation i left join foja.entity e on e.entity_id = %(entity)s and e.tenant = %(tenant)s;
 
 -- name: missing_numbers
--- Numbers of a range that hold no event.
+-- The numbers of a range without an event.
 select n from generate_series(%(low)s::bigint, %(high)s::bigint) n
 where not exists (select from foja.event where entity_id = %(entity)s and tenant = %(tenant)s and seq = n
     and seq between %(low)s and %(high)s);
 
 -- name: log_state
--- How long a log is, whether it is closed, and in which history.
+-- The epoch, the size of a log, and whether it is closed.
 select i.epoch, coalesce(l.closed_size, l.next_idx), l.closed_size is not null
 from foja.installation i left join foja.log l on l.origin = %(origin)s;
 
 -- name: read_log
--- Events in the log's order, whatever their stream.
+-- Events of all streams in the order of the log.
 select l.idx, l.entity_id, v.seq, v.event_id, v.kind, v.v, v.at, v.actor, v.source, v.payload, v.body_hash
 from foja.leaves_between(%(origin)s, %(after)s + 1, least(%(size)s, %(after)s + 1 + %(limit)s)) l
 join foja.event v on v.entity_id = l.entity_id and v.seq = l.seq order by l.idx;

@@ -1,24 +1,24 @@
 -- name: has_ledger
--- Whether the tables of the ledger and its log are here.
+-- Whether the tables of the ledger and its log exist.
 select to_regclass('foja.event') is not null and to_regclass('foja.leaves') is not null;
 
 -- name: fsck_total
--- About how many rows there are to check, without reading them.
+-- The approximate number of rows to check, without reading them.
 select coalesce((select sum(greatest(next_seq, sealed)) from foja.entity), 0)::bigint
     + coalesce((select sum(next_idx) from foja.log), 0)::bigint;
 
 -- name: fsck_erasable
--- The kinds whose body may be gone.
+-- The kinds whose body may be erased.
 select domain, kind, v from foja.kind where erasable;
 
 -- name: fsck_entities
--- Every stream's counters, in order, or one stream's.
+-- The counters of every stream, in order, or of one stream.
 select entity_id, domain, tenant, lane, foja.next_seq(e), sealed, head from foja.entity e
 where %(only)s::uuid is null or entity_id = %(only)s order by entity_id;
 
 -- name: fsck_events
--- Every event in the order of its stream, and whether an erasure was recorded for it.
--- The time as whole microseconds, null if it is none; the witness by text, since any payload may be forged.
+-- Every event in the order of its stream, and whether its erasure was recorded. The time is in microseconds, or
+-- null if it is infinite. The erased number is compared as text, because the payload may be forged.
 select v.entity_id, v.seq, v.event_id, v.kind, v.v,
     case when isfinite(v.at) then (extract(epoch from v.at) * 1000000)::bigint end,
     v.actor, v.source, v.payload::text, v.salt, v.body_hash, v.idempotency_key, v.tenant,
@@ -28,7 +28,7 @@ select v.entity_id, v.seq, v.event_id, v.kind, v.v,
 from foja.event v where %(only)s::uuid is null or v.entity_id = %(only)s order by v.entity_id, v.seq;
 
 -- name: fsck_places
--- Whatever else is recorded about a number of a stream: its leaf, the outbox, the waiting list, its slot.
+-- Everything else that is recorded about a number of a stream: leaf, outbox, unsealed, slot.
 select u.entity_id, u.seq, 'leaf', l.origin, l.idx + u.place - 1, u.chain_hash
 from foja.leaves l
 cross join lateral unnest(l.entity_id, l.seq, l.chain_hash) with ordinality u(entity_id, seq, chain_hash, place)
@@ -59,7 +59,7 @@ cross join lateral unnest(l.entity_id, l.seq, l.chain_hash) with ordinality u(en
 where l.origin = %(origin)s order by l.idx, u.place;
 
 -- name: fsck_leaf_places
--- Streams that are not looked for in the bundle that holds them, or looked for in one that does not.
+-- Streams that foja.leaf_place does not find in their bundle, or names in a bundle without them.
 select coalesce(p.entity_id, held.entity_id), coalesce(p.seq, held.seq), p.idx, held.idx
 from (select u.entity_id, l.origin, l.idx, min(u.seq) as seq
     from foja.leaves l cross join lateral unnest(l.entity_id, l.seq) u(entity_id, seq)
@@ -69,14 +69,14 @@ full join (select * from foja.leaf_place where origin = %(origin)s) p
 where p.idx is null or held.idx is null order by 1, 2 limit 1;
 
 -- name: fsck_checkpoints
--- What was signed for one log, in order.
+-- The checkpoints of one log, in order.
 select size, root, frontier, note from foja.checkpoint where origin = %(origin)s order by size;
 
 -- name: fsck_last_leaf
 -- The last event of a stream among the first leaves of a log.
 select u.seq, l.idx + u.place - 1, u.chain_hash
 from (select idx from foja.leaf_place where entity_id = %(entity)s and origin = %(origin)s and idx < %(size)s
-    order by seq desc limit 2) bundle  -- of the last one, this stream's part may lie beyond
+    order by seq desc limit 2) bundle  -- in the last one, the leaves of this stream may be beyond `size`
 join foja.leaves l on l.origin = %(origin)s and l.idx = bundle.idx
 cross join lateral unnest(l.entity_id, l.seq, l.chain_hash) with ordinality u(entity_id, seq, chain_hash, place)
 where u.entity_id = %(entity)s and l.idx + u.place - 1 < %(size)s order by u.seq desc limit 1;

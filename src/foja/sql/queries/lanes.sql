@@ -1,27 +1,27 @@
 -- name: prepare_lane_append
--- One event at a number that Redis gave.
+-- Append one event at a number from Redis.
 prepare lane_append as
 select foja.lane_append($1, $2, $3);
 
 -- name: prepare_lane_reserve
--- Numbers that Redis gave, for events that do not exist yet. It need not wait for the disk.
+-- Reserve numbers from Redis for later events. It need not wait for the disk.
 prepare lane_reserve (uuid, text, text, text, integer, double precision, text[], bigint, uuid) as
-with unhurried as materialized (select set_config('synchronous_commit', 'off', true))
-select foja.lane_reserve($1, $2, $3, $4, $5, make_interval(secs => $6), $7, $8, $9) from unhurried;
+with setting as materialized (select set_config('synchronous_commit', 'off', true))
+select foja.lane_reserve($1, $2, $3, $4, $5, make_interval(secs => $6), $7, $8, $9) from setting;
 
 -- name: lane_state
--- Who numbers a stream, and since when.
+-- The fence of a stream, its run of Redis, and its age.
 select fence, run_id, next_seq, extract(epoch from clock_timestamp() - moved_at)::double precision, false, 0
 from foja.entity where entity_id = %(entity)s and domain = %(domain)s and tenant = %(tenant)s;
 
 -- name: move_lane
--- Another fence for a stream. It need not wait for the disk: whoever writes under the new fence does.
-with unhurried as materialized (select set_config('synchronous_commit', 'off', true))
-select fence, run_id, next_seq, age, moved, voided from unhurried, foja.move_lane(
+-- Give a stream a new fence. It need not wait for the disk: the first append under the new fence does.
+with setting as materialized (select set_config('synchronous_commit', 'off', true))
+select fence, run_id, next_seq, age, moved, voided from setting, foja.move_lane(
     %(entity)s, %(domain)s, %(tenant)s, %(source)s, %(seen)s, %(lane)s, %(run)s, make_interval(secs => %(rest)s));
 
 -- name: claim_lanes
--- Let PostgreSQL number these streams.
+-- Move these streams to the PostgreSQL lane.
 select foja.claim_lanes(%(entities)s);
 
 -- name: void_holes

@@ -1,54 +1,54 @@
 -- name: sweeps_due
--- Is there a reserved number nobody came back for, and is anything waiting to be sealed? Mostly neither.
+-- Whether a slot has expired, and whether events wait to be sealed. Usually neither.
 select exists (select from foja.slot where state = 'open' and deadline <= clock_timestamp()),
     exists (select from foja.unsealed);
 
 -- name: seal_ready
--- Seal what became contiguous, a bounded amount.
+-- Seal contiguous events, a bounded number.
 select foja.seal_ready(%(streams)s, %(most)s);
 
 -- name: expire_slots
--- Void the reserved numbers nobody came back for.
+-- Void expired slots.
 select foja.expire_slots(%(streams)s);
 
 -- name: open_log
--- The log that is being written, made on first use.
+-- The open log, created on first use.
 select origin, name, next_idx, halted from foja.open_log(%(name)s);
 
 -- name: number_pending
--- Give the oldest sealed events their places in the log, unless it is halted.
+-- Append the oldest sealed events to the log, unless it is halted.
 select foja.number_pending(origin, %(most)s) from foja.open_log(%(name)s);
 
 -- name: last_checkpoint
--- The newest checkpoint of at most a size.
+-- The newest checkpoint up to a size.
 select size, root, frontier from foja.checkpoint
 where origin = %(origin)s and size <= %(size)s order by size desc limit 1;
 
 -- name: last_published
--- The newest checkpoint the world has seen.
+-- The newest published checkpoint.
 select size, root from foja.checkpoint
 where origin = %(origin)s and published_at is not null order by size desc limit 1;
 
 -- name: published_checkpoint
--- The newest checkpoint the world has seen that covers a leaf.
+-- The newest published checkpoint that covers a leaf.
 select size, note from foja.checkpoint
 where origin = %(origin)s and size > %(idx)s and published_at is not null order by size desc limit 1;
 
 -- name: first_checkpoint
--- The first checkpoint the world has seen that covers a leaf.
+-- The first published checkpoint that covers a leaf.
 select size, note from foja.checkpoint
 where origin = %(origin)s and size > %(idx)s and published_at is not null order by size limit 1;
 
 -- name: leaves
--- A run of leaves, in order.
+-- A range of leaves, in order.
 select entity_id, seq, chain_hash from foja.leaves_between(%(origin)s, %(low)s, %(high)s) order by idx;
 
 -- name: record_checkpoint
--- Keep what was signed, before anybody sees it.
+-- Store a signed checkpoint before it is published.
 select foja.record_checkpoint(%(origin)s, %(size)s, %(root)b, %(frontier)b, %(note)s);
 
 -- name: mark_published
--- The checkpoint is out.
+-- Mark a checkpoint as published.
 select foja.mark_published(%(origin)s, %(size)s);
 
 -- name: halt_log
@@ -60,14 +60,14 @@ select foja.halt_log(%(origin)s, %(reason)s);
 select origin, name, next_idx, halted from foja.restart_log(%(origin)s, %(name)s, %(consistent)s);
 
 -- name: find_leaf
--- Where an event stands in the logs, newest first.
+-- The leaf of an event, in the newest log that has it.
 select o.origin, o.name, l.idx, l.chain_hash
 from foja.log o cross join lateral foja.find_leaf(o.origin, %(entity)s, %(seq)s) l
 where o.closed_size is null or l.idx < o.closed_size
 order by o.origin desc limit 1;
 
 -- name: installation
--- What identifies this installation, and what its database calls a draft.
+-- The id and epoch of this installation, and the type id of a draft in its database.
 select installation_id, epoch, 'foja.draft'::regtype::oid::bigint from foja.installation;
 
 -- name: logs

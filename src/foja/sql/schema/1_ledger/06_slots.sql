@@ -105,7 +105,8 @@ begin
     perform from foja.entity
     where entity_id = d.entity_id and domain = d.domain and tenant = d.tenant for no key update;
     if not found then
-        perform foja.refuse('slot_voided', format('%s is not a %s of this tenant', d.entity_id, d.domain));
+        return row('refused', format('slot_voided: %s is not a %s of this tenant', d.entity_id, d.domain),
+            null, null, null, null, null)::foja.receipt;
     end if;
     stored := foja.find_replay(d);
     if stored.status = 'refused' then

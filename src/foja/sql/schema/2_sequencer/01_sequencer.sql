@@ -1,6 +1,6 @@
--- The sequencer's steps. The log's row is the lock: two sequencers take turns.
+-- The sequencer's steps. The row of the log is their lock: two sequencers take turns.
 
--- The open log, made on first use under the name given.
+-- The open log, created on first use with the given name.
 create function foja.open_log(p_name text) returns foja.log
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -15,7 +15,7 @@ begin
     return current;
 end $$;
 
--- Give the oldest sealed events their places, about as many as asked for; returns how many.
+-- Append the oldest sealed events to the log, about `p_limit` of them. Returns how many.
 create function foja.number_pending(p_origin integer, p_limit integer) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -54,7 +54,7 @@ begin
     return taken;
 end $$;
 
--- Stop numbering and signing: the log would contradict what it published.
+-- Stop numbering and signing: the log would contradict its published checkpoint.
 create function foja.halt_log(p_origin integer, p_reason text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -70,7 +70,7 @@ begin
     perform foja.check_source('sweeper');
     perform from foja.log where origin = p_origin and closed_size is null for share;
     if not found then
-        perform foja.refuse('log_closed', format('log %s was closed; nothing is signed in it any more', p_origin));
+        perform foja.refuse('log_closed', format('log %s is closed; sign in the open log', p_origin));
     end if;
     insert into foja.checkpoint (origin, size, root, frontier, note)
     values (p_origin, p_size, p_root, p_frontier, p_note)
@@ -85,10 +85,10 @@ begin
     where origin = p_origin and size = p_size and published_at is null;
 end $$;
 
--- Close the log at its last proven size and open the next one, in a new epoch, under a name
--- that carries the old size and root. What was numbered above that size goes back to the
--- outbox, in order. If the log agrees with what was published, what it signed counts too:
--- somebody may be publishing it right now.
+-- Close the log at its last proven size and open the next one, in a new epoch. The name of the
+-- new log contains the old size and root. Leaves above that size return to the outbox, in order.
+-- If the log is consistent with its published checkpoint, a checkpoint that is only signed counts
+-- as proven too: another process may be publishing it.
 create function foja.restart_log(p_origin integer, p_name text, p_consistent boolean) returns foja.log
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -99,9 +99,9 @@ begin
     perform foja.check_source('sweeper');
     perform from foja.log where origin = p_origin and closed_size is null for update;
     if not found then
-        perform foja.refuse('log_closed', format('log %s is not the open one', p_origin));
+        perform foja.refuse('log_closed', format('log %s is not the open log', p_origin));
     end if;
-    -- Appends under way finish first, and later ones wait: their rows come after the ones that go back.
+    -- Running appends finish first and later ones wait: their rows come after the returned ones.
     lock table foja.pending in exclusive mode;
     select * into proven from foja.checkpoint
     where origin = p_origin and (p_consistent or published_at is not null) order by size desc limit 1;

@@ -1,4 +1,4 @@
--- Who may do what. Deny by default; a source is a role of the same name.
+-- Roles and their rights. Deny by default; every source has a role of the same name.
 
 do $$
 declare
@@ -8,7 +8,7 @@ begin
         begin
             execute format('create role %I nologin', name);
         exception when duplicate_object or unique_violation then
-            null;  -- roles belong to the whole server; another database made it
+            null;  -- roles belong to the whole server: another database created it
         end;
     end loop;
 end $$;
@@ -19,7 +19,7 @@ revoke execute on all functions in schema foja from public;
 grant usage on schema foja to authenticated, service_role, foja_api, foja_sweeper;
 grant select on all tables in schema foja to service_role, foja_api, foja_sweeper;
 grant select on foja.entity, foja.event, foja.slot to authenticated;
--- What the world may see anyway. Leaves name the streams of every tenant, so a tenant reads none of them.
+-- Public data. Leaves name the streams of all tenants, so a tenant may not read them.
 grant select on foja.installation, foja.domain, foja.source, foja.kind, foja.log, foja.checkpoint to authenticated;
 
 grant execute on function
@@ -35,7 +35,7 @@ grant execute on function foja.recognise to service_role, foja_api, foja_sweeper
 grant execute on function foja.next_seq to authenticated, service_role, foja_api, foja_sweeper;
 grant execute on function foja.leaves_between, foja.find_leaf, foja.chain_hash_of
     to service_role, foja_api, foja_sweeper;
--- Pure functions of their arguments, for anybody who wants to check our bytes.
+-- Pure functions of their arguments, so that every role can check hashes.
 grant execute on function
     foja.canonical, foja.canonical_number, foja.canonical_float, foja.shortest, foja.utf16_order, foja.refuse,
     foja.event_id_for, foja.erasure_id, foja.derived_id

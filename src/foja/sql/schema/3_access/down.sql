@@ -1,4 +1,4 @@
--- Back to a schema that only its owner can use. The roles stay: they belong to the
+-- Return to a schema that only its owner can use. The roles stay: they belong to the
 -- whole server, and another database may need them.
 
 drop policy installation_reads on foja.entity;

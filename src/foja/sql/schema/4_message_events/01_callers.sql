@@ -1,6 +1,6 @@
--- For callers that speak only SQL: an event at a number they reserved.
+-- For callers that use SQL only: record an event at a reserved number.
 
--- The same fill again replays; its id is made as Python makes it, unless one is given.
+-- A repeated fill is a replay. Without `event_id`, the id is derived as in Python.
 create function foja.fill_event(
     entity_id uuid, domain text, seq bigint, token uuid, kind text, payload jsonb, source text default 'api',
     actor text default null, v integer default 1, tenant text default 'default', event_id uuid default null

@@ -1,7 +1,7 @@
--- Conversations as the tables of the seed, for programs that know its names and nothing of ours.
+-- Conversations under the table names of the seed, for programs that use those names.
 
--- What is committed; a reserved number reads as `slot.open`, so that the highest number is the last one given.
--- No join, and no condition inside the union: then the planner finds a session's maximum by index alone.
+-- The committed events. A reserved number has the type `slot.open`, so that the highest number is the last one given.
+-- No join and no condition inside the union, so that the planner finds the maximum of a session by index alone.
 create view public.message_events with (security_invoker = true) as
 select id, session_id, event_type, sequence_number, "timestamp", data
 from (
@@ -20,40 +20,40 @@ create function foja.acting_tenant() returns text
 language sql stable parallel safe
 return coalesce(nullif(current_setting('foja.tenant', true), ''), 'default');
 
--- Is this a number that only its reservation, or a replay of it, may name?
+-- Whether this number has a slot or an event: then only a fill, or its replay, may name it.
 create function foja.is_given(p_entity uuid, p_tenant text, p_seq bigint) returns boolean
 language sql stable
 return exists (select from foja.slot where entity_id = p_entity and tenant = p_tenant and seq = p_seq)
     or exists (select from foja.event where entity_id = p_entity and tenant = p_tenant and seq = p_seq);
 
--- An insert appends. A number must be the next one, or a reserved one whose token is in `foja.slot_token`.
+-- An insert appends. A given number must be the next one, or a reserved one whose token is in `foja.slot_token`.
 create function foja.insert_message() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-    here text := foja.acting_tenant();
-    ticket uuid := nullif(current_setting('foja.slot_token', true), '')::uuid;
+    own_tenant text := foja.acting_tenant();
+    slot_token uuid := nullif(current_setting('foja.slot_token', true), '')::uuid;
     stored foja.receipt;
 begin
     if new.session_id is null or new.event_type is null or new.data is null then
         perform foja.refuse('bad_payload', 'a message needs session_id, event_type and data');
     end if;
     new.event_type := case new.event_type when 'message' then 'agent_message_sent' else new.event_type end;
-    if ticket is not null and foja.is_given(new.session_id, here, new.sequence_number) then
-        stored := foja.fill_event(new.session_id, 'conversation', new.sequence_number, ticket, new.event_type,
-            new.data, tenant => here, event_id => new.id);
-    elsif exists (select from foja.slot where entity_id = new.session_id and tenant = here
+    if slot_token is not null and foja.is_given(new.session_id, own_tenant, new.sequence_number) then
+        stored := foja.fill_event(new.session_id, 'conversation', new.sequence_number, slot_token, new.event_type,
+            new.data, tenant => own_tenant, event_id => new.id);
+    elsif exists (select from foja.slot where entity_id = new.session_id and tenant = own_tenant
             and seq = new.sequence_number and state = 'open') then
         perform foja.refuse('wrong_expected_seq', format(
             'number %s is reserved; set foja.slot_token to its token, or leave the number out', new.sequence_number));
     else
         stored := foja.append_event(new.session_id, 'conversation', new.event_type, new.data,
-            expected_seq => new.sequence_number, tenant => here, event_id => new.id);
+            expected_seq => new.sequence_number, tenant => own_tenant, event_id => new.id);
     end if;
     if stored.status = 'refused' then
         perform foja.refuse_for(stored.detail);
     elsif stored.seq <> new.sequence_number then
         perform foja.refuse('idempotency_conflict',
-            format('%s is event %s already, and cannot be %s too', stored.event_id, stored.seq, new.sequence_number));
+            format('id %s is already event %s and cannot be event %s', stored.event_id, stored.seq, new.sequence_number));
     end if;
     new.id := stored.event_id;
     new.sequence_number := stored.seq;
@@ -67,7 +67,7 @@ create trigger message_insert instead of insert on public.message_events
 create trigger message_change instead of update or delete on public.message_events
     for each row execute function foja.forbid_change();
 
--- Numbers for events that do not exist yet; `token` goes into `foja.slot_token` when they are inserted.
+-- Reserve numbers for later events. Set `foja.slot_token` to `token` when inserting them.
 create function public.reserve_sequence_batch(session_id uuid, count integer, ttl interval default '30 seconds')
 returns table (start_sequence bigint, sequences bigint[], token uuid, deadline timestamptz)
 language sql volatile set search_path = pg_catalog, pg_temp
@@ -77,7 +77,7 @@ begin atomic
         coalesce(ttl, '30 seconds'), null) r;
 end;
 
--- The next number of every conversation. On the Redis lane the stream's row does not count along.
+-- The next number of every conversation. On the Redis lane the row of the stream does not hold it.
 create view public.sequence_counters with (security_invoker = true) as
 select e.entity_id as session_id, case e.lane when 'postgres' then e.next_seq::bigint else greatest(e.next_seq,
     (select max(v.seq) from foja.event v where v.entity_id = e.entity_id) + 1,

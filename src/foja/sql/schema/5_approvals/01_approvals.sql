@@ -1,9 +1,9 @@
--- Approvals. What was asked and decided is in the events, and nowhere else; here is only
--- what the sweeper has to look at again, so that it need not read them all.
+-- Approvals. Requests and decisions are only in the events. These tables are indexes for the
+-- sweeper and for readers, so that they need not read all events.
 
 create table foja.approval_due (
     entity_id uuid not null,
-    event_id uuid not null,       -- the id the decision will have
+    event_id uuid not null,       -- the id of the decision to come
     approval_id text not null,
     due timestamptz not null,
     tenant text not null,
@@ -12,8 +12,8 @@ create table foja.approval_due (
 
 create index approval_due_order on foja.approval_due (due);
 
--- Where the approvals of a conversation are, so that nobody reads the rest of it for them. Not an
--- index and not a trigger: every other event would pay for not being one.
+-- The numbers of the approval events of a conversation, so that a reader can skip the others. Not an
+-- index and not a trigger: those would cost time for every other event.
 create table foja.approval_event (
     entity_id uuid not null,
     seq bigint not null,
@@ -22,26 +22,26 @@ create table foja.approval_event (
 
 update foja.domain set guard = 'track_approval' where domain = 'conversation';
 
--- A moment as RFC 3339 writes it, in UTC if it has no offset; null if it is none.
-create function foja.moment_of(words text) returns timestamptz
+-- Parse an RFC 3339 time, in UTC if it has no offset. Null if it is not valid.
+create function foja.moment_of(value text) returns timestamptz
 language plpgsql stable parallel safe set search_path = pg_catalog, pg_temp set timezone = 'UTC' as $$
 begin
-    if words ~* '^\d{4}-\d\d-\d\d[t ]([01]\d|2[0-3])(:[0-5]\d){2}(\.\d+)?(z|[+-](0\d|1[0-4]):?[0-5]\d)?$' then
-        return words::timestamptz;
+    if value ~* '^\d{4}-\d\d-\d\d[t ]([01]\d|2[0-3])(:[0-5]\d){2}(\.\d+)?(z|[+-](0\d|1[0-4]):?[0-5]\d)?$' then
+        return value::timestamptz;
     end if;
     return null;
 exception when data_exception then
     return null;
 end $$;
 
--- The same. What is plainly one, with its offset and a day that every month has, is read at once: the planner
--- inlines this, and the one above costs a subtransaction.
-create function foja.moment(words text) returns timestamptz
+-- The same, but fast for a time with an offset and a day up to 28: the planner inlines this function, while the
+-- one above costs a subtransaction.
+create function foja.moment(value text) returns timestamptz
 language sql stable parallel safe
-return case when words ~ '^[12]\d{3}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])T([01]\d|2[0-3])(:[0-5]\d){2}(\.\d{1,6})?(Z|[+-](0\d|1[0-4]):[0-5]\d)$'
-    then words::timestamptz else foja.moment_of(words) end;
+return case when value ~ '^[12]\d{3}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])T([01]\d|2[0-3])(:[0-5]\d){2}(\.\d{1,6})?(Z|[+-](0\d|1[0-4]):[0-5]\d)$'
+    then value::timestamptz else foja.moment_of(value) end;
 
--- The first decision wins because every decision has the same id; so nothing else may be one.
+-- The first decision wins because all decisions of an approval have the same id; so one with another id is refused.
 create function foja.track_approval(new foja.event, p_at_head boolean) returns void
 language plpgsql as $$
 declare
@@ -59,15 +59,16 @@ begin
             on conflict do nothing;
         end if;
     elsif new.event_id <> decision or new.idempotency_key is distinct from key then
-        perform foja.refuse('bad_payload', format('the idempotency key of this decision is %s, and its id comes from it', key));
+        perform foja.refuse('bad_payload',
+            format('a decision of this approval needs the idempotency key %s and the id derived from it', key));
     elsif new.payload ->> 'decision' not in ('approved', 'denied', 'expired') then
-        perform foja.refuse('bad_payload', 'a decision is approved, denied or expired');
+        perform foja.refuse('bad_payload', 'not a valid decision: expected approved, denied or expired');
     else
         delete from foja.approval_due d where d.entity_id = new.entity_id and d.event_id = decision;
     end if;
 end $$;
 
--- Write down that nobody decided in time; false if somebody did.
+-- Record that an approval has expired. False if it was decided, or is not due.
 create function foja.expire_approval(p_entity uuid, p_event uuid) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

@@ -1,4 +1,4 @@
--- Nothing expires any more; what was asked and decided stays.
+-- Remove the tracking of approvals: none expires any more. The events stay.
 
 update foja.domain set guard = null where domain = 'conversation';
 drop table foja.approval_due, foja.approval_event;

@@ -1,13 +1,13 @@
--- The first lane: Redis gives the number, PostgreSQL records it or says why not.
+-- The Redis lane: Redis gives a number, PostgreSQL records it or returns why not.
 
--- May the stream leave the fence that was seen? It comes back from PostgreSQL only `p_rest` after it went there.
+-- Whether the stream may leave the fence that was seen. It returns from PostgreSQL to Redis only after `p_rest`.
 create function foja.may_move(e foja.entity, p_seen uuid, p_lane text, p_rest interval) returns boolean
 language sql stable
 return e.fence is not distinct from p_seen and (e.lane = 'redis'
     or p_lane = 'redis' and coalesce(e.moved_at < clock_timestamp() - p_rest, true));
 
--- Move a stream from the fence that was seen to a fresh one, or to PostgreSQL, making the stream
--- first if it is new. Whoever comes second is told what the first did.
+-- Move a stream from the fence that was seen to a new one, or to PostgreSQL. Create the stream if it does not
+-- exist. A second caller with the same fence gets the result of the first.
 create function foja.move_lane(
     p_entity uuid, p_domain text, p_tenant text, p_source text, p_seen uuid, p_lane text, p_run text, p_rest interval
 ) returns table (fence uuid, run_id text, next_seq bigint, age double precision, moved boolean, voided bigint)
@@ -35,9 +35,9 @@ begin
         extract(epoch from clock_timestamp() - e.moved_at)::double precision, lost is not null, coalesce(lost, 0);
 end $$;
 
--- One event at a number that Redis gave; a stream that may not move has no fence to give. It never locks the stream's row and never seals. A number
--- of the distant future is as wrong as one of the past.
--- What is wrong is returned, not raised: a raise would undo the void.
+-- Record one event at a number from Redis. It never locks the stream's row and never seals. A stream without a
+-- lane in Redis has no fence, so none matches. A number far above the others is refused like one in use.
+-- A refusal is returned, not raised: a raise would undo the void.
 create function foja.lane_append(d foja.draft, p_seq bigint, p_fence uuid) returns foja.receipt
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -53,7 +53,7 @@ begin
         perform foja.need_read_committed();
     end if;
     perform pg_advisory_xact_lock_shared(foja.lane_key(d.entity_id));
-    -- A statement of its own: it sees what was done before the lock was given.
+    -- A separate statement, so that it sees everything committed before the lock was acquired.
     select case when foja.is_sound(k, d.source, d.actor, d.payload, d.salt, d.body_hash) then null
             else foja.body_problem(k, d.source, d.actor, d.payload, d.salt, d.body_hash) end,
         exists (select from foja.slot s where s.entity_id = d.entity_id and s.seq = p_seq)
@@ -85,18 +85,18 @@ begin
     return foja.lane_receipt(d, p_seq, problem);
 end $$;
 
--- What became of an event that could not be recorded at its number.
+-- The receipt of an event that could not be recorded at its number.
 create function foja.lane_receipt(d foja.draft, p_seq bigint, p_problem text) returns foja.receipt
 language plpgsql as $$
 declare
-    there foja.event;
+    present foja.event;
     stored foja.receipt;
 begin
-    select * into there from foja.event where entity_id = d.entity_id and seq = p_seq;
-    if there.event_id = d.event_id and p_problem is null then
+    select * into present from foja.event where entity_id = d.entity_id and seq = p_seq;
+    if present.event_id = d.event_id and p_problem is null then
         return foja.find_replay(d);
-    elsif there.event_id is not null then
-        return row(case there.kind when 'slot.voided' then 'late' else 'taken' end,
+    elsif present.event_id is not null then
+        return row(case present.kind when 'slot.voided' then 'late' else 'taken' end,
             null, null, null, null, null, null)::foja.receipt;
     end if;
     stored := case when p_problem is null
@@ -114,17 +114,17 @@ create type foja.reservation as (
     deadline timestamptz
 );
 
--- Reserve numbers that Redis gave. The lane lock is held alone: events and slots live in two tables,
--- and only so can a number that was given twice not become both.
+-- Reserve numbers from Redis. The lane lock is exclusive: events and slots are in two tables, and a number
+-- that was given twice must not become both.
 create function foja.lane_reserve(
     p_entity uuid, p_domain text, p_tenant text, p_source text, p_count integer, p_ttl interval, p_intents text[],
     p_first bigint, p_fence uuid
 ) returns foja.reservation
 language plpgsql security definer set search_path = pg_catalog, pg_temp
--- A range looks cheaper when planned anew, and the planning costs more than the range.
+-- For a range the planner prefers custom plans, and planning costs more than the range.
 set plan_cache_mode = force_generic_plan as $$
 declare
-    ticket uuid := gen_random_uuid();
+    new_token uuid := gen_random_uuid();
     due timestamptz;
     wrong boolean;
     voided boolean;
@@ -149,15 +149,15 @@ begin
     where e.entity_id = p_entity and e.domain = p_domain and e.tenant = p_tenant and e.fence = p_fence;
     if wrong is null or wrong or voided is not null then
         return row(case when wrong is null then 'moved' when wrong or not voided then 'taken' else 'late' end,
-            p_first, ticket, null)::foja.reservation;
+            p_first, new_token, null)::foja.reservation;
     end if;
     due := clock_timestamp() + p_ttl;
     insert into foja.slot (entity_id, seq, token, deadline, intent, tenant)
-    select p_entity, p_first + i - 1, ticket, due, p_intents[i]::json, p_tenant from generate_series(1, p_count) i;
-    return row('reserved', p_first, ticket, due)::foja.reservation;
+    select p_entity, p_first + i - 1, new_token, due, p_intents[i]::json, p_tenant from generate_series(1, p_count) i;
+    return row('reserved', p_first, new_token, due)::foja.reservation;
 end $$;
 
--- The streams that hold unsealed events, each with its first one. It hops from stream to stream:
+-- The streams with unsealed events, each with its first one. The index is scanned once per stream (skip scan):
 -- thousands of events above one open slot cost no more than one.
 create function foja.waiting() returns table (entity_id uuid, seq bigint)
 language sql stable
@@ -173,7 +173,7 @@ begin atomic
     select h.entity_id, h.seq from hop h;
 end;
 
--- The numbers of a stream that hold neither an event nor a slot, below an event of that age.
+-- The numbers of a stream without an event or a slot, below an event of at least that age.
 create function foja.holes(e foja.entity, p_age interval) returns setof bigint
 language sql stable
 begin atomic
@@ -184,22 +184,22 @@ begin atomic
         < clock_timestamp() - p_age;
 end;
 
--- Streams with holes, found by counting: above the sealed prefix every number is recorded or reserved.
+-- Streams with holes, found by counting: without a hole, every number above the sealed prefix is recorded or reserved.
 create function foja.streams_with_holes(p_age interval) returns setof uuid
 language sql stable
 begin atomic
-    -- `offset 0` keeps one look-up per stream, whatever the planner thinks of their number.
+    -- `offset 0` forces one look-up per stream, whatever row count the planner estimates.
     select w.entity_id from foja.waiting() w
     cross join lateral (select x.* from foja.entity x where x.entity_id = w.entity_id offset 0) e
     cross join lateral (select count(*) as n, max(u.seq) as top from foja.unsealed u
-        where u.entity_id = w.entity_id and u.seq >= e.sealed offset 0) there
+        where u.entity_id = w.entity_id and u.seq >= e.sealed offset 0) recorded
     cross join lateral (select count(*) as n from foja.slot s
-        where s.entity_id = w.entity_id and s.seq < there.top and s.state = 'open' offset 0) kept
-    where there.top - e.sealed + 1 > there.n + kept.n
+        where s.entity_id = w.entity_id and s.seq < recorded.top and s.state = 'open' offset 0) reserved
+    where recorded.top - e.sealed + 1 > recorded.n + reserved.n
       and exists (select from foja.holes(row(e.*)::foja.entity, p_age));
 end;
 
--- Void what whoever was given it by Redis died with. A bounded number of streams at a time.
+-- Void numbers from Redis that were never recorded. A bounded number of streams at a time.
 create function foja.void_holes(p_streams integer, p_age interval) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

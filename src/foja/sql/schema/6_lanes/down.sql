@@ -1,4 +1,4 @@
--- Without the first lane PostgreSQL numbers everything; a stream that Redis numbered is claimed by the next append.
+-- Remove the Redis lane. PostgreSQL numbers everything; the next append claims a stream that Redis numbered.
 
 drop function foja.move_lane, foja.may_move, foja.lane_append, foja.lane_receipt, foja.lane_reserve,
     foja.void_holes, foja.streams_with_holes, foja.holes, foja.waiting;
