@@ -169,3 +169,15 @@ async def test_an_erased_event_is_still_proven(app: App) -> None:
     proof = await talk.prove(0)
     assert "forget me" not in proof.event_text()
     assert proof.verify(app.trust).verdict is foja.Verdict.TOTAL_PASSED
+
+
+async def test_an_event_of_an_own_domain_is_proven_alike(open_app: Callable[..., App]) -> None:
+    parcel = foja.Domain("parcel", [foja.Kind("parcel.sent", required={"to": "string"})])
+    async with open_app(domains=[parcel]) as app:
+        stream = await app.streams(parcel).open()
+        await stream.append("parcel.sent", {"to": "ana"})
+        await app.work(until_idle=True)
+        proof = await stream.prove(0)
+        assert (proof.excerpt.domain, proof.excerpt.payload) == ("parcel", {"to": "ana"})
+        assert proof.verify(app.trust).verdict is foja.Verdict.TOTAL_PASSED
+        assert isinstance(await stream.protect(), foja.Document)
