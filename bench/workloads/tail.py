@@ -132,7 +132,7 @@ def _follow_log(ours: Foja) -> Tail:
 
 def _follow_streams(ours: Foja) -> Tail:
     async def read(seen: Seen) -> None:
-        await asyncio.gather(*(_collect(conversation.follow(), seen) for conversation in ours.conversations))
+        await asyncio.gather(*(_collect(conversation.follow(), seen) for conversation in ours.streams))
 
     return Tail(ours.name, ours, read, lambda: _stored_events(ours), FOLLOW_TIMEOUT)
 
