@@ -1,6 +1,6 @@
-"""What an event commits to: its body, its identity, its time.
+"""The hashed fields of an event: its body, its identity, its time.
 
-The body is what may be erased: only its salted hash enters the chain.
+The body may be erased: only its salted hash enters the chain.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _DIGEST, _VERSION_8 = 0xFFFFFFFF_FFFF_0FFF_3FFF_FFFFFFFFFFFF, 0x00000000_0000_80
 
 
 def lp(*fields: bytes) -> bytes:
-    """Join fields so that no two lists of fields give the same bytes."""
+    """Join fields so that different lists of fields give different bytes."""
     return b"".join([part for field in fields for part in (len(field).to_bytes(4, "big"), field)])
 
 
@@ -34,7 +34,7 @@ def u64(number: int) -> bytes:
 
 
 def utf8(text: str) -> bytes:
-    """Return the bytes of a text made of whole characters."""
+    """Return a text in UTF-8, or raise `NotCanonical` for a lone surrogate."""
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -42,25 +42,25 @@ def utf8(text: str) -> bytes:
 
 
 def body_bytes(actor: str | None, payload_canonical: bytes, source: str, v: int) -> bytes:
-    """Return the canonical body around a payload that is canonical already."""
+    """Return the canonical body with a payload that is already canonical."""
     return b'{"actor":%b,"payload":%b,"source":%b,"v":%b}' % (
-        _spelled(actor),
+        _canonical(actor),
         payload_canonical,
-        _spelled(source),
-        _spelled(v),
+        _canonical(source),
+        _canonical(v),
     )
 
 
 @lru_cache(maxsize=1024)
-def _spelled(value: str | int | None) -> bytes:
-    """Return the same few names in canonical form, again and again."""
+def _canonical(value: str | int | None) -> bytes:
+    """Return the canonical form of a value; cached, since the same few values recur."""
     return canonical(value)
 
 
 def body_hash(salt: bytes, body: bytes) -> bytes:
-    """Commit to a body that nobody can guess once its salt is gone."""
+    """Return the salted hash of a body; without the salt it does not reveal the body."""
     if len(salt) != SALT_BYTES:
-        raise NotCanonical(f"refused: a salt of {len(salt)} bytes; send {SALT_BYTES}")
+        raise NotCanonical(f"refused: a salt has {len(salt)} bytes; send {SALT_BYTES}")
     return sha256(_BODY + salt + body).digest()
 
 
@@ -75,7 +75,7 @@ def derived_id(*fields: bytes) -> UUID:
 
 
 def microseconds(at: datetime) -> int:
-    """Return whole microseconds since 1970, without a float on the way."""
+    """Return whole microseconds since 1970, computed without floats."""
     if at.tzinfo is None:
-        raise NotCanonical(f"refused: {at.isoformat()} has no time zone; send one that has")
+        raise NotCanonical(f"refused: {at.isoformat()} has no time zone; add one")
     return (at - _EPOCH) // _MICROSECOND

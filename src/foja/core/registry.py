@@ -62,8 +62,8 @@ class Kind:
         """Return the idempotency key of a payload: the kind's own, or the one given."""
         if self.keyed_by is None:
             return given
-        word, name = self.keyed_by
-        return f"{word}:{payload[name]}"
+        prefix, name = self.keyed_by
+        return f"{prefix}:{payload[name]}"
 
     def check(self, payload: Mapping[str, object]) -> None:
         """Raise `BadPayload` unless `payload` has the fields of this kind."""
@@ -209,7 +209,7 @@ def _check_name(what: str, name: str, pattern: re.Pattern[str]) -> None:
 
 @lru_cache
 def _exact(types: str) -> frozenset[type]:
-    """Return the Python types of some JSON types: the common case, decided at once."""
+    """Return the Python types of some JSON types; most values are decided by them alone."""
     return frozenset(each for name in types.split("|") for each in JSON_TYPES[name])
 
 
