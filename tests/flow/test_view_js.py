@@ -24,9 +24,9 @@ def test_any_interleaving_ends_in_the_view_of_a_fresh_load() -> None:
     feeds = []
     for seed in SEEDS:
         chance = random.Random(seed)
-        told = history(chance)
-        live = [[item] for item in chance.sample(told.heard, len(told.heard))]
-        feeds += [live, [list(told.stored.values())]]
+        talk = history(chance)
+        live = [[item] for item in chance.sample(talk.received, len(talk.received))]
+        feeds += [live, [list(talk.stored.values())]]
     ends = [views[-1] for views in ask("view.mjs", feeds)]
     assert ends[::2] == ends[1::2]
     assert all(end["settled"] for end in ends)
@@ -34,17 +34,17 @@ def test_any_interleaving_ends_in_the_view_of_a_fresh_load() -> None:
 
 def feed(chance: random.Random) -> list[list[Item]]:
     """Return what a page hears of a conversation, out of order, twice, and with a reset now and then."""
-    told = history(chance, ended=chance.random() < 0.5)
-    heard = told.heard + chance.choices(told.heard, k=3)
+    talk = history(chance, ended=chance.random() < 0.5)
+    received = talk.received + chance.choices(talk.received, k=3)
     if chance.random() < 0.7:
-        chance.shuffle(heard)
+        chance.shuffle(received)
     if chance.random() < 0.2:
-        heard.insert(chance.randrange(len(heard)), RESET)
+        received.insert(chance.randrange(len(received)), RESET)
     batches = []
-    while heard:
+    while received:
         size = chance.randint(1, 5)
-        batches.append(heard[:size])
-        heard = heard[size:]
+        batches.append(received[:size])
+        received = received[size:]
     return batches
 
 

@@ -1,4 +1,4 @@
-"""Conversations drawn by chance: what is stored, and everything a follower may hear of it."""
+"""Random conversations: what is stored, and everything that a follower may receive."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ START = datetime(2026, 1, 2, tzinfo=UTC)
 
 @dataclass
 class History:
-    """A conversation that is being written: `stored` is the truth, `heard` what travels."""
+    """A conversation that is being written: `stored` events, and `received` items of a follower."""
 
     chance: random.Random
     stored: dict[int, Item] = field(default_factory=dict)
-    heard: list[Item] = field(default_factory=list)
+    received: list[Item] = field(default_factory=list)
     after: list[dict[int, Item]] = field(default_factory=list)
     clock: int = 0
 
@@ -25,23 +25,23 @@ class History:
         self.clock += self.chance.choice([0, 1, 1, 700])
         return (START + timedelta(microseconds=self.clock)).isoformat()
 
-    def wake_on(self, item: Item) -> None:
+    def send(self, item: Item) -> None:
         """Send one item, and remember what a load at this point would give."""
-        self.heard.append(item)
+        self.received.append(item)
         self.after.append(dict(self.stored))
 
     def event(self, kind: str, payload: Any, seq: int | None = None) -> int:
         seq = len(self.stored) if seq is None else seq
         self.stored[seq] = envelope(seq, kind, payload, f"e{seq}", self.moment())
-        # A fill that is heard above a hole has no cursor; loaded later, it has one.
-        self.wake_on({**self.stored[seq], "cursor": self.chance.choice([None, f"epoch:{seq}"])})
+        # A fill above a gap is received without a cursor; loaded later, it has one.
+        self.send({**self.stored[seq], "cursor": self.chance.choice([None, f"epoch:{seq}"])})
         return seq
 
     def open(self, intent: str) -> int:
         seq = len(self.stored)
         payload = {"intent": intent, "deadline": self.moment()}
         self.stored[seq] = {**envelope(seq, "slot.open", payload, None, None), "cursor": None}
-        self.wake_on(self.stored[seq])
+        self.send(self.stored[seq])
         self.stored[seq] = {**self.stored[seq], "payload": {**payload, "deadline": self.moment()}}  # extended
         return seq
 
@@ -51,11 +51,11 @@ class History:
         self.stored[seq] = {**self.stored[seq], "payload": None, "actor": None}
         self.event("body.erased", {"seq": seq, "reason": "asked for"})
 
-    def passing(self, kind: str, payload: Item, turn: Any, block: Any = None, event: Any = None) -> None:
-        self.wake_on(
+    def transient(self, kind: str, payload: Item, turn: Any, block: Any = None, event: Any = None) -> None:
+        self.send(
             {
                 "seq": None,
-                "id": f"t{len(self.heard)}",
+                "id": f"t{len(self.received)}",
                 "kind": kind,
                 "at": self.moment(),
                 "v": 1,
@@ -87,77 +87,77 @@ def envelope(seq: int, kind: str, payload: Any, name: str | None, at: str | None
 
 def history(chance: random.Random, *, ended: bool = True) -> History:
     """Return a conversation of some turns; `ended` says whether each of them was completed."""
-    told = History(chance)
-    told.passing("session_start", {}, None)
+    talk = History(chance)
+    talk.transient("session_start", {}, None)
     for n in range(chance.randint(1, 3)):
         turn = chance.choice([f"t{n}", n])
-        told.event("user_message_sent", {"content": f"question {n}", "turn": turn})
+        talk.event("user_message_sent", {"content": f"question {n}", "turn": turn})
         for block in range(chance.randint(0, 3)):
-            chance.choice([say, think, use_tools, fail])(told, turn, block)
-        if chance.random() < 0.3 and told.stored:
-            told.erase(chance.choice(list(told.stored)))
+            chance.choice([say, think, use_tools, fail])(talk, turn, block)
+        if chance.random() < 0.3 and talk.stored:
+            talk.erase(chance.choice(list(talk.stored)))
         if ended:
-            told.passing("complete", {}, turn)
+            talk.transient("complete", {}, turn)
     if chance.random() < 0.3:
-        told.passing("session_end", {}, None)
-    return told
+        talk.transient("session_end", {}, None)
+    return talk
 
 
-def say(told: History, turn: Any, block: int) -> None:
-    stream(told, "message_chunk", "agent_message_sent", turn, block)
+def say(talk: History, turn: Any, block: int) -> None:
+    stream(talk, "message_chunk", "agent_message_sent", turn, block)
 
 
-def think(told: History, turn: Any, block: int) -> None:
-    stream(told, "thinking_chunk", "thinking", turn, block)
+def think(talk: History, turn: Any, block: int) -> None:
+    stream(talk, "thinking_chunk", "thinking", turn, block)
 
 
-def stream(told: History, chunk: str, kind: str, turn: Any, block: int) -> None:
-    for n in range(told.chance.randint(1, 4)):
-        told.passing(chunk, {"text": f"{block}.{n} "}, turn, told.chance.choice([block] * 9 + [None]), n)
-    if told.chance.random() < 0.8:
-        told.event(kind, {"content": f"{turn} {block}", "turn": turn, "block_index": block})
+def stream(talk: History, chunk: str, kind: str, turn: Any, block: int) -> None:
+    for n in range(talk.chance.randint(1, 4)):
+        talk.transient(chunk, {"text": f"{block}.{n} "}, turn, talk.chance.choice([block] * 9 + [None]), n)
+    if talk.chance.random() < 0.8:
+        talk.event(kind, {"content": f"{turn} {block}", "turn": turn, "block_index": block})
 
 
-def fail(told: History, turn: Any, block: int) -> None:
-    told.passing("error", {"message": "the append failed"}, turn, told.chance.choice([None, block]))
-    told.event("turn_paused", {"reason": "error", "turn": told.chance.choice([turn, None])})
+def fail(talk: History, turn: Any, block: int) -> None:
+    talk.transient("error", {"message": "the append failed"}, turn, talk.chance.choice([None, block]))
+    talk.event("turn_paused", {"reason": "error", "turn": talk.chance.choice([turn, None])})
 
 
-def use_tools(told: History, turn: Any, block: int) -> None:
-    tools = [f"{turn}-{block}-{n}" for n in range(told.chance.randint(1, 3))]
-    first = len(told.stored) + len(tools)
+def use_tools(talk: History, turn: Any, block: int) -> None:
+    tools = [f"{turn}-{block}-{n}" for n in range(talk.chance.randint(1, 3))]
+    first = len(talk.stored) + len(tools)
     for n, tool in enumerate(tools):
         payload = {"tool_use_id": tool, "tool_name": "search", "tool_args": {}, "turn": turn}
-        told.event("tool_use_requested", {**payload, "result_seq": first + n})
+        talk.event("tool_use_requested", {**payload, "result_seq": first + n})
     for tool in tools:
-        told.open(tool)
-    if told.chance.random() < 0.5:
-        approve(told, tools[0])
-    for n, tool in told.chance.sample(list(enumerate(tools)), len(tools)):
-        finish(told, tool, first + n)
+        talk.open(tool)
+    if talk.chance.random() < 0.5:
+        approve(talk, tools[0])
+    for n, tool in talk.chance.sample(list(enumerate(tools)), len(tools)):
+        finish(talk, tool, first + n)
 
 
-def approve(told: History, tool: str) -> None:
+def approve(talk: History, tool: str) -> None:
     asked = {"approval_id": f"a-{tool}", "tool_name": "search", "tool_args": {}, "tool_use_id": tool}
-    told.event("approval_requested", {**asked, "expires_at": told.moment()})
-    decision = told.chance.choice(["approved", "denied", "expired", None])
+    talk.event("approval_requested", {**asked, "expires_at": talk.moment()})
+    decision = talk.chance.choice(["approved", "denied", "expired", None])
     if decision:
-        told.event("approval_completed", {"approval_id": f"a-{tool}", "decision": decision, "reason": None})
+        talk.event("approval_completed", {"approval_id": f"a-{tool}", "decision": decision, "reason": None})
 
 
-def finish(told: History, tool: str, seq: int) -> None:
+def finish(talk: History, tool: str, seq: int) -> None:
     done = {"tool_use_id": tool, "tool_name": "search", "tool_result": 1, "error_message": None}
-    match told.chance.choice(["good", "bad", "denied", "void", "late", "never", "unpaired"]):
+    match talk.chance.choice(["good", "bad", "denied", "void", "late", "never", "unpaired"]):
         case "good":
-            told.event("tool_use_completed", {**done, "success": True}, seq)
+            talk.event("tool_use_completed", {**done, "success": True}, seq)
         case "bad":
-            told.event("tool_use_completed", {**done, "success": False}, seq)
+            talk.event("tool_use_completed", {**done, "success": False}, seq)
         case "denied":
-            told.event("tool_use_completed", {**done, "success": False, "denied": True}, seq)
+            talk.event("tool_use_completed", {**done, "success": False, "denied": True}, seq)
         case "void":
-            told.event("slot.voided", {"reason": "expired"}, seq)
+            talk.event("slot.voided", {"reason": "expired"}, seq)
         case "late":
-            told.event("slot.voided", {"reason": "expired"}, seq)
-            told.event("tool_use_completed", {**done, "success": True})
+            talk.event("slot.voided", {"reason": "expired"}, seq)
+            talk.event("tool_use_completed", {**done, "success": True})
         case "unpaired":
-            told.event("tool_use_completed", {**done, "tool_use_id": "nobody's", "success": True}, seq)
+            talk.event("tool_use_completed", {**done, "tool_use_id": "unknown", "success": True}, seq)

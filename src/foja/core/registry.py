@@ -1,6 +1,6 @@
-"""What may be said, in which version, by whom: a domain is a value.
+"""The event kinds of a domain: their versions, fields and sources. A domain is a value.
 
-The database keeps the same table and checks it again; a test compares the two.
+The database stores the same table and checks it again; a test compares the two.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DIGEST: Final = re.compile("[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One thing a domain may say: its required and optional fields, and its sources.
+    """One kind of event in a domain: its required and optional fields, and its sources.
 
     A field's types are written as in JSON, several with a bar: `string|null`.
     """
@@ -39,18 +39,18 @@ class Kind:
     choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
     erasable: bool = False
     v: int = 1
-    keyed_by: tuple[str, str] | None = None  # a word and a field
+    keyed_by: tuple[str, str] | None = None  # a prefix and a field
     digests: tuple[str, ...] = ()  # fields that are SHA-256 digests where they are present
 
     def key(self, payload: Mapping[str, object], given: str | None) -> str | None:
-        """Return the idempotency key of a body: its own, if the kind says so, or the one given."""
+        """Return the idempotency key of a payload: derived from `keyed_by` if set, else the one given."""
         if self.keyed_by is None:
             return given
-        word, name = self.keyed_by
-        return f"{word}:{payload[name]}"
+        prefix, name = self.keyed_by
+        return f"{prefix}:{payload[name]}"
 
     def check(self, payload: Mapping[str, object]) -> None:
-        """Raise `BadPayload` unless `payload` is a body of this kind."""
+        """Raise `BadPayload` unless `payload` is valid for this kind."""
         for name, types in self.required.items():
             if name not in payload:
                 raise BadPayload(f"{self.name} needs the field {name!r} ({types}): add it")
@@ -71,23 +71,23 @@ class Kind:
             raise BadPayload(f"{self.name}.{name} must be {types}, not {type(value).__name__}")
 
 
-def check_digest(word: object, where: str = "this") -> str:
-    """Return a SHA-256 digest as it is written here, or say how to write it."""
-    if not isinstance(word, str) or not DIGEST.fullmatch(word):
+def check_digest(value: object, where: str = "this") -> str:
+    """Return the value if it is a SHA-256 digest in lower-case hexadecimal, or raise `BadPayload`."""
+    if not isinstance(value, str) or not DIGEST.fullmatch(value):
         raise BadPayload(
-            f"{where} is {word!r}, no SHA-256 digest; write its 64 hexadecimal digits in lower case"
+            f"{where} is not a SHA-256 digest: {value!r}; write its 64 hexadecimal digits in lower case"
         )
-    return word
+    return value
 
 
 @lru_cache
 def _exact(types: str) -> frozenset[type]:
-    """Return the Python types of some JSON types: the common case, decided at once."""
+    """Return the Python types of some JSON types; most values are decided by them alone."""
     return frozenset(each for name in types.split("|") for each in JSON_TYPES[name])
 
 
 def _fits(types: str, value: object) -> bool:
-    """Say whether a value is of one of these JSON types; True is no number."""
+    """Return whether a value is of one of these JSON types; a boolean is not a number."""
     names = types.split("|")
     if isinstance(value, bool):
         return "boolean" in names or "any" in names
@@ -103,7 +103,7 @@ class Domain:
     aliases: Mapping[str, str] = field(default_factory=dict)
 
     def kind(self, name: str, v: int, source: str) -> Kind:
-        """Return the kind called `name`, if `source` may say it."""
+        """Return the kind called `name`, or raise if it is unknown or `source` may not record it."""
         if name in RESERVED:
             raise UnknownKind(f"{name} is written by the ledger itself; use void() or erase()")
         found = self.kinds.get((self.aliases.get(name, name), v))
@@ -112,13 +112,13 @@ class Domain:
             raise UnknownKind(f"{self.name} has no kind {name!r} v{v}; its kinds are {known}")
         if source not in found.sources:
             raise WrongSource(
-                f"{found.name} may not be said by {source!r}, only by {', '.join(sorted(found.sources))}"
+                f"{found.name} may not be recorded by {source!r}, only by {', '.join(sorted(found.sources))}"
             )
         return found
 
 
 def domain(name: str, kinds: Iterable[Kind], aliases: Mapping[str, str] | None = None) -> Domain:
-    """Return the domain of these kinds, and of the two every stream has."""
+    """Return the domain of these kinds and of the two kinds that every stream has."""
     every = (*kinds, SLOT_VOIDED, BODY_ERASED)
     return Domain(name, {(kind.name, kind.v): kind for kind in every}, aliases or {})
 

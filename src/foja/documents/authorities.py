@@ -33,7 +33,7 @@ def worth(settings: Settings) -> str | None:
     """Return what reports have to add while no token can be anybody's but a local authority's."""
     if not settings.tsa_urls.split():
         return LOCAL_NOTICE
-    roots = [each for each in _given_roots(settings) if each.vouches_for_itself]
+    roots = [each for each in _given_roots(settings) if each.is_self_issued]
     return LOCAL_NOTICE if roots and all(map(tsa.is_local, roots)) else None
 
 
@@ -48,13 +48,13 @@ async def open_authorities(settings: Settings, closing: AsyncExitStack) -> Autho
         )
     asked = _remote(settings, closing) or [await asyncio.to_thread(tsa.LocalAuthority, settings.home)]
     given = _given_roots(settings)
-    if given and not any(each.vouches_for_itself for each in given):
+    if given and not any(each.is_self_issued for each in given):
         raise SetupFailed("no certificate in FOJA_TSA_ROOTS is a root: none vouches for itself; add theirs")
     local = tsa.kept_root(settings.home)  # old tokens stay verifiable when others are asked
-    roots = [each.pem for each in given if each.vouches_for_itself] + ([local] if local else [])
+    roots = [each.pem for each in given if each.is_self_issued] + ([local] if local else [])
     terms = Terms(
         trusted(*roots),
-        [each for each in given if not each.vouches_for_itself],
+        [each for each in given if not each.is_self_issued],
         policies=settings.tsa_policies.split() or None,
         worst_accuracy=timedelta(seconds=settings.tsa_worst_accuracy_seconds),
         require_accuracy=False,

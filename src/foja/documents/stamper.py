@@ -114,7 +114,7 @@ class Stamper:
         if isinstance(reply, NoReply):
             self._resting[authority.name] = time.monotonic() + REST_SECONDS
             return AuthorityFailure(authority.name, reply.trouble, reply.detail)
-        terms = self._terms.asked(nonce, algorithm, since=since, at=datetime.now(UTC))
+        terms = self._terms.for_request(nonce, algorithm, since=since, at=datetime.now(UTC))
         return _outcome(authority.name, reply, judge(reply, digest, terms))
 
 

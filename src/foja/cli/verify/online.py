@@ -12,7 +12,7 @@ from foja.cli.output import complain
 from foja.core import tiles
 from foja.core.note import parse_checkpoint, split_note
 from foja.errors import Tampered, Unavailable
-from foja.judge.missing import blocks_lacking, heights_lacking, trees_lacking
+from foja.judge.missing import missing_blocks, missing_heights, missing_trees
 from foja.judge.trust import Trust
 from foja.remote.node import Node, node
 from foja.remote.tiles import TileLog, tile_log
@@ -23,12 +23,12 @@ CONFIRMATIONS = 6
 
 async def completed(trust: Trust, proofs: Sequence[bytes], settings: Settings) -> Trust:
     """Return the trust with what the nodes know; a node that does not answer adds nothing."""
-    heights, blocks = heights_lacking(proofs, trust), blocks_lacking(proofs, trust)
+    heights, blocks = missing_heights(proofs, trust), missing_blocks(proofs, trust)
     if heights and settings.bitcoin_rpc_url:
         trust = await _with_headers(trust, heights, settings.bitcoin_rpc_url)
     if blocks and settings.polygon_rpc_url:
         trust = await _with_blocks(trust, blocks, settings.polygon_rpc_url)
-    trees = trees_lacking(proofs)
+    trees = missing_trees(proofs)
     if trees and settings.rekor_url:
         trust = await _with_growths(trust, trees, settings.rekor_url)
     return trust

@@ -1,4 +1,4 @@
-"""What a bundle says of itself: its manifest, its history, the transcript of a conversation."""
+"""The formats in a bundle: its manifest, its history, the transcript of a conversation."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_manifest_is_closed(change: dict[str, Any], reason: str) -> None:
     assert code(canonical({**json.loads(MANIFEST.encode()), **change})) == reason
 
 
-def test_a_manifest_has_one_spelling() -> None:
+def test_a_manifest_is_canonical() -> None:
     assert code(MANIFEST.encode() + b"\n") == "NON_CANONICAL"
     assert code(json.dumps(json.loads(MANIFEST.encode())).encode()) == "NON_CANONICAL"
     upper = MANIFEST.encode().replace(str(ENTITY).encode(), str(ENTITY).replace("-", "").encode())
@@ -69,7 +69,7 @@ def test_a_manifest_has_one_spelling() -> None:
 
 
 @given(st.binary(max_size=100) | st.text(max_size=100).map(str.encode))
-def test_garbage_is_no_manifest(data: bytes) -> None:
+def test_garbage_is_not_a_manifest(data: bytes) -> None:
     assert code(data)
 
 
@@ -98,7 +98,7 @@ def refusal(data: list[bytes], entity_id: UUID = ENTITY) -> str:
     return refused.value.code
 
 
-def test_no_event_is_missing_moved_or_strange() -> None:
+def test_a_missing_moved_or_foreign_event_is_refused() -> None:
     first, second, third = lines(EVENTS)
     assert refusal([second, third]) == "LEDGER_GAP"
     assert refusal([first, third]) == "LEDGER_GAP"
@@ -119,7 +119,7 @@ def test_a_changed_link_leads_to_another_head() -> None:
     assert renamed[-1].chain_hash != EVENTS[-1].chain_hash
 
 
-def test_a_line_is_closed_and_has_one_spelling() -> None:
+def test_a_line_is_closed_and_canonical() -> None:
     first, *_ = lines(EVENTS)
     document = json.loads(first)
     assert refusal([json.dumps(document).encode() + b"\n"]) == "NON_CANONICAL"
@@ -131,17 +131,17 @@ def test_a_line_is_closed_and_has_one_spelling() -> None:
 
 
 @given(st.lists(st.binary(max_size=60), min_size=1))
-def test_garbage_is_no_history(data: list[bytes]) -> None:
+def test_garbage_is_not_a_history(data: list[bytes]) -> None:
     if b"".join(data):
         assert refusal(data)
 
 
-def test_a_transcript_is_what_was_said_and_no_more() -> None:
-    told = [json.loads(line) for line in transcript("conversation", ENTITY, EVENTS)]
-    assert told[0] == {"domain": "conversation", "entity_id": str(ENTITY), "form": "foja/transcript/v1"}
-    assert [(each["seq"], each["kind"], each["payload"]) for each in told[1:]] == [
+def test_a_transcript_has_payloads_but_no_salts() -> None:
+    parsed = [json.loads(line) for line in transcript("conversation", ENTITY, EVENTS)]
+    assert parsed[0] == {"domain": "conversation", "entity_id": str(ENTITY), "form": "foja/transcript/v1"}
+    assert [(each["seq"], each["kind"], each["payload"]) for each in parsed[1:]] == [
         (0, "document.added", {"name": "año"}),
         (1, "x", {"n": 1.5}),
         (2, "y", {}),
     ]
-    assert not any("salt" in each for each in told)
+    assert not any("salt" in each for each in parsed)

@@ -1,4 +1,4 @@
-"""What the history in a bundle says about its proofs and its document, and proofs over the bundle itself."""
+"""How the history in a bundle affects its proofs and its document, and proofs over the bundle itself."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from foja.judge.render import as_html, as_text
 from foja.judge.report import Report, Verdict
 from foja.proofs.finding import Finding, Reason, Status
 from tests.rules import blocks
-from tests.rules.bundles import NOW, TEXT, Said, Scene, Stamper
+from tests.rules.bundles import NOW, TEXT, Events, Scene, Stamper
 from tests.rules.stamps import HEADER, PROOF
 
 AT = NOW + timedelta(hours=1)
@@ -34,8 +34,8 @@ TRUST = replace(
 )
 
 
-def anchor(word: str, network: str = "polygon", **more: Json) -> tuple[str, Json]:
-    return f"anchor.{word}", {"network": network, "witness_hash": DIGEST.hex(), "attempt": 1, **more}
+def anchor(verb: str, network: str = "polygon", **more: Json) -> tuple[str, Json]:
+    return f"anchor.{verb}", {"network": network, "witness_hash": DIGEST.hex(), "attempt": 1, **more}
 
 
 def confirmed(network: str = "polygon") -> tuple[str, Json]:
@@ -43,9 +43,9 @@ def confirmed(network: str = "polygon") -> tuple[str, Json]:
     return anchor("confirmed", network, proof=b64encode(proof).decode())
 
 
-def judged(more: Said, *required: str, trust: object = TRUST) -> Report:
-    said = SCENE.said(DIGEST, more, ("tsa", *required))
-    return foja.verify(SCENE.bundle(b"document", said), trust, AT)  # type: ignore[arg-type]
+def judged(more: Events, *required: str, trust: object = TRUST) -> Report:
+    events = SCENE.document_events(DIGEST, more, ("tsa", *required))
+    return foja.verify(SCENE.bundle(b"document", events), trust, AT)  # type: ignore[arg-type]
 
 
 def found(report: Report, evidence: str) -> list[Finding]:
@@ -55,7 +55,7 @@ def found(report: Report, evidence: str) -> list[Finding]:
 REORGED = anchor("failed", failure_code="reorged")
 
 
-def test_a_confirmation_that_was_taken_back_does_not_count() -> None:
+def test_a_reorged_confirmation_does_not_count() -> None:
     assert judged([confirmed()], "polygon").verdict is Verdict.TOTAL_PASSED
     report = judged([confirmed(), REORGED], "polygon")
     assert report.verdict is Verdict.INDETERMINATE
@@ -64,13 +64,13 @@ def test_a_confirmation_that_was_taken_back_does_not_count() -> None:
     assert lost.no_later_than is None
 
 
-def test_only_the_living_confirmation_counts() -> None:
+def test_only_the_later_confirmation_counts() -> None:
     report = judged([confirmed(), REORGED, confirmed()], "polygon")
     assert report.verdict is Verdict.TOTAL_PASSED
     assert [each.status for each in found(report, "polygon")] == [Status.INDETERMINATE, Status.VERIFIED]
 
 
-def test_what_is_taken_back_is_that_network_and_that_witness_alone() -> None:
+def test_a_reorg_affects_only_its_network_and_its_witness() -> None:
     both = [confirmed(), confirmed("bitcoin")]
     assert judged([*both, REORGED], "bitcoin").verdict is Verdict.TOTAL_PASSED
     other = (REORGED[0], {**REORGED[1], "witness_hash": "0" * 64})  # type: ignore[dict-item]
@@ -79,31 +79,31 @@ def test_what_is_taken_back_is_that_network_and_that_witness_alone() -> None:
     assert judged([failed, confirmed()], "polygon").verdict is Verdict.TOTAL_PASSED
 
 
-def test_a_proof_of_a_block_that_is_no_more_fails_nothing() -> None:
-    """Another block stands at its height now; the history says so, and the old proof is only history."""
+def test_a_proof_of_a_reorged_block_fails_nothing() -> None:
+    """Another block has its height now. The history records that, so the old proof does not count."""
     gone = replace(TRUST, headers=((HEADER.height, bytes(80)),))
     assert judged([confirmed("bitcoin")], trust=gone).verdict is Verdict.TOTAL_FAILED
     lost = anchor("failed", "bitcoin", failure_code="reorged")
     assert judged([confirmed("bitcoin"), lost], trust=gone).verdict is Verdict.TOTAL_PASSED
 
 
-REVOKED: Said = [("document.revoked", {"reason": "a new one is valid"})]
+REVOKED: Events = [("document.revoked", {"reason": "a new one is valid"})]
 
 
-def test_a_report_says_by_itself_that_its_document_was_revoked() -> None:
+def test_a_report_shows_that_its_document_was_revoked() -> None:
     plain, report = judged([]), judged(REVOKED)
     assert report.verdict is Verdict.TOTAL_PASSED
     assert "revoked" not in json.loads(plain.json())
-    said = json.loads(report.json())["revoked"]
-    assert (said["seq"], said["reason"]) == (4, "a new one is valid")
-    assert said["at"].endswith("Z")
+    revoked = json.loads(report.json())["revoked"]
+    assert (revoked["seq"], revoked["reason"]) == (4, "a new one is valid")
+    assert revoked["at"].endswith("Z")
     for text in (as_text(report), as_html(report).partition("<details>")[0]):
-        assert f"The document was revoked on {said['at']} (event 4): a new one is valid" in text
+        assert f"The document was revoked on {revoked['at']} (event 4): a new one is valid" in text
     assert "revoked" not in as_text(plain)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_certificate_says_it_too(language: str) -> None:
+def test_a_certificate_shows_that_its_document_was_revoked(language: str) -> None:
     line = TRANSLATIONS["revoked"][LANGUAGES.index(language)].partition("{")[0]
     assert line
     plain, revoked = (certificate(judged(more), language=language) for more in ([], REVOKED))
@@ -111,7 +111,7 @@ def test_a_certificate_says_it_too(language: str) -> None:
 
 
 def lines(pdf: bytes) -> int:
-    """Return how many lines of letters the page shows."""
+    """Return the number of text lines on the page."""
     pages = re.findall(rb"stream\n(.*?)\nendstream", pdf, re.DOTALL)
     return sum(_unpacked(each).count(b" Td ") for each in pages)
 
@@ -134,33 +134,33 @@ def test_a_token_over_the_bundle_itself_is_about_the_bundle() -> None:
     assert [each.status for each in found(beside, "bundle")] == [Status.VERIFIED]
 
 
-def test_a_token_over_something_else_is_still_wrong() -> None:
+def test_a_token_over_another_file_is_invalid() -> None:
     token = SCENE.stamper.reply(sha256(b"another").digest())
     report = foja.verify(SCENE.bundle(), SCENE.trust, AT, proofs=[token])
     assert report.verdict is Verdict.TOTAL_FAILED
     assert report.evidence[-1].reason is Reason.IMPRINT_MISMATCH
 
 
-def test_a_token_over_the_bundle_stands_for_no_evidence_of_the_document() -> None:
-    asked = [each for each in SCENE.said(sha256(TEXT).digest()) if each[0] != "tsa.confirmed"]
-    bundle = SCENE.bundle(said=asked)
+def test_a_token_over_the_bundle_is_not_evidence_for_the_document() -> None:
+    events = SCENE.document_events(sha256(TEXT).digest())
+    bundle = SCENE.bundle(events=[each for each in events if each[0] != "tsa.confirmed"])
     token = SCENE.stamper.reply(sha256(bundle).digest())
     assert foja.verify(bundle, SCENE.trust, AT, proofs=[token]).verdict is Verdict.INDETERMINATE
-    stranger = Stamper().reply(sha256(bundle).digest())
-    [over] = found(foja.verify(bundle, SCENE.trust, AT, proofs=[stranger]), "bundle")
+    foreign = Stamper().reply(sha256(bundle).digest())
+    [over] = found(foja.verify(bundle, SCENE.trust, AT, proofs=[foreign]), "bundle")
     assert over.status is Status.INDETERMINATE
 
 
 def stamped(nonce: Json) -> Report:
-    """Judge a bundle whose event says which nonce was sent."""
-    said = SCENE.said(DIGEST)
-    said[3] = (said[3][0], {**said[3][1], "nonce": nonce})  # type: ignore[dict-item]
-    return foja.verify(SCENE.bundle(b"document", said), TRUST, AT)
+    """Judge a bundle whose event records the nonce that was sent."""
+    events = SCENE.document_events(DIGEST)
+    events[3] = (events[3][0], {**events[3][1], "nonce": nonce})  # type: ignore[dict-item]
+    return foja.verify(SCENE.bundle(b"document", events), TRUST, AT)
 
 
 def test_the_nonce_that_was_sent_is_compared() -> None:
-    SCENE.said(DIGEST)
-    sent = SCENE.stamper.serial + 1  # the scene's authority is asked with its next serial number
+    SCENE.document_events(DIGEST)
+    sent = SCENE.stamper.serial + 1  # the scene sends the next serial number as the nonce
     report = stamped(format(sent, "x"))
     assert report.verdict is Verdict.TOTAL_PASSED
     [token] = found(report, "tsa")
@@ -173,7 +173,7 @@ def test_the_nonce_that_was_sent_is_compared() -> None:
 
 
 @pytest.mark.parametrize("nonce", ["", "0x1", "AB", "-1", "g", 5, None, "1" * 100])
-def test_a_nonce_that_cannot_be_read_was_not_recorded(nonce: Json) -> None:
+def test_an_unreadable_nonce_makes_the_proof_absent(nonce: Json) -> None:
     report = stamped(nonce)
     assert report.verdict is Verdict.INDETERMINATE
     assert [each.status for each in found(report, "tsa")] == [Status.ABSENT]
