@@ -15,15 +15,10 @@ from foja.cli.output import print_json_line, print_line
 
 async def up(arguments: Namespace) -> int:
     """Start database, worker and web, and print their addresses."""
-    from foja.web.server import address, bind, serving  # late: a worker starts without it
-
-    async with App(read_settings(arguments)) as app:
-        settings = app.settings
-        with bind(settings.web_host, settings.web_port, expose=settings.web_expose) as listener:
-            async with serving(app, listener, expose=settings.web_expose) as server:
-                _print_addresses(arguments, {**_addresses(app), "web": address(listener)})
-                async with background_worker(app) as work:
-                    return await run_until_stopped(arguments, server, work)
+    async with App(read_settings(arguments)) as app, _web_server(app) as (server, url):
+        _print_addresses(arguments, {**_addresses(app), "web": url})
+        async with run_worker(app) as work:
+            return await run_until_stopped(arguments, server, work)
 
 
 async def worker(arguments: Namespace) -> int:
@@ -31,20 +26,15 @@ async def worker(arguments: Namespace) -> int:
     async with App(read_settings(arguments)) as app:
         url = app.settings.database_url
         print_started(arguments, f"working on {url}", database=url)
-        async with background_worker(app, arguments.only) as work:
+        async with run_worker(app, arguments.only) as work:
             return await run_until_stopped(arguments, work)
 
 
 async def web(arguments: Namespace) -> int:
     """Serve HTTP."""
-    from foja.web.server import address, bind, serving  # late: a worker starts without it
-
-    async with App(read_settings(arguments)) as app:
-        settings = app.settings
-        with bind(settings.web_host, settings.web_port, expose=settings.web_expose) as listener:
-            async with serving(app, listener, expose=settings.web_expose) as server:
-                print_started(arguments, f"serving {address(listener)}", web=address(listener))
-                return await run_until_stopped(arguments, server)
+    async with App(read_settings(arguments)) as app, _web_server(app) as (server, url):
+        print_started(arguments, f"serving {url}", web=url)
+        return await run_until_stopped(arguments, server)
 
 
 def print_started(arguments: Namespace, message: str, **fields: str | None) -> None:
@@ -64,9 +54,17 @@ def _print_addresses(arguments: Namespace, addresses: dict[str, str]) -> None:
 
 
 @asynccontextmanager
-async def background_worker(
-    app: App, only: Collection[str] | None = None
-) -> AsyncIterator[asyncio.Task[None]]:
+async def _web_server(app: App) -> AsyncIterator[tuple[asyncio.Task[None], str]]:
+    from foja.web.server import address, bind, serving  # late: a worker starts without it
+
+    settings = app.settings
+    with bind(settings.web_host, settings.web_port, expose=settings.web_expose) as listener:
+        async with serving(app, listener, expose=settings.web_expose) as server:
+            yield server, address(listener)
+
+
+@asynccontextmanager
+async def run_worker(app: App, only: Collection[str] | None = None) -> AsyncIterator[asyncio.Task[None]]:
     """Run the workers and the maintenance in a task until the block ends."""
     work = asyncio.create_task(app.work(only=only))
     try:

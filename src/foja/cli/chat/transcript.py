@@ -32,6 +32,7 @@ LABELS = {
     "body.erased": "erased",
     "error": "error",
 }
+MESSAGES = {"user_message_sent", "agent_message_sent"}
 RESPONSES = {"tool_use_completed", "approval_completed"}
 
 
@@ -87,11 +88,8 @@ def groups(items: Sequence[Item], deadlines: Deadlines) -> list[list[Line]]:
 def line(item: Item, deadlines: Deadlines) -> Line:
     """Return the line of one item."""
     kind, seq = str(item.get("kind")), item.get("seq")
-    who = (
-        clean(str(item.get("actor") or LABELS.get(kind, kind)))
-        if _is_message(kind)
-        else LABELS.get(kind, kind)
-    )
+    label = LABELS.get(kind, kind)
+    who = clean(str(item.get("actor") or label)) if kind in MESSAGES else label
     if item.get("payload") is None:
         return Line(seq, who, "(erased)", "gone")
     text = clean(" ".join(filter(None, _text_parts(item, kind, deadlines))))
@@ -121,10 +119,6 @@ def brief(value: object) -> str:
     return text if len(text) <= MAX_CHARACTERS else f"{text[:MAX_CHARACTERS]}… ({len(text):,} characters)"
 
 
-def _is_message(kind: str) -> bool:
-    return kind in ("user_message_sent", "agent_message_sent")
-
-
 def _is_response(item: Item, by_seq: Mapping[int, Item]) -> bool:
     request = by_seq.get(item.get("pair"))  # type: ignore[arg-type]
     if request is None or request.get("pair") != item["seq"]:
@@ -136,12 +130,11 @@ def _is_response(item: Item, by_seq: Mapping[int, Item]) -> bool:
 
 def _reserved_results(by_seq: Mapping[int, Item]) -> Iterator[tuple[int, int]]:
     """Yield every open slot that is reserved for a result, with the number of the request."""
+    open_slots = {seq for seq, item in by_seq.items() if item["kind"] == "slot.open"}
     for seq, item in by_seq.items():
-        reserved = (
-            (item.get("payload") or {}).get("result_seq") if item["kind"] == "tool_use_requested" else None
-        )
-        if isinstance(reserved, int) and by_seq.get(reserved, {}).get("kind") == "slot.open":
-            yield reserved, seq
+        result = (item.get("payload") or {}).get("result_seq")
+        if item["kind"] == "tool_use_requested" and isinstance(result, int) and result in open_slots:
+            yield result, seq
 
 
 def _text_parts(item: Item, kind: str, deadlines: Deadlines) -> Iterator[str]:

@@ -24,9 +24,7 @@ async def verify(arguments: Namespace) -> int:
         outside = Outside(open_object_store(arguments), await read_verifiers(arguments, url))
         stream = await fsck_stream(url, outside, arguments.conversation)
     if stream.domain != CONVERSATION.name:
-        raise WrongEntity(
-            f"{arguments.conversation} is a {stream.domain}, not a conversation; use `foja fsck`"
-        )
+        raise WrongEntity(f"the stream is a {stream.domain}, not a conversation; use `foja fsck`")
     clean = stream.report.clean
     proven, not_proven = list(_proven(stream)) if clean else [], list(_not_proven(stream))
     if arguments.json:

@@ -41,9 +41,7 @@ async def _show_openssl(story: Story, path: Path, trust: list[str], folder: Path
     (folder / "roots.pem").write_text("".join(each for each in trust if "BEGIN CERTIFICATE" in each))
     for command in (OUTER, INNER.format(name=shlex.quote(name.removeprefix(names.DOCUMENT)))):
         story.remark(f"$ {command}")
-        story.claim(
-            "openssl verifies it too, without foja", "Verification: OK" in await _run(command, folder)
-        )
+        story.claim("openssl verifies it without foja", "Verification: OK" in await _run(command, folder))
 
 
 async def _run(command: str, folder: Path) -> str:

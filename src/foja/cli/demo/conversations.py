@@ -49,9 +49,7 @@ async def _show_expiry(story: Story, conversation: Conversation, slots: Slots, r
     hole = slots.seqs[1]
     complete = await reader.wait_for(hole + 3)
     stored = [(event.seq, event.kind) for event in await conversation.events(limit=hole + 10)]
-    story.claim(
-        f"after {TTL} seconds number {hole} is recorded as slot.voided", (hole, "slot.voided") in stored
-    )
+    story.claim(f"after {TTL} seconds number {hole} is slot.voided", (hole, "slot.voided") in stored)
     story.claim("a later fill of it is refused", await _is_refused(slots))
     same = complete and reader.kinds() == stored and hole in reader.placeholders
     story.claim(f"a live follower saw the open slot and has the same {len(stored)} events at the end", same)

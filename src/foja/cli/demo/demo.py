@@ -26,9 +26,8 @@ async def demo(arguments: Namespace) -> int:
     story, began = Story(arguments.json), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="foja-demo-") as home:
         async with database(Settings(home=Path(home), database_url="")) as url:
-            await run_chapters(
-                story, Settings(home=Path(home), database_url=url, storage_url="", log_name="")
-            )
+            settings = Settings(home=Path(home), database_url=url, storage_url="", log_name="")
+            await run_chapters(story, settings)
     _conclude(story, time.monotonic() - began)
     return 1 if story.failed else 0
 

@@ -24,9 +24,7 @@ async def show_protecting(story: Story, app: App, home: Path) -> UUID:
     await app.work(until_idle=True)
     view = await app.documents.view(document.id)
     proven = view.state is not State.NONE
-    story.claim(
-        f"its state is {view.state}: an RFC 3161 token of {view.witness_hash} was fully checked", proven
-    )
+    story.claim(f"it is {view.state}: an RFC 3161 token of {view.witness_hash} was fully checked", proven)
     for moment in view.timeline:
         story.remark(f"{moment.seq}  {moment.at:%H:%M:%S.%f}  {moment.words}")
     story.claim(f"explanation: {view.explain}", view.explain)

@@ -42,10 +42,8 @@ async def show_proof(story: Story, app: App, entity_id: UUID, seq: int) -> None:
     key = app.trust[0]
     story.claim("proof and event verify offline with the public key", not _failure(proof, event, key))
     forged = event.replace('"content": "', '"content": "not ')
-    story.claim(
-        f"with one word changed they do not verify: {_failure(proof, forged, key)}",
-        _failure(proof, forged, key),
-    )
+    failure = _failure(proof, forged, key)
+    story.claim(f"with one word changed they do not verify: {failure}", failure)
 
 
 async def show_tampering(

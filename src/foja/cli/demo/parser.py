@@ -7,9 +7,4 @@ from foja.cli.parser.verbs import AddVerb
 
 def add_demo(add: AddVerb) -> None:
     """Add the verb `demo`."""
-    add(
-        "demo",
-        "demo.demo:demo",
-        "show the ledger at work in a temporary folder; exit code 1 if a check fails",
-        "  foja demo\n  foja demo --json",
-    )
+    add("demo", "demo.demo:demo", "show the ledger at work in a temporary folder", "  foja demo")

@@ -84,10 +84,7 @@ def _add_protect(add: AddVerb) -> None:
     )
     protect.add_argument("files", nargs="+", type=Path, metavar="FILE|FOLDER")
     protect.add_argument(
-        "--evidence",
-        default="tsa",
-        metavar="LIST",
-        help="tsa, and further evidence separated by commas (tsa)",
+        "--evidence", default="tsa", metavar="LIST", help="tsa, and others separated by commas (tsa)"
     )
     protect.add_argument(
         "--predecessor", type=UUID, metavar="ID", help="the document of which this file is a new version"

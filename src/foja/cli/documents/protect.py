@@ -25,7 +25,7 @@ from foja.blobs.transfer import copy
 from foja.cli.documents.files import Found, walk
 from foja.cli.installation import read_settings
 from foja.cli.output import Progress, print_error, print_json_line, print_line, print_table, progress_bar
-from foja.cli.services import background_worker
+from foja.cli.services import run_worker
 from foja.documents.document import Document
 from foja.documents.lists import DocumentState
 from foja.documents.model.events import REQUIRABLE, Evidence
@@ -154,7 +154,7 @@ async def _worker_if_waiting(app: App, *, wait: bool) -> AsyncIterator[asyncio.T
     if not wait:
         yield None
         return
-    async with background_worker(app) as work:
+    async with run_worker(app) as work:
         yield work
 
 

@@ -25,9 +25,7 @@ def add_jobs(add: AddVerb) -> None:
     _add_for_jobs(inner, "retry", "queue dead jobs again with all their tries, and run scheduled jobs now")
     _add_for_jobs(inner, "cancel", "cancel unfinished jobs; a worker that runs one loses its lease")
     _add_for_type(
-        inner,
-        "pause",
-        "stop claiming jobs of a type; running jobs finish, and attempts do not time out until it is resumed",
+        inner, "pause", "claim no more jobs of a type; running jobs finish, attempts do not time out"
     )
     _add_for_type(inner, "resume", "claim jobs of a type again; attempts past their deadline end now")
 

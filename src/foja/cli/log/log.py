@@ -100,11 +100,10 @@ async def _read_logs(arguments: Namespace) -> list[LogState]:
 
 async def _read_newest_checkpoint(arguments: Namespace) -> str:
     """Return the newest checkpoint; of a closed log if the open one has none."""
-    for log in reversed(await _read_logs(arguments)):
+    logs, store = await _read_logs(arguments), open_object_store(arguments)
+    for log in reversed(logs):
         with contextlib.suppress(ObjectMissing):
-            return (await open_object_store(arguments).read(log.path("checkpoint"))).data.decode(
-                errors="replace"
-            )
+            return (await store.read(log.path("checkpoint"))).data.decode(errors="replace")
     raise ObjectMissing("no checkpoint is published yet; run `foja worker`")
 
 

@@ -22,9 +22,7 @@ def add_verify(add: AddVerb) -> None:
         "check evidence offline; exit code 0 passed, 2 indeterminate, 1 failed",
         EXAMPLES,
     )
-    verify.add_argument(
-        "file", nargs="?", type=Path, metavar="FILE", help="a bundle, or the file of the proofs"
-    )
+    verify.add_argument("file", nargs="?", type=Path, metavar="FILE", help="a bundle, or a file with --proof")
     verify.add_argument(
         "--proof", action="append", default=[], type=Path, metavar="FILE", help="a proof; may be repeated"
     )
@@ -58,7 +56,5 @@ def _time(text: str) -> object:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise ArgumentTypeError(
-            f"{text!r} is not valid: expected a time such as 2026-01-31T12:00:00Z"
-        ) from None
+        raise ArgumentTypeError(f"{text!r} is not a time: expected 2026-01-31T12:00:00Z") from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
