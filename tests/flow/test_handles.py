@@ -71,7 +71,7 @@ async def test_a_handle_shows_its_fields_and_not_its_service(app: App) -> None:
         f"Document(id={document.id!r}, sha256={'c' * 64!r}, name='secret', size=None, "
         "custody='hash_only', new=True)"
     )
-    assert repr(await app.conversations.open(document.id)) == f"Conversation(id={document.id!r})"
+    assert repr(await app.conversations.open(document.id)) == f"Conversation({document.id})"
 
 
 async def test_a_document_is_followed(app: App) -> None:
