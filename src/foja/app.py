@@ -18,7 +18,7 @@ from foja.conversations.model.events import CONVERSATION
 from foja.conversations.service import Conversations
 from foja.core.note import Signer
 from foja.documents import artifacts
-from foja.documents.authorities import open_authorities, worth
+from foja.documents.authorities import local_notice, open_authorities
 from foja.documents.bundle_facts import BundleFacts
 from foja.documents.bundles import Bundles
 from foja.documents.expiry import expire_attempts
@@ -236,7 +236,7 @@ class App:
             policy=policy,
             bundles=self.bundles,
             tell=partial(self._notifier.touch, hint(DOCUMENT.name)),
-            note=worth(settings),
+            note=local_notice(settings),
         )
         tools = WorkerContext(self.ledger, self.store, self.documents, self.bundles, self.stamper)
         self.staff = Workers(settings, self._notifier, self._open, tools)

@@ -10,7 +10,7 @@ from hashlib import sha256
 from foja.cli.installation import settings_of
 from foja.cli.output import document, say, table
 from foja.cli.services import begun, until_told
-from foja.documents.authorities import open_authorities, worth
+from foja.documents.authorities import local_notice, open_authorities
 from foja.documents.stamper import Confirmed, Stamper, TimestampAuthority
 from foja.embedded.tsa import LocalAuthority, kept_root
 from foja.proofs.tsa import LOCAL_NOTICE, Terms, trusted
@@ -28,7 +28,7 @@ def status(arguments: Namespace) -> int:
     if local:
         rows += [("local root", local.name), ("its SHA-256", local.sha256)]
         rows.append(("valid until", f"{local.not_after:%Y-%m-%d}"))
-    note = worth(settings)
+    note = local_notice(settings)
     if note:
         rows.append(("remember", note))
     if arguments.json:
@@ -71,7 +71,7 @@ async def _ask(authority: TimestampAuthority, terms: Terms) -> tuple[bool, str]:
         ends = f", chain ends {stamp.chain_ends:%Y-%m-%d}" if stamp.chain_ends else ""
         remark = f"; {LOCAL_NOTICE}" if stamp.local else ""
         return True, f"{stamp.gen_time.isoformat()} by {stamp.authority}, policy {stamp.policy}{ends}{remark}"
-    return False, f"{found.setbacks[0].detail} ({found.code})"
+    return False, f"{found.failures[0].detail} ({found.code})"
 
 
 async def serve(arguments: Namespace) -> int:

@@ -99,7 +99,7 @@ class Documents(DocumentLists):
         """Ask for evidence of the document as it is now; an equal request returns the first."""
         document = _id(document_id)
         wanted = self.wanted(required_evidence)
-        witness = check_digest(witness_hash or await self._witness(document))
+        witness = check_digest(witness_hash or await self._rendition(document))
         said: dict[str, Any] = {"witness_hash": witness, "required_evidence": list(wanted)}
         if stage is not None:
             said["stage"] = _stage(stage)
@@ -248,11 +248,11 @@ class Documents(DocumentLists):
             )
         return [each.value for each in REQUIRABLE if each in asked]
 
-    async def _witness(self, document: UUID) -> str:
-        rows = await self._ledger.ask("document_witness", document=document)
-        if not rows:
-            raise UnknownEntity(f"there is no document {document}; add() returns its id")
-        return str(rows[0][0])
+    async def _rendition(self, document: UUID) -> str:
+        events, _ = await self._history(document)
+        if digest := read(events).rendition:
+            return digest
+        raise UnknownEntity(f"document {document} has no digest, it was erased; give witness_hash")
 
     async def _first_request(self, document: UUID, said: Mapping[str, Any]) -> Event | None:
         """Return the request that says the same, if there is one."""

@@ -28,7 +28,7 @@ from foja.cli.output import Progress, complain, progress, record, say, table
 from foja.cli.services import working
 from foja.documents.intake import Document
 from foja.documents.lists import DocumentState
-from foja.documents.model.events import REQUIRABLE, Evidence
+from foja.documents.model.events import Evidence
 from foja.documents.model.projection import EvidenceStatus, Pipeline, State
 from foja.errors import Refused, SetupFailed
 
@@ -180,10 +180,9 @@ async def _lacks(app: App, document: UUID, stands: DocumentState) -> bool:
         return Evidence.ARTIFACT in app.documents.abilities
     if stands.pipeline or stands.state == State.NONE:
         return True
-    required = [each for each in (await app.documents.view(document)).evidence if each.evidence in REQUIRABLE]
-    return any(
-        each.status is not EvidenceStatus.CONFIRMED for each in required
-    )  # closed, or of an early stage
+    view = await app.documents.view(document)  # closed, or of an early stage
+    required = [each for each in view.evidence if each.evidence in view.required_evidence]
+    return any(each.status not in (EvidenceStatus.CONFIRMED, EvidenceStatus.SUPERSEDED) for each in required)
 
 
 async def _tell(
