@@ -223,7 +223,7 @@ def test_who_is_asked_can_answer_by_these_ways_and_nobody_else_by_any(paper: Pap
 def test_no_way_goes_round_the_guards(paper: Paper, state: str) -> None:
     forged = Forgery(paper, None, None)
     if state == "added":
-        paper.say("document.added", {"sha256": WITNESS, "custody": "hash_only"})
+        paper.append("document.added", {"sha256": WITNESS, "custody": "hash_only"})
     elif state == "requested":
         paper.request()
     elif state == "confirmed":
@@ -235,7 +235,7 @@ def test_no_way_goes_round_the_guards(paper: Paper, state: str) -> None:
 def test_nobody_asks_for_what_cannot_be_had_by_any_way(paper: Paper) -> None:
     for known in (False, True):
         if known:
-            paper.say("document.added", {"sha256": WITNESS, "custody": "hash_only"})
+            paper.append("document.added", {"sha256": WITNESS, "custody": "hash_only"})
         for role in roles(paper.admin):
             assert ways_in(paper.admin, role, Forgery(paper, None, None, "api", REQUEST)) == set(), role
     paper.allow("bitcoin")

@@ -17,7 +17,7 @@ import pytest
 
 from foja import errors
 from foja.app import App
-from foja.documents.model.events import ASKED_FOR, Evidence
+from foja.documents.model.events import JOB_EVIDENCE, Evidence
 from foja.documents.model.lifecycle import Lifecycle
 from foja.documents.model.projection import EvidenceStatus, State
 from foja.documents.model.rules import decide
@@ -44,7 +44,7 @@ async def test_a_document_is_protected_end_to_end(app: App) -> None:
     before = await app.documents.view(document.id)
     assert (before.state, before.pipeline) == (State.NONE, None)
     await app.documents.protect(document.id, required_evidence=["tsa"])
-    assert "executor asks for it next" in await app.documents.explain(document.id)
+    assert "executor requests it next" in await app.documents.explain(document.id)
     await app.work(until_idle=True)
     view = await app.documents.view(document.id)
     assert [moment.kind for moment in view.timeline] == STORY
@@ -124,8 +124,8 @@ def test_a_predecessor_is_a_document_from_sql_too(admin: Admin, predecessor: str
     named = str(paper.id) if predecessor == "self" else predecessor
     added = {"sha256": "a" * 64, "custody": "hash_only"}
     assert paper.refusal("document.added", {**added, "predecessor": named}) == "unknown_entity"
-    paper.say("document.added", added)
-    Paper(admin).say("document.added", {**added, "predecessor": str(paper.id).upper()})
+    paper.append("document.added", added)
+    Paper(admin).append("document.added", {**added, "predecessor": str(paper.id).upper()})
 
 
 async def test_bytes_paths_streams_and_digests(app: App, tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ async def test_stages_each_with_a_witness_of_its_own(app: App) -> None:
 async def check_asked(app: App, document: UUID) -> None:
     """Fail unless everything that was asked for is what the rules decide from the events before it."""
     events = await app.documents.events(document)
-    asked = [event for event in events if event.kind in ASKED_FOR]
+    asked = [event for event in events if event.kind in JOB_EVIDENCE]
     assert asked
     for event in asked:
         at = datetime.fromisoformat(event.payload["run_at"])

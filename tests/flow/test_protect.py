@@ -236,7 +236,7 @@ def test_a_refused_file_is_not_counted_as_unreadable(run: Run, tmp_path: Path, a
     closed.write_bytes(b"closed")
     assert run("protect", paper, "--wait").code == 0
     added = run("protect", closed, "--json").document
-    Paper(admin, added["id"]).say("document.archived", {"reason": "old"})
+    Paper(admin, added["id"]).append("document.archived", {"reason": "old"})
     admin.execute("insert into foja.ability values ('polygon')")
     ran = run("protect", paper, closed, "--evidence", "tsa,polygon")
     assert ran.code == 1
@@ -283,7 +283,7 @@ def test_without_waiting_a_worker_is_needed(run: Run, tmp_path: Path) -> None:
     assert ran.code == 0
     assert "foja worker" in ran.out
     reported = run("explain", path)
-    assert "executor asks for it next" in reported.out
+    assert "executor requests it next" in reported.out
     assert run("protect", path, "--hash-only", "--wait").code == 0
     assert "It is final" in run("explain", path).out
 

@@ -98,7 +98,7 @@ def test_closed_and_already_granted_documents_are_skipped(
     run: Run, outage: dict[str, str], admin: Admin
 ) -> None:
     archived, granted_before, *others = (Paper(admin, each) for each in outage.values())  # type: ignore[arg-type]
-    archived.say("document.archived", {"reason": "old"})
+    archived.append("document.archived", {"reason": "old"})
     assert run("retry", granted_before.id, "tsa").code == 0
     ran = run("retry", "--all")
     assert ran.code == 0

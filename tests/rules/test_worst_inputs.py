@@ -10,6 +10,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from hashlib import sha256
 
 import pytest
 
@@ -124,6 +125,23 @@ def file(name: str, data: bytes) -> Judge:
     return lambda: judge_bundle(io.BytesIO(whole), BundleRequest(SCENE.trust, AT))
 
 
+def reorged(count: int) -> Judge:
+    """Judge a history in which an anchor is recorded and taken back again and again."""
+    anchor: Json = {"network": "bitcoin", "witness_hash": DIGEST.hex(), "attempt": 1, "proof": "MAA="}
+    failure: Json = {**anchor, "failure_code": "reorged"}  # type: ignore[dict-item]
+    repeated = [("anchor.submitted", anchor), ("anchor.failed", failure)] * count
+    events = SCENE.document_events(sha256(b"document").digest(), repeated)
+    contents = SCENE.contents(b"document", events)
+    manifest = replace(contents.manifest, evidence=contents.manifest.evidence[:1])
+    whole = SCENE.seal(replace(contents, manifest=manifest, proofs=contents.proofs[:1]).parts())
+
+    def judge() -> None:
+        report = judge_bundle(io.BytesIO(whole), BundleRequest(SCENE.trust, AT))
+        assert report.verdict == "TOTAL_PASSED"
+
+    return judge
+
+
 def crowded() -> Judge:
     whole = b"".join(write([part(f"evidence/{number}", b"") for number in range(4000)]))
     return lambda: judge_bundle(io.BytesIO(whole), BundleRequest(SCENE.trust, AT))
@@ -160,6 +178,7 @@ WORST: dict[str, Callable[[], Judge]] = {
     "history: a line of numbers": lambda: file(names.EVENTS, b"9" * (7 << 20) + b"\n"),
     "history: empty lines": lambda: file(names.EVENTS, b"\n" * (8 << 20)),
     "history: deep": lambda: file(names.EVENTS, b'{"event":' + b"[" * (4 << 20) + b"\n"),
+    "history: an anchor that is taken back again and again": lambda: reorged(12_000),
     "log proof: hashes without end": lambda: file(names.LOG_PROOF, LOG_PROOF[:30] + b"AAAA\n" * 1_000_000),
     "log proof: signatures without end": lambda: file(names.LOG_PROOF, LOG_PROOF + LOG_PROOF[-120:] * 50_000),
     "bundle: as many files as allowed": crowded,

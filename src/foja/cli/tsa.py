@@ -10,7 +10,7 @@ from hashlib import sha256
 from foja.cli.installation import read_settings
 from foja.cli.output import print_json, print_line, print_table
 from foja.cli.services import print_started, run_until_stopped
-from foja.documents.authorities import open_authorities, worth
+from foja.documents.authorities import local_notice, open_authorities
 from foja.documents.stamper import Confirmed, Stamper, TimestampAuthority
 from foja.embedded.tsa import LocalAuthority, kept_root
 from foja.proofs.tsa import LOCAL_NOTICE, Terms, trusted
@@ -28,7 +28,7 @@ def status(arguments: Namespace) -> int:
     if local:
         rows += [("local root", local.name), ("its SHA-256", local.sha256)]
         rows.append(("valid until", f"{local.not_after:%Y-%m-%d}"))
-    note = worth(settings)
+    note = local_notice(settings)
     if note:
         rows.append(("note", note))
     if arguments.json:
@@ -71,7 +71,7 @@ async def _request(authority: TimestampAuthority, terms: Terms) -> tuple[bool, s
         ends = f", chain ends {stamp.chain_ends:%Y-%m-%d}" if stamp.chain_ends else ""
         remark = f"; {LOCAL_NOTICE}" if stamp.local else ""
         return True, f"{stamp.gen_time.isoformat()} by {stamp.authority}, policy {stamp.policy}{ends}{remark}"
-    return False, f"{found.setbacks[0].detail} ({found.code})"
+    return False, f"{found.failures[0].detail} ({found.code})"
 
 
 async def serve(arguments: Namespace) -> int:

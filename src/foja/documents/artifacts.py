@@ -1,4 +1,4 @@
-"""`build_artifact`: the bundle that stays, written once, and final only if the judge passes it."""
+"""`build_artifact`: write the bundle that is kept; it is final only if the judge passes it."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ LONGEST_REASON = 2000
 
 
 class ArtifactWorker:
-    """Builds artifacts. Waiting for a checkpoint is no try; everything else ends the attempt."""
+    """Builds artifacts. Waiting for a checkpoint is not a try; everything else ends the attempt."""
 
     def __init__(self, bundles: Bundles, store: Store, wait_seconds: float) -> None:
         self._bundles, self._store, self._wait = bundles, store, wait_seconds
 
     async def work(self, jobs: Sequence[Job]) -> list[Outcome]:
         """Build a few at a time: each may take as much disk as its document."""
-        room = asyncio.Semaphore(MAX_PARALLEL)
-        return list(await asyncio.gather(*(self._build_in(room, job) for job in jobs)))
+        limit = asyncio.Semaphore(MAX_PARALLEL)
+        return list(await asyncio.gather(*(self._build_within(limit, job) for job in jobs)))
 
-    async def _build_in(self, room: asyncio.Semaphore, job: Job) -> Outcome:
-        async with room:
+    async def _build_within(self, limit: asyncio.Semaphore, job: Job) -> Outcome:
+        async with limit:
             return await self._build(job)
 
     async def _build(self, job: Job) -> Outcome:
-        events = int(job.key) + 1  # up to the one that asks for the artifact
+        events = int(job.key) + 1  # up to the one that opens this attempt
         bundles = self._bundles.of(job.tenant)
         if not await bundles.is_covered(job.entity_id, events):
             return Snooze(self._wait)
@@ -52,12 +52,12 @@ class ArtifactWorker:
                 return _failed(job, error.code, str(error))
             except (ObjectMissing, Tampered) as error:
                 return _failed(job, "document_lost", str(error))
-        return _failed(job, "not_passed", _complaint(report))
+        return _failed(job, "not_passed", _explanation(report))
 
     async def _finish(self, job: Job, file: BinaryIO, written: Written, report: Report) -> Outcome:
         file.seek(0)
         sha256, size = await self._store.keep(file)
-        said: dict[str, Any] = {
+        payload: dict[str, Any] = {
             "sha256": sha256,
             "size": size,
             "profile": PROFILE,
@@ -66,29 +66,29 @@ class ArtifactWorker:
             "witness_hash": written.witness,
         }
         if written.stamp.chain_ends:
-            said["renew_before"] = written.stamp.chain_ends.isoformat()
-        return Done([_draft(job, "artifact.finalized", said)])
+            payload["renew_before"] = written.stamp.chain_ends.isoformat()
+        return Done([_draft(job, "artifact.finalized", payload)])
 
 
 def _failed(job: Job, code: str, reason: str) -> Outcome:
-    said = {
+    payload = {
         "attempt": job.payload["attempt"],
         "failure_code": code.lower(),
         "reason": reason[:LONGEST_REASON],
         "witness_hash": job.payload["witness_hash"],
     }
-    return Done([_draft(job, "artifact.failed", said)])
+    return Done([_draft(job, "artifact.failed", payload)])
 
 
 def _draft(job: Job, kind: str, payload: dict[str, Any]) -> Draft:
     return draft(DOCUMENT, job.entity_id, kind, payload, tenant=job.tenant, source=SOURCE)
 
 
-def _complaint(report: Report) -> str:
-    """Say what kept the judge from passing it."""
+def _explanation(report: Report) -> str:
+    """Return why the judge did not pass it."""
     missed = [
         f"{each.evidence}: {each.status} {each.reason or ''} {each.detail}"
         for each in report.evidence
         if each.status != "VERIFIED"
     ]
-    return f"the judge said {report.verdict}: " + "; ".join(missed)
+    return f"the verdict is {report.verdict}: " + "; ".join(missed)

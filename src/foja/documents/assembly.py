@@ -9,7 +9,7 @@ from functools import partial
 from foja import sql
 from foja.documents import artifacts, executor, renewal, timestamps
 from foja.documents.artifacts import ArtifactWorker
-from foja.documents.authorities import Authorities, open_authorities, worth
+from foja.documents.authorities import Authorities, local_notice, open_authorities
 from foja.documents.bundle_facts import BundleFacts
 from foja.documents.bundles import Bundles
 from foja.documents.executor import Executor
@@ -56,7 +56,7 @@ async def assemble(shared: Shared) -> DocumentAssembly:
         policy=_policy(shared.settings),
         bundles=bundles,
         notify=partial(shared.notifier.touch, topic(DOCUMENT.name)),
-        note=worth(shared.settings),
+        note=local_notice(shared.settings),
     )
     return DocumentAssembly(
         service=documents,

@@ -1,4 +1,4 @@
-"""`protect_document_v2`: it reads histories, decides, and asks. It does nothing else."""
+"""`protect_document_v2`: read histories, decide, append the events that open attempts. Nothing else."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TYPE, SOURCE = "protect_document_v2", "protect-document-v2"
 
 
 class Executor:
-    """Decides for many documents at once: one read, one write of what lists show, one settlement."""
+    """Decides for many documents at once: one read, one write of summaries, one settlement."""
 
     def __init__(self, database: Database, abilities: AbstractSet[str], policy: Policy) -> None:
         self._database, self._abilities, self._policy = database, abilities, policy
@@ -37,13 +37,13 @@ class Executor:
         return [self._decide(job, histories.get(job.entity_id), now) for job in jobs]
 
     async def rebuild(self, documents: Sequence[UUID]) -> int:
-        """Write what lists show of these anew, by replay; return how many were wrong."""
-        mended, left = 0, list(documents)
+        """Write the summaries of these documents by replay; return how many were wrong."""
+        repaired, left = 0, list(documents)
         while left and (facts := (await self._read(left))[0]):
             rows = await self._database.rows(sql.query("rebuild_summaries"), **_entries(facts, {}))
-            mended += sum(other for _, other in rows)
-            left = sorted(facts.keys() - {document for document, _ in rows})  # they grew meanwhile
-        return mended
+            repaired += sum(changed for _, changed in rows)
+            left = sorted(facts.keys() - {document for document, _ in rows})  # these grew meanwhile
+        return repaired
 
     async def _read(self, documents: Sequence[UUID]) -> tuple[dict[UUID, list[Fact]], datetime | None]:
         rows = await self._database.many(
@@ -59,16 +59,16 @@ class Executor:
         if now is None or history is None:
             return Done(read=0)
         head = history.length
-        wanted = needs(history, abilities=self._abilities, at=now, policy=self._policy)
-        asking = [_asking(job, need, head + place) for place, need in enumerate(wanted)]
-        jobs = [_job(job.entity_id, need, head + place, now) for place, need in enumerate(wanted)]
-        return Done(asking, jobs, head)
+        needed = needs(history, abilities=self._abilities, at=now, policy=self._policy)
+        drafts = [_draft(job, need, head + place) for place, need in enumerate(needed)]
+        jobs = [_job(job.entity_id, need, head + place, now) for place, need in enumerate(needed)]
+        return Done(drafts, jobs, head)
 
 
 def _entries(
     facts: Mapping[UUID, Sequence[Fact]], histories: Mapping[UUID, History]
 ) -> dict[str, Packed | None]:
-    """Return what lists show, for the events that were read and no others."""
+    """Return the summaries of the events that were read, as columns."""
     rows = [summary(events, histories.get(document)) for document, events in facts.items()]
     columns = {
         "entities": encoding.uuids(list(facts)),
@@ -86,7 +86,7 @@ def _entries(
     return {name: encoding.packed(column) for name, column in columns.items()}
 
 
-def _asking(job: Job, need: Need, seq: int) -> Draft:
+def _draft(job: Job, need: Need, seq: int) -> Draft:
     return draft(
         DOCUMENT,
         job.entity_id,
@@ -99,7 +99,7 @@ def _asking(job: Job, need: Need, seq: int) -> Draft:
 
 
 def _job(document: UUID, need: Need, seq: int, now: datetime) -> NewJob:
-    """Return the job of an attempt; its key carries the number of the event that asks for it."""
+    """Return the job of an attempt; its key carries the number of the event that opens the attempt."""
     about = {"witness_hash": need.witness, "attempt": need.attempt}
     return NewJob(
         need.job,
@@ -112,7 +112,11 @@ def _job(document: UUID, need: Need, seq: int, now: datetime) -> NewJob:
 
 
 def _on_death(need: Need, about: Mapping[str, Any]) -> dict[str, Any]:
-    said = {**about, "failure_code": "job_died", "reason": "its job could not be done; see `foja jobs list`"}
+    payload = {
+        **about,
+        "failure_code": "job_died",
+        "reason": "its job could not be done; see `foja jobs list`",
+    }
     if need.evidence in (Evidence.TSA, Evidence.ARTIFACT):
-        return {"kind": f"{need.evidence}.failed", "v": 1, "payload": said}
-    return {"kind": "anchor.failed", "v": 1, "payload": {**said, "network": need.evidence.value}}
+        return {"kind": f"{need.evidence}.failed", "v": 1, "payload": payload}
+    return {"kind": "anchor.failed", "v": 1, "payload": {**payload, "network": need.evidence.value}}

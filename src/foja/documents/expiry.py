@@ -1,4 +1,4 @@
-"""The end of attempts that nobody ended."""
+"""Attempts end at their deadline."""
 
 from __future__ import annotations
 

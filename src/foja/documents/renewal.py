@@ -1,4 +1,4 @@
-"""`renew_artifacts`: one more token over an artifact, before the certificates of the last one end."""
+"""`renew_artifacts`: add a token to an artifact before the certificates of the last token expire."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ log = logging.getLogger("foja.documents")
 
 
 class RenewalWorker:
-    """Renews what is due, a page at a time; what cannot be renewed today is tried again tomorrow."""
+    """Renews what is due, one page per job; what cannot be renewed today is tried again tomorrow."""
 
     def __init__(self, bundles: Bundles, store: Store, ledger: Ledger, *, ahead: timedelta = AHEAD) -> None:
         self._bundles, self._store, self._ledger, self._ahead = bundles, store, ledger, ahead
 
     async def work(self, jobs: Sequence[Job]) -> list[Outcome]:
-        """Do one page per job."""
+        """Renew one page per job."""
         return [await self._page(job) for job in jobs]
 
     async def _page(self, job: Job) -> Outcome:
@@ -61,22 +61,22 @@ class RenewalWorker:
         await self._store.fetch(sha256, source)
         stamp = await self._bundles.renew(source, target)
         if stamp.chain_ends is None or stamp.chain_ends <= ends:
-            return None  # it would last no longer: the authority has no younger certificate yet
+            return None  # it would not last longer: the authority has no newer certificate yet
         report = await self._bundles.judge(target)
         if report.verdict is not Verdict.TOTAL_PASSED:
-            raise Tampered(f"with its new seal it is {report.verdict}")
+            raise Tampered(f"the verdict on the renewed artifact is {report.verdict}")
         target.seek(0)
-        kept, size = await self._store.keep(target)
-        said: dict[str, Any] = {
-            "sha256": kept,
+        digest, size = await self._store.keep(target)
+        payload: dict[str, Any] = {
+            "sha256": digest,
             "size": size,
             "gen_time": stamp.gen_time.isoformat(),
             "renew_before": stamp.chain_ends.isoformat(),
         }
-        return draft(DOCUMENT, document, "artifact.renewed", said, tenant=tenant, source=SOURCE)
+        return draft(DOCUMENT, document, "artifact.renewed", payload, tenant=tenant, source=SOURCE)
 
 
 def _next(job: Job, last: tuple[Any, ...]) -> NewJob:
     document, _, ends = last
-    about = {"after": ends.isoformat(), "document": str(document)}
-    return NewJob(TYPE, job.entity_id, f"{job.key.partition('/')[0]}/{document}", about)
+    payload = {"after": ends.isoformat(), "document": str(document)}
+    return NewJob(TYPE, job.entity_id, f"{job.key.partition('/')[0]}/{document}", payload)

@@ -111,7 +111,7 @@ class Documents(DocumentLists):
         """Request evidence of the document as it is now. An equal request returns the first one."""
         document = parse_id(document_id)
         evidence = self.check_evidence(required_evidence)
-        witness = check_digest(witness_hash or await self._witness(document))
+        witness = check_digest(witness_hash or await self._rendition(document))
         payload: dict[str, Any] = {"witness_hash": witness, "required_evidence": list(evidence)}
         if stage is not None:
             payload["stage"] = check_stage(stage)
@@ -265,11 +265,11 @@ class Documents(DocumentLists):
             )
         return [each.value for each in REQUIRABLE if each in required]
 
-    async def _witness(self, document: UUID) -> str:
-        rows = await self._ledger.ask("document_witness", document=document)
-        if not rows:
-            raise UnknownEntity(f"there is no document {document}; add() returns its id")
-        return str(rows[0][0])
+    async def _rendition(self, document: UUID) -> str:
+        events, _ = await self._history(document)
+        if digest := read(events).rendition:
+            return digest
+        raise UnknownEntity(f"document {document} has no digest, it was erased; give witness_hash")
 
     async def _first_request(self, document: UUID, payload: Mapping[str, Any]) -> Event | None:
         """Return the first request that is equal to this one, if there is one."""

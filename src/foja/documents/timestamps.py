@@ -1,4 +1,4 @@
-"""`run_tsa`: a token for every witness, checked in full before anybody hears of it."""
+"""`run_tsa`: a token for every witness, checked in full before it is recorded."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from foja.ledger.event import draft
 
 TYPE, SOURCE = "run_tsa", "run-tsa"
 MILLISECOND = timedelta(milliseconds=1)
-BATCH = 32  # a batch; two of them keep as many connections busy as there are
+BATCH = 32  # two batches keep all connections busy
 
 
 class TimestampWorker:
-    """Asks the authorities; what they answer, good or bad, is the end of the attempt."""
+    """Asks the authorities; their answer, valid or not, ends the attempt."""
 
     def __init__(self, stamper: Stamper) -> None:
         self._stamper = stamper
@@ -31,15 +31,15 @@ class TimestampWorker:
     async def _stamp(self, job: Job) -> Outcome:
         found = await self._stamper.stamp(bytes.fromhex(job.payload["witness_hash"]))
         kind, more = ("tsa.confirmed", _token(found)) if isinstance(found, Confirmed) else _failure(found)
-        said = {"witness_hash": job.payload["witness_hash"], "attempt": job.payload["attempt"], **more}
-        return Done([draft(DOCUMENT, job.entity_id, kind, said, tenant=job.tenant, source=SOURCE)])
+        payload = {"witness_hash": job.payload["witness_hash"], "attempt": job.payload["attempt"], **more}
+        return Done([draft(DOCUMENT, job.entity_id, kind, payload, tenant=job.tenant, source=SOURCE)])
 
 
 def _token(found: Confirmed) -> dict[str, Any]:
     stamp = found.stamp
     details: Mapping[str, Any] = {
         "serial": format(stamp.serial, "x"),
-        "nonce": None if stamp.nonce is None else format(stamp.nonce, "x"),  # the one sent: that was checked
+        "nonce": None if stamp.nonce is None else format(stamp.nonce, "x"),  # checked: the one sent
         "policy": stamp.policy,
         "authority": found.authority,
         "accuracy_ms": None if stamp.accuracy is None else _milliseconds(stamp.accuracy),
@@ -54,7 +54,7 @@ def _token(found: Confirmed) -> dict[str, Any]:
 
 
 def _milliseconds(accuracy: timedelta) -> int | float:
-    """Return a whole number if it is one: spelled the same, and without the care that a fraction takes."""
+    """Return an integer if it is one: the same canonical form, and cheaper to write than a fraction."""
     found = accuracy / MILLISECOND
     return int(found) if found.is_integer() else found
 

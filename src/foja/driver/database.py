@@ -49,6 +49,7 @@ REFUSALS: dict[str, type[errors.Refused]] = {
     "already_added": errors.OutOfTurn,
     "already_requested": errors.OutOfTurn,
     "already_asked": errors.OutOfTurn,
+    "already_submitted": errors.OutOfTurn,
     "already_confirmed": errors.OutOfTurn,
     "attempt_not_open": errors.OutOfTurn,
 }

@@ -28,7 +28,7 @@ from foja.cli.output import Progress, print_error, print_json_line, print_line, 
 from foja.cli.services import run_worker
 from foja.documents.document import Document
 from foja.documents.lists import DocumentState
-from foja.documents.model.events import REQUIRABLE, Evidence
+from foja.documents.model.events import Evidence
 from foja.documents.model.projection import EvidenceStatus, Pipeline, State
 from foja.errors import Refused, SetupFailed
 
@@ -184,9 +184,9 @@ async def _lacks(app: App, document: UUID, state: DocumentState) -> bool:
         return Evidence.ARTIFACT in app.documents.abilities
     if state.pipeline or state.state == State.NONE:
         return True
-    required = [each for each in (await app.documents.view(document)).evidence if each.evidence in REQUIRABLE]
-    # Without a pipeline state the document is closed or in an early stage.
-    return any(each.status is not EvidenceStatus.CONFIRMED for each in required)
+    view = await app.documents.view(document)  # closed, or of an early stage
+    required = [each for each in view.evidence if each.evidence in view.required_evidence]
+    return any(each.status not in (EvidenceStatus.CONFIRMED, EvidenceStatus.SUPERSEDED) for each in required)
 
 
 async def _print_report(

@@ -1,4 +1,4 @@
-"""What a document may say, who may say it, and the words the whole room shares."""
+"""The event kinds of a document and their sources, and the names of evidence, stages and jobs."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ WITNESS = {"witness_hash": "string"}
 ATTEMPT = {"attempt": "number"}
 FAILURE = {"failure_code": "string"}
 ANCHOR = {"network": "string", **WITNESS, **ATTEMPT}
-ASKED = {**WITNESS, **ATTEMPT, "deadline": "string"}
+JOB = {**WITNESS, **ATTEMPT, "deadline": "string"}
 REASON = {"reason": "string"}
-NOTES = {"reason": "string", "late": "boolean"}
-WHERE = {"txid": "string", "block_height": "number", "block_hash": "string", "batch": "string"}
+BLOCK = {"txid": "string", "block_height": "number", "block_hash": "string", "batch": "string"}
 STAMP = {
     **ATTEMPT,
     "authority": "string",
@@ -46,7 +45,7 @@ class Evidence(StrEnum):
 
 
 class Stage(StrEnum):
-    """How far a flow has come; without a word it is the last one."""
+    """How far a flow has come; a request without a stage is final."""
 
     INITIAL = "initial"
     INTERMEDIATE = "intermediate"
@@ -60,23 +59,23 @@ JOBS: Final[Mapping[Evidence, str]] = {
     **{network: f"submit_anchor_{network}" for network in NETWORKS},
     Evidence.ARTIFACT: "build_artifact",
 }
-ASKS: Final[Mapping[Evidence, str]] = {
+JOB_KINDS: Final[Mapping[Evidence, str]] = {
     evidence: f"job.{job.replace('_', '-')}.required" for evidence, job in JOBS.items()
 }
-ASKED_FOR: Final[Mapping[str, Evidence]] = {kind: evidence for evidence, kind in ASKS.items()}
+JOB_EVIDENCE: Final[Mapping[str, Evidence]] = {kind: evidence for evidence, kind in JOB_KINDS.items()}
 DIGESTS: Final = ("witness_hash", "sha256")
 
 
 def _guarded(*kinds: Kind) -> Sequence[Kind]:
-    """Return these kinds with what all of them have: a guard, digests, and who looks at them.
+    """Return these kinds with a guard and their digest fields marked.
 
-    The executor looks at everything except what it requested itself and what is still under way.
+    Every kind wakes the executor, except its own events and `anchor.submitted`.
     """
     return [
         replace(
             kind,
             tracked=True,
-            wakes=kind.name not in ASKED_FOR and kind.name != "anchor.submitted",
+            wakes=kind.name not in JOB_EVIDENCE and kind.name != "anchor.submitted",
             digests=tuple(name for name in DIGESTS if name in {*kind.required, *kind.optional}),
         )
         for kind in kinds
@@ -113,7 +112,7 @@ DOCUMENT = Domain(
             {**WITNESS, "required_evidence": "array"},
             {"stage": "string"},
         ),
-        *(Kind(kind, EXECUTOR, ASKED, {"run_at": "string"}) for kind in ASKS.values()),
+        *(Kind(kind, EXECUTOR, JOB, {"run_at": "string"}) for kind in JOB_KINDS.values()),
         Kind(
             "tsa.confirmed",
             frozenset({"run-tsa"}),
@@ -121,12 +120,12 @@ DOCUMENT = Domain(
             STAMP,
         ),
         Kind("tsa.failed", SWEEPER | {"run-tsa"}, {**WITNESS, **ATTEMPT, **FAILURE}, REASON),
-        Kind("anchor.submitted", SUBMITTERS, ANCHOR, {**WHERE, "deadline": "string"}),
+        Kind("anchor.submitted", SUBMITTERS, ANCHOR, {**BLOCK, "deadline": "string"}),
         Kind(
             "anchor.confirmed",
             SUBMITTERS | PROCESSORS,
             {**ANCHOR, "confirmed_at": "string"},
-            {**WHERE, "proof": "object|string", "late": "boolean"},
+            {**BLOCK, "proof": "object|string", "late": "boolean"},
         ),
         Kind("anchor.timeout", SUBMITTERS | PROCESSORS | SWEEPER, {**ANCHOR, "limit": "string"}, REASON),
         Kind("anchor.failed", SUBMITTERS | PROCESSORS | SWEEPER, {**ANCHOR, **FAILURE}, REASON),

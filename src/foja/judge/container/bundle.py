@@ -10,10 +10,10 @@ from typing import BinaryIO
 from foja.core.bundle import names
 from foja.core.bundle.manifest import EvidenceFile, Manifest
 from foja.core.bundle.record import Record
+from foja.documents.model.recorded import RecordedHistory
 from foja.errors import BadBundle
 from foja.judge.container.files import Files, open_files
 from foja.judge.container.ledger import (
-    Told,
     check_agreement,
     check_name,
     check_source,
@@ -23,7 +23,7 @@ from foja.judge.container.ledger import (
 from foja.judge.container.seals import check_seals
 from foja.judge.inclusion import Inclusion
 from foja.judge.proof import check_proof
-from foja.judge.report import Report, Subject
+from foja.judge.report import Report, Revoked, Subject
 from foja.judge.trust import Trust
 from foja.proofs.finding import Finding, Reason, Status
 
@@ -65,7 +65,8 @@ def judge_bundle(file: BinaryIO, question: BundleRequest) -> Report:
     )
     subject = Subject(manifest.witness_hash, _name(manifest, told))
     report = _report(question, subject, findings, manifest.required)
-    return replace(report, revoked=told.revoked if told else None)
+    revoked = told.history.revoked if told else None
+    return replace(report, revoked=Revoked(*revoked) if revoked else None)
 
 
 def _report(
@@ -93,14 +94,14 @@ def _container(files: Files, manifest: Manifest, digest: bytes | None) -> Findin
     return Finding(CONTAINER, Status.VERIFIED, detail=detail, not_checked=not_checked)
 
 
-def _ledger(files: Files, manifest: Manifest, trust: Trust) -> tuple[Finding, Told | None]:
+def _ledger(files: Files, manifest: Manifest, trust: Trust) -> tuple[Finding, RecordedHistory | None]:
     """L1: the history is valid and in the log. Nothing is returned from a history that is refused."""
     container = files.container
     try:
         told = read_history(container, manifest)
         check_agreement(manifest, told)
-        check_source(container, manifest, told)
-        check_name(manifest, told)
+        check_source(container, manifest, told.history)
+        check_name(manifest, told.history)
         standing = find_stream_inclusion(container, manifest.stream, names.LOG_PROOF, trust.logs)
         _check_named(manifest, standing)
         source = standing
@@ -120,7 +121,7 @@ def _check_named(manifest: Manifest, standing: Inclusion | None) -> None:
 
 
 def _standing(
-    manifest: Manifest, told: Told, standing: Inclusion | None, source: Inclusion | None
+    manifest: Manifest, told: RecordedHistory, standing: Inclusion | None, source: Inclusion | None
 ) -> Finding:
     if standing is None or source is None:
         detail = "no signed checkpoint covers the history yet"
@@ -128,24 +129,26 @@ def _standing(
     if standing.signer is None or source.signer is None:
         detail = f"no key you trust signed the log {standing.checkpoint.origin}"
         return Finding(LEDGER, Status.INDETERMINATE, Reason.NO_TRUST_ANCHOR, detail)
-    if told.erased:
+    if told.history.erased:
         detail = "the body of document.added is erased or withheld: its name and its source are not known"
         return Finding(LEDGER, Status.INDETERMINATE, Reason.BODY_ERASED, detail)
     detail = f"{manifest.stream.events} events without a gap, in the log {standing.checkpoint.origin}"
-    if told.revoked is not None:
-        detail += f"; event {told.revoked.seq} revoked the document"
-    not_checked = (NOT_COVERED, UNNAMED) if manifest.document and told.name is None else (NOT_COVERED,)
+    if told.history.revoked is not None:
+        detail += f"; event {told.history.revoked.seq} revoked the document"
+    not_checked = (
+        (NOT_COVERED, UNNAMED) if manifest.document and told.history.name is None else (NOT_COVERED,)
+    )
     return Finding(LEDGER, Status.VERIFIED, detail=detail, not_checked=not_checked)
 
 
 def _proofs(
-    files: Files, manifest: Manifest, told: Told | None, question: BundleRequest
+    files: Files, manifest: Manifest, told: RecordedHistory | None, question: BundleRequest
 ) -> Iterator[Finding]:
     headers = files.headers() if any(each.kind == BITCOIN for each in manifest.evidence) else []
     asked = replace(question, digest=manifest.witness_hash)
     for each in manifest.evidence:
-        if told and each.seq in told.lost:
-            yield _lost(each, told.lost[each.seq])
+        if told and (by := told.lost(each.seq)) is not None:
+            yield _lost(each, by)
         else:
             record = told.records.get(each.seq) if told else None
             yield _proof(files, each, record, asked, headers if each.kind == BITCOIN else [])
@@ -188,8 +191,8 @@ def _refusal(evidence: str, error: BadBundle) -> Finding:
     return Finding(evidence, Status.INVALID, Reason(error.code), str(error))
 
 
-def _name(manifest: Manifest, told: Told | None) -> str | None:
+def _name(manifest: Manifest, told: RecordedHistory | None) -> str | None:
     """Return the document's name; None if the history is valid and has none, since it is then not proven."""
-    if manifest.document is None or (told and told.name is None):
+    if manifest.document is None or (told and told.history.name is None):
         return None
     return manifest.document.removeprefix(names.DOCUMENT)

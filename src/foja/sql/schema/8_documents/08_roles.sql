@@ -4,9 +4,10 @@
 revoke execute on function
     foja.is_hash, foja.stage_rank, foja.is_confirmed, foja.missing_evidence, foja.check_live, foja.evidence_problem,
     foja.find_request, foja.check_growth, foja.track_request, foja.check_retry, foja.job_of,
-    foja.attempt_number, foja.is_required, foja.drop_artifact, foja.artifact_problem, foja.evidence_asked, foja.check_turn, foja.track_attempt, foja.check_network, foja.find_attempt, foja.end_attempt,
-    foja.track_confirmation, foja.track_failure, foja.track_attempt_end, foja.track_finalization, foja.track_lifecycle,
-    foja.track_document, foja.apply_document_event, foja.as_uuid, foja.check_predecessor, foja.tracked, foja.rebuild_document, foja.rebuild_documents, foja.check_ability, foja.timeout_kind, foja.timeout_words, foja.expire_attempts,
+    foja.attempt_number, foja.is_required, foja.not_required, foja.supersede_attempts, foja.artifact_problem,
+    foja.evidence_asked, foja.check_turn, foja.track_attempt, foja.check_network, foja.find_attempt, foja.end_attempt,
+    foja.track_confirmation, foja.track_failure, foja.track_submission, foja.track_attempt_end, foja.track_finalization, foja.track_lifecycle,
+    foja.track_document, foja.apply_document_event, foja.as_uuid, foja.check_predecessor, foja.tracked, foja.rebuild_document, foja.rebuild_documents, foja.check_ability, foja.timeout_kind, foja.timeout_payload, foja.expire_attempts,
     foja.write_summaries, foja.rebuild_summaries, foja.envelope, foja.envelope_problem, public.append_document_entity_event
     from public;
 
@@ -34,5 +35,5 @@ create policy tenant_reads on foja.document for select to authenticated
 create policy tenant_reads on foja.document_summary for select to authenticated
     using (tenant = nullif(current_setting('foja.tenant', true), ''));
 
--- Documents that were written before this was here.
+-- Documents that were written before this step.
 select foja.rebuild_document(e.entity_id) from foja.entity e where e.domain = 'document';
