@@ -20,9 +20,9 @@ from foja.core.registry import Domain
 from foja.documents import assembly as documents
 from foja.documents.bundles import Bundles
 from foja.documents.document import Document
-from foja.documents.rebuild import Rebuilt
 from foja.documents.service import Documents
 from foja.documents.stamper import Stamper
+from foja.documents.workers.rebuild import Rebuilt
 from foja.domains import load as load_domains
 from foja.domains import prepare
 from foja.driver.database import Database

@@ -342,7 +342,7 @@ def superseded(paper: Paper) -> Paper:
     paper.request("tsa", "polygon")
     paper.ask()
     paper.confirm(attempt=1)
-    key = f"submit_anchor_polygon:{paper.id}:{paper.ask('submit-anchor-polygon')['seq']}"
+    key = str(paper.ask("submit-anchor-polygon")["seq"])
     paper.admin.execute("select foja.enqueue_job_v1('submit_anchor_polygon', %s, %s)", [paper.id, key])
     paper.request("tsa", "polygon", witness=OTHER)
     return paper

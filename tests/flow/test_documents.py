@@ -21,7 +21,7 @@ from foja.documents.model.events import JOB_EVIDENCE, Evidence
 from foja.documents.model.lifecycle import Lifecycle
 from foja.documents.model.projection import EvidenceStatus, State
 from foja.documents.model.rules import decide
-from foja.documents.rebuild import Rebuilt
+from foja.documents.workers.rebuild import Rebuilt
 from foja.observe.audit import audit
 from foja.proofs.tsa import LOCAL_NOTICE
 from tests.database.papers import Paper

@@ -17,12 +17,12 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from foja.documents import executor
-from foja.documents.executor import Executor
-from foja.documents.expiry import expire_attempts
 from foja.documents.model.events import DOCUMENT, Evidence
 from foja.documents.model.history import Fact, read
 from foja.documents.model.rules import Policy, TrackState, decide, due, track_state
+from foja.documents.workers import executor
+from foja.documents.workers.executor import Executor
+from foja.documents.workers.expiry import expire_attempts
 from foja.driver.database import Database
 from foja.jobs.outcome import Done, GiveUp, Job, Outcome, Retry
 from foja.jobs.sweeper import sweep_jobs

@@ -10,8 +10,8 @@ from uuid import UUID
 import psycopg
 
 from foja.app import App
-from foja.documents import executor
-from foja.documents.executor import Executor
+from foja.documents.workers import executor
+from foja.documents.workers.executor import Executor
 from foja.driver.database import Database
 from foja.observe.audit import audit
 

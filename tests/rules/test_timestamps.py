@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 
 from foja.documents.stamper import Stamper
-from foja.documents.timestamps import TimestampWorker
+from foja.documents.workers.timestamps import TimestampWorker
 from foja.jobs.outcome import Done, Job
 from foja.proofs.der import integer, plain, sequence
 from foja.proofs.tsa import Terms, read_request, trusted

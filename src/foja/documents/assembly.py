@@ -7,20 +7,20 @@ from datetime import timedelta
 from functools import partial
 
 from foja import sql
-from foja.documents import artifacts, executor, renewal, timestamps
-from foja.documents.artifacts import ArtifactWorker
 from foja.documents.authorities import Authorities, local_notice, open_authorities
 from foja.documents.bundle_facts import BundleFacts
 from foja.documents.bundles import Bundles
-from foja.documents.executor import Executor
-from foja.documents.expiry import expire_attempts
 from foja.documents.model.events import DOCUMENT, Evidence
 from foja.documents.model.rules import WINDOWS, Policy
-from foja.documents.rebuild import Rebuilt, rebuild
-from foja.documents.renewal import RenewalWorker
 from foja.documents.service import Documents
 from foja.documents.stamper import Stamper
-from foja.documents.timestamps import TimestampWorker
+from foja.documents.workers import artifacts, executor, renewal, timestamps
+from foja.documents.workers.artifacts import ArtifactWorker
+from foja.documents.workers.executor import Executor
+from foja.documents.workers.expiry import expire_attempts
+from foja.documents.workers.rebuild import Rebuilt, rebuild
+from foja.documents.workers.renewal import RenewalWorker
+from foja.documents.workers.timestamps import TimestampWorker
 from foja.driver.database import Database
 from foja.jobs.assembly import Assembly, Shared, WorkerSpec
 from foja.jobs.queue import topic

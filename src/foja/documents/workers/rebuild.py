@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from foja import sql
-from foja.documents.executor import Executor
+from foja.documents.workers.executor import Executor
 from foja.driver.database import Database
 from foja.ledger.ledger import Ledger
 

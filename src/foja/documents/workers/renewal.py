@@ -10,9 +10,9 @@ from typing import Any, BinaryIO, cast
 from uuid import UUID
 
 from foja.blobs.store import Store
-from foja.documents.artifacts import SOURCE
 from foja.documents.bundles import Bundles
 from foja.documents.model.events import DOCUMENT
+from foja.documents.workers.artifacts import SOURCE
 from foja.errors import FojaError, Tampered
 from foja.jobs.outcome import Done, Job, NewJob, Outcome
 from foja.judge.report import Verdict
