@@ -45,12 +45,14 @@ def verify(
     headers: Iterable[tuple[int, bytes] | Named] = (),
     digest: str | bytes | None = None,
     name: str | None = None,
+    domain: str | None = None,
 ) -> Report:
     """Return what the evidence proves about a bundle, or about a file with detached proofs.
 
     `subject` is content, an open file, or a path; `digest` (SHA-256) may replace it, or states the
     digest of the document in a bundle. `trust` is content as docs/verify.md lists it, or paths to it.
-    `headers` are block headers you trust. Without `at` it is judged as of now.
+    `headers` are block headers you trust; `domain` is that of a history that does not name it. Without `at`
+    it is judged as of now.
     """
     moment = _moment(at or datetime.now(UTC))
     trusted = trust if isinstance(trust, Trust) else read(map(_content, trust))
@@ -60,7 +62,7 @@ def verify(
     if subject is None:
         return judge_detached(Subject(stated, name), detached, trusted, moment)
     with _opened(subject) as (file, found):
-        return _judge(file, Subject(stated, name or found), detached, trusted, moment)
+        return _judge(file, Subject(stated, name or found), detached, trusted, moment, domain)
 
 
 def _moment(at: datetime) -> datetime:
@@ -76,7 +78,14 @@ def _moment(at: datetime) -> datetime:
     return moment
 
 
-def _judge(file: BinaryIO, subject: Subject, proofs: list[Detached], trust: Trust, at: datetime) -> Report:
+def _judge(
+    file: BinaryIO,
+    subject: Subject,
+    proofs: list[Detached],
+    trust: Trust,
+    at: datetime,
+    domain: str | None,
+) -> Report:
     if _lists_evidence(file) and (_is_bundle(file) or (not proofs and starts_like_zip(file))):
         return _with_detached(_judge_bundle(file, subject, trust, at), file, proofs, trust)
     digests = _digests_of(file, {other_algorithm(each.data) for each in proofs})
@@ -88,7 +97,9 @@ def _judge(file: BinaryIO, subject: Subject, proofs: list[Detached], trust: Trus
     if len(bundles) == 1 and subject.sha256 in (None, whole.sha256):
         bundle = io.BytesIO(bundles[0].data)
         return _with_detached(_judge_bundle(bundle, whole, trust, at), bundle, others, trust)
-    return judge_detached(whole, proofs, trust, at, stated=subject.sha256, content=file, digests=digests)
+    return judge_detached(
+        whole, proofs, trust, at, stated=subject.sha256, content=file, digests=digests, domain=domain
+    )
 
 
 def _is_bundle(file: BinaryIO) -> bool:

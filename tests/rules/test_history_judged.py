@@ -59,6 +59,22 @@ def test_a_history_taken_out_of_its_bundle_passes_too(events: list[Excerpt]) -> 
     assert judged(b"".join(history.encode(events)), log_proof(events)).verdict is Verdict.TOTAL_PASSED
 
 
+def test_a_bare_history_of_an_unknown_domain_needs_its_name() -> None:
+    events = stream("invoice", ENTITY, [("invoice.issued", {"total": 1}), ("invoice.sent", {})])
+    bare, proof = b"".join(history.encode(events)), log_proof(events)
+    report = judged(bare, proof)
+    [found] = report.evidence
+    assert (found.status, found.reason) == (Status.INDETERMINATE, Reason.UNKNOWN_DOMAIN)
+    assert "--domain" in found.detail
+    named = foja.verify(bare, SCENE.trust, AT, proofs=[proof], domain="invoice")
+    assert named.verdict is Verdict.TOTAL_PASSED
+    other = foja.verify(bare, SCENE.trust, AT, proofs=[proof], domain="parcel")
+    assert other.verdict is Verdict.TOTAL_FAILED
+    assert judged(exported(events), proof).verdict is Verdict.TOTAL_PASSED
+    wrong = foja.verify(exported(events), SCENE.trust, AT, proofs=[proof], domain="parcel")
+    assert wrong.verdict is Verdict.TOTAL_FAILED
+
+
 def test_without_trust_or_proof_it_is_undecided() -> None:
     data = exported(EVENTS)
     foreign = Signer("log.example", bytes(32)).verifier()

@@ -40,24 +40,30 @@ def judge_detached(
     stated: bytes | None = None,
     content: BinaryIO | None = None,
     digests: Mapping[str, bytes] | None = None,
+    domain: str | None = None,
 ) -> Report:
     """Return what these proofs show about the subject.
 
     `stated` is the digest that the subject must have, if given; `content` is the subject itself, if it may
-    be an event or a history; `digests` are its digests by other algorithms.
+    be an event or a history, of this `domain`; `digests` are its digests by other algorithms.
     """
-    evidence = tuple(_judge(subject, each, trust, at, content, digests or {}) for each in proofs)
+    evidence = tuple(
+        replace(_recorded(content, each.data, trust, domain), name=each.name)
+        if each.is_of_log
+        else _judge(subject, each, trust, at, digests or {})
+        for each in proofs
+    )
     if content and not proofs:
-        evidence = _judge_history(content, trust)
+        evidence = _judge_history(content, trust, domain)
     return Report(subject, _check_stated(subject, stated) + evidence, at, trust.required, trust.document())
 
 
-def _judge_history(content: BinaryIO, trust: Trust) -> tuple[Finding, ...]:
+def _judge_history(content: BinaryIO, trust: Trust, domain: str | None) -> tuple[Finding, ...]:
     """A history without a proof is not evidence yet, but it may be invalid in itself."""
     from foja.judge.history import check_history
     from foja.judge.ledger import holds_history, read_chunks
 
-    return (check_history(read_chunks(content), None, trust),) if holds_history(content) else ()
+    return (check_history(read_chunks(content), None, trust, domain),) if holds_history(content) else ()
 
 
 def _check_stated(subject: Subject, stated: bytes | None) -> tuple[Finding, ...]:
@@ -68,25 +74,18 @@ def _check_stated(subject: Subject, stated: bytes | None) -> tuple[Finding, ...]
 
 
 def _judge(
-    subject: Subject,
-    proof: Detached,
-    trust: Trust,
-    at: datetime,
-    content: BinaryIO | None,
-    digests: Mapping[str, bytes],
+    subject: Subject, proof: Detached, trust: Trust, at: datetime, digests: Mapping[str, bytes]
 ) -> Finding:
-    if proof.is_of_log:
-        return replace(_recorded(content, proof.data, trust), name=proof.name)
     if subject.sha256 is None:
         detail = "no file and no digest was given that the proof could be about"
         return Finding("proof", Status.INDETERMINATE, Reason.DIGEST_MISMATCH, detail, name=proof.name)
     return check_proof(proof.data, subject.sha256, trust, at, name=proof.name, digests=digests)
 
 
-def _recorded(content: BinaryIO | None, proof: bytes, trust: Trust) -> Finding:
+def _recorded(content: BinaryIO | None, proof: bytes, trust: Trust, domain: str | None) -> Finding:
     from foja.judge.ledger import check_recorded  # imported late: judging timestamps does not need it
 
     if content is None:
         detail = "a log proof is about an event or a history; give the file of the event or history too"
         return Finding(LEDGER, Status.UNSUPPORTED, Reason.UNKNOWN_PROOF, detail)
-    return check_recorded(content, proof, trust)
+    return check_recorded(content, proof, trust, domain)

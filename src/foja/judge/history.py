@@ -1,26 +1,35 @@
 """Judge a ledger export: the history of one stream, and the proof that it is in a log.
 
 `foja log export` writes both. A history taken out of a bundle is judged in the same way: it does not name
-its domain, so the chain is computed for every domain, and the log holds only the right one.
+its domain, so the chain is computed for every domain of Foja, and the log holds only the right one. The
+domain of a user has to be named.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import chain
 from uuid import UUID
 
+from foja.conversations.model.events import CONVERSATION
 from foja.core.bundle import history
 from foja.core.canonical import parse
 from foja.core.chain import genesis, leaf_entry
+from foja.core.registry import RESERVED
+from foja.documents.model.events import DOCUMENT
 from foja.errors import BadBundle, NotCanonical
 from foja.judge.inclusion import NOT_CHECKED, Inclusion, find_inclusion
 from foja.judge.trust import Trust
 from foja.proofs.finding import Finding, Reason, Status
+from foja.threads.model.events import THREAD
 
 EVIDENCE = "ledger"
-DOMAINS: tuple[str, ...] = ("document", "conversation", "thread", "image", "system")
+KINDS = {
+    domain.name: {kind.name for kind in domain.kinds} | RESERVED
+    for domain in (CONVERSATION, DOCUMENT, THREAD)
+}
 NOT_COVERED = "what was recorded after the last event of this export"
 _FORM, _BARE = history.FORM.encode(), b'{"body_hash":'
 _SNIFF_BYTES = 512
@@ -34,6 +43,7 @@ class HistorySummary:
     events: int
     erased: int
     heads: Mapping[str, bytes]
+    kinds: AbstractSet[str]
 
 
 def is_history(head: bytes) -> bool:
@@ -42,13 +52,21 @@ def is_history(head: bytes) -> bool:
     return first.startswith(_BARE) or (first.startswith(b"{") and _FORM in first)
 
 
-def check_history(chunks: Iterable[bytes], proof: bytes | None, trust: Trust) -> Finding:
-    """Return what is proven of a history: every body, number and link, and its last event in a log."""
+def check_history(
+    chunks: Iterable[bytes], proof: bytes | None, trust: Trust, domain: str | None = None
+) -> Finding:
+    """Return what is proven of a history: every body, number and link, and its last event in a log.
+
+    `domain` is that of a history that does not name it, if it is not one of Foja.
+    """
     try:
-        summary = _read(history.split(chunks))
+        summary = _read(history.split(chunks), domain)
         if proof is None:
             detail = f"{summary.events} events without a gap; no proof shows that they are in a log"
             return Finding(EVIDENCE, Status.PENDING, Reason.NO_CHECKPOINT, detail)
+        if len(summary.heads) > 1 and not any(summary.kinds <= known for known in KINDS.values()):
+            detail = "the history does not name its domain, and it is not one of Foja; name it with --domain"
+            return Finding(EVIDENCE, Status.INDETERMINATE, Reason.UNKNOWN_DOMAIN, detail)
         ends = [leaf_entry(summary.entity_id, summary.events - 1, head) for head in summary.heads.values()]
         inclusion = find_inclusion(proof, ends, trust.logs, "the log proof")
     except BadBundle as error:
@@ -56,20 +74,23 @@ def check_history(chunks: Iterable[bytes], proof: bytes | None, trust: Trust) ->
     return _finding(summary, inclusion)
 
 
-def _read(lines: Iterator[bytes]) -> HistorySummary:
+def _read(lines: Iterator[bytes], domain: str | None) -> HistorySummary:
     first = next(lines, b"")
     if first.startswith(_BARE):
-        domains, entity_id, lines = DOMAINS, _entity_id(first), chain([first], lines)
+        domains, entity_id, lines = [domain] if domain else [*KINDS], _entity_id(first), chain([first], lines)
     else:
-        domain, entity_id = history.read_heading(first)
-        domains = (domain,)
-    heads, count, erased = {each: genesis(each, entity_id) for each in domains}, 0, 0
+        named, entity_id = history.read_heading(first)
+        if domain not in (None, named):
+            raise BadBundle("INCLUSION_INVALID", f"the history is of the domain {named!a}, not {domain!a}")
+        domains = [named]
+    heads, kinds, count, erased = {each: genesis(each, entity_id) for each in domains}, set[str](), 0, 0
     for event in history.decode_lines(domains[0], entity_id, lines):
         heads = {each: history.link(event, head).chain_hash for each, head in heads.items()}
+        kinds.add(event.kind)
         count, erased = count + 1, erased + event.erased
     if not count:
         raise BadBundle("LEDGER_GAP", "the history has no event")
-    return HistorySummary(entity_id, count, erased, heads)
+    return HistorySummary(entity_id, count, erased, heads, kinds)
 
 
 def _entity_id(line: bytes) -> UUID:

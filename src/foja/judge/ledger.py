@@ -18,10 +18,10 @@ CHUNK_BYTES = 1024 * 1024
 _EVENTS_JSON = b'{"seq":'  # how `foja events --json` begins: for reading, without salts and hashes
 
 
-def check_recorded(file: BinaryIO, proof: bytes, trust: Trust) -> Finding:
+def check_recorded(file: BinaryIO, proof: bytes, trust: Trust, domain: str | None = None) -> Finding:
     """Return what a log proof shows about the event or the history in this file."""
     if holds_history(file):
-        return check_history(read_chunks(file), proof, trust)
+        return check_history(read_chunks(file), proof, trust, domain)
     file.seek(0)
     return check_event(file.read(LARGEST_EVENT), proof, trust)
 

@@ -42,6 +42,7 @@ def add_verify(add: AddVerb) -> None:
         metavar="FILE",
         help="a trusted Bitcoin header (block-<height>.*) or EVM header; may be repeated",
     )
+    verify.add_argument("--domain", metavar="NAME", help="the domain of a history that does not name it")
     verify.add_argument("--policy", type=Path, metavar="FILE", help="requirements and trust, as JSON")
     verify.add_argument("--at", type=_time, metavar="TIME", help="check as of this time (now)")
     verify.add_argument("--html", type=Path, metavar="OUT", help="also write the report as an HTML page")

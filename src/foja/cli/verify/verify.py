@@ -42,7 +42,14 @@ async def _verify_online(arguments: Namespace, trust: Trust) -> int:
 
 def _verify(arguments: Namespace, trust: Trust) -> int:
     try:
-        report = judge(arguments.file, trust, arguments.at, proofs=arguments.proof, digest=arguments.digest)
+        report = judge(
+            arguments.file,
+            trust,
+            arguments.at,
+            proofs=arguments.proof,
+            digest=arguments.digest,
+            domain=arguments.domain,
+        )
     except Refused as error:
         report_error(error, as_json=arguments.json)
         return INDETERMINATE
