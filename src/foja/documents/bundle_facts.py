@@ -19,52 +19,12 @@ from foja.core.canonical import Json
 from foja.core.excerpt import Excerpt
 from foja.core.note import parse_checkpoint, split_note
 from foja.core.proof import Proof
-from foja.documents.model.history import History
 from foja.documents.model.recorded import read_records
 from foja.errors import NotCovered, UnknownEntity
 from foja.ledger.excerpts import covered, excerpts
 from foja.ledger.ledger import Ledger
 
 CHUNK_BYTES = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentFacts:
-    """What a bundle shows of a document: its events, and what they record about the witness."""
-
-    events: Sequence[Excerpt]
-    history: History
-    witness: str
-    records: Sequence[Record]  # every proof of the witness, in the order of the ledger
-
-    @property
-    def stream(self) -> StreamHead:
-        """The end of the history."""
-        last = self.events[-1]
-        return StreamHead(last.domain, last.entity_id, len(self.events), last.chain_hash)
-
-    @property
-    def required(self) -> tuple[str, ...]:
-        """The evidence of the last request, as it was recorded."""
-        last = self.history.last
-        return tuple(map(str, last.payload["required_evidence"])) if last else ()
-
-    @property
-    def added(self) -> Mapping[str, Json]:
-        """The body of `document.added`."""
-        return self.history.added or {}
-
-
-def document_facts(events: Sequence[Excerpt]) -> DocumentFacts:
-    """Return what a bundle of these events shows, or raise `UnknownEntity` if no digest is left."""
-    found = read_records(events)
-    witness = found.history.witness
-    if witness is None:
-        raise UnknownEntity(
-            f"document {events[0].entity_id} has no digest: its first event was erased, and it has no request"
-        )
-    records = [each for each in found.records.values() if each.witness_hash == witness]
-    return DocumentFacts(events, found.history, witness, records)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +53,8 @@ class BundleFacts:
     async def transcribe(self, entity_id: UUID) -> Transcript:
         """Return the sealed events of a stream as a document."""
         events = await self.history(entity_id)
-        last = events[-1]
-        text = transcript(last.domain, entity_id, events)
-        stream = StreamHead(last.domain, entity_id, len(events), last.chain_hash)
-        return Transcript(stream, b"".join(text), b"".join(history.encode(events)))
+        text = transcript(events[-1].domain, entity_id, events)
+        return Transcript(_head(events), b"".join(text), b"".join(history.encode(events)))
 
     async def covered(self, entity_id: UUID) -> int:
         """Return how many events of a stream a published checkpoint covers."""
@@ -110,39 +68,44 @@ class BundleFacts:
             return None
         return proven.proof
 
-    async def contents(self, facts: DocumentFacts, spool: BinaryIO | None) -> Contents:
+    async def contents(self, events: Sequence[Excerpt], spool: BinaryIO | None) -> Contents:
         """Return the contents of the bundle; with a `spool` also the document, if its bytes are stored."""
-        document = await self._document(facts, spool) if spool else None
-        proof = await self.prove(facts.stream)
-        source = _source(facts.added)
+        found = read_records(events)
+        witness, added, last = found.history.witness, found.history.added or {}, found.history.last
+        if witness is None:
+            raise UnknownEntity(f"document {events[0].entity_id} has no digest: it was erased")
+        document = await self._document(witness, added, spool) if spool else None
+        stream, source = _head(events), _source(added)
+        proof = await self.prove(stream)
         source_proof = await self.prove(source) if source else None
-        proofs = [await self._proof(record, number) for number, record in enumerate(facts.records, 1)]
+        records = [each for each in found.records.values() if each.witness_hash == witness]
+        proofs = [await self._proof(record, number) for number, record in enumerate(records, 1)]
         manifest = Manifest(
-            witness_hash=bytes.fromhex(facts.witness),
+            witness_hash=bytes.fromhex(witness),
             document=document.entry.name if document else None,
-            stream=facts.stream,
+            stream=stream,
             checkpoint=_signed(proof),
             source=source,
-            required=facts.required,
-            evidence=tuple(map(_evidence, facts.records, proofs)),
+            required=tuple(map(str, last.payload["required_evidence"])) if last else (),
+            evidence=tuple(map(_evidence, records, proofs)),
         )
         return Contents(
             manifest=manifest,
-            events=part(names.EVENTS, b"".join(history.encode(facts.events))),
+            events=part(names.EVENTS, b"".join(history.encode(events))),
             document=document,
             log_proof=proof.text() if proof else None,
-            source_events=await self._source_events(facts.added) if source else None,
+            source_events=await self._source_events(added) if source else None,
             source_proof=source_proof.text() if source_proof else None,
             proofs=proofs,
             trust=self._trust,
         )
 
-    async def _document(self, facts: DocumentFacts, spool: BinaryIO) -> Part | None:
+    async def _document(self, witness: str, added: Mapping[str, Json], spool: BinaryIO) -> Part | None:
         """Return the document, or None if its bytes are not stored or the witness is another rendition."""
-        if facts.added.get("custody") != "stored" or facts.added.get("sha256") != facts.witness:
+        if added.get("custody") != "stored" or added.get("sha256") != witness:
             return None
-        await self._store.fetch(facts.witness, spool)
-        name = facts.added.get("name")
+        await self._store.fetch(witness, spool)
+        name = added.get("name")
         place = names.document_name(name if isinstance(name, str) else "")
         return await asyncio.to_thread(measured, place, lambda: _pieces(spool))
 
@@ -152,6 +115,11 @@ class BundleFacts:
 
     async def _source_events(self, added: Mapping[str, Json]) -> Part:
         return part(names.SOURCE_EVENTS, await self._store.get(str(added["excerpt_sha256"])))
+
+
+def _head(events: Sequence[Excerpt]) -> StreamHead:
+    last = events[-1]
+    return StreamHead(last.domain, last.entity_id, len(events), last.chain_hash)
 
 
 def _evidence(record: Record, file: Part) -> EvidenceFile:

@@ -15,7 +15,7 @@ from uuid import UUID
 from foja.core.bundle import archive, assembly, names
 from foja.core.bundle.archive import Part, measured
 from foja.core.bundle.reader import Container, open_container
-from foja.documents.bundle_facts import BundleFacts, Transcript, document_facts
+from foja.documents.bundle_facts import BundleFacts, Transcript
 from foja.documents.stamper import Confirmed, Stamper
 from foja.errors import Unstamped
 from foja.judge.container.bundle import BundleRequest, judge_bundle
@@ -47,13 +47,13 @@ class Bundles:
     ) -> Written:
         """Write the bundle of a document's first `events`, or of as many as a checkpoint covers."""
         high = events or await self._facts.covered(document) or None
-        facts = document_facts(await self._facts.history(document, high))
+        history = await self._facts.history(document, high)
         with tempfile.TemporaryFile() if with_document else nullcontext() as spool:
-            contents = await self._facts.contents(facts, cast("BinaryIO | None", spool))
+            contents = await self._facts.contents(history, cast("BinaryIO | None", spool))
             parts = contents.parts()
             found = await self._stamp(assembly.listing(parts))
             await asyncio.to_thread(_write, assembly.seal(parts, found.token), target)
-        return Written(facts.witness, found)
+        return Written(contents.manifest.witness_hash.hex(), found)
 
     async def transcribe(self, entity_id: UUID) -> Transcript:
         """Return the sealed events of a stream of any domain as a document."""

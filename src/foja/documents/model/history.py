@@ -214,7 +214,9 @@ def _ask(state: _State, event: EventLike, payload: Payload, at: datetime, eviden
     number = _number(payload)
     if number and (track := state.track(evidence, payload)):
         run_at = moment(payload.get("run_at"), at)
-        track.ask(number, event.seq, at, run_at, moment(payload.get("deadline"), run_at))
+        if not track.asked or number > track.asked[-1][0]:
+            track.asked.append((number, event.seq, at, run_at, moment(payload.get("deadline"), run_at)))
+            track.open.add(number)
 
 
 def _grant(state: _State, event: EventLike, payload: Payload, at: datetime, _: Evidence | None) -> None:
@@ -241,8 +243,9 @@ def _confirm(
 
 def _submit(state: _State, event: EventLike, payload: Payload, at: datetime, _: Evidence | None) -> None:
     number = _number(payload)
-    if number and (track := state.track(_NETWORKS.get(_text(payload, "network")), payload)):
-        track.submit(number, event.seq)
+    track = state.track(_NETWORKS.get(_text(payload, "network")), payload)
+    if track and number in track.open:
+        track.submitted.setdefault(number, event.seq)
 
 
 def _fail(state: _State, event: EventLike, payload: Payload, at: datetime, evidence: Evidence | None) -> None:
@@ -255,10 +258,11 @@ def _fail(state: _State, event: EventLike, payload: Payload, at: datetime, evide
     if reorged and network is not None and witness is not None:
         state.reorged[network, witness] = event.seq
     if reorged and track and track.confirmed:
-        track.revoke(ending)
+        track.confirmed, track.local, track.lost = None, False, ending
         state.supersede(*_ONE_ARTIFACT, event.seq, at)
-    elif track and (number := _number(payload)):
-        track.end(number, ending)
+    elif track and (number := _number(payload)) in track.open:
+        track.open.discard(number)
+        track.endings[number] = ending
 
 
 def _text(payload: Payload, name: str) -> str | None:
@@ -266,12 +270,12 @@ def _text(payload: Payload, name: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _number(payload: Payload) -> int | None:
-    """Return the number of an attempt, if it is a whole number from 1 on."""
+def _number(payload: Payload) -> int:
+    """Return the number of an attempt, or 0 if it is not a whole number from 1 on."""
     number = payload.get("attempt")
     if isinstance(number, float) and number.is_integer():
         number = int(number)
-    return number if type(number) is int and 1 <= number <= LARGEST_ATTEMPT else None
+    return number if type(number) is int and 1 <= number <= LARGEST_ATTEMPT else 0
 
 
 _Handler = Callable[[_State, EventLike, Payload, datetime, Evidence | None], None]

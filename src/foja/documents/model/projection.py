@@ -81,7 +81,7 @@ class Projection:
     closed: str | None
     closed_at: datetime | None
     name: str | None
-    predecessor: UUID | None
+    predecessor: UUID | None  # the document that this one is a new version of
     length: int
     local: bool | None  # whether the stamp that counts is of our own authority; None without a stamp
 

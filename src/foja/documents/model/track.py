@@ -79,39 +79,18 @@ class TrackBuilder:
 
     def __init__(self, evidence: Evidence, witness: str) -> None:
         self.evidence, self.witness = evidence, witness
-        self.asked: list[tuple[int, int, datetime, datetime, datetime]] = []
-        self.open: dict[int, None] = {}  # by number, as the two below
+        self.asked: list[tuple[int, int, datetime, datetime, datetime]] = []  # numbers only grow
+        self.open: set[int] = set()  # by number, as the two below
         self.submitted: dict[int, int] = {}
         self.endings: dict[int, Ending] = {}
         self.confirmed: Ending | None = None
         self.lost: Ending | None = None
         self.local, self.spent = False, 0
 
-    def ask(self, number: int, seq: int, at: datetime, run_at: datetime, deadline: datetime) -> None:
-        """Open the next attempt. Numbers only grow."""
-        if not self.asked or number > self.asked[-1][0]:
-            self.asked.append((number, seq, at, run_at, deadline))
-            self.open[number] = None
-
-    def submit(self, number: int, seq: int) -> None:
-        """Note the first submission of an open attempt."""
-        if number in self.open:
-            self.submitted.setdefault(number, seq)
-
-    def end(self, number: int, ending: Ending) -> None:
-        """End one attempt, if it is open."""
-        if number in self.open:
-            del self.open[number]
-            self.endings[number] = ending
-
     def confirm(self, ending: Ending, local: bool) -> None:
         """Note a confirmation. It ends every open attempt."""
         self.confirmed, self.local, self.lost = ending, local, None
         self._end_all(ending)
-
-    def revoke(self, ending: Ending) -> None:
-        """Take the confirmation back."""
-        self.confirmed, self.local, self.lost = None, False, ending
 
     def supersede(self, seq: int, at: datetime) -> None:
         """End every open attempt without counting it; the next attempts are a new set."""
@@ -120,13 +99,11 @@ class TrackBuilder:
 
     def build(self) -> Track:
         """Return the track."""
-        attempts = []
-        for each in self.asked:
-            number = each[0]
-            attempts.append(Attempt(*each, self.submitted.get(number), self.endings.get(number)))
-        return Track(
-            self.evidence, self.witness, tuple(attempts), self.confirmed, self.local, self.lost, self.spent
+        submitted, endings = self.submitted, self.endings
+        attempts = tuple(
+            [Attempt(*each, submitted.get(each[0]), endings.get(each[0])) for each in self.asked]
         )
+        return Track(self.evidence, self.witness, attempts, self.confirmed, self.local, self.lost, self.spent)
 
     def _end_all(self, ending: Ending) -> None:
         for number in self.open:

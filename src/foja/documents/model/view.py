@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
 
-from foja.documents.model.events import JOB_EVIDENCE, Evidence, Stage
+from foja.documents.model.events import JOB_EVIDENCE, Evidence
 from foja.documents.model.history import EventLike
-from foja.documents.model.lifecycle import Lifecycle
-from foja.documents.model.projection import EvidenceStatus, EvidenceView, Pipeline, Projection, State, project
+from foja.documents.model.projection import EvidenceStatus, EvidenceView, Projection, project
 from foja.documents.model.rules import DEFAULT, Policy
 from foja.documents.model.track import REORGED
 from foja.proofs.tsa.oids import LOCAL_NOTICE
@@ -59,20 +58,11 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentView:
+class DocumentView(Projection):
     """A document, computed from its events."""
 
     id: UUID
-    name: str | None
-    predecessor: UUID | None  # the document that this one is a new version of
-    successors: tuple[UUID, ...]  # and those that are new versions of this one
-    witness_hash: str | None
-    state: State
-    pipeline: Pipeline | None
-    lifecycle: Lifecycle
-    stage: Stage | None
-    required_evidence: tuple[Evidence, ...]
-    evidence: tuple[EvidenceView, ...]
+    successors: tuple[UUID, ...]  # the documents that are new versions of this one
     timeline: tuple[Moment, ...]
     explain: str
     note: str | None  # a remark that every report must show
@@ -113,17 +103,9 @@ def view(
     """
     shown = project(events, abilities=abilities, at=at, policy=policy)
     return DocumentView(
+        **{field.name: getattr(shown, field.name) for field in fields(shown)},
         id=document_id,
-        name=shown.name,
-        predecessor=shown.predecessor,
         successors=tuple(successors),
-        witness_hash=shown.witness_hash,
-        state=shown.state,
-        pipeline=shown.pipeline,
-        lifecycle=shown.lifecycle,
-        stage=shown.stage,
-        required_evidence=shown.required_evidence,
-        evidence=shown.evidence,
         timeline=timeline(events),
         explain=explain(shown, document_id),
         note=remark(shown.local, note),

@@ -112,11 +112,8 @@ def _job(document: UUID, need: Need, seq: int, now: datetime) -> NewJob:
 
 
 def _on_death(need: Need, about: Mapping[str, Any]) -> dict[str, Any]:
-    payload = {
-        **about,
-        "failure_code": "job_died",
-        "reason": "its job could not be done; see `foja jobs list`",
-    }
+    reason = "its job could not be done; see `foja jobs list`"
+    payload = {**about, "failure_code": "job_died", "reason": reason}
     if need.evidence in (Evidence.TSA, Evidence.ARTIFACT):
         return {"kind": f"{need.evidence}.failed", "v": 1, "payload": payload}
     return {"kind": "anchor.failed", "v": 1, "payload": {**payload, "network": need.evidence.value}}

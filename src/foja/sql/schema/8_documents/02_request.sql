@@ -25,10 +25,6 @@ create function foja.is_required(d foja.document, p_evidence text, p_witness tex
 language sql immutable parallel safe
 return coalesce(d.witness_hash = p_witness and p_evidence = any (d.required_evidence), false);
 
-create function foja.not_required(p_evidence text, p_witness text) returns text
-language sql immutable parallel safe
-return format('the last request does not require %s of %s', p_evidence, p_witness);
-
 create function foja.check_live(d foja.document) returns void
 language plpgsql stable as $$
 begin
@@ -127,7 +123,7 @@ declare
 begin
     perform foja.check_live(d);
     if granted <> 'artifact' and not foja.is_required(d, granted, witness) or d.requested_seq is null then
-        perform foja.refuse('precondition_failed:missing_request', foja.not_required(granted, witness));
+        perform foja.refuse('precondition_failed:missing_request', format('%s of %s is not required', granted, witness));
     elsif not exists (select from foja.attempt a where a.entity_id = d.entity_id and a.evidence = granted
             and (a.witness_hash = witness or granted = 'artifact')) then
         perform foja.refuse('precondition_failed:not_asked', format('%s of %s was not attempted yet', granted, witness));

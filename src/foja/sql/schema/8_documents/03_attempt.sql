@@ -35,7 +35,8 @@ declare
     missing text;
 begin
     if not foja.is_required(d, case p_evidence when 'artifact' then 'tsa' else p_evidence end, p_witness) then
-        perform foja.refuse('precondition_failed:missing_request', foja.not_required(p_evidence, p_witness));
+        perform foja.refuse('precondition_failed:missing_request',
+            format('%s of %s is not required by the last request', p_evidence, p_witness));
     elsif p_evidence = 'artifact' then
         missing := foja.missing_evidence(d);
         if missing is not null or foja.stage_rank(d.stage) < 3 then

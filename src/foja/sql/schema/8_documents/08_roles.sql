@@ -4,7 +4,7 @@
 revoke execute on function
     foja.is_hash, foja.stage_rank, foja.is_confirmed, foja.missing_evidence, foja.check_live, foja.evidence_problem,
     foja.find_request, foja.check_growth, foja.track_request, foja.check_retry, foja.job_of,
-    foja.attempt_number, foja.is_required, foja.not_required, foja.supersede_attempts, foja.artifact_problem,
+    foja.attempt_number, foja.is_required, foja.supersede_attempts, foja.artifact_problem,
     foja.evidence_asked, foja.check_turn, foja.track_attempt, foja.check_network, foja.find_attempt, foja.end_attempt,
     foja.track_confirmation, foja.track_failure, foja.track_submission, foja.track_attempt_end, foja.track_finalization, foja.track_lifecycle,
     foja.track_document, foja.apply_document_event, foja.as_uuid, foja.check_predecessor, foja.tracked, foja.rebuild_document, foja.rebuild_documents, foja.check_ability, foja.timeout_kind, foja.timeout_payload, foja.expire_attempts,

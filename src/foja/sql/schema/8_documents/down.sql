@@ -7,7 +7,7 @@ drop function public.append_document_entity_event, foja.envelope_problem, foja.e
     foja.expire_attempts, foja.timeout_payload, foja.timeout_kind, foja.track_document, foja.apply_document_event, foja.check_predecessor, foja.as_uuid, foja.rebuild_documents, foja.rebuild_document, foja.tracked, foja.check_ability, foja.track_lifecycle,
     foja.track_finalization, foja.track_attempt_end, foja.track_submission, foja.track_failure, foja.track_confirmation, foja.end_attempt,
     foja.find_attempt, foja.check_network, foja.track_attempt, foja.check_turn, foja.evidence_asked,
-    foja.attempt_number, foja.not_required, foja.is_required, foja.supersede_attempts, foja.artifact_problem, foja.job_of,
+    foja.attempt_number, foja.is_required, foja.supersede_attempts, foja.artifact_problem, foja.job_of,
     foja.check_retry, foja.track_request, foja.check_growth, foja.find_request,
     foja.evidence_problem, foja.check_live, foja.missing_evidence, foja.is_confirmed, foja.stage_rank, foja.is_hash;
 drop table foja.document_summary, foja.attempt, foja.document, foja.ability;
