@@ -123,7 +123,7 @@ def test_a_sentence_is_no_sql() -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_no_module_is_too_long(path: Path) -> None:
-    assert len(path.read_text().splitlines()) < MAX_LINES
+    assert len(path.read_text().splitlines()) <= MAX_LINES
 
 
 def test_no_file_names_a_registry_or_a_place_on_a_machine() -> None:

@@ -9,15 +9,15 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 import pytest
-from tests.docs.paper import ROOT, prose
 
-from foja.core.registry import RESERVED
+from foja.core.registry import BODY_ERASED, RESERVED, SLOT_VOIDED
 from foja.documents.model.events import DOCUMENT, NETWORKS, Evidence
 from foja.documents.model.history import read
 from foja.documents.model.lifecycle import START, TRANSITIONS, Lifecycle, lifecycle
 from foja.documents.model.projection import Pipeline, State, pipeline, state
 from foja.documents.model.track import REORGED
 from foja.errors import WrongSource
+from tests.docs.pages import ROOT, prose
 from tests.rules.document_histories import Fact, confirmed, failed, history
 from tests.rules.played_documents import Played
 from tests.rules.test_documents_played import play
@@ -79,6 +79,7 @@ SEED_EVENTS = {
 
 Row = dict[str, str]
 Cells = set[tuple[str, str, str]]
+KINDS = {kind.name: kind for kind in (*DOCUMENT.kinds, SLOT_VOIDED, BODY_ERASED)}
 
 
 def table(text: str, *columns: str) -> list[Row]:
@@ -111,7 +112,7 @@ def kind_rows(text: str) -> set[tuple[str, frozenset[str]]]:
 
 
 def test_the_kinds_are_those_of_the_registry_and_of_the_seeds() -> None:
-    registry = {(kind.name, frozenset(kind.sources)) for kind in DOCUMENT.kinds.values()}
+    registry = {(kind.name, frozenset(kind.sources)) for kind in KINDS.values()}
     assert kind_rows(TEXT) == {(kind, sources) for kind, sources in registry if kind not in RESERVED}
     rows = table(TEXT, "kind", "from", "sources")
     assert {name(row["kind"]) for row in rows if row["from"] == "001"} == SEED_001
@@ -170,7 +171,7 @@ def paths() -> dict[Lifecycle, list[str]]:
 def test_every_event_changes_the_lifecycle_as_its_row_says(before: Lifecycle) -> None:
     rows = {(event, state_before): after for event, state_before, after in transitions(TEXT)}
     path = paths()[before]
-    for event in {kind for kind, _ in DOCUMENT.kinds} | {REORGED}:
+    for event in KINDS.keys() | {REORGED}:
         facts = history(*map(event_named, [*path, event]))
         assert lifecycle(facts[:-1]) == before
         assert lifecycle(facts) == rows.get((event, before), before), event
@@ -215,7 +216,7 @@ def observed() -> tuple[Cells, set[tuple[str, str]]]:
             if was != now:
                 edges |= {(str(was), "closed by", fact.kind)} if was else set()
                 edges |= {(str(now), "opened by", fact.kind)} if now else set()
-            own = "api" not in DOCUMENT.kinds[fact.kind, 1].sources
+            own = "api" not in KINDS[fact.kind].sources
             if was and own and fact.payload["witness_hash"] == before.witness:
                 events[was].add(fact.kind)
             before = after
