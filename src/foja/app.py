@@ -219,7 +219,7 @@ class App:
         log = Log(self.database, self.store, notifier)
         writer = Writer(
             self.database,
-            self._pipelines(self._carriers(), *STATEMENTS),
+            self._pipelines(self._writers(), *STATEMENTS),
             notifier,
             source=API,
             draft_type=installation.draft_type,
@@ -243,11 +243,11 @@ class App:
         return document
 
     def _transients(self, installation: Installation, notifier: Notifier) -> Transients:
-        transients = Transients(self._carrier(installation), notifier, self.settings.own_tenant)
+        transients = Transients(self._pubsub(installation), notifier, self.settings.own_tenant)
         self._open.push_async_callback(transients.close)
         return transients
 
-    def _carrier(self, installation: Installation) -> PubSub:
+    def _pubsub(self, installation: Installation) -> PubSub:
         url, timeout = self.settings.redis_url, self.settings.redis_timeout_seconds
         notices = PostgresPubSub(self.settings.database_url, f"foja_{API}")
         return FallbackPubSub(RedisPubSub(url, installation.id.hex, timeout), notices) if url else notices
@@ -262,7 +262,7 @@ class App:
         moves = Moves(self.database, writer, counter, CONVERSATION.name, self.settings.lane_return_seconds)
         return RedisLane(pipelines, writer, counter, moves, CONVERSATION.name)
 
-    def _carriers(self) -> int:
+    def _writers(self) -> int:
         return self.settings.writers if self.settings.micro_batch else self.settings.connections
 
     def _pipelines(self, most: int, *statements: str) -> PipelinePool:

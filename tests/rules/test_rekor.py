@@ -330,8 +330,8 @@ def test_no_changed_bit_of_a_real_bundle_verifies(name: str, root: str) -> None:
 @pytest.mark.parametrize("form", ["key, version 2", "statement by certificate, version 2"])
 def test_no_changed_bit_of_ours_verifies_except_in_the_hint(form: str, step: int) -> None:
     bundle = HERE.bundle(**FORMS[form])
-    hint = bundle.find(b'"ana"')
-    uncovered = range(hint, hint + 5) if hint > 0 else range(0)
+    notify = bundle.find(b'"ana"')
+    uncovered = range(notify, notify + 5) if notify > 0 else range(0)
     for at, changed in enumerate(flipped(bundle, step)):
         place = at * step // 8
         assert judge(changed).status is not Status.VERIFIED or place in uncovered, place

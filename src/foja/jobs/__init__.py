@@ -1,1 +1,1 @@
-"""The queue: what follows from events is done once, by whoever comes, and never forgotten."""
+"""The job queue: enqueue, claim, lease, settle, retry, ticks."""

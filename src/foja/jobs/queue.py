@@ -55,7 +55,7 @@ class Queue:
             return 0
         values = [job_array([(job, tenant) for job in jobs], await self._numbers())]
         added = await self._pipelines.ask("enqueue_jobs", values)
-        self.tell(job.type for job in jobs)
+        self.notify(job.type for job in jobs)
         return encoding.number(added)
 
     async def claim(self, job_type: str, most: int, worker: str) -> list[Job]:
@@ -83,7 +83,7 @@ class Queue:
         self._report(settled, verdicts)
         return verdicts
 
-    def tell(self, names: Iterable[str]) -> None:
+    def notify(self, names: Iterable[str]) -> None:
         """Notify the workers of these types, or the executors of these domains."""
         for name in set(names):
             self._notifier.touch(topic(name))
@@ -114,7 +114,7 @@ class Queue:
                     self._notifier.touch(draft.entity_id)
         drafts = [draft for _, end in settled if isinstance(end, Done | GiveUp) for draft in end.events]
         follow = [job.type for _, end in settled if isinstance(end, Done) for job in end.jobs]
-        self.tell([*(draft.domain for draft in drafts), *follow])
+        self.notify([*(draft.domain for draft in drafts), *follow])
 
 
 def _verdict(item: bytes | None) -> Settlement:

@@ -1,4 +1,4 @@
-"""What is done about jobs that nobody works on."""
+"""Close jobs whose lease expired, and queue the jobs of ticks."""
 
 from __future__ import annotations
 

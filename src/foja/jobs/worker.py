@@ -156,7 +156,7 @@ class Worker:
         for pause in range(MAX_SETTLE_TRIES):
             try:
                 verdicts = await self._queue.settle(settled)
-                _tell_lost(settled, verdicts, LOST if pause == 0 else LOST_OR_DONE)
+                _log_lost(settled, verdicts, LOST if pause == 0 else LOST_OR_DONE)
                 return verdicts
             except Unavailable:
                 if pause == MAX_SETTLE_TRIES - 1:
@@ -165,7 +165,7 @@ class Worker:
         raise AssertionError
 
     async def _hand_back(self, jobs: Sequence[Job]) -> None:
-        """Let somebody else do it at once; this was no try."""
+        """Release the jobs for other workers; it does not count as a try."""
         with contextlib.suppress(FojaError):  # then the leases run out
             await self._queue.settle([(job, Snooze(0)) for job in jobs])
 
@@ -177,10 +177,10 @@ def _failed(job_type: str, error: Exception) -> Outcome:
     return Retry(f"{error.__class__.__name__}: {error}")
 
 
-def _tell_lost(settled: Sequence[tuple[Job, Outcome]], verdicts: Sequence[Settlement], words: str) -> None:
+def _log_lost(settled: Sequence[tuple[Job, Outcome]], verdicts: Sequence[Settlement], text: str) -> None:
     for (job, _), verdict in zip(settled, verdicts, strict=True):
         if verdict == "lost":
-            log.warning("%s %s: %s", job.type, job.id, words)
+            log.warning("%s %s: %s", job.type, job.id, text)
 
 
 def _told_to_stop() -> bool:

@@ -22,7 +22,7 @@ OPEN = "slot.open"
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One numbered sheet. `cursor` is None above a hole; an erased body is None."""
+    """One recorded event. `cursor` is None above a hole; an erased body is None."""
 
     entity_id: UUID
     seq: int
@@ -86,7 +86,7 @@ def event_of(entity_id: UUID, row: Sequence[Any], cursor: str | None) -> Event:
 
 @dataclass(frozen=True, slots=True)
 class Transient:
-    """Something said in passing: it has a place in its turn, and no number."""
+    """An event that is shown live and never stored: it has a position in its turn, and no number."""
 
     entity_id: UUID
     id: UUID
@@ -228,7 +228,7 @@ def bounded(value: object) -> bytes:
 def check_number(seq: int | None) -> None:
     """Raise `WrongExpectedSeq` unless this can be the number of an event."""
     if seq is not None and (type(seq) is not int or not 0 <= seq < MAX_SEQ):
-        raise WrongExpectedSeq(f"{seq!r} is no number of a stream; they go from 0 to {MAX_SEQ - 1}")
+        raise WrongExpectedSeq(f"{seq!r} is not a valid sequence number: expected 0 to {MAX_SEQ - 1}")
 
 
 def _check_types(kind: str, payload: object, actor: object, key: object) -> None:

@@ -28,14 +28,14 @@ class Ledger:
         self,
         database: Database,
         notifier: Notifier,
-        deltas: Transients,
+        transients: Transients,
         log: Log,
         writer: Writer,
         lanes: Lanes,
         tenant: str,
     ) -> None:
         self.log, self.tenant = log, tenant
-        self._deltas = deltas
+        self._transients = transients
         self._database, self._notifier, self._writer, self._lanes = database, notifier, writer, lanes
         self._reader = StreamReader(database, tenant)
 
@@ -44,7 +44,7 @@ class Ledger:
         if tenant == self.tenant:
             return self
         return Ledger(
-            self._database, self._notifier, self._deltas, self.log, self._writer, self._lanes, tenant
+            self._database, self._notifier, self._transients, self.log, self._writer, self._lanes, tenant
         )
 
     async def append(self, event: Draft) -> Event:
@@ -66,11 +66,11 @@ class Ledger:
         return draft(domain, entity_id, kind, payload, tenant=self.tenant, source=self._writer.source, **more)
 
     async def erase(self, entity_id: UUID, seq: int, *, reason: str, actor: str | None = None) -> None:
-        """Forget one body; its hash and every proof stay."""
+        """Erase one body; its hash and every proof stay."""
         await self._writer.erase(entity_id, self.tenant, seq, reason=reason, actor=actor)
 
     async def erase_all(self, entity_id: UUID, seqs: Sequence[int], *, reason: str) -> None:
-        """Forget several bodies of a stream, or none."""
+        """Erase several bodies of a stream, or none."""
         await self._writer.erase_all(entity_id, self.tenant, seqs, reason=reason)
 
     async def reserve(
@@ -80,7 +80,7 @@ class Ledger:
         return await self.reserver(domain).reserve(entity_id, count, ttl, intents)
 
     def reserver(self, domain: Domain) -> Reserver:
-        """Return whoever keeps the reservations of a domain."""
+        """Return what makes the reservations of a domain."""
         return Reserver(self._database, self._writer, self._lanes, domain, self.tenant)
 
     async def state(self, entity_id: UUID) -> StreamState:
@@ -102,7 +102,7 @@ class Ledger:
         return await self._reader.newest(entity_id, kinds, before, limit)
 
     def follow(self, entity_id: UUID, after: str | int | None) -> AsyncGenerator[StreamItem]:
-        """Yield every event of a stream and what is said in passing, for ever."""
+        """Yield every event of a stream and its transients, without end."""
         return self.go_on(self.follower(entity_id, after))
 
     def follower(
@@ -116,16 +116,16 @@ class Ledger:
         return Follower(self._reader, entity_id, after, position, page)
 
     def watch(self, entity_id: UUID) -> AbstractContextManager[Subscription]:
-        """Lend a wake that is set whenever the stream may have grown."""
+        """Return a subscription that is set whenever the stream may have grown."""
         return self._notifier.watch(entity_id)
 
     def go_on(self, follower: Follower) -> AsyncGenerator[StreamItem]:
-        """Yield what a follower lacks and what is said in passing, for ever."""
-        return follow(self._notifier, follower, self._deltas.hearing(follower.entity_id))
+        """Yield the events that a follower lacks and new transients, without end."""
+        return follow(self._notifier, follower, self._transients.hearing(follower.entity_id))
 
     async def emit(self, transient: Transient) -> None:
-        """Tell whoever follows the stream now; nothing is written."""
-        self._deltas.emit(transient)
+        """Send a transient to the current followers; nothing is stored."""
+        self._transients.emit(transient)
 
     def resume(self, domain: Domain, entity_id: UUID, seqs: Sequence[int], token: UUID) -> Slots:
         """Return a reservation made elsewhere, from its numbers and token."""

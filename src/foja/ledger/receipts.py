@@ -54,7 +54,7 @@ def draft_record(draft: Draft) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class ReservationRequest:
-    """Numbers that somebody wants to keep for later."""
+    """A request to reserve numbers."""
 
     entity_id: UUID
     domain: str

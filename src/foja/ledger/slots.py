@@ -79,7 +79,7 @@ class Reserver:
         request = ReservationRequest(entity_id, self._domain.name, self._tenant, count, float(ttl), texts)
         _, first, token, deadline = await self._lanes.reserve(request)
         assert deadline is not None
-        self._writer.hint(entity_id)
+        self._writer.notify(entity_id)
         return Slots(entity_id, tuple(range(first, first + count)), token, deadline, self)
 
     def resume(
@@ -117,7 +117,7 @@ class Reserver:
         bounded({"reason": reason})
         values = {**self._scope(slots.entity_id), "seq": slots.seq(ordinal), "token": slots.token}
         await self._writer.patiently(lambda: self._database.row(sql.query("void"), **values, reason=reason))
-        self._writer.hint(slots.entity_id)
+        self._writer.notify(slots.entity_id)
 
     async def extend(self, slots: Slots, ttl: float) -> datetime:
         _check_ttl(ttl)

@@ -85,21 +85,21 @@ class Writer:
         await self.patiently(
             lambda: self._database.row(sql.query("erase"), reason=reason, actor=actor, **values)
         )
-        self.hint(entity_id)
+        self.notify(entity_id)
 
     async def erase_all(self, entity_id: UUID, tenant: str, seqs: Sequence[int], *, reason: str) -> None:
         """Remove the bodies of some events in one transaction, or of none."""
         bounded([reason])
         values = {"entity": entity_id, "tenant": tenant, "seqs": list(seqs), "source": self.source}
         await self.patiently(lambda: self._database.row(sql.query("erase_all"), reason=reason, **values))
-        self.hint(entity_id)
+        self.notify(entity_id)
 
     def check(self, draft: Draft) -> None:
         """Raise `WrongSource` if this draft is for another source's writer."""
         if draft.source != self.source:
             raise errors.WrongSource(f"this process writes as {self.source!r}, not as {draft.source!r}")
 
-    def hint(self, entity_id: UUID) -> None:
+    def notify(self, entity_id: UUID) -> None:
         """Tell the followers of a stream that it has grown."""
         self._notifier.touch(entity_id)
 
@@ -124,7 +124,7 @@ class Writer:
         status, detail, seq, at, body_hash, sealed = receipt
         if seq is None or at is None or body_hash is None:
             raise refusal(detail or "")
-        self.hint(draft.entity_id)
+        self.notify(draft.entity_id)
         cursor = f"{self._notifier.epoch}:{seq}" if sealed else None
         return draft.recorded(seq, at, body_hash, cursor, status=status)
 

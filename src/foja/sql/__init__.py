@@ -16,7 +16,7 @@ _NAME = re.compile(r"^-- name: *(\w+)\s*$", re.MULTILINE)
 def query(name: str) -> LiteralString:
     """Return the text of a named query, with psycopg's placeholders."""
     try:
-        # Text of this package and of nobody else, hence as good as written in the code.
+        # The text comes from this package only, so it is as safe as a literal.
         return _queries()[name]
     except KeyError:
         raise SetupFailed(

@@ -170,10 +170,10 @@ async def _report(app: App, tally: Tally, arguments: Namespace) -> int:
         print_json_line({**known, **states[document.id]._asdict()})
     for path, kind in tally.found.left_out if arguments.json else ():
         print_json_line({"path": str(path), "left_out": kind})
-    lacking = [each for each in tally.done if await _lacks(app, each.id, states[each.id])]
+    missing = [each for each in tally.done if await _lacks(app, each.id, states[each.id])]
     if not arguments.json:
-        await _print_report(app, tally, states, lacking, waited=arguments.wait)
-    return 1 if tally.unread or tally.refused or (arguments.wait and lacking) else 0
+        await _print_report(app, tally, states, missing, waited=arguments.wait)
+    return 1 if tally.unread or tally.refused or (arguments.wait and missing) else 0
 
 
 async def _lacks(app: App, document: UUID, state: DocumentState) -> bool:
@@ -193,7 +193,7 @@ async def _print_report(
     app: App,
     tally: Tally,
     states: Mapping[UUID, DocumentState],
-    lacking: Sequence[Document],
+    missing: Sequence[Document],
     *,
     waited: bool,
 ) -> None:
@@ -207,7 +207,7 @@ async def _print_report(
         print_line(f"… and {len(tally.done) - SHOWN:,} more")
     _print_counts(tally)
     if waited:
-        await _print_lacking(app, lacking)
+        await _print_lacking(app, missing)
     elif unprotected := sum(each.state == State.NONE for each in states.values()):
         print_line(f"{unprotected:,} wait for a worker: run `foja worker`, or repeat the command with --wait")
     print_notes(each.note for each in states.values())
@@ -223,15 +223,15 @@ def _print_counts(tally: Tally) -> None:
         print_line(f"skipped: {', '.join(counts)}")
 
 
-async def _print_lacking(app: App, lacking: Sequence[Document]) -> None:
+async def _print_lacking(app: App, missing: Sequence[Document]) -> None:
     """Print which documents lack evidence, and why."""
-    if not lacking:
+    if not missing:
         return
-    lack = "lack" if len(lacking) > 1 else "lacks"
-    print_line(f"{len(lacking):,} {lack} requested evidence or the artifact")
+    lack = "lack" if len(missing) > 1 else "lacks"
+    print_line(f"{len(missing):,} {lack} requested evidence or the artifact")
     if paused := await app.jobs.paused():
         print_line(f"paused: {', '.join(paused)}; `foja jobs resume TYPE` resumes them")
-    for each in lacking[:3]:
+    for each in missing[:3]:
         print_line(f"{each.name}: {await app.documents.explain(each.id)}")
 
 

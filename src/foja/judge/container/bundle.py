@@ -56,16 +56,16 @@ def judge_bundle(file: BinaryIO, question: BundleRequest) -> Report:
     except BadBundle as error:
         return _report(question, subject, (_refusal(CONTAINER, error), *sealed.findings), ())
     moment = min(sealed.since or question.at, question.at)
-    ledger, told = _ledger(files, manifest, question.trust)
+    ledger, recorded = _ledger(files, manifest, question.trust)
     findings = (
         _container(files, manifest, question.digest),
         *sealed.findings,
         ledger,
-        *_proofs(files, manifest, told, replace(question, at=moment)),
+        *_proofs(files, manifest, recorded, replace(question, at=moment)),
     )
-    subject = Subject(manifest.witness_hash, _name(manifest, told))
+    subject = Subject(manifest.witness_hash, _name(manifest, recorded))
     report = _report(question, subject, findings, manifest.required)
-    revoked = told.history.revoked if told else None
+    revoked = recorded.history.revoked if recorded else None
     return replace(report, revoked=Revoked(*revoked) if revoked else None)
 
 
@@ -98,59 +98,59 @@ def _ledger(files: Files, manifest: Manifest, trust: Trust) -> tuple[Finding, Re
     """L1: the history is valid and in the log. Nothing is returned from a history that is refused."""
     container = files.container
     try:
-        told = read_history(container, manifest)
-        check_agreement(manifest, told)
-        check_source(container, manifest, told.history)
-        check_name(manifest, told.history)
-        standing = find_stream_inclusion(container, manifest.stream, names.LOG_PROOF, trust.logs)
-        _check_named(manifest, standing)
-        source = standing
+        recorded = read_history(container, manifest)
+        check_agreement(manifest, recorded)
+        check_source(container, manifest, recorded.history)
+        check_name(manifest, recorded.history)
+        inclusion = find_stream_inclusion(container, manifest.stream, names.LOG_PROOF, trust.logs)
+        _check_named(manifest, inclusion)
+        source = inclusion
         if manifest.source:
             source = find_stream_inclusion(container, manifest.source, names.SOURCE_PROOF, trust.logs)
     except BadBundle as error:
         return _refusal(LEDGER, error), None
-    return _standing(manifest, told, standing, source), told
+    return _inclusion(manifest, recorded, inclusion, source), recorded
 
 
-def _check_named(manifest: Manifest, standing: Inclusion | None) -> None:
-    named, found = manifest.checkpoint, standing.checkpoint if standing else None
+def _check_named(manifest: Manifest, inclusion: Inclusion | None) -> None:
+    named, found = manifest.checkpoint, inclusion.checkpoint if inclusion else None
     if (named is None) != (found is None):
         raise BadBundle("MISSING_ENTRY", "only one of the manifest and the proof names a checkpoint")
     if named and found and (named.origin, named.size, named.root) != (found.origin, found.size, found.root):
         raise BadBundle("CHECKPOINT_MISMATCH", "the manifest names another checkpoint than the proof")
 
 
-def _standing(
-    manifest: Manifest, told: RecordedHistory, standing: Inclusion | None, source: Inclusion | None
+def _inclusion(
+    manifest: Manifest, recorded: RecordedHistory, inclusion: Inclusion | None, source: Inclusion | None
 ) -> Finding:
-    if standing is None or source is None:
+    if inclusion is None or source is None:
         detail = "no signed checkpoint covers the history yet"
         return Finding(LEDGER, Status.PENDING, Reason.NO_CHECKPOINT, detail)
-    if standing.signer is None or source.signer is None:
-        detail = f"no key you trust signed the log {standing.checkpoint.origin}"
+    if inclusion.signer is None or source.signer is None:
+        detail = f"no key you trust signed the log {inclusion.checkpoint.origin}"
         return Finding(LEDGER, Status.INDETERMINATE, Reason.NO_TRUST_ANCHOR, detail)
-    if told.history.erased:
+    if recorded.history.erased:
         detail = "the body of document.added is erased or withheld: its name and its source are not known"
         return Finding(LEDGER, Status.INDETERMINATE, Reason.BODY_ERASED, detail)
-    detail = f"{manifest.stream.events} events without a gap, in the log {standing.checkpoint.origin}"
-    if told.history.revoked is not None:
-        detail += f"; event {told.history.revoked.seq} revoked the document"
+    detail = f"{manifest.stream.events} events without a gap, in the log {inclusion.checkpoint.origin}"
+    if recorded.history.revoked is not None:
+        detail += f"; event {recorded.history.revoked.seq} revoked the document"
     not_checked = (
-        (NOT_COVERED, UNNAMED) if manifest.document and told.history.name is None else (NOT_COVERED,)
+        (NOT_COVERED, UNNAMED) if manifest.document and recorded.history.name is None else (NOT_COVERED,)
     )
     return Finding(LEDGER, Status.VERIFIED, detail=detail, not_checked=not_checked)
 
 
 def _proofs(
-    files: Files, manifest: Manifest, told: RecordedHistory | None, question: BundleRequest
+    files: Files, manifest: Manifest, recorded: RecordedHistory | None, question: BundleRequest
 ) -> Iterator[Finding]:
     headers = files.headers() if any(each.kind == BITCOIN for each in manifest.evidence) else []
     asked = replace(question, digest=manifest.witness_hash)
     for each in manifest.evidence:
-        if told and (by := told.lost(each.seq)) is not None:
+        if recorded and (by := recorded.lost(each.seq)) is not None:
             yield _lost(each, by)
         else:
-            record = told.records.get(each.seq) if told else None
+            record = recorded.records.get(each.seq) if recorded else None
             yield _proof(files, each, record, asked, headers if each.kind == BITCOIN else [])
     there = {each.kind for each in manifest.evidence}
     for kind in manifest.required:
@@ -191,8 +191,8 @@ def _refusal(evidence: str, error: BadBundle) -> Finding:
     return Finding(evidence, Status.INVALID, Reason(error.code), str(error))
 
 
-def _name(manifest: Manifest, told: RecordedHistory | None) -> str | None:
+def _name(manifest: Manifest, recorded: RecordedHistory | None) -> str | None:
     """Return the document's name; None if the history is valid and has none, since it is then not proven."""
-    if manifest.document is None or (told and told.history.name is None):
+    if manifest.document is None or (recorded and recorded.history.name is None):
         return None
     return manifest.document.removeprefix(names.DOCUMENT)

@@ -86,12 +86,12 @@ def find_stream_inclusion(
     if path not in container or not stream.events:
         return None
     data = container.read(path)
-    standing = find_inclusion(
+    inclusion = find_inclusion(
         data, [leaf_entry(stream.entity_id, stream.events - 1, stream.head)], verifiers, path
     )
-    if standing.proof.text().encode() != data:
+    if inclusion.proof.text().encode() != data:
         raise BadBundle("NON_CANONICAL", f"{path} is not in its one spelling")
-    return standing
+    return inclusion
 
 
 def _events(container: Container, stream: StreamHead, path: str) -> Iterator[Excerpt]:

@@ -103,7 +103,7 @@ class Moves:
             metrics.LANE_MOVES.labels(reason).inc()
             metrics.GAPS.inc(voided)
         if voided:
-            self._writer.hint(entity_id)
+            self._writer.notify(entity_id)
         return self._cache(entity_id, tenant, *state)
 
     def _cache(

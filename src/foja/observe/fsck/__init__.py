@@ -55,36 +55,36 @@ async def fsck(
 async def _check_logs(
     context: CheckContext, logs: Sequence[LogState], published: Claims, *, tiles: bool
 ) -> None:
-    kept = _read_kept(context, logs)
+    external = _read_external(context, logs)
     for log, successor in zip_longest(logs, logs[1:]):
         seen = published.get(log.origin)
         if seen and log.closed_size is not None and seen.size > log.closed_size:
             seen = None  # the restart discarded what was published above that size
         named = _old_head(context, log, successor) if successor else None
-        claims = [claim for claim in (seen, kept.get(log.origin), named) if claim]
+        claims = [claim for claim in (seen, external.get(log.origin), named) if claim]
         await TreeCheck(context, log, seen, tiles=tiles).run(claims)
 
 
-def _read_kept(context: CheckContext, logs: Sequence[LogState]) -> Claims:
+def _read_external(context: CheckContext, logs: Sequence[LogState]) -> Claims:
     """Return the claim of the checkpoint kept outside, by the origin of its log."""
-    if context.outside.kept is None:
+    if context.outside.external is None:
         return {}
     who = "the checkpoint kept outside"
     try:
-        kept = context.outside.open(context.outside.kept)
+        external = context.outside.open(context.outside.external)
     except Tampered as error:
         context.findings.add("kept", expected=f"{who}, signed by this installation", found=str(error))
         return {}
-    log = next((log for log in logs if log.name == kept.origin), None)
+    log = next((log for log in logs if log.name == external.origin), None)
     if log is None:
-        expected = f"the log {kept.origin}, according to {who}"
+        expected = f"the log {external.origin}, according to {who}"
         context.findings.add("kept", expected=expected, found="no log with this name")
         return {}
-    if kept.size > log.proven:
+    if external.size > log.proven:
         found = f"{log.proven} proven leaves; the rest was removed"
-        context.findings.add("kept", expected=f"{kept.size} leaves, according to {who}", found=found)
+        context.findings.add("kept", expected=f"{external.size} leaves, according to {who}", found=found)
         return {}
-    return {log.origin: Claim(who, kept.size, kept.root)}
+    return {log.origin: Claim(who, external.size, external.root)}
 
 
 def _old_head(context: CheckContext, log: LogState, successor: LogState) -> Claim | None:

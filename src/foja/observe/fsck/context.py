@@ -20,7 +20,7 @@ class Outside:
 
     store: Store
     verifiers: Sequence[Verifier]
-    kept: str | None = None
+    external: str | None = None
 
     def open(self, note: str | bytes) -> Checkpoint:
         """Return the checkpoint in a note that one of our keys signed, or raise `Tampered`."""

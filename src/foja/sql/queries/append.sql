@@ -28,5 +28,5 @@ cross join lateral foja.erase(%(entity)s, %(tenant)s, wanted.seq, %(source)s, nu
 select foja.recognise();
 
 -- name: prepare_recognise
--- The same, for a connection that writes: nothing is numbered by a server that nobody recognised.
+-- The same for a connection that writes: a server must be recognised before it numbers anything.
 prepare recognise as select foja.recognise();

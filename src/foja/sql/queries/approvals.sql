@@ -7,7 +7,7 @@ where entity_id = %(entity)s and tenant = %(tenant)s
 order by seq;
 
 -- name: due_approvals
--- Requests nobody decided in time, the oldest first.
+-- Requests past their deadline, the oldest first.
 select entity_id, event_id from foja.approval_due where due <= clock_timestamp() order by due limit %(most)s;
 
 -- name: expire_approval

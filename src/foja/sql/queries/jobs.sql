@@ -9,7 +9,7 @@ prepare settle_jobs as
 select foja.settle_jobs_v1($1, $2, $3, $4, $5, $6);
 
 -- name: claim_jobs
--- Lease jobs to a worker. It need not wait for the disk: a claim lost in a crash is a token nobody knows.
+-- Lease jobs to a worker. It need not wait for the disk: after a crash a lost claim is only an unknown token.
 with unhurried as materialized (select set_config('synchronous_commit', 'off', true))
 select job_id, type, entity_id, tenant, dedupe_key, payload, tries, max_tries, lease_token, lease_seconds, alone, corrected
 from unhurried, foja.claim_jobs_v1(%(type)s, %(limit)s, %(worker)s, %(tenant)s);
@@ -24,7 +24,7 @@ select h from unhurried, foja.heartbeat_jobs_v1(%(jobs)s::bigint[], %(tokens)s::
 select 'foja.draft'::regtype::oid::bigint, 'foja.new_job'::regtype::oid::bigint, 'foja.settlement'::regtype::oid::bigint;
 
 -- name: sweep_jobs
--- Close what nobody came back from and has no tries left.
+-- Close jobs whose lease expired and that have no tries left.
 select foja.sweep_jobs_v1(%(most)s);
 
 -- name: run_ticks

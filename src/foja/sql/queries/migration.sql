@@ -3,11 +3,11 @@
 select set_config('lock_timeout', %(timeout)s, false);
 
 -- name: try_migration_lock
--- The right to move this schema, if nobody moves it now; the number spells "foja".
+-- Take the migration lock if it is free; the number spells "foja".
 select pg_try_advisory_lock(1718577761);
 
 -- name: await_migration_lock
--- The right to move this schema, when whoever moves it now has finished.
+-- Wait for the migration lock.
 select pg_advisory_lock(1718577761);
 
 -- name: migration_table

@@ -1,9 +1,9 @@
 -- name: create_scratch
--- A database for a short time, empty or a copy of another that nobody uses.
+-- Create a temporary database, empty or as a copy of one without connections.
 create database {name} template {template};
 
 -- name: drop_scratch
--- The end of it, whoever still looks at it.
+-- Drop it, also if connections are open.
 drop database if exists {name} with (force);
 
 -- name: ignore_triggers

@@ -134,8 +134,8 @@ create table foja.pending (
     chain_hash bytea[] not null
 ) with (autovacuum_vacuum_scale_factor = 0.05);
 
--- Streams whose executor has something to look at, a row for all of one append. Whoever claims its jobs
--- queues it: an append has more to do than to keep a queue in order.
+-- Streams whose executor must look again, one row for all streams of one append. The next claim queues the
+-- executors, so that an append does not have to.
 create table foja.woken (
     id bigint generated always as identity primary key,
     entity_id uuid[] not null,

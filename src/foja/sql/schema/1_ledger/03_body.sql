@@ -1,4 +1,4 @@
--- What an event says, and whether it may be said.
+-- The body of an event: its hash, its checks, its source.
 
 -- Raise one of our errors; `code` is the message, for people and programs the detail.
 create function foja.refuse(code text, detail text) returns void
@@ -62,7 +62,7 @@ create function foja.acting_role() returns text
 language sql stable parallel safe
 return case current_setting('role') when 'none' then session_user::text else current_setting('role') end;
 
--- A source is a database role: nobody can speak for another worker.
+-- A source is a database role: no worker can record as another one.
 create function foja.check_source(source text) returns void
 language plpgsql stable as $$
 declare
@@ -108,7 +108,7 @@ begin
     elsif rule.reserved then
         return format('unknown_kind: %s is written by the ledger itself', rule.kind);
     elsif p_source <> all (rule.sources) then
-        return format('wrong_source: %s may not be said by %s', rule.kind, p_source);
+        return format('wrong_source: %s may not be recorded by %s', rule.kind, p_source);
     elsif octet_length(p_payload) > 1048576 then
         return 'too_large: a body may have 1,048,576 bytes';
     end if;

@@ -8,7 +8,7 @@ begin
     end if;
 end $$;
 
--- Whoever decides from a whole history cannot wait for numbers that may never be filled.
+-- A domain that decides from whole histories cannot wait for numbers that may never be filled.
 create function foja.check_numbers(p_domain text) returns void
 language plpgsql stable as $$
 begin

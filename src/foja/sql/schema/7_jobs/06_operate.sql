@@ -171,7 +171,7 @@ begin
         end if;
         buried := buried + (cancelled or foja.close_abandoned_job(job))::integer;
     end loop;
-    perform foja.queue_woken_v1();  -- last: it locks jobs, and waits for nobody
+    perform foja.queue_woken_v1();  -- last: it locks jobs and waits for no lock
     return buried + foja.wake_missed();
 end $$;
 
