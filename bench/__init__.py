@@ -1,1 +1,1 @@
-"""Foja and its peers on one server: same work, same durability, interleaved. `python -m bench`."""
+"""Benchmarks of Foja and its peers: same server, workload and durability. `python -m bench`."""

@@ -1,8 +1,8 @@
-"""A work, the contenders that do it, and the race between them.
+"""Run workloads with contenders and compare their rates.
 
-Every turn opens a contender, warms it up, measures, and closes it again, so
-that nobody's idle connections weigh on the next. Ratios compare turns of the
-same round: what slows the machine for a while slows both sides of them.
+Every turn opens a contender, warms it up, measures it and closes it, so that its idle connections do
+not affect the next turn. Ratios compare turns of the same round: a slow moment of the machine affects
+both sides.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Literal, Protocol
 
+from bench.database import BenchDatabase, BenchServer
 from bench.outcome import Spread, spread
-from bench.place import Place, Room
 
-Say = Callable[[str], None]
-Role = Literal["floor", "ours", "peer"]
+ShowStatus = Callable[[str], None]
+Role = Literal["baseline", "foja", "peer"]
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How much is measured."""
+    """The size of a run."""
 
     seconds: float
     rounds: int
@@ -39,8 +39,8 @@ class Scale:
     samples: int
     memory: tuple[int, int]
     warm_calls: int
-    protected: tuple[int, ...]  # documents
-    protected_once: int  # so many that one round of them is enough
+    protected: tuple[int, ...]  # numbers of documents
+    protected_once: int  # a number of documents that is measured only once
 
 
 FULL = Scale(
@@ -73,16 +73,16 @@ QUICK = Scale(
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What every group is given."""
+    """The parameters of every group."""
 
-    place: Place
+    server: BenchServer
     scale: Scale
-    say: Say
+    show_status: ShowStatus
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """Something to do: so many callers at once, each call so many events."""
+class Workload:
+    """A load: the number of concurrent callers and of events per call."""
 
     title: str
     callers: int
@@ -90,41 +90,41 @@ class Work:
     hot: bool = False
 
     def stream(self, call: int, streams: int) -> int:
-        """Return which stream a call writes to: the hot one, or all in turn."""
+        """Return the stream of a call: the hot one, or all of them in turn."""
         return 0 if self.hot else call * 7_919 % streams
 
 
 class Contender(Protocol):
-    """One way to keep events. `call` is unique for the life of its database."""
+    """One event store. `call` is unique for the life of its database."""
 
     name: str
     note: str
     role: Role
-    lossless: bool  # can a reader of everything be sure to see every event?
-    blocking: bool  # its calls hold their thread, so each caller gets one
+    lossless: bool  # whether a reader of all streams sees every event
+    blocking: bool  # its calls block, so each caller has a thread
 
-    async def create(self, room: Room, streams: int) -> None:
-        """Make the schema, and the streams with one event each."""
+    async def create(self, database: BenchDatabase, streams: int) -> None:
+        """Create the schema, and the streams with one event each."""
 
     async def open(self, callers: int) -> None:
         """Connect."""
 
     async def append(self, caller: int, call: int, stream: int) -> None:
-        """Write one event."""
+        """Append one event."""
 
     async def append_list(self, caller: int, call: int, stream: int, size: int) -> None:
-        """Write several events of one stream in one call."""
+        """Append several events of one stream in one call."""
 
     async def close(self) -> None:
-        """Leave nothing open."""
+        """Disconnect."""
 
     async def count(self) -> int:
-        """Return how many events are there."""
+        """Return the number of stored events."""
 
 
 @dataclass(slots=True)
 class Entrant:
-    """A contender in its room, and how many events it says it wrote."""
+    """A contender and the number of events that it appended."""
 
     contender: Contender
     streams: int
@@ -135,16 +135,16 @@ class Entrant:
 class Race:
     """Events per second of each contender, one number per round."""
 
-    work: Work
+    workload: Workload
     contenders: Sequence[Contender]
     rates: dict[str, list[float]]
 
     def ratio(self, name: str, to: str) -> Spread:
-        """Return how often faster one was than the other, round by round."""
+        """Return the ratio of two rates, over all rounds."""
         return spread([a / b for a, b in zip(self.rates[name], self.rates[to], strict=True)])
 
     def best_peer(self, *, lossless: bool) -> str:
-        """Return the name of the fastest peer, of those that lose nothing if asked."""
+        """Return the name of the fastest peer, or of the fastest lossless one."""
         peers = [c.name for c in self.contenders if c.role == "peer" and (c.lossless or not lossless)]
         return max(peers, key=lambda name: median(self.rates[name]))
 
@@ -153,49 +153,47 @@ class Race:
 async def entrants(
     bench: Bench, contenders: Sequence[Contender], streams: int
 ) -> AsyncIterator[list[Entrant]]:
-    """Lend every contender a room of its own with its streams in it."""
-    with ExitStack() as rooms:
-        field = []
+    """Yield every contender with its own database and streams."""
+    with ExitStack() as databases:
+        entered = []
         for contender in contenders:
-            bench.say(f"making the streams of {contender.name}")
-            room = rooms.enter_context(bench.place.room())
-            await contender.create(room, streams)
-            bench.place.settle(room)
-            field.append(Entrant(contender, streams, claimed=streams))
-        bench.place.checkpoint()
-        yield field
+            bench.show_status(f"creating the streams of {contender.name}")
+            database = databases.enter_context(bench.server.create_database())
+            await contender.create(database, streams)
+            bench.server.vacuum(database)
+            entered.append(Entrant(contender, streams, claimed=streams))
+        bench.server.checkpoint()
+        yield entered
 
 
-async def race(bench: Bench, work: Work, field: Sequence[Entrant]) -> Race:
-    """Let everybody do the work, in another order in every round."""
-    rates: dict[str, list[float]] = {entrant.contender.name: [] for entrant in field}
+async def race(bench: Bench, workload: Workload, entered: Sequence[Entrant]) -> Race:
+    """Run the workload with every contender, in random order in every round."""
+    rates: dict[str, list[float]] = {entrant.contender.name: [] for entrant in entered}
     for turn in range(bench.scale.rounds):
-        for entrant in random.sample(field, len(field)):
+        for entrant in random.sample(entered, len(entered)):
             name = entrant.contender.name
-            bench.say(f"{work.title} · round {turn + 1} of {bench.scale.rounds} · {name}")
-            rates[name].append(await measure(work, entrant, bench.scale))
-    return Race(work, [entrant.contender for entrant in field], rates)
+            bench.show_status(f"{workload.title} · round {turn + 1} of {bench.scale.rounds} · {name}")
+            rates[name].append(await measure(workload, entrant, bench.scale))
+    return Race(workload, [entrant.contender for entrant in entered], rates)
 
 
-async def check(field: Sequence[Entrant]) -> dict[str, dict[str, int]]:
-    """Return what everybody claims and what is there; a contender that lies is an error."""
-    found = {e.contender.name: {"claimed": e.claimed, "found": await e.contender.count()} for e in field}
+async def check_counts(entered: Sequence[Entrant]) -> dict[str, dict[str, int]]:
+    """Return the appended and the stored number of events; raise if they differ."""
+    found = {e.contender.name: {"claimed": e.claimed, "found": await e.contender.count()} for e in entered}
     for name, counts in found.items():
         if counts["claimed"] != counts["found"]:
-            raise RuntimeError(
-                f"{name} says it wrote {counts['claimed']} events, {counts['found']} are there"
-            )
+            raise RuntimeError(f"{name} appended {counts['claimed']} events, {counts['found']} are stored")
     return found
 
 
-async def measure(work: Work, entrant: Entrant, scale: Scale) -> float:
+async def measure(workload: Workload, entrant: Entrant, scale: Scale) -> float:
     """Return the events per second of one turn."""
-    await entrant.contender.open(work.callers)
+    await entrant.contender.open(workload.callers)
     try:
-        await drive(work, entrant, scale.seconds / 5, scale.warm_calls)
+        await drive(workload, entrant, scale.seconds / 5, scale.warm_calls)
         gc.collect()
         began = time.perf_counter()
-        written = await drive(work, entrant, scale.seconds, 1)
+        written = await drive(workload, entrant, scale.seconds, 1)
         return written / (time.perf_counter() - began)
     finally:
         await entrant.contender.close()
@@ -204,41 +202,43 @@ async def measure(work: Work, entrant: Entrant, scale: Scale) -> float:
 _calls = itertools.count(1)
 
 
-async def drive(work: Work, entrant: Entrant, seconds: float, least: int) -> int:
-    """Let all callers call until time is up, each at least so often; returns the events written."""
+async def drive(workload: Workload, entrant: Entrant, seconds: float, least: int) -> int:
+    """Run all callers until the time is up, each at least `least` times; return the number of events."""
     deadline = time.perf_counter() + seconds
-    callers = [_call(work, entrant, caller, deadline, least) for caller in range(work.callers)]
+    callers = [_call(workload, entrant, caller, deadline, least) for caller in range(workload.callers)]
     if entrant.contender.blocking:
-        with ThreadPoolExecutor(work.callers) as threads:
+        with ThreadPoolExecutor(workload.callers) as threads:
             loop = asyncio.get_running_loop()
-            done = await asyncio.gather(*(loop.run_in_executor(threads, _finish, each) for each in callers))
+            done = await asyncio.gather(
+                *(loop.run_in_executor(threads, _run_blocking, each) for each in callers)
+            )
     else:
         done = await asyncio.gather(*callers)
     entrant.claimed += sum(done)
     return sum(done)
 
 
-async def _call(work: Work, entrant: Entrant, caller: int, deadline: float, least: int) -> int:
+async def _call(workload: Workload, entrant: Entrant, caller: int, deadline: float, least: int) -> int:
     contender, streams, done = entrant.contender, entrant.streams, 0
-    for call in _until(deadline, least):
-        stream = work.stream(call, streams)
-        if work.size > 1:
-            await contender.append_list(caller, call, stream, work.size)
+    for call in _next_calls(deadline, least):
+        stream = workload.stream(call, streams)
+        if workload.size > 1:
+            await contender.append_list(caller, call, stream, workload.size)
         else:
             await contender.append(caller, call, stream)
-        done += work.size
+        done += workload.size
     return done
 
 
-def _until(deadline: float, least: int) -> Iterator[int]:
+def _next_calls(deadline: float, least: int) -> Iterator[int]:
     for turn in itertools.count():
         if turn >= least and time.perf_counter() >= deadline:
             return
         yield next(_calls)
 
 
-def _finish(coroutine: Coroutine[Any, Any, int]) -> int:
-    """Run a coroutine that never waits, in a thread that may."""
+def _run_blocking(coroutine: Coroutine[Any, Any, int]) -> int:
+    """Run a coroutine that never suspends, in a thread that may block."""
     try:
         coroutine.send(None)
     except StopIteration as end:

@@ -1,4 +1,4 @@
-"""What a group of works found: tables to read, targets to meet, figures for programs."""
+"""The results of a group: tables, targets and figures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A number measured several times."""
+    """The median and the range of a repeated measurement."""
 
     middle: float
     low: float
@@ -31,7 +31,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Something that must be reached, and whether it was."""
+    """A required result, and whether it was reached."""
 
     name: str
     required: str
@@ -41,7 +41,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Everything one group found."""
+    """All results of one group."""
 
     tables: Sequence[Table]
     targets: Sequence[Target] = ()
@@ -50,15 +50,15 @@ class Outcome:
 
 
 def spread(values: Sequence[float]) -> Spread:
-    """Return the median of some measurements, and how far they reach."""
+    """Return the median and the range of some measurements."""
     return Spread(median(values), min(values), max(values))
 
 
 def at_least(name: str, required: float, measured: Spread, against: str) -> Target:
-    """Return the target that a median ratio is not below a number."""
+    """Return the target that a median ratio is at least `required`."""
     return Target(name, f"≥ {required:g} × {against}", f"{measured}", passed=measured.middle >= required)
 
 
 def at_most(name: str, required: float, measured: float) -> Target:
-    """Return the target that a ratio is not above a number."""
+    """Return the target that a ratio is at most `required`."""
     return Target(name, f"≤ {required:g}", f"{measured:.3f}", passed=measured <= required)

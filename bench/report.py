@@ -1,4 +1,4 @@
-"""The findings for people: tables on a terminal, and `docs/benchmarks.md`."""
+"""Print the results as tables, and write `docs/benchmarks.md`."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from bench.outcome import Outcome, Table, Target
 PREFACE = """\
 # Benchmarks
 
-Written by `{command}`; write it anew rather than edit it.
+Written by `{command}`. Do not edit this page; write it again.
 
-Everybody works on the same server ({server}) with the same promises (`fsync`, `synchronous_commit` and
-`full_page_writes` on, everything else as it comes), each in a database of its own, from one client process.
-In every round each contender has one turn, in random order: it connects, warms up, is measured, and leaves.
-Ratios compare turns of the same round, and are given as the median of all rounds with the lowest and highest.
-Only ratios mean something elsewhere: columns that begin with *this run* belong to the machine it ran on.
+All contenders use the same server ({server}) with the same durability (`fsync`, `synchronous_commit` and
+`full_page_writes` on, everything else at its default), each its own database, from one client process.
+In every round each contender has one turn, in random order: it connects, warms up, runs, and disconnects.
+Ratios compare turns of the same round. They are the median of all rounds, with the lowest and the highest.
+Only ratios are comparable between machines: columns that begin with *this run* depend on the machine.
 
-What was written is counted afterwards and must be what each contender claims.
+The stored events are counted afterwards and must equal the appended ones.
 
-- **raw unsafe insert** is the floor: one table, `bigserial`, a kind, a payload; a connection per caller.
+- **raw unsafe insert** is the baseline: one table, `bigserial`, a kind, a payload; a connection per caller.
 - **foja** is the public API with idempotency keys, chain, outbox and executor wake-up all on.
-- **eventsourcing** lets callers choose the numbers; here they share a lock and the last number of each
-  stream in memory, and a thread and a connection each: the best it can hope for.
-- **message-db** numbers a stream under a lock on its category. With one category nothing is lost and writers
-  take turns; with a category each they do not, and no reader of all of them can be sure.
-- **Timestamp authorities** are processes of their own, asked by one client over HTTP; every token is checked.
-- **pgqueuer** and **procrastinate** are queues only: their jobs leave no event. Where they enqueue with an
-  event, it is a row in a plain table.
+- **eventsourcing** lets callers choose the numbers. Here they share a lock and the last number of each
+  stream in memory, with a thread and a connection each: its best case.
+- **message-db** numbers a stream under a lock on its category. With one category nothing is lost, but
+  writers wait for each other. With one category per stream they do not, but a reader of all may miss events.
+- **Timestamp authorities** are separate processes with one client over HTTP; every token is checked.
+- **pgqueuer** and **procrastinate** are only queues: their jobs append no event. Where they enqueue with an
+  event, the event is a row in a plain table.
 """
 WIDE = 150
-QUICK = "\n> A quick run, to see that everything works. Its numbers mean nothing.\n"
+QUICK = "\n> A quick run, which only tests that everything works. Its numbers mean nothing.\n"
 
 
 def show(outcomes: Sequence[Outcome]) -> None:
@@ -57,7 +57,7 @@ def targets_table(outcomes: Sequence[Outcome]) -> Table:
         for outcome in outcomes
         for target in outcome.targets
     ]
-    return Table("Must reach", ("target", "required", "measured", "verdict"), rows)
+    return Table("Targets", ("target", "required", "measured", "verdict"), rows)
 
 
 def verdict(target: Target) -> str:
@@ -66,7 +66,7 @@ def verdict(target: Target) -> str:
 
 
 def write(path: Path, outcomes: Sequence[Outcome], *, command: str, server: str, quick: bool) -> None:
-    """Write the page that is kept."""
+    """Write the results as a Markdown page."""
     parts = [PREFACE.format(command=command, server=server), QUICK if quick else ""]
     parts.append(_markdown(targets_table(outcomes)))
     for outcome in outcomes:
@@ -76,12 +76,12 @@ def write(path: Path, outcomes: Sequence[Outcome], *, command: str, server: str,
 
 
 def _print(console: Console, table: Table) -> None:
-    drawn = rich.table.Table(title=table.title, title_justify="left", title_style="bold")
+    printed = rich.table.Table(title=table.title, title_justify="left", title_style="bold")
     for number, column in enumerate(table.columns):
-        drawn.add_column(column, justify="left" if number in {0, len(table.columns) - 1} else "right")
+        printed.add_column(column, justify="left" if number in {0, len(table.columns) - 1} else "right")
     for row in table.rows:
-        drawn.add_row(*row)
-    console.print(drawn)
+        printed.add_row(*row)
+    console.print(printed)
 
 
 def _markdown(table: Table) -> str:

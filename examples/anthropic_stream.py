@@ -1,10 +1,10 @@
-"""A stream of Anthropic's Messages API, written into a conversation while it comes.
+"""Records a stream of Anthropic's Messages API in a conversation while it arrives.
 
     pip install 'foja[anthropic]'
     python examples/anthropic_stream.py
 
-The stream is written out below, so no key and no network are needed. In your own program it is
-`client.messages.create(..., stream=True)`, and everything else stays as it is.
+The stream is written out below, so no key and no network are needed. In your own program use
+`client.messages.create(..., stream=True)`; everything else stays the same.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import foja
 from foja.conversations.service import Conversation
 from foja.integrations.anthropic import messages, record
 
-ASKS: list[dict[str, Any]] = [
+STREAM: list[dict[str, Any]] = [
     {"type": "message_start", "message": {"id": "msg_1", "model": "stand-in", "usage": {"input_tokens": 9}}},
     {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
     {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Let me "}},
@@ -46,41 +46,41 @@ ASKS: list[dict[str, Any]] = [
 
 
 async def stand_in(events: list[dict[str, Any]]) -> AsyncIterator[dict[str, Any]]:
-    """Stream as a model does, a little at a time."""
+    """Yield the events one at a time, as a model does."""
     for event in events:
         await asyncio.sleep(0.01)
         yield event
 
 
-async def watch(talk: Conversation) -> None:
-    """Print what a follower sees: chunks that pass, events that stay."""
-    async for item in talk.follow():
+async def watch(conversation: Conversation) -> None:
+    """Print what a follower gets: transient chunks and persisted events."""
+    async for item in conversation.follow():
         shown = item.payload.get("text", "") if item.payload else ""
         print(f"   {'·' if item.seq is None else item.seq:>3}  {item.kind:20} {shown}")
 
 
 async def main() -> None:
-    """Record a message that asks for two tools, answer them in the wrong order, show the next request."""
+    """Record a message with two tool uses, complete them out of order, show the next request."""
     async with foja.connect() as app:
-        talk = await app.conversations.open()
-        watching = asyncio.create_task(watch(talk))
-        await talk.append("user_message_sent", {"content": "What is the weather in Lima and Oslo?"})
+        conversation = await app.conversations.open()
+        watching = asyncio.create_task(watch(conversation))
+        await conversation.append("user_message_sent", {"content": "What is the weather in Lima and Oslo?"})
 
-        heard = await record(talk, stand_in(ASKS), turn="turn-1")
-        await heard.complete("toolu_Oslo", "snow, -3 °C")  # the second tool was faster
-        await heard.complete("toolu_Lima", "rain, 14 °C")
+        message = await record(conversation, stand_in(STREAM), turn="turn-1")
+        await message.complete("toolu_Oslo", "snow, -3 °C")  # the second tool was faster
+        await message.complete("toolu_Lima", "rain, 14 °C")
         await asyncio.sleep(0.5)
         watching.cancel()
 
-        print("\nthe next request carries, in the order asked:")
-        for message in messages(await talk.events()):
-            kinds = [block["type"] for block in message["content"]]
-            print(f"   {message['role']:10} {kinds}")
+        print("\nthe next request has the results in the order of the requests:")
+        for turn in messages(await conversation.events()):
+            kinds = [block["type"] for block in turn["content"]]
+            print(f"   {turn['role']:10} {kinds}")
 
         try:  # a stream that breaks in the middle
-            await record(talk, stand_in(ASKS[:3]), turn="turn-2")
+            await record(conversation, stand_in(STREAM[:3]), turn="turn-2")
         except foja.errors.StreamBroken as error:
-            last = (await talk.events())[-1]
+            last = (await conversation.events())[-1]
             print(f"\n{error}\nevent {last.seq}, {last.kind}: {last.payload['reason']}")
 
 

@@ -1,4 +1,4 @@
-"""A LangGraph agent whose state lives in a ledger: it stops to ask, and goes on in another process.
+"""A LangGraph agent with its state in a ledger: it stops to ask, and continues in another process.
 
     pip install 'foja[langgraph]' langgraph
     python examples/langgraph_agent.py
@@ -20,13 +20,12 @@ from typing_extensions import TypedDict
 
 import foja
 from foja.integrations.langgraph import LedgerSaver
-from foja.threads.model.events import stream_of
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "example"}}
 
 
 class State(TypedDict):
-    """What the agent knows."""
+    """The agent's state."""
 
     messages: Annotated[list[AnyMessage], add_messages]
 
@@ -37,7 +36,7 @@ def write(state: State) -> dict[str, Any]:
 
 
 def send(state: State) -> dict[str, Any]:
-    """Ask a person before anything leaves the house."""
+    """Ask a person before sending."""
     answer = interrupt(f"may I send it? “{state['messages'][-1].content}”")
     return {"messages": [AIMessage("sent" if answer == "yes" else "kept")]}
 
@@ -54,27 +53,27 @@ def agent(saver: LedgerSaver) -> Any:
 
 
 async def main() -> None:
-    """Run until the agent asks; answer as if from another process; look at what was kept."""
+    """Run until the agent asks; answer as if from another process; show what was stored."""
     async with foja.connect() as app:
         await LedgerSaver(app).adelete_thread("example")  # this example may have run before
         paused = await agent(LedgerSaver(app)).ainvoke({"messages": [HumanMessage("Ana")]}, THREAD)
         print(paused["__interrupt__"][0].value)
 
-        # A saver made anew knows nothing but what the ledger says.
+        # A new saver has no state of its own: it reads everything from the ledger.
         done = await agent(LedgerSaver(app)).ainvoke(Command(resume="yes"), THREAD)
         print(done["messages"][-1].content)
 
-        events = await app.ledger.events(stream_of("example"), None, 10_000)
-        kept = [event for event in events if event.payload and event.kind != "body.erased"]
-        print(f"\nthe thread holds {len(kept)} events:")
-        for event in kept:
+        events = await app.ledger.events(app.threads.stream_of("example"), None, 10_000)
+        stored = [event for event in events if event.payload and event.kind != "body.erased"]
+        print(f"\nthe thread holds {len(stored)} events:")
+        for event in stored:
             print(f"{event.seq:4}  {event.kind:18} {sorted(event.payload.get('values', {}))}")
 
         await LedgerSaver(app).aprune(["example"])
         found = await LedgerSaver(app).aget_tuple(THREAD)
         assert found
-        words = [message.content for message in found.checkpoint["channel_values"]["messages"]]
-        print(f"\nafter pruning, one checkpoint is left, and it is whole: {words}")
+        texts = [message.content for message in found.checkpoint["channel_values"]["messages"]]
+        print(f"\nafter pruning, one complete checkpoint is left: {texts}")
 
 
 if __name__ == "__main__":

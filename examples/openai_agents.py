@@ -1,11 +1,11 @@
-"""An agent of the OpenAI Agents SDK that remembers in a ledger.
+"""An agent of the OpenAI Agents SDK that stores its session in a ledger.
 
     pip install 'foja[openai-agents]'
     python examples/openai_agents.py
 
 The model is a stand-in that needs no network. Everything else is real: the SDK runs the tool,
-the session is a conversation, and its history can be checked afterwards. In your own program
-leave out `model=` and the SDK asks OpenAI.
+the session is a conversation, and its history can be verified afterwards. In your own program
+omit `model=` and the SDK uses OpenAI.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from foja.integrations.openai_agents import LedgerSession
 
 @function_tool
 def weather(city: str) -> str:
-    """Say what the weather is like."""
+    """Return the weather of a city."""
     return f"{city}: rain, 14 °C"
 
 
 class StandIn(Model):
-    """Asks for the tool once per question, then repeats what it heard."""
+    """Requests the tool once per question, then repeats its result."""
 
     async def get_response(
         self,
@@ -67,7 +67,7 @@ def _answer(text: str) -> ModelResponse:
 
 
 async def main() -> None:
-    """Ask twice, in one session, and show what the ledger kept."""
+    """Ask twice in one session and show what the ledger stored."""
     agent = Agent(name="weather", model=StandIn(), tools=[weather])
     async with foja.connect() as app:
         session = LedgerSession("example", app)
@@ -78,14 +78,14 @@ async def main() -> None:
             )
             print(f"{city} → {result.final_output}")
 
-        print(f"\nthe session holds {len(await session.get_items())} items; the conversation says:")
+        print(f"\nthe session holds {len(await session.get_items())} items; the last events are:")
         for event in (await session.conversation.events(limit=10_000))[-8:]:
             print(f"{event.seq:4}  {event.kind}")
 
         popped = await session.pop_item()
         assert popped
         last = (await session.conversation.events(limit=10_000))[-1]
-        print(f"\npop_item erased the last answer, and event {last.seq} ({last.kind}) says so.")
+        print(f"\npop_item erased the last answer; event {last.seq} ({last.kind}) records that.")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""A worker in a process of its own that speaks SQL and nothing of ours: it timestamps documents.
+"""A worker in its own process that uses only SQL, not the foja package: it timestamps documents.
 
     python examples/sql_worker.py
 
-The worker claims `run_tsa` jobs, asks a timestamp authority over HTTP, lets `openssl` check what it
-answered, and records the token. It could be written in any language. Around it, to have something to
-do: a document to protect, and Foja's own local authority.
+The worker claims `run_tsa` jobs, requests a timestamp over HTTP, verifies the reply with `openssl`
+and records the token. It could be written in any language. The rest of the example gives it work: a
+document to protect, and Foja's local timestamp authority.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 import psycopg
 
 TIME = re.compile(r"Time stamp: (\w+ +\d+ [\d:]+)(\.\d+)? (\d{4}) GMT")
-CLAIM = "select job_id, lease_token, payload from foja.claim_jobs_v1('run_tsa', 'default', 1, 'example')"
+CLAIM = "select job_id, lease_token, payload from foja.claim_jobs_v1('run_tsa', 1, 'example')"
 COMPLETE = "select foja.complete_job_v1(%s, %s, %s)"
 FAIL = "select foja.fail_job_v1(%s, %s, %s)"
 EXECUTOR = ["protect_document_v2"]
@@ -35,56 +35,56 @@ fetch = build_opener(ProxyHandler({})).open
 
 
 def work(database_url: str, authority: str) -> None:
-    """Do what there is to do."""
+    """Process all queued jobs."""
     with psycopg.connect(database_url, autocommit=True) as connection:
-        connection.execute("set role foja_run_tsa")  # in earnest, a login that was granted this role
+        connection.execute("set role foja_run_tsa")  # in production, use a login with this role
         while job := connection.execute(CLAIM).fetchone():
-            job_id, token, asked = job
+            job_id, token, payload = job
             try:
-                events = [{"kind": "tsa.confirmed", "payload": stamp(asked, authority)}]
+                events = [{"kind": "tsa.confirmed", "payload": stamp(payload, authority)}]
                 ended = connection.execute(COMPLETE, [job_id, token, json.dumps(events)])
             except (OSError, subprocess.CalledProcessError) as error:
                 ended = connection.execute(FAIL, [job_id, token, str(error)])
             print(f"run_tsa: {ended.fetchall()[0][0]}", flush=True)
 
 
-def stamp(asked: dict[str, Any], authority: str) -> dict[str, Any]:
-    """Return a timestamp of the witness, checked; raise if there is none."""
-    digest = asked["witness_hash"]
+def stamp(payload: dict[str, Any], authority: str) -> dict[str, Any]:
+    """Return a verified timestamp of the witness. Raise if there is none."""
+    digest = payload["witness_hash"]
     with tempfile.TemporaryDirectory() as folder:
         request, reply, root, token = (Path(folder, name) for name in ("q.tsq", "r.tsr", "root.pem", "t.der"))
         openssl("-query", "-digest", digest, "-sha256", "-cert", "-out", request)
         headers = {"Content-Type": "application/timestamp-query"}
         reply.write_bytes(fetch(Request(authority, request.read_bytes(), headers)).read())
-        root.write_bytes(fetch(f"{authority}/root.pem").read())  # in earnest, a root you already trust
+        root.write_bytes(fetch(f"{authority}/root.pem").read())  # in production, use a trusted root
         openssl("-verify", "-queryfile", request, "-in", reply, "-CAfile", root)
         openssl("-reply", "-in", reply, "-token_out", "-out", token)
-        said = openssl("-reply", "-in", reply, "-text")
+        text = openssl("-reply", "-in", reply, "-text")
         return {
             "witness_hash": digest,
-            "attempt": asked["attempt"],
+            "attempt": payload["attempt"],
             "token_b64": base64.b64encode(token.read_bytes()).decode(),
-            "gen_time": when(said).isoformat(),
+            "gen_time": parse_time(text).isoformat(),
         }
 
 
-def openssl(*words: object) -> str:
-    """Run `openssl ts`; what it does not accept is an error."""
+def openssl(*arguments: object) -> str:
+    """Run `openssl ts` and return its output. Raise if it fails."""
     return subprocess.run(
-        ["openssl", "ts", *map(str, words)], capture_output=True, text=True, check=True
+        ["openssl", "ts", *map(str, arguments)], capture_output=True, text=True, check=True
     ).stdout
 
 
-def when(said: str) -> datetime:
-    """Return the time in a token, from openssl's words about it."""
-    found = TIME.search(said)
-    assert found, said
+def parse_time(text: str) -> datetime:
+    """Return the time of a token from the output of openssl."""
+    found = TIME.search(text)
+    assert found, text
     moment = datetime.strptime(f"{found[1]} {found[3]}", "%b %d %H:%M:%S %Y").replace(tzinfo=UTC)
     return moment.replace(microsecond=round(float(found[2] or 0) * 1_000_000))
 
 
 async def main() -> None:
-    """Protect a document, and leave its timestamp to the worker."""
+    """Protect a document; the worker timestamps it."""
     import foja
 
     async with foja.connect() as app:
@@ -101,7 +101,7 @@ async def main() -> None:
 
 @contextmanager
 def local_authority() -> Iterator[str]:
-    """Run `foja tsa serve` and lend its address."""
+    """Run `foja tsa serve` and yield its address."""
     foja = Path(sys.executable).with_name("foja")
     with subprocess.Popen([foja, "tsa", "serve", "--port", "0"], stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout

@@ -20,22 +20,21 @@ from psycopg import sql
 
 import foja
 from foja.app import App
+from foja.domains import prepare
 from foja.embedded.postgres import PostgresServer, start
-from foja.sql.migrate import migrate
 from tests.postgres_server import running_postgres
 from tests.redis_server import RedisServer, running_redis
 
-# Nothing here has to survive a power cut. A test about durability starts a server of its own.
+# These databases need not survive a power cut. A test of durability starts its own server.
 FAST = {"fsync": "off", "full_page_writes": "off", "autovacuum_naptime": "1h"}
 UNLIKE_EMBEDDED = {"max_connections": "200", "timezone": "America/Caracas"}
 TEMPLATE = "foja_template"
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """A run that is over must end: a minute later it says what holds it, and fails.
+    """Fail if the process still runs a minute after the last test, and print what blocks it.
 
-    A process of `--numprocesses` waits for the others, for as long as they need; the one that
-    started it ends it.
+    A worker of `--numprocesses` is exempt: it waits for the others, and its parent ends it.
     """
     if not hasattr(session.config, "workerinput"):
         faulthandler.dump_traceback_later(60, exit=True)
@@ -43,7 +42,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
-    """One embedded server for all tests of a run, or one of the programs in FOJA_TEST_POSTGRES."""
+    """One embedded server for all tests, or one that runs the programs in FOJA_TEST_POSTGRES."""
     if programs := os.environ.get("FOJA_TEST_POSTGRES"):
         with running_postgres(Path(programs), FAST | UNLIKE_EMBEDDED) as server:
             yield server
@@ -54,10 +53,10 @@ def postgres() -> Iterator[PostgresServer]:
 
 @pytest.fixture(scope="session")
 def template(postgres: PostgresServer) -> str:
-    """The name of a database with every migration applied; nobody may connect to it."""
+    """The name of a database with every migration applied; a template must have no connections."""
     _administer(postgres, "create database {}", TEMPLATE)
-    with ThreadPoolExecutor(max_workers=1) as aside:  # not in a thread that may have a loop of its own
-        aside.submit(asyncio.run, migrate(_url_of(postgres, TEMPLATE))).result()
+    with ThreadPoolExecutor(max_workers=1) as thread:  # this thread may already run an event loop
+        thread.submit(asyncio.run, prepare(_url_of(postgres, TEMPLATE))).result()
     return TEMPLATE
 
 
@@ -77,14 +76,14 @@ def empty_database_url(postgres: PostgresServer) -> Iterator[str]:
 
 @pytest.fixture
 def admin(database_url: str) -> Iterator[psycopg.Connection[Any]]:
-    """The administrator's connection to the fresh database; each statement commits by itself."""
+    """The administrator's connection to the fresh database, in autocommit mode."""
     with psycopg.connect(database_url, autocommit=True) as conn:
         yield conn
 
 
 @pytest.fixture
 def open_app(database_url: str, tmp_path: Path) -> Callable[..., App]:
-    """A way to connect to the fresh database as often as wanted: `async with open_app(**settings) as app`."""
+    """A function that connects to the fresh database: `async with open_app(**settings) as app`."""
 
     def connect(**settings: Any) -> App:
         return foja.connect(**{"database_url": database_url, "home": tmp_path / "home", **settings})
@@ -94,21 +93,21 @@ def open_app(database_url: str, tmp_path: Path) -> Callable[..., App]:
 
 @pytest.fixture
 async def app(open_app: Callable[..., App]) -> AsyncIterator[App]:
-    """Foja, connected to the fresh database."""
+    """An App, connected to the fresh database."""
     async with open_app() as app:
         yield app
 
 
 @pytest.fixture(params=["micro-batch", "one by one"])
 async def either_app(request: pytest.FixtureRequest, open_app: Callable[..., App]) -> AsyncIterator[App]:
-    """Foja with its appends coalesced, and again with each one sent alone."""
+    """An App with micro-batching, and again one without."""
     async with open_app(micro_batch=request.param == "micro-batch") as app:
         yield app
 
 
 @pytest.fixture
 def redis() -> Iterator[RedisServer]:
-    """A real Redis of the test's own, to be treated badly."""
+    """A real Redis for one test, which may break it."""
     with running_redis() as server:
         yield server
 

@@ -1,4 +1,4 @@
-"""Timestamp authorities that can be installed from a registry, each served by a process of its own."""
+"""Timestamp authorities that can be installed from a registry, each in a separate process."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from foja.remote.tsa import Connections
 
 FOJA, CERTOMANCER, OPENSSL, SIGSTORE = "foja tsa serve", "certomancer", "openssl ts", "@sigstore/mock"
 MOCK, MOCK_VERSION = "@sigstore/mock", "0.13.0"
-ABSENT = f"{MOCK} is left out: npm could not bring it."
+ABSENT = f"{MOCK} is missing: npm could not install it."
 SERVERS = Path(__file__).parent.parent / "servers"
-PATIENCE = 30.0
+TIMEOUT_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
-    """An authority that listens, how it wants to be asked, and the root its tokens are checked against."""
+class RunningAuthority:
+    """A running authority: its URL, the format of its requests, and the root of its tokens."""
 
     name: str
     note: str
@@ -41,70 +41,70 @@ class Served:
     query: Callable[[bytes, int], bytes]
 
 
-def _der(digest: bytes, nonce: int) -> bytes:
+def _der_request(digest: bytes, nonce: int) -> bytes:
     return request(digest, nonce=nonce)
 
 
 @contextmanager
-def foja(folder: Path) -> Iterator[Served]:
-    """Lend our own."""
+def foja(folder: Path) -> Iterator[RunningAuthority]:
+    """Run `foja tsa serve`."""
     program = "import sys; from foja.cli import main; sys.exit(main())"
-    words = [sys.executable, "-c", program, "tsa", "serve", "--port", "0", "--home", str(folder)]
-    with _running(words, folder) as said:
-        url = said.split()[2].rstrip(";")
-        yield Served(
-            FOJA, "P-256, milliseconds, a serial of 127 bits", url, _fetched(f"{url}/root.pem"), _der
+    command = [sys.executable, "-c", program, "tsa", "serve", "--port", "0", "--home", str(folder)]
+    with _running(command, folder) as line:
+        url = line.split()[2].rstrip(";")
+        yield RunningAuthority(
+            FOJA, "P-256, milliseconds, serials of 127 bits", url, _fetch(f"{url}/root.pem"), _der_request
         )
 
 
 @contextmanager
-def openssl(folder: Path) -> Iterator[Served]:
-    """Lend openssl behind a small server."""
-    root = _certified(folder)
+def openssl(folder: Path) -> Iterator[RunningAuthority]:
+    """Run `openssl ts` behind a small HTTP server."""
+    root = _write_identities(folder)
     (folder / "serial").write_text("01\n")
     (folder / "tsa.cnf").write_text(OPENSSL_CONFIGURATION)
     with _running([sys.executable, "-m", "bench.servers.openssl_tsa", str(folder)], folder) as port:
-        note = "P-256; a program is started for every token"
-        yield Served(OPENSSL, note, f"http://127.0.0.1:{port}/", root.pem, _der)
+        note = "P-256; starts a process for every token"
+        yield RunningAuthority(OPENSSL, note, f"http://127.0.0.1:{port}/", root.pem, _der_request)
 
 
 @contextmanager
-def certomancer(folder: Path) -> Iterator[Served]:
-    """Lend certomancer, as its own command serves it."""
-    _certified(folder)
+def certomancer(folder: Path) -> Iterator[RunningAuthority]:
+    """Run the server of certomancer."""
+    _write_identities(folder)
     (folder / "certomancer.yml").write_text(CERTOMANCER_CONFIGURATION)
     port = _free_port()
     program = str(Path(sys.executable).with_name("certomancer"))
-    words = [program, "--config", "certomancer.yml", "animate", "--no-web-ui", "--port", str(port)]
-    with _running(words, folder, wait_for=f"http://127.0.0.1:{port}/"):
-        root = _fetched(f"http://127.0.0.1:{port}/lab/certs/root/ca.crt")
+    command = [program, "--config", "certomancer.yml", "animate", "--no-web-ui", "--port", str(port)]
+    with _running(command, folder, wait_for=f"http://127.0.0.1:{port}/"):
+        root = _fetch(f"http://127.0.0.1:{port}/lab/certs/root/ca.crt")
         url = f"http://127.0.0.1:{port}/lab/tsa/tsa"
-        yield Served(CERTOMANCER, "P-256; meant for tests", url, root, _der)
+        yield RunningAuthority(CERTOMANCER, "P-256; meant for tests", url, root, _der_request)
 
 
 @contextmanager
-def sigstore(folder: Path) -> Iterator[Served]:
-    """Lend the authority that Sigstore's own tests run against."""
-    words = ["node", str(SERVERS / "sigstore_mock.cjs"), str(_mock())]
-    with _running(words, folder) as port:
+def sigstore(folder: Path) -> Iterator[RunningAuthority]:
+    """Run the authority of the tests of Sigstore."""
+    command = ["node", str(SERVERS / "sigstore_mock.cjs"), str(_find_mock())]
+    with _running(command, folder) as port:
         url = f"http://127.0.0.1:{port}/"
-        note = "P-256; meant for tests: asked in JSON, one serial for all tokens"
-        yield Served(SIGSTORE, note, url, _fetched(f"{url}root"), _json)
+        note = "P-256; meant for tests: requests in JSON, one serial for all tokens"
+        yield RunningAuthority(SIGSTORE, note, url, _fetch(f"{url}root"), _json_request)
 
 
-def everybody() -> list[Callable[[Path], AbstractContextManager[Served]]]:
-    """Return all that can be had here, ours first."""
-    return [foja, certomancer, openssl, *([sigstore] if _mock() else [])]
+def all_authorities() -> list[Callable[[Path], AbstractContextManager[RunningAuthority]]]:
+    """Return the authorities that are available here; ours is the first."""
+    return [foja, certomancer, openssl, *([sigstore] if _find_mock() else [])]
 
 
 def connections() -> Connections:
-    """Return the client that everybody is asked with."""
-    return Connections(timeout_seconds=PATIENCE)
+    """Return the HTTP client that is used for every authority."""
+    return Connections(timeout_seconds=TIMEOUT_SECONDS)
 
 
 @cache
-def _mock() -> Path | None:
-    """Return the folder of @sigstore/mock, fetched on first use; None if npm cannot."""
+def _find_mock() -> Path | None:
+    """Return the folder of @sigstore/mock, installed on first use; None if npm fails."""
     package = PEERS / "node_modules" / MOCK
     if not package.exists() and (npm := shutil.which("npm")):
         wanted = f"{MOCK}@{MOCK_VERSION}"
@@ -117,13 +117,13 @@ def _mock() -> Path | None:
     return package if package.exists() else None
 
 
-def _json(digest: bytes, nonce: int) -> bytes:
-    asked = {"artifactHash": b64encode(digest).decode(), "hashAlgorithm": "sha256", "certificates": True}
-    return json.dumps({**asked, "nonce": nonce}).encode()
+def _json_request(digest: bytes, nonce: int) -> bytes:
+    fields = {"artifactHash": b64encode(digest).decode(), "hashAlgorithm": "sha256", "certificates": True}
+    return json.dumps({**fields, "nonce": nonce}).encode()
 
 
-def _certified(folder: Path) -> SigningIdentity:
-    """Write the keys and certificates of an authority like ours, for others to use."""
+def _write_identities(folder: Path) -> SigningIdentity:
+    """Write keys and certificates like those of our authority; return the root."""
     now = datetime.now(UTC) - timedelta(minutes=1)
     root = new_root(now)
     signer = new_signer(root, now)
@@ -134,21 +134,25 @@ def _certified(folder: Path) -> SigningIdentity:
 
 
 @contextmanager
-def _running(words: list[str], folder: Path, wait_for: str = "") -> Iterator[str]:
-    """Run a server; lend the first line it says, or what it says once its address answers."""
+def _running(command: list[str], folder: Path, wait_for: str = "") -> Iterator[str]:
+    """Run a server; yield its first line of output, or `wait_for` once that URL answers."""
     process = subprocess.Popen(
-        words, cwd=folder if wait_for else None, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        command,
+        cwd=folder if wait_for else None,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     )
     try:
         assert process.stdout is not None
-        yield _wait(wait_for) if wait_for else process.stdout.readline().strip()
+        yield _wait_until_up(wait_for) if wait_for else process.stdout.readline().strip()
     finally:
         process.kill()
         process.communicate()
 
 
-def _wait(url: str) -> str:
-    deadline = time.monotonic() + PATIENCE
+def _wait_until_up(url: str) -> str:
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while time.monotonic() < deadline:
         try:
             urlopen(url, timeout=1).close()
@@ -158,11 +162,11 @@ def _wait(url: str) -> str:
             time.sleep(0.1)
         else:
             return url
-    raise RuntimeError(f"nobody answers at {url}")
+    raise RuntimeError(f"no server answers at {url} within {TIMEOUT_SECONDS:g} s")
 
 
-def _fetched(url: str) -> bytes:
-    with urlopen(url, timeout=PATIENCE) as answer:
+def _fetch(url: str) -> bytes:
+    with urlopen(url, timeout=TIMEOUT_SECONDS) as answer:
         data: bytes = answer.read()
     return data
 

@@ -1,7 +1,7 @@
-"""LangGraph's PostgreSQL checkpointer and ours, driven as a graph of a model and its tools drives them.
+"""The PostgreSQL checkpointer of LangGraph and ours, called as a graph of a model and its tools does.
 
-With a plain channel every checkpoint holds the whole list of messages. With LangGraph's `DeltaChannel`
-(beta) it holds none, the writes do, and every hundredth update stores the list once more.
+With a plain channel every checkpoint holds all messages. With the `DeltaChannel` of LangGraph (beta)
+the writes hold the messages, and every hundredth update stores the whole list.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
 import foja
-from bench.contenders.connections import ask
+from bench.contenders.connections import fetch
 from bench.contenders.transcript import TOOLS, Turn
+from bench.database import BenchDatabase
 from bench.harness import Role
-from bench.place import Room
 from foja.integrations.langgraph import LedgerSaver
 
 MESSAGES = 3 + TOOLS  # of one turn
@@ -31,29 +31,29 @@ PLAIN_TURNS = 100
 
 
 class Checkpointer:
-    """A saver and one thread of it."""
+    """A saver with one thread."""
 
     def __init__(self, name: str, *, ours: bool, delta: bool) -> None:
         self.name, self._ours, self._delta = name, ours, delta
-        self.role: Role = "ours" if ours else "peer"
-        self.most = None if delta else PLAIN_TURNS
+        self.role: Role = "foja" if ours else "peer"
+        self.max_turns = None if delta else PLAIN_TURNS
         self.note = "DeltaChannel (beta)" if delta else f"a plain channel; only {PLAIN_TURNS} turns"
         self._open = AsyncExitStack()
         self._saver: BaseCheckpointSaver[Any]
 
-    async def open(self, room: Room) -> None:
-        self._room = room
+    async def open(self, database: BenchDatabase) -> None:
+        self._database = database
         if self._ours:
             self._app = await self._open.enter_async_context(
-                foja.connect(database_url=room.url, home=room.folder)
+                foja.connect(database_url=database.url, home=database.folder)
             )
         else:
             self._connection: Any = await self._open.enter_async_context(
                 await AsyncConnection.connect(
-                    room.url, autocommit=True, prepare_threshold=0, row_factory=dict_row
+                    database.url, autocommit=True, prepare_threshold=0, row_factory=dict_row
                 )
             )
-        self._saver = self._fresh()
+        self._saver = self._new_saver()
         if isinstance(self._saver, AsyncPostgresSaver):
             await self._saver.setup()
         self._config: RunnableConfig = {"configurable": {"thread_id": str(uuid4()), "checkpoint_ns": ""}}
@@ -71,12 +71,12 @@ class Checkpointer:
         await self._step(*results)
         await self._step([AIMessage(turn.answer, id=f"a{turn.number}")])
 
-    async def rest(self) -> None:
+    async def work(self) -> None:
         if self._ours:
             await self._app.work(until_idle=True)
 
     async def reload(self) -> int:
-        saver = self._fresh()
+        saver = self._new_saver()
         config: Any = {"configurable": {"thread_id": self._config["configurable"]["thread_id"]}}
         found = await saver.aget_tuple(config)
         assert found
@@ -95,16 +95,16 @@ class Checkpointer:
         return messages
 
     async def size(self) -> int:
-        return int((await ask(self._room.url, "total_size"))[0][0])
+        return int((await fetch(self._database.url, "total_size"))[0][0])
 
     async def close(self) -> None:
         await self._open.aclose()
 
-    def _fresh(self) -> BaseCheckpointSaver[Any]:
+    def _new_saver(self) -> BaseCheckpointSaver[Any]:
         return LedgerSaver(self._app) if self._ours else AsyncPostgresSaver(self._connection)
 
     async def _step(self, *writes: list[AnyMessage]) -> None:
-        """Save a checkpoint, then what each task wrote towards the next."""
+        """Save a checkpoint, then the writes of each task."""
         await self._save()
         for task, messages in enumerate(writes):
             await self._saver.aput_writes(self._config, [("messages", messages)], str(uuid4()), f"~{task}")

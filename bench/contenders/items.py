@@ -1,4 +1,4 @@
-"""A turn as items of the OpenAI Agents SDK, in the steps its runner saves them."""
+"""A turn as items of the OpenAI Agents SDK, grouped as its runner saves them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from bench.contenders.transcript import Turn
 
 
-def items_of(turn: Turn) -> list[list[Any]]:
+def to_items(turn: Turn) -> list[list[Any]]:
     """Return the question, the calls, the results, the answer."""
     calls = [
         {

@@ -1,4 +1,4 @@
-"""message-db, from its npm package: its SQL is fetched and loaded at run time, never kept here."""
+"""message-db: its SQL is installed from npm at run time and not stored in this repository."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from uuid import uuid4
 
 from psycopg import AsyncConnection
 
-from bench.contenders.connections import Connection, ask, connect, disconnect, tell
-from bench.contenders.text import KIND, body, query
+from bench.contenders.connections import Connection, connect, disconnect, execute, fetch, query
+from bench.contenders.payloads import KIND, body
+from bench.database import BenchDatabase
 from bench.harness import Role
-from bench.place import Room
 
 PACKAGE, VERSION = "@eventide/message-db", "1.3.1"
 PEERS = Path(__file__).parent.parent / ".peers"
-# Roles and privileges are left out, and pgcrypto: PostgreSQL has had gen_random_uuid() since 13.
+# Roles, privileges and pgcrypto are not loaded: PostgreSQL has gen_random_uuid() since 13.
 PARTS = ("schema", "tables", "types", "functions", "indexes")
 
 
 @cache
-def obtain() -> Path | None:
-    """Return the folder of its scripts, fetched on first use; None if npm cannot."""
+def find_scripts() -> Path | None:
+    """Return the folder of its scripts, installed on first use; None if npm fails."""
     scripts = PEERS / "node_modules" / PACKAGE / "database"
     if not scripts.exists() and (npm := shutil.which("npm")):
         command = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(PEERS), f"{PACKAGE}@{VERSION}"]
@@ -36,29 +36,29 @@ def obtain() -> Path | None:
 
 
 class MessageDb:
-    """Streams of one category, whose writers queue, or of a category each, which nobody can tail."""
+    """Streams of one category, whose writers wait for each other, or one category per stream."""
 
     role: Role = "peer"
     blocking = False
 
     def __init__(self, scripts: Path, *, one_category: bool) -> None:
-        self.name = "message-db" if one_category else "message-db, a category each"
+        self.name = "message-db" if one_category else "message-db, one category per stream"
         self.note = (
-            "one category: its writers take turns"
+            "one category: writers wait for each other"
             if one_category
-            else "a tail of all categories can lose events"
+            else "a reader of all categories can lose events"
         )
         self.lossless = one_category
         self._scripts, self._url = scripts, ""
         self._names: list[str] = []
         self._connections: list[Connection] = []
 
-    async def create(self, room: Room, streams: int) -> None:
-        self._url = room.url
+    async def create(self, database: BenchDatabase, streams: int) -> None:
+        self._url = database.url
         numbers = range(streams)
         self._names = [f"conversation{'' if self.lossless else n}-{uuid4()}" for n in numbers]
-        await tell(room.url, "trust_message_db")
-        async with await AsyncConnection.connect(room.url) as connection:
+        await execute(database.url, "trust_message_db")
+        async with await AsyncConnection.connect(database.url) as connection:
             for part in PARTS:
                 for script in sorted((self._scripts / part).glob("*.sql")):
                     await connection.execute(script.read_bytes())
@@ -82,10 +82,10 @@ class MessageDb:
         await disconnect(self._connections)
 
     async def count(self) -> int:
-        return int((await ask(self._url, "count_messages"))[0][0])
+        return int((await fetch(self._url, "count_messages"))[0][0])
 
     async def read_after(self, last: int, limit: int) -> list[int]:
-        """Return the positions its reader finds: of the category, or of all."""
+        """Return the positions that its reader finds: of the category, or of all."""
         name = "tail_category" if self.lossless else "tail_messages"
         rows = await self._connections[-1].execute(query(name), (last + 1, limit), prepare=True)
         return [row[0] for row in await rows.fetchall()]

@@ -1,4 +1,4 @@
-"""Ways to have work done: ours, pgqueuer and procrastinate, each as its own documentation runs it."""
+"""Job queues: ours, pgqueuer and procrastinate, each used as in its documentation."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from pgqueuer.types import QueueExecutionMode
 from procrastinate.types import JSONDict
 
 import foja
-from bench.contenders.connections import ask, connect, disconnect, tell
-from bench.contenders.text import payload, query
-from bench.place import Room
-from foja.core.registry import Kind, domain
+from bench.contenders.connections import connect, disconnect, execute, fetch, query
+from bench.contenders.payloads import payload
+from bench.database import BenchDatabase
+from foja.core.registry import Domain, JobType, Kind
 from foja.driver.database import Database
 from foja.errors import FojaError
 from foja.jobs.outcome import Done, Job, NewJob, Outcome
@@ -32,15 +32,22 @@ from foja.ledger.event import draft, new_id
 from foja.ledger.live.notifier import Notifier
 
 CONTENT = {"content": "string"}
-CHORE = domain(
+DO, IN_ORDER, DECIDE = "do_chore", "do_in_order", "decide_chore"
+# Streams begin quietly, requests wake an executor, and the worker leaves an event.
+CHORE = Domain(
     "chore",
     [
-        Kind("chore.begun", frozenset({"api"}), CONTENT),
-        Kind("chore.asked", frozenset({"api"}), CONTENT),
-        Kind("chore.done", frozenset({"bench"}), CONTENT),
+        Kind("chore.begun", required=CONTENT, wakes=False),
+        Kind("chore.asked", required=CONTENT),
+        Kind("chore.done", {"bench"}, CONTENT, wakes=False),
     ],
+    jobs=[
+        JobType(DO, "bench"),
+        JobType(IN_ORDER, "bench", serial=True),
+        JobType(DECIDE, "bench", level=True),
+    ],
+    executor=DECIDE,
 )
-DO, IN_ORDER = "do_chore", "do_in_order"
 FOJA, PGQUEUER, PGQUEUER_100, PROCRASTINATE = (
     "foja",
     "pgqueuer, batch 10",
@@ -51,65 +58,66 @@ SEED, CONCURRENCY = 500, 30
 ONE_BY_ONE = "foja, no micro-batching"
 _numbers = itertools.count(1)
 
-for _name in ("procrastinate", "pgqueuer"):  # they report every job
+for _name in ("procrastinate", "pgqueuer"):  # they log every job
     logging.getLogger(_name).setLevel(logging.ERROR)
 
 
-class Crew(Protocol):
-    """A queue and the one worker process that empties it."""
+class JobQueue(Protocol):
+    """A queue with one worker."""
 
     name: str
     note: str
 
-    async def create(self, room: Room) -> None:
-        """Make the schema."""
+    async def create(self, database: BenchDatabase) -> None:
+        """Create the schema."""
 
     async def fill(self, documents: Sequence[UUID], *, in_order: bool) -> None:
-        """Enqueue a job that does nothing for each of these documents, as they come."""
+        """Enqueue a job that does nothing for each document, in this order."""
 
     async def drain(self, seconds: float) -> int:
-        """Let one worker work until nothing is left or time is up; return the jobs done."""
+        """Run one worker until the queue is empty or the time is up; return the completed jobs."""
 
     @asynccontextmanager
-    async def asking(
+    async def open_callers(
         self, callers: int, documents: Sequence[UUID]
     ) -> AsyncIterator[Callable[[int, UUID], Awaitable[None]]]:
-        """Lend a call that writes an event and enqueues its job in one transaction."""
+        """Yield a function that writes an event and enqueues its job in one transaction."""
         yield lambda caller, document: asyncio.sleep(0)
 
-    async def enlist(self) -> None:
-        """Queue what was only noted in the transaction of its event; its time counts."""
+    async def queue_woken(self) -> None:
+        """Queue the jobs that appends only recorded as woken; this time is measured too."""
 
     async def count(self) -> int:
-        """Return how many jobs were ever done well or are still queued."""
+        """Return the number of completed and queued jobs."""
 
     async def share_done(self, documents: Sequence[UUID]) -> float:
-        """Return the share of these documents whose job is done."""
+        """Return the share of these documents whose job is completed."""
 
 
 class Foja:
-    """Ours. Every job leaves a fact in its document's stream, in the transaction that ends it."""
+    """Foja. Every job appends an event to its stream, in the transaction that completes it."""
 
     name = FOJA
 
     def __init__(self, *, micro_batch: bool = True) -> None:
-        self.note = "one event per job" if micro_batch else "every append alone"
+        self.note = "one event per job" if micro_batch else "one append per call"
         self.name = FOJA if micro_batch else ONE_BY_ONE
         self._micro_batch = micro_batch
 
-    async def create(self, room: Room) -> None:
-        self._room = room
-        async with foja.connect(database_url=room.url, home=room.folder):
-            await tell(room.url, "make_chores")
-            await tell(room.url, "make_bench_role")
+    async def create(self, database: BenchDatabase) -> None:
+        self._database = database
+        async with foja.connect(database_url=database.url, home=database.folder, domains=[CHORE]):
+            pass
 
     async def fill(self, documents: Sequence[UUID], *, in_order: bool) -> None:
-        await self._begin(sorted(set(documents)))
+        await self._create_streams(sorted(set(documents)))
         async with self._queue() as queue:
             for start in range(0, len(documents), SEED):
                 part = documents[start : start + SEED]
                 kind = IN_ORDER if in_order else DO
-                await queue.enqueue([NewJob(kind, each, f"chore:{next(_numbers)}") for each in part])
+                await queue.enqueue(
+                    [NewJob(kind, each, f"chore:{next(_numbers)}") for each in part], "default"
+                )
 
     async def drain(self, seconds: float) -> int:
         done = 0
@@ -117,43 +125,51 @@ class Foja:
         end = clock() + seconds
         async with self._queue() as queue:
             for kind in (DO, IN_ORDER):
-                worker = Worker(queue, kind, _leave_a_fact)
-                while clock() < end and (some := await worker.step()):
-                    done += some
+                worker = Worker(queue, kind, _complete)
+                while clock() < end and (completed := await worker.step()):
+                    done += completed
         return done
 
     @asynccontextmanager
-    async def asking(
+    async def open_callers(
         self, callers: int, documents: Sequence[UUID]
     ) -> AsyncIterator[Callable[[int, UUID], Awaitable[None]]]:
-        await self._begin(documents)
-        settings = {"micro_batch": self._micro_batch, "connections": callers}
-        async with foja.connect(database_url=self._room.url, home=self._room.folder, **settings) as app:
+        await self._create_streams(documents)
+        connection = foja.connect(
+            database_url=self._database.url,
+            home=self._database.folder,
+            micro_batch=self._micro_batch,
+            connections=callers,
+        )
+        async with connection as app:
 
             async def call(caller: int, document: UUID) -> None:
-                await app.ledger.append(draft(CHORE, document, "chore.asked", payload(caller)))
+                await app.ledger.append(
+                    draft(CHORE, document, "chore.asked", payload(caller), tenant="default")
+                )
 
             yield call
 
-    async def enlist(self) -> None:
-        await tell(self._room.url, "queue_all_woken")
+    async def queue_woken(self) -> None:
+        await execute(self._database.url, "queue_all_woken")
 
     async def count(self) -> int:
-        done, facts, asked = (await ask(self._room.url, "count_chores"))[0]
-        if done != facts:
-            raise RuntimeError(f"{done} jobs are done, {facts} left a fact")
-        return int(done + asked)
+        done, events, queued = (await fetch(self._database.url, "count_chores"))[0]
+        if done != events:
+            raise RuntimeError(f"{done} jobs are completed, {events} appended an event")
+        return int(done + queued)
 
     async def share_done(self, documents: Sequence[UUID]) -> float:
-        rows = await ask(self._room.url, "done_chores", documents=list(documents))
+        rows = await fetch(self._database.url, "done_chores", documents=list(documents))
         return int(rows[0][0]) / len(documents)
 
-    async def _begin(self, documents: Sequence[UUID]) -> None:
-        async with foja.connect(database_url=self._room.url, home=self._room.folder) as app:
+    async def _create_streams(self, documents: Sequence[UUID]) -> None:
+        async with foja.connect(database_url=self._database.url, home=self._database.folder) as app:
             for start in range(0, len(documents), SEED):
                 part = documents[start : start + SEED]
                 drafts = [
-                    draft(CHORE, each, "chore.begun", payload(0), idempotency_key="begun") for each in part
+                    draft(CHORE, each, "chore.begun", payload(0), idempotency_key="begun", tenant="default")
+                    for each in part
                 ]
                 for verdict in await app.ledger.append_each(drafts):
                     if isinstance(verdict, FojaError):
@@ -161,7 +177,10 @@ class Foja:
 
     @asynccontextmanager
     async def _queue(self) -> AsyncIterator[Queue]:
-        database, notifier = Database(self._room.url, "foja_bench", 2), Notifier(self._room.url, "foja_bench")
+        database, notifier = (
+            Database(self._database.url, "foja_bench", 2),
+            Notifier(self._database.url, "foja_bench"),
+        )
         notifier.open()
         queue = Queue(database, notifier, source="bench", tenant="default")
         try:
@@ -172,7 +191,7 @@ class Foja:
             await database.close()
 
 
-async def _leave_a_fact(jobs: Sequence[Job]) -> Sequence[Outcome]:
+async def _complete(jobs: Sequence[Job]) -> Sequence[Outcome]:
     return [
         Done(
             [
@@ -183,6 +202,7 @@ async def _leave_a_fact(jobs: Sequence[Job]) -> Sequence[Outcome]:
                     payload(job.id),
                     source="bench",
                     idempotency_key=job.key,
+                    tenant="default",
                 )
             ]
         )
@@ -191,7 +211,7 @@ async def _leave_a_fact(jobs: Sequence[Job]) -> Sequence[Outcome]:
 
 
 class PgQueuer:
-    """pgqueuer on asyncpg, its fastest driver. Its jobs leave nothing."""
+    """pgqueuer on asyncpg, its fastest driver. Its jobs append no event."""
 
     note = "asyncpg; writes no event"
 
@@ -199,9 +219,9 @@ class PgQueuer:
         self.name = PGQUEUER if batch == 10 else PGQUEUER_100
         self._batch = batch
 
-    async def create(self, room: Room) -> None:
-        self._room = room
-        await tell(room.url, "make_peer_events")
+    async def create(self, database: BenchDatabase) -> None:
+        self._database = database
+        await execute(database.url, "make_peer_events")
         async with self._connection() as connection:
             await pgqueuer.Queries.from_asyncpg_connection(connection).install()
 
@@ -218,7 +238,7 @@ class PgQueuer:
             runner = pgqueuer.PgQueuer.from_asyncpg_connection(connection)
 
             @runner.entrypoint(DO)
-            async def chore(job: object) -> None:
+            async def do_nothing(job: object) -> None:
                 pass
 
             with contextlib.suppress(TimeoutError):
@@ -227,10 +247,10 @@ class PgQueuer:
         return await self._done() - before
 
     @asynccontextmanager
-    async def asking(
+    async def open_callers(
         self, callers: int, documents: Sequence[UUID]
     ) -> AsyncIterator[Callable[[int, UUID], Awaitable[None]]]:
-        connections = [await asyncpg.connect(self._room.url) for _ in range(callers)]
+        connections = [await asyncpg.connect(self._database.url) for _ in range(callers)]
         queries = [pgqueuer.Queries.from_asyncpg_connection(each) for each in connections]
 
         async def call(caller: int, document: UUID) -> None:
@@ -246,21 +266,21 @@ class PgQueuer:
             for each in connections:
                 await each.close()
 
-    async def enlist(self) -> None:
-        """Do nothing: its jobs are queued."""
+    async def queue_woken(self) -> None:
+        """Do nothing: its jobs are queued already."""
 
     async def count(self) -> int:
-        return await self._done() + int((await ask(self._room.url, "count_pgqueuer_all"))[0][0])
+        return await self._done() + int((await fetch(self._database.url, "count_pgqueuer_all"))[0][0])
 
     async def share_done(self, documents: Sequence[UUID]) -> float:
-        raise NotImplementedError("it has no order per document")
+        raise NotImplementedError("pgqueuer has no order per document")
 
     async def _done(self) -> int:
-        return int((await ask(self._room.url, "count_pgqueuer"))[0][0])
+        return int((await fetch(self._database.url, "count_pgqueuer"))[0][0])
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[asyncpg.Connection]:
-        connection = await asyncpg.connect(self._room.url)
+        connection = await asyncpg.connect(self._database.url)
         try:
             yield connection
         finally:
@@ -268,21 +288,21 @@ class PgQueuer:
 
 
 class Procrastinate:
-    """procrastinate with thirty jobs at once, as its documentation shows it. Its jobs leave nothing."""
+    """procrastinate with thirty concurrent jobs, as in its documentation. Its jobs append no event."""
 
     name = PROCRASTINATE
     note = f"concurrency {CONCURRENCY}; writes no event"
 
-    async def create(self, room: Room) -> None:
-        self._room = room
-        await tell(room.url, "make_peer_events")
+    async def create(self, database: BenchDatabase) -> None:
+        self._database = database
+        await execute(database.url, "make_peer_events")
         async with self._app() as app:
             await app.schema_manager.apply_schema_async()
 
     async def fill(self, documents: Sequence[UUID], *, in_order: bool) -> None:
         async with self._app() as app:
-            for lock, together in itertools.groupby(documents, key=lambda each: each if in_order else None):
-                jobs: list[JSONDict] = [{"document": str(each)} for each in together]
+            for lock, group in itertools.groupby(documents, key=lambda each: each if in_order else None):
+                jobs: list[JSONDict] = [{"document": str(each)} for each in group]
                 task = app.configure_task(DO, lock=str(lock) if in_order else None)
                 for start in range(0, len(jobs), SEED):
                     await task.batch_defer_async(*jobs[start : start + SEED])
@@ -301,10 +321,10 @@ class Procrastinate:
         return await self._done() - before
 
     @asynccontextmanager
-    async def asking(
+    async def open_callers(
         self, callers: int, documents: Sequence[UUID]
     ) -> AsyncIterator[Callable[[int, UUID], Awaitable[None]]]:
-        connections = await connect(self._room.url, callers)
+        connections = await connect(self._database.url, callers)
         async with self._app() as app:
 
             async def call(caller: int, document: UUID) -> None:
@@ -318,25 +338,27 @@ class Procrastinate:
             yield call
         await disconnect(connections)
 
-    async def enlist(self) -> None:
-        """Do nothing: its jobs are queued."""
+    async def queue_woken(self) -> None:
+        """Do nothing: its jobs are queued already."""
 
     async def count(self) -> int:
-        return int((await ask(self._room.url, "count_procrastinate_all"))[0][0])
+        return int((await fetch(self._database.url, "count_procrastinate_all"))[0][0])
 
     async def share_done(self, documents: Sequence[UUID]) -> float:
-        rows = await ask(self._room.url, "done_procrastinate", documents=[str(each) for each in documents])
+        rows = await fetch(
+            self._database.url, "done_procrastinate", documents=[str(each) for each in documents]
+        )
         return int(rows[0][0]) / len(documents)
 
     async def _done(self) -> int:
-        return int((await ask(self._room.url, "count_procrastinate"))[0][0])
+        return int((await fetch(self._database.url, "count_procrastinate"))[0][0])
 
     @asynccontextmanager
     async def _app(self) -> AsyncIterator[procrastinate.App]:
-        app = procrastinate.App(connector=procrastinate.PsycopgConnector(conninfo=self._room.url))
+        app = procrastinate.App(connector=procrastinate.PsycopgConnector(conninfo=self._database.url))
 
         @app.task(name=DO)
-        async def chore(document: str) -> None:
+        async def do_nothing(document: str) -> None:
             pass
 
         async with app.open_async():
@@ -344,8 +366,8 @@ class Procrastinate:
 
 
 def documents(count: int) -> list[UUID]:
-    """Return the ids of so many documents."""
+    """Return new document ids."""
     return [new_id() for _ in range(count)]
 
 
-__all__ = ["Crew", "Foja", "PgQueuer", "Procrastinate", "documents"]
+__all__ = ["Foja", "JobQueue", "PgQueuer", "Procrastinate", "documents"]

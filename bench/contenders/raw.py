@@ -1,18 +1,18 @@
-"""The floor: insert and nothing else. No numbers, no keys, no order a reader could trust."""
+"""The baseline: a plain insert without numbers, keys or a reliable order."""
 
 from __future__ import annotations
 
-from bench.contenders.connections import Connection, ask, connect, disconnect, tell
-from bench.contenders.text import KIND, body, query
+from bench.contenders.connections import Connection, connect, disconnect, execute, fetch, query
+from bench.contenders.payloads import KIND, body
+from bench.database import BenchDatabase
 from bench.harness import Role
-from bench.place import Room
 
 
 class Raw:
-    """A bigserial, a kind, a payload."""
+    """A table with a bigserial, a kind and a payload."""
 
-    note = "no stream, no number of its own; a tail by id loses events"
-    role: Role = "floor"
+    note = "no streams, no numbers; a reader by id loses events"
+    role: Role = "baseline"
     lossless = False
     blocking = False
 
@@ -21,10 +21,10 @@ class Raw:
         self._url = ""
         self._connections: list[Connection] = []
 
-    async def create(self, room: Room, streams: int) -> None:
-        self._url = room.url
-        await tell(room.url, "make_raw")
-        await tell(room.url, "seed_raw", kind=KIND, body=body(0), count=streams)
+    async def create(self, database: BenchDatabase, streams: int) -> None:
+        self._url = database.url
+        await execute(database.url, "make_raw")
+        await execute(database.url, "seed_raw", kind=KIND, body=body(0), count=streams)
 
     async def open(self, callers: int) -> None:
         self._connections = await connect(self._url, callers)
@@ -41,9 +41,9 @@ class Raw:
         await disconnect(self._connections)
 
     async def count(self) -> int:
-        return int((await ask(self._url, "count_raw"))[0][0])
+        return int((await fetch(self._url, "count_raw"))[0][0])
 
     async def read_after(self, last: int, limit: int) -> list[int]:
-        """Return the ids a naive tail reader finds."""
+        """Return the ids that a reader by id finds."""
         rows = await self._connections[-1].execute(query("tail_raw"), (last, limit), prepare=True)
         return [row[0] for row in await rows.fetchall()]

@@ -1,4 +1,4 @@
-"""A transcript: turns of a question, four tools at once, their results, an answer."""
+"""A generated transcript: each turn has a question, four parallel tools, their results, an answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ balance shipment receipt contract clause signature
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool that was asked for, and what it answered."""
+    """A tool call and its result."""
 
     id: str
     name: str
@@ -31,7 +31,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What happens between a question and its answer."""
+    """A question, its tool calls and its answer."""
 
     number: int
     question: str
@@ -40,13 +40,13 @@ class Turn:
 
     @property
     def size(self) -> int:
-        """How many bytes were said, without any envelope."""
-        told = sum(len(json.dumps(call.args)) + len(call.result) for call in self.calls)
-        return len(self.question) + told + len(self.answer)
+        """The bytes of its texts, without any envelope."""
+        calls = sum(len(json.dumps(call.args)) + len(call.result) for call in self.calls)
+        return len(self.question) + calls + len(self.answer)
 
 
 def turn(number: int) -> Turn:
-    """Return the same turn for the same number, everywhere."""
+    """Return a turn; the same number always gives the same turn."""
     chance = random.Random(number)
     calls = tuple(_call(chance, f"call-{number:06}-{n}") for n in range(TOOLS))
     return Turn(number, _text(chance, 60, 240), calls, _text(chance, 300, 1_200))

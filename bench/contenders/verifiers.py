@@ -1,4 +1,4 @@
-"""Who verifies what: our judge, and the library made for each kind of proof, on the same proofs."""
+"""Our judge and the library of each kind of proof, on the same proofs."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ Verify = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The same proofs, verified by us and by their own library; each call takes the next proof."""
+    """The same proofs, verified by us and by their library; each call verifies the next proof."""
 
     title: str
     peer: str
     ours: Verify
     theirs: Verify
-    most: float  # times the peer's time that ours may take
+    max_ratio: float  # the allowed ratio of our time to the time of the peer
 
 
 def _ours(proofs: list[bytes], digests: list[bytes], trust: Trust) -> Verify:
@@ -52,13 +52,13 @@ def _ours(proofs: list[bytes], digests: list[bytes], trust: Trust) -> Verify:
         at = call % MANY
         found = check_proof(proofs[at], digests[at], trust, AT)
         if found.status is not Status.VERIFIED:
-            raise RuntimeError(f"ours does not verify: {found}")
+            raise RuntimeError(f"our judge does not verify the proof: {found}")
 
     return verify
 
 
 def tokens() -> Pair:
-    """Timestamps of an authority."""
+    """RFC 3161 tokens."""
     stamper = Stamper()
     digests = [sha256(b"%d" % each).digest() for each in range(MANY)]
     replies = [stamper.reply(each) for each in digests]
@@ -74,17 +74,17 @@ def tokens() -> Pair:
 
 
 def stamps() -> Pair:
-    """`.ots` files with a Bitcoin block each."""
+    """`.ots` files, each with a Bitcoin block."""
     digests = [sha256(b"%d" % each).digest() for each in range(MANY)]
-    way = [
+    steps = [
         step for each in range(12) for step in (OpPrepend(b"left%d" % each), OpAppend(b"r" * 32), OpSHA256())
     ]
     proofs, headers = [], []
     for height, digest in enumerate(digests):
         message = digest
-        for step in way:
+        for step in steps:
             message = step(message)
-        proofs.append(written((way, block(height)), digest=digest))
+        proofs.append(written((steps, block(height)), digest=digest))
         headers.append(mined(message, height))
 
     def theirs(call: int) -> None:
@@ -98,7 +98,7 @@ def stamps() -> Pair:
 
 
 def bundles() -> Pair:
-    """Sigstore bundles of certificates in Rekor version 1."""
+    """Sigstore bundles with certificates, in Rekor version 1."""
     instance = sigstores.Instance()
     root, certificate = instance.trusted_root(), instance.certificate()
     proofs = [instance.bundle(version=1, certificate=certificate) for _ in range(MANY)]
@@ -114,7 +114,7 @@ def bundles() -> Pair:
 
 
 def containers(make: Callable[[], Proofs]) -> Verify:
-    """Whole bundles of evidence, as `foja.verify` takes them."""
+    """Verify whole bundles with `foja.verify`."""
     made = [make() for _ in range(2)]
 
     def verify(call: int) -> None:
@@ -127,4 +127,4 @@ def containers(make: Callable[[], Proofs]) -> Verify:
 
 
 PAIRS = (tokens, stamps, bundles)
-CONTAINERS = {"a timestamp alone": (only_tsa, 150), "all four kinds of proof": (all_proofs, 50)}
+CONTAINERS = {"a timestamp only": (only_tsa, 150), "all four kinds of proof": (all_proofs, 50)}

@@ -1,1 +1,1 @@
-"""Programs that peers of ours are run by: each a process of its own."""
+"""Servers for peers that have none; each runs in a separate process."""

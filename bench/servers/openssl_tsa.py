@@ -1,6 +1,6 @@
 """`openssl ts` behind HTTP: `python -m bench.servers.openssl_tsa FOLDER`; prints its port.
 
-A program is started for every token: that is what there is to install.
+It starts a process for every token: openssl offers no server.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-_one_at_a_time = threading.Lock()  # its file of serial numbers knows no lock
+_serial_lock = threading.Lock()  # openssl does not lock its file of serial numbers
 
 
 class Requests(BaseHTTPRequestHandler):
-    """Answers a request by running openssl."""
+    """Runs openssl for every request."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -26,13 +26,13 @@ class Requests(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         query = self.rfile.read(int(self.headers["content-length"]))
-        with tempfile.TemporaryDirectory() as place, _one_at_a_time:
-            asked, said = Path(place) / "q", Path(place) / "r"
-            asked.write_bytes(query)
-            words = ["openssl", "ts", "-reply", "-config", "tsa.cnf"]
-            files = ["-queryfile", str(asked), "-out", str(said)]
-            subprocess.run([*words, *files], cwd=self.folder, stdout=subprocess.DEVNULL, check=True)
-            reply = said.read_bytes()
+        with tempfile.TemporaryDirectory() as folder, _serial_lock:
+            request_file, reply_file = Path(folder) / "q", Path(folder) / "r"
+            request_file.write_bytes(query)
+            command = ["openssl", "ts", "-reply", "-config", "tsa.cnf"]
+            files = ["-queryfile", str(request_file), "-out", str(reply_file)]
+            subprocess.run([*command, *files], cwd=self.folder, stdout=subprocess.DEVNULL, check=True)
+            reply = reply_file.read_bytes()
         self.send_response(200)
         self.send_header("content-type", "application/timestamp-reply")
         self.send_header("content-length", str(len(reply)))
@@ -41,11 +41,11 @@ class Requests(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Say nothing."""
+        """Log nothing."""
 
 
 class Server(ThreadingHTTPServer):
-    """Lets as many callers wait as there are."""
+    """Accepts many waiting connections."""
 
     request_queue_size = 128
 

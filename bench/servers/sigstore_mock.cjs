@@ -1,5 +1,5 @@
 // The authority of @sigstore/mock behind HTTP: `node sigstore_mock.cjs PACKAGE`; prints its port.
-// The package answers JSON and brings no server. Its root is at /root.
+// The package takes JSON requests and has no server. Its root certificate is at /root.
 const http = require("node:http");
 const path = require("node:path");
 const { generateKeyPairSync } = require("node:crypto");

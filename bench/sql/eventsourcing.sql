@@ -1,3 +1,3 @@
 -- name: count_stored_events
--- How many events are there.
+-- Count the events.
 select count(*) from stored_events;

@@ -1,31 +1,29 @@
 -- name: want_executor
--- Whatever a conversation says wakes its executor from now on.
+-- Give conversations an executor that every event wakes.
 with executor as (
-    insert into foja.job_type (type, source, level) values ('look', 'looker', true) returning type
+    insert into foja.job_type (type, domain, source, level) values ('look', 'conversation', 'looker', true) returning type
 ), chosen as (
     update foja.domain set executor = executor.type from executor where domain = 'conversation'
 )
 update foja.kind set wakes = true where domain = 'conversation';
 
 -- name: forget_wakeups
--- What an executor does when it has looked.
+-- Clear the wake-ups, as an executor does.
 with looked as (delete from foja.woken)
 update foja.entity set awake = null where awake is not null;
 
 -- name: count_events
--- How many events are there.
+-- Count the events.
 select count(*) from foja.event;
 
 -- name: places
--- Every event's place in its stream.
+-- Stream and number of every event.
 select entity_id, seq from foja.event;
 
 -- name: count_wakeups
--- Whether streams wait for their executor, in the list or in the queue.
+-- Count the streams that wait for their executor, in the list or in the queue.
 select (select count(*) from foja.woken) + (select count(*) from foja.job where state = 'queued');
 
 -- name: append_event_bytes
--- One append as the ledger's own lines send it.
-select status, seq from foja.append(
-    %(entity)s, %(domain)s, %(tenant)s, %(kind)s, %(v)s, %(event)s, %(actor)s, %(source)s, %(payload)s,
-    %(salt)b, %(hash)b, %(key)s, %(expected)s);
+-- One append with the parameter that the ledger sends.
+select status, seq from foja.append(%(draft)s::foja.draft);

@@ -1,39 +1,14 @@
--- name: make_chores
--- A domain whose streams begin quietly, whose requests wake an executor, and whose worker leaves a fact.
-with types as (
-    insert into foja.job_type (type, source, serial, level) values
-        ('do_chore', 'bench', false, false), ('do_in_order', 'bench', true, false), ('decide_chore', 'bench', false, true)
-    returning type
-), named as (
-    insert into foja.domain (domain, executor) select 'chore', 'decide_chore' where (select count(*) from types) = 3
-    returning domain
-)
-insert into foja.kind (domain, kind, v, sources, required, wakes)
-select domain, kind, 1, sources, '{"content": ["string"]}', wakes from named, (values
-    ('chore.begun', '{api}'::text[], false), ('chore.asked', '{api}', true), ('chore.done', '{bench}', false)
-) k(kind, sources, wakes);
-
--- name: make_bench_role
--- The role of the worker's source; it belongs to the whole server.
-do $$
-begin
-    create role foja_bench nologin;
-    grant foja_worker to foja_bench;
-exception when duplicate_object or unique_violation then
-    null;
-end $$;
-
 -- name: queue_all_woken
--- What the next claims of executors do.
+-- Queue the executors of all woken streams, as the next claims would.
 select foja.queue_woken_v1(1000000);
 
 -- name: count_chores
--- Jobs that ended well with their fact, and jobs of executors that wait.
+-- Completed jobs, their events, and jobs of executors.
 select (select count(*) from foja.job where state = 'succeeded'), (select count(*) from foja.event where kind = 'chore.done'),
     (select count(*) from foja.job where type = 'decide_chore');
 
 -- name: make_peer_events
--- Where a peer keeps the event that its job belongs to.
+-- The table of the events that the jobs of a peer belong to.
 create table peer_event (id bigserial primary key, document uuid not null, kind text not null, payload jsonb not null);
 
 -- name: insert_peer_event
@@ -41,15 +16,15 @@ create table peer_event (id bigserial primary key, document uuid not null, kind 
 insert into peer_event (document, kind, payload) values (%s, 'chore.asked', %s::jsonb);
 
 -- name: insert_peer_event_asyncpg
--- The same, as asyncpg spells it.
+-- The same with the placeholders of asyncpg.
 insert into peer_event (document, kind, payload) values ($1, 'chore.asked', $2::jsonb);
 
 -- name: count_peer_events
--- How many events are there.
+-- Count the events.
 select count(*) from peer_event;
 
 -- name: count_procrastinate
--- Jobs that ended well.
+-- Completed jobs.
 select count(*) from procrastinate_jobs where status = 'succeeded';
 
 -- name: count_procrastinate_all
@@ -57,15 +32,15 @@ select count(*) from procrastinate_jobs where status = 'succeeded';
 select count(*) from procrastinate_jobs;
 
 -- name: count_pgqueuer
--- Jobs that ended well.
+-- Completed jobs.
 select count(*) from pgqueuer_log where status = 'successful';
 
 -- name: count_pgqueuer_all
--- Jobs that wait.
+-- Queued jobs.
 select count(*) from pgqueuer;
 
 -- name: done_chores
--- How many of these documents have no job left.
+-- Count the completed jobs of these documents.
 select count(*) from unnest(%(documents)s::uuid[]) d(entity_id)
 join foja.job j on j.entity_id = d.entity_id and j.state = 'succeeded';
 

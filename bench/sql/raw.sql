@@ -1,20 +1,20 @@
 -- name: make_raw
--- The floor's only table.
+-- The table of the baseline.
 create table raw_event (id bigserial primary key, kind text not null, payload jsonb not null);
 
 -- name: seed_raw
--- As many rows as the others have streams.
+-- Insert one row per stream of the other contenders.
 insert into raw_event (kind, payload)
 select %(kind)s::text, %(body)s::jsonb from generate_series(1, %(count)s::integer);
 
 -- name: insert_raw
--- One row, nothing else.
+-- Insert one row.
 insert into raw_event (kind, payload) values (%s, %s::jsonb);
 
 -- name: count_raw
--- How many rows are there.
+-- Count the rows.
 select count(*) from raw_event;
 
 -- name: tail_raw
--- What a reader finds who believes that ids are committed in order.
+-- Read by id, as if ids were committed in order.
 select id from raw_event where id > %s order by id limit %s;

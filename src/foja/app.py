@@ -1,43 +1,40 @@
-"""The wiring: settings in, a working installation out. Nothing else opens anything."""
+"""The composition root: settings in, a working installation out. Nothing else opens anything."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 from uuid import UUID
 
 from foja import sql
 from foja.blobs.store import Store, open_store
-from foja.conversations.approvals import expire_approvals
+from foja.conversations import assembly as conversations
 from foja.conversations.model.events import CONVERSATION
 from foja.conversations.service import Conversations
 from foja.core.note import Signer
-from foja.documents import artifacts
-from foja.documents.authorities import open_authorities, worth
-from foja.documents.bundle_facts import BundleFacts
+from foja.core.registry import Domain
+from foja.documents import assembly as documents
 from foja.documents.bundles import Bundles
-from foja.documents.expiry import expire_attempts
-from foja.documents.intake import Document
-from foja.documents.model.events import DOCUMENT, Evidence
-from foja.documents.model.rules import WINDOWS, Policy
+from foja.documents.document import Document
 from foja.documents.service import Documents
 from foja.documents.stamper import Stamper
+from foja.documents.workers.rebuild import Rebuilt
+from foja.domains import load as load_domains
+from foja.domains import prepare
 from foja.driver.database import Database
 from foja.driver.database import connect as connect_as
 from foja.driver.pipeline import Pipeline
 from foja.driver.pipeline_pool import PipelinePool
 from foja.embedded.keys import signing_seed
 from foja.embedded.servers import database, redis_url
-from foja.errors import MigrationFailed, SetupFailed
-from foja.jobs.admin import JobAdmin
-from foja.jobs.queue import hint
+from foja.errors import BadDomain, MigrationFailed, SetupFailed
+from foja.jobs.admin import Jobs
+from foja.jobs.assembly import Chore, Shared
 from foja.jobs.sweeper import run_ticks, sweep_jobs
-from foja.judge.trust_parser import read as read_trust
 from foja.ledger.lanes.counter import Counter
 from foja.ledger.lanes.lanes import STATEMENTS as LANE_STATEMENTS
 from foja.ledger.lanes.lanes import Lanes
@@ -52,15 +49,15 @@ from foja.ledger.micro_batch import MicroBatch
 from foja.ledger.receipts import STATEMENTS
 from foja.ledger.sequencer import Sequencer
 from foja.ledger.writer import Writer
-from foja.maintenance import Chore, Maintenance, side_by_side, sparingly
-from foja.proofs.tsa import Terms
-from foja.settings import Settings, load
-from foja.sql.migrate import migrate
+from foja.maintenance import Maintenance, side_by_side, sparingly
+from foja.settings import Settings
+from foja.streams import Registry, Streams
+from foja.threads import assembly as threads
 from foja.threads.service import Threads
-from foja.workers import Rebuilt, WorkerContext, Workers
+from foja.workers import Workers
 
 API, SWEEPER = "api", "sweeper"
-SWEEP = 1.0
+SWEEP_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +74,9 @@ class App:
 
     settings: Settings
     ledger: Ledger
-    jobs: JobAdmin
-    conversations: Conversations
+    jobs: Jobs
+    workers: Workers
+    conversations: Conversations[Document]
     documents: Documents
     threads: Threads
     sequencer: Sequencer
@@ -87,10 +85,11 @@ class App:
     store: Store
     signer: Signer
     database: Database
-    staff: Workers
+    registry: Registry
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, domains: Sequence[Domain] = ()) -> None:
         self.settings = settings
+        self._domains = [*load_domains(settings.domains), *domains]
         self._open = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -106,37 +105,40 @@ class App:
     ) -> None:
         await self._open.aclose()
 
+    def streams(self, domain: Domain) -> Streams:
+        """Return the streams of a domain of yours: open, append, follow, prove, protect."""
+        return Streams(self.ledger, domain, self._protect_stream)
+
     async def work(self, *, until_idle: bool = False, only: Collection[str] | None = None) -> None:
         """Do what no caller waits for; with `until_idle`, return when nothing is runnable now.
 
         `only` names the job types to do here, if others are done elsewhere.
         """
-        workers = await self.staff.chosen(only)
+        workers = await self.workers.open(only)
         sweeps: list[Chore] = [
-            partial(expire_approvals, self._sweeper, self._notifier),
-            partial(expire_attempts, self._sweeper, self._notifier),
+            *self._chores,
             partial(sweep_jobs, self._sweeper),
             partial(run_ticks, self._sweeper),
         ]
-        chores = [sparingly(sweep, 0 if until_idle else SWEEP) for sweep in sweeps]
-        waiting: list[Chore] = []
-        if until_idle:
-            chores += [worker.step for worker in workers if worker.type != artifacts.TYPE]
-            waiting += [worker.step for worker in workers if worker.type == artifacts.TYPE]
-        sequencer = Maintenance(self.sequencer, self.settings.checkpoint_seconds, chores, waiting)
-        if until_idle:
-            await sequencer.run(until_idle=True)
-        else:
-            await side_by_side(sequencer.run(), *(worker.run() for worker in workers))
+        chores = [sparingly(sweep, 0 if until_idle else SWEEP_SECONDS) for sweep in sweeps]
+        if not until_idle:
+            maintenance = Maintenance(self.sequencer, self.settings.checkpoint_seconds, chores)
+            await side_by_side(maintenance.run(), *(worker.run() for worker, _ in workers))
+            return
+        chores += [worker.step for worker, spec in workers if not spec.after_checkpoint]
+        waiting: list[Chore] = [worker.step for worker, spec in workers if spec.after_checkpoint]
+        maintenance = Maintenance(self.sequencer, self.settings.checkpoint_seconds, chores, waiting)
+        await maintenance.run(until_idle=True)
 
     async def rebuild(self) -> Rebuilt:
-        """Write what lists show of documents anew, by replay; others may write meanwhile."""
-        return await self.staff.rebuild()
+        """Rebuild by replay what lists and guards know of documents; others may write meanwhile."""
+        executor = self.workers.queue("protect-document-v2").database
+        return await self._documents.rebuild(self._shared, executor)
 
     @property
     def trust(self) -> list[str]:
         """This installation's own trust roots: its log's key, and the roots of its timestamps, as PEM."""
-        return [self.signer.verifier().vkey(), *(root.decode() for root in self._roots)]
+        return [self.signer.verifier().vkey(), *(root.decode() for root in self._documents.roots)]
 
     async def _start(self) -> None:
         url = await self._open.enter_async_context(database(self.settings))
@@ -151,16 +153,45 @@ class App:
         self.signer = self._signer(installation)
         self.sequencer = Sequencer(self._sweeper, self.store, self.signer, notifier)
         await self._start_ledger(installation, notifier)
-        await self._start_stamping()
-        self.jobs = JobAdmin(self.database, self.settings.tenant)
-        self.conversations = Conversations(self.ledger, self._protect_stream)
-        self.threads = Threads(self.ledger, self.database, self.settings.tenant)
-        await self._start_documents(installation)
+        self.registry = Registry(self.database)
+        self.jobs = Jobs(self.database, notifier, self.settings.tenant or None, self.settings.own_tenant)
+        self._open.push_async_callback(self.jobs.close)
+        await self._start_domains(installation)
+
+    async def _start_domains(self, installation: Installation) -> None:
+        self._shared = shared = Shared(
+            settings=self.settings,
+            installation_id=installation.id,
+            database=self.database,
+            sweeper=self._sweeper,
+            ledger=self.ledger,
+            store=self.store,
+            notifier=self._notifier,
+            signer=self.signer,
+            closing=self._open,
+        )
+        self._documents = await documents.assemble(shared)
+        assemblies = (
+            self._documents,
+            conversations.assemble(shared, self._protect_stream),
+            threads.assemble(shared),
+        )
+        self.documents, self.conversations, self.threads = (
+            self._documents.service,
+            assemblies[1].service,
+            assemblies[2].service,
+        )
+        self.stamper, self.bundles = self._documents.stamper, self._documents.bundles
+        self._chores = [chore for each in assemblies for chore in each.chores]
+        self.workers = Workers(self.settings, self._notifier, self._open)
+        self.workers.include(spec for each in assemblies for spec in each.workers)
+        for domain in self._domains:
+            self.workers.include_domain(domain)
 
     async def _migrate(self) -> None:
         try:
-            await migrate(self.settings.database_url)
-        except MigrationFailed:
+            await prepare(self.settings.database_url, self._domains)
+        except (BadDomain, MigrationFailed):
             # A login that may not even act as its role should hear that first.
             await (await connect_as(self.settings.database_url, f"foja_{API}")).close()
             raise
@@ -190,7 +221,6 @@ class App:
             self.database,
             self._pipelines(self._carriers(), *STATEMENTS),
             notifier,
-            tenant=self.settings.tenant,
             source=API,
             draft_type=installation.draft_type,
             retry_seconds=self.settings.retry_seconds,
@@ -203,43 +233,8 @@ class App:
         lanes = Lanes(
             self.database, pipelines, writer, batch or writer, await self._redis_lane(pipelines, writer)
         )
-        self.ledger = Ledger(
-            self.database, notifier, self._deltas(installation, notifier), log, writer, lanes
-        )
-
-    async def _start_stamping(self) -> None:
-        authorities = await open_authorities(self.settings, self._open)
-        self._roots, terms = authorities.roots, authorities.terms
-        self.stamper = Stamper(authorities.asked, terms)
-        self.bundles = self._bundles(terms)
-
-    def _bundles(self, terms: Terms) -> Bundles:
-        """Bundles are judged here by what this installation trusts, and carry copies of it."""
-        certificates = [*self._roots, *(each.pem for each in terms.intermediates)]
-        vkey = self.signer.verifier().vkey()
-        copies = {"log.vkey": f"{vkey}\n".encode(), "tsa.pem": b"".join(certificates)}
-        trust = replace(read_trust([vkey, *certificates]), crls=tuple(terms.crls))
-        return Bundles(BundleFacts(self.ledger, self.store, copies), self.stamper, trust)
-
-    async def _start_documents(self, installation: Installation) -> None:
-        abilities = {row[0] for row in await self.database.rows(sql.query("abilities"))}
-        settings = self.settings
-        windows = {**WINDOWS, Evidence.TSA: timedelta(seconds=settings.tsa_window_seconds)}
-        pause = timedelta(seconds=settings.protect_pause_seconds)
-        policy = Policy(settings.protect_attempts, pause, windows=windows)
-        self.documents = Documents(
-            self.ledger,
-            self.store,
-            namespace=installation.id,
-            tenant=settings.tenant,
-            abilities=abilities,
-            policy=policy,
-            bundles=self.bundles,
-            tell=partial(self._notifier.touch, hint(DOCUMENT.name)),
-            note=worth(settings),
-        )
-        tools = WorkerContext(self.ledger, self.store, self.documents, self.bundles, self.stamper)
-        self.staff = Workers(settings, self._notifier, self._open, tools)
+        transients, tenant = self._transients(installation, notifier), self.settings.own_tenant
+        self.ledger = Ledger(self.database, notifier, transients, log, writer, lanes, tenant)
 
     async def _protect_stream(self, entity_id: UUID, required_evidence: Iterable[str]) -> Document:
         """Make a document of a stream of another domain, and ask for evidence of it."""
@@ -247,10 +242,10 @@ class App:
         await self.documents.protect(document.id, required_evidence)
         return document
 
-    def _deltas(self, installation: Installation, notifier: Notifier) -> Transients:
-        deltas = Transients(self._carrier(installation), notifier, self.settings.tenant)
-        self._open.push_async_callback(deltas.close)
-        return deltas
+    def _transients(self, installation: Installation, notifier: Notifier) -> Transients:
+        transients = Transients(self._carrier(installation), notifier, self.settings.own_tenant)
+        self._open.push_async_callback(transients.close)
+        return transients
 
     def _carrier(self, installation: Installation) -> PubSub:
         url, timeout = self.settings.redis_url, self.settings.redis_timeout_seconds
@@ -288,8 +283,3 @@ class App:
     def _signer(self, installation: Installation) -> Signer:
         name = self.settings.log_name or f"foja.local/{installation.id.hex[:12]}"
         return Signer(name, signing_seed(self.settings.home / "keys" / "log.key"))
-
-
-def connect(**settings: Any) -> App:
-    """Return an installation to be entered: `async with foja.connect() as app`."""
-    return App(load(**settings))

@@ -1,44 +1,49 @@
-"""Every error that leaves the package, in one family.
+"""Every error that leaves the package, in one hierarchy.
 
 FojaError
-├── Refused                 the request is wrong; sending it again cannot help
-│   ├── UnknownKind         no such kind, or version of it, in this domain
-│   ├── WrongSource         this source, or this database role, may not say that
-│   ├── BadPayload          the body breaks its schema
-│   │   ├── NotCanonical    it has no canonical form: NaN, U+0000, too deep, …
-│   │   └── TooLarge        it is over the limit
+├── Refused                 the request is invalid; sending it again gives the same error
+│   ├── UnknownKind         the domain has no such kind, or not in this version
+│   ├── WrongSource         the source or database role may not record this kind
+│   ├── BadPayload          the payload does not match its kind
+│   │   ├── NotCanonical    the payload has no canonical form: NaN, U+0000, nested too deep, …
+│   │   └── TooLarge        the payload is over the size limit
 │   ├── WrongEntity         the stream belongs to another domain or tenant
-│   ├── WrongExpectedSeq    somebody wrote first
-│   ├── IdempotencyConflict the key was used for another event
-│   ├── NotErasable         this event's body may not be erased
-│   ├── BadReservation      more numbers or more time than allowed
-│   ├── SlotVoided          the number is no longer yours
-│   ├── SlotFilled          the number already holds another event
-│   ├── UnknownEntity       nothing was ever written there
-│   │   ├── UnknownApproval nobody asked for that
-│   │   └── NotCovered      no published checkpoint covers it yet
-│   ├── UnknownJob          no such job, or job type
-│   ├── OutOfTurn           the document's history does not allow that, or not any more
-│   │   ├── PreconditionFailed  something has to come first; the code says what
-│   │   ├── DocumentFinal   its artifact is final; a new version is a new document
-│   │   └── DocumentClosed  it was revoked or archived
-│   ├── CannotProduce       this installation has no way to produce that evidence
+│   ├── WrongExpectedSeq    the stream has grown since it was read
+│   ├── IdempotencyConflict the idempotency key was used for another event
+│   ├── NotErasable         the body of this event may not be erased
+│   ├── BadReservation      the reservation asks for too many numbers or too much time
+│   ├── SlotVoided          the slot was voided
+│   ├── SlotFilled          the slot holds another event
+│   ├── UnknownEntity       there is no such stream, or no such event in it
+│   │   └── UnknownApproval the conversation has no such approval
+│   ├── UnknownJob          there is no such job or job type
+│   ├── BadDomain           the domain cannot be registered as it is
+│   ├── UnknownDomain       no such domain is registered
+│   ├── OutOfTurn           the document's history does not allow this event
+│   │   ├── PreconditionFailed  another event has to come first; `code` says which
+│   │   ├── DocumentFinal   the document's artifact is final
+│   │   └── DocumentClosed  the document was revoked or archived
+│   ├── CannotProduce       this installation cannot produce the evidence
 │   └── CursorLost          the cursor belongs to another history
-├── Unavailable             nothing was decided; sending it again is safe
-│   ├── LedgerUnavailable   nothing can number an event now
-│   ├── Unstamped           no timestamp authority gave a token; says why in a code
+├── Unavailable             nothing was decided; sending the request again is safe
+│   ├── LedgerUnavailable   the database does not accept events now
+│   ├── NotCovered          no published checkpoint covers the event yet
+│   ├── Unstamped           no timestamp authority returned a valid token; `code` says why
 │   └── Busy                a concurrent transaction was in the way
-├── Tampered                bytes and proof disagree
-│   ├── BadBundle           a bundle of evidence is not as every honest one is; says why in a code
-│   ├── Malformed           the bytes are not in the form they claim
-│   └── LogHalted           the log cannot go on without contradicting itself
-├── StreamBroken            what a model was saying ended before it was said
+├── Tampered                the bytes do not match their hash, signature or proof
+│   ├── BadBundle           the bundle is not valid; `code` says why
+│   ├── Malformed           the bytes are not in the format they claim
+│   └── LogHalted           the log would contradict what it published
+├── StreamBroken            the stream of a model's answer ended early
 ├── ObjectMissing           the store has no such object
-│   └── ObjectChanged       somebody replaced it first
-└── SetupFailed             this installation cannot start
-    ├── MigrationFailed
-    ├── RoleMissing
-    └── EmbeddedFailed
+├── ObjectChanged           the stored object is not the version that was read
+└── SetupFailed             the installation cannot start
+    ├── MigrationFailed     the schema could not be migrated
+    ├── RoleMissing         the connection may not act as the role that this process needs
+    └── EmbeddedFailed      the embedded server did not start
+
+`code` is the name of an error for programs: it never changes, and a few errors carry a more precise one
+on the instance. `retryable` says whether the same request may succeed later. docs/errors.md lists both.
 """
 
 from __future__ import annotations
@@ -47,162 +52,180 @@ from __future__ import annotations
 class FojaError(Exception):
     """Base of every error raised by Foja."""
 
+    code = "foja_error"
+    retryable = False
 
-class Refused(FojaError):
-    """The request is wrong; sending it again cannot help."""
-
-
-class UnknownKind(Refused):
-    """No such kind, or version of it, in this domain."""
-
-
-class WrongSource(Refused):
-    """This source, or this database role, may not say that."""
+    def __init_subclass__(cls, *, code: str | None = None, retryable: bool | None = None) -> None:
+        """Set what the subclass gives; the rest is inherited."""
+        if code is not None:
+            cls.code = code
+        if retryable is not None:
+            cls.retryable = retryable
 
 
-class BadPayload(Refused):
-    """The body breaks its schema."""
+class _Coded(FojaError):
+    """An error with a more precise code on the instance."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
 
 
-class NotCanonical(BadPayload):
-    """The body has no canonical form."""
+class Refused(FojaError, code="refused"):
+    """The request is invalid; sending it again gives the same error."""
 
 
-class TooLarge(BadPayload):
-    """The body is over the limit."""
+class UnknownKind(Refused, code="unknown_kind"):
+    """The domain has no such kind, or not in this version."""
 
 
-class WrongEntity(Refused):
+class WrongSource(Refused, code="wrong_source"):
+    """The source or database role may not record this kind."""
+
+
+class BadPayload(Refused, code="bad_payload"):
+    """The payload does not match its kind."""
+
+
+class NotCanonical(BadPayload, code="not_canonical"):
+    """The payload has no canonical form."""
+
+
+class TooLarge(BadPayload, code="too_large"):
+    """The payload is over the size limit."""
+
+
+class WrongEntity(Refused, code="wrong_entity"):
     """The stream belongs to another domain or tenant."""
 
 
-class WrongExpectedSeq(Refused):
-    """Somebody wrote first."""
+class WrongExpectedSeq(Refused, code="wrong_expected_seq"):
+    """The stream has grown since it was read; read it again and decide again."""
 
 
-class IdempotencyConflict(Refused):
-    """The key was used for another event."""
+class IdempotencyConflict(Refused, code="idempotency_conflict"):
+    """The idempotency key was used for another event."""
 
 
-class NotErasable(Refused):
-    """This event's body may not be erased."""
+class NotErasable(Refused, code="not_erasable"):
+    """The body of this event may not be erased."""
 
 
-class BadReservation(Refused):
-    """More numbers or more time than a reservation may hold."""
+class BadReservation(Refused, code="bad_reservation"):
+    """The reservation asks for too many numbers or too much time."""
 
 
-class SlotVoided(Refused):
-    """The number is no longer yours; append at the head instead."""
+class SlotVoided(Refused, code="slot_voided"):
+    """The slot was voided; append at the end of the stream instead."""
 
 
-class SlotFilled(Refused):
-    """The number already holds another event."""
+class SlotFilled(Refused, code="slot_filled"):
+    """The slot holds another event."""
 
 
-class UnknownEntity(Refused):
-    """Nothing was ever written there."""
+class UnknownEntity(Refused, code="unknown_entity"):
+    """There is no such stream, or no such event in it."""
 
 
-class UnknownApproval(UnknownEntity):
-    """Nobody asked for that in this conversation."""
+class UnknownApproval(UnknownEntity, code="unknown_approval"):
+    """The conversation has no such approval."""
 
 
-class UnknownJob(Refused):
-    """No such job, or job type."""
+class UnknownJob(Refused, code="unknown_job"):
+    """There is no such job or job type."""
 
 
-class OutOfTurn(Refused):
-    """The document's history does not allow that, or not any more."""
+class BadDomain(Refused, code="bad_domain"):
+    """The domain cannot be registered as it is."""
 
 
-class PreconditionFailed(OutOfTurn):
-    """Something has to come first; the message begins with a code that says what."""
+class UnknownDomain(Refused, code="unknown_domain"):
+    """No such domain is registered."""
 
 
-class DocumentFinal(OutOfTurn):
-    """The artifact is final; a new version is a new document that names this one."""
+class OutOfTurn(Refused, code="out_of_turn"):
+    """The document's history does not allow this event."""
 
 
-class DocumentClosed(OutOfTurn):
+class PreconditionFailed(_Coded, OutOfTurn, code="precondition_failed"):
+    """Another event has to come first; `code` and the message say which."""
+
+
+class DocumentFinal(OutOfTurn, code="document_final"):
+    """The artifact is final; add a new version as a new document with this predecessor."""
+
+
+class DocumentClosed(OutOfTurn, code="document_closed"):
     """The document was revoked or archived."""
 
 
-class CannotProduce(Refused):
-    """This installation has no way to produce that evidence; nothing is ever simulated."""
+class CannotProduce(Refused, code="cannot_produce"):
+    """This installation cannot produce the evidence; nothing is simulated."""
 
 
-class NotCovered(UnknownEntity):
-    """No published checkpoint covers it yet; let a worker run."""
-
-
-class CursorLost(Refused):
+class CursorLost(Refused, code="cursor_lost"):
     """The cursor belongs to another history; read again from the start."""
 
 
-class Unavailable(FojaError):
-    """Nothing was decided; sending it again is safe."""
+class Unavailable(FojaError, code="unavailable", retryable=True):
+    """Nothing was decided; sending the request again is safe."""
 
 
-class LedgerUnavailable(Unavailable):
-    """Nothing can number an event now."""
+class LedgerUnavailable(Unavailable, code="ledger_unavailable"):
+    """The database does not accept events now."""
 
 
-class Unstamped(Unavailable):
-    """No timestamp authority gave a token that holds; `code` says why."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
+class NotCovered(Unavailable, code="not_covered"):
+    """No published checkpoint covers the event yet; let a worker run and ask again."""
 
 
-class Busy(Unavailable):
+class Unstamped(_Coded, Unavailable, code="unstamped"):
+    """No timestamp authority returned a valid token; `code` says why."""
+
+
+class Busy(Unavailable, code="busy"):
     """A concurrent transaction was in the way."""
 
 
-class Tampered(FojaError):
-    """Bytes and proof disagree."""
+class Tampered(FojaError, code="tampered"):
+    """The bytes do not match their hash, signature or proof."""
 
 
-class BadBundle(Tampered):
-    """A bundle of evidence is not as every honest one is; `code` says why."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
+class BadBundle(_Coded, Tampered, code="bad_bundle"):
+    """The bundle is not valid; `code` says why."""
 
 
-class Malformed(Tampered):
-    """The bytes are not in the form they claim."""
+class Malformed(Tampered, code="malformed"):
+    """The bytes are not in the format they claim."""
 
 
-class LogHalted(Tampered):
-    """The log cannot go on without contradicting what it published."""
+class LogHalted(Tampered, code="log_halted"):
+    """The log would contradict what it published."""
 
 
-class StreamBroken(FojaError):
-    """What a model was saying ended before it was said."""
+class StreamBroken(FojaError, code="stream_broken"):
+    """The stream of a model's answer ended early."""
 
 
-class ObjectMissing(FojaError):
+class ObjectMissing(FojaError, code="object_missing"):
     """The store has no such object."""
 
 
-class ObjectChanged(ObjectMissing):
-    """Somebody replaced the object first."""
+class ObjectChanged(FojaError, code="object_changed"):
+    """The stored object is not the version that was read; read it and decide again."""
 
 
-class SetupFailed(FojaError):
-    """This installation cannot start."""
+class SetupFailed(FojaError, code="setup_failed"):
+    """The installation cannot start."""
 
 
-class MigrationFailed(SetupFailed):
-    """The schema could not be moved; nothing was changed."""
+class MigrationFailed(SetupFailed, code="migration_failed"):
+    """The schema could not be migrated; nothing was changed."""
 
 
-class RoleMissing(SetupFailed):
-    """The connection may not act as the role this process needs."""
+class RoleMissing(SetupFailed, code="role_missing"):
+    """The connection may not act as the role that this process needs."""
 
 
-class EmbeddedFailed(SetupFailed):
+class EmbeddedFailed(SetupFailed, code="embedded_failed"):
     """The embedded server did not start."""

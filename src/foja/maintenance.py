@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from foja.errors import FojaError, LogHalted
+from foja.jobs.assembly import Chore
 from foja.ledger.sequencer import Sequencer
 
 PAUSE_SECONDS = 0.05
 BUSY_THRESHOLD = 1_000  # with fewer changes, pause: larger batches cost less
 ERROR_PAUSE_SECONDS = 1.0
-Chore = Callable[[], Awaitable[int]]  # returns how many changes it made
 log = logging.getLogger("foja.maintenance")
 
 

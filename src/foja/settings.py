@@ -38,7 +38,12 @@ class Settings(BaseSettings):
         default="", description="URL of the store of objects and log tiles; empty: `store` under the home."
     )
     tenant: str = Field(
-        default="default", min_length=1, description="Tenant whose streams this process writes."
+        default="",
+        description="Tenant that this process writes and works for; empty: writes `default`, works for all.",
+    )
+    domains: str = Field(
+        default="",
+        description="Domains of your own, each `module:NAME`, with spaces between; registered at start.",
     )
     log_name: str = Field(
         default="", description="Origin line of the log's checkpoints; empty: from the installation id."
@@ -105,6 +110,11 @@ class Settings(BaseSettings):
     )
 
     max_streams: int = Field(default=512, ge=1, description="Most open HTTP event streams per process.")
+
+    @property
+    def own_tenant(self) -> str:
+        """The tenant whose streams this process writes."""
+        return self.tenant or "default"
 
     @property
     def store_url(self) -> str:

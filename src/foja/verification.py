@@ -1,4 +1,4 @@
-"""The judge's door for programs: reads files and the clock, then asks the judge. No database, no network."""
+"""The judge's interface for programs: it reads files and the clock. No database, no network."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
 from foja.core.bundle.names import MANIFEST, MEDIA_TYPE, MIMETYPE
-from foja.core.bundle.reader import looks_like
+from foja.core.bundle.reader import starts_like_zip
 from foja.errors import Refused, Tampered
 from foja.judge.detached import Detached, judge_detached
 from foja.judge.proof import other_algorithm
@@ -26,12 +26,12 @@ from foja.proofs.ots.header import SIZE
 
 Named: TypeAlias = "str | PathLike[str]"
 _HEADERS = re.compile(r"block-([0-9]{1,9})\b.*")
-_SNIFF_BYTES = 30 + len(MIMETYPE) + len(MEDIA_TYPE)  # of a ZIP whose first file says what it is
+_SNIFF_BYTES = 30 + len(MIMETYPE) + len(MEDIA_TYPE)  # of a ZIP whose first file names its type
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
-_PIECE = 1024 * 1024
-_EVIDENCE = MANIFEST.encode().partition(b"/")[0] + b"/"  # the folder of everything that proves
+_CHUNK_BYTES = 1024 * 1024
+_EVIDENCE = MANIFEST.encode().partition(b"/")[0] + b"/"  # the folder of all evidence
 _LONGEST_PATH = 250
-_LONG_LIST = b"\xf8"  # how RLP begins a list as long as a block's header
+_LONG_LIST = b"\xf8"  # how RLP begins a list as long as a block header
 _LARGEST_HEADER = 64 * 1024
 _LARGEST_PROOF = 64 * 1024 * 1024
 
@@ -45,26 +45,28 @@ def verify(
     headers: Iterable[tuple[int, bytes] | Named] = (),
     digest: str | bytes | None = None,
     name: str | None = None,
+    domain: str | None = None,
 ) -> Report:
-    """Return what the evidence proves about a bundle, or about a file with its proofs beside it.
+    """Return what the evidence proves about a bundle, or about a file with detached proofs.
 
-    `subject` is content, an open file, or where one lies; `digest` (SHA-256) may stand for it, or
-    says what must be inside a bundle. `trust` is content as docs/verify.md lists it, or paths to it.
-    `headers` are block headers you trust. Without `at` it is judged as of now.
+    `subject` is content, an open file, or a path; `digest` (SHA-256) may replace it, or states the
+    digest of the document in a bundle. `trust` is content as docs/verify.md lists it, or paths to it.
+    `headers` are block headers you trust; `domain` is that of a history that does not name it. Without `at`
+    it is judged as of now.
     """
     moment = _moment(at or datetime.now(UTC))
-    believed = trust if isinstance(trust, Trust) else read(map(_content, trust))
-    believed = with_headers(believed, headers)
+    trusted = trust if isinstance(trust, Trust) else read(map(_content, trust))
+    trusted = with_headers(trusted, headers)
     stated = None if digest is None else _digest(digest)
-    loose = [_loose(each) for each in proofs]
+    detached = [_detached(each) for each in proofs]
     if subject is None:
-        return judge_detached(Subject(stated, name), loose, believed, moment)
+        return judge_detached(Subject(stated, name), detached, trusted, moment)
     with _opened(subject) as (file, found):
-        return _judge(file, Subject(stated, name or found), loose, believed, moment)
+        return _judge(file, Subject(stated, name or found), detached, trusted, moment, domain)
 
 
 def _moment(at: datetime) -> datetime:
-    """Return a time in UTC at which anything can be judged, or raise `Refused`."""
+    """Return the validation time in UTC, or raise `Refused` if it is out of range."""
     if at.tzinfo is None:
         raise Refused("the time to judge at has no time zone; give one, for instance UTC")
     try:
@@ -72,13 +74,20 @@ def _moment(at: datetime) -> datetime:
     except OverflowError:
         moment = _FIRST
     if not _FIRST < moment < _LAST:
-        raise Refused(f"the time to judge at is between {_FIRST:%Y} and {_LAST:%Y}, not {at.isoformat()}")
+        raise Refused(f"the time to judge at must be from {_FIRST:%Y} to {_LAST:%Y}, not {at.isoformat()}")
     return moment
 
 
-def _judge(file: BinaryIO, subject: Subject, proofs: list[Detached], trust: Trust, at: datetime) -> Report:
-    if _lists_evidence(file) and (_is_bundle(file) or (not proofs and looks_like(file))):
-        return _with_more(_judge_bundle(file, subject, trust, at), file, proofs, trust)
+def _judge(
+    file: BinaryIO,
+    subject: Subject,
+    proofs: list[Detached],
+    trust: Trust,
+    at: datetime,
+    domain: str | None,
+) -> Report:
+    if _lists_evidence(file) and (_is_bundle(file) or (not proofs and starts_like_zip(file))):
+        return _with_detached(_judge_bundle(file, subject, trust, at), file, proofs, trust)
     digests = _digests_of(file, {other_algorithm(each.data) for each in proofs})
     whole = Subject(digests["sha256"], subject.name)
     bundles, others = (
@@ -87,25 +96,27 @@ def _judge(file: BinaryIO, subject: Subject, proofs: list[Detached], trust: Trus
     )
     if len(bundles) == 1 and subject.sha256 in (None, whole.sha256):
         bundle = io.BytesIO(bundles[0].data)
-        return _with_more(_judge_bundle(bundle, whole, trust, at), bundle, others, trust)
-    return judge_detached(whole, proofs, trust, at, stated=subject.sha256, content=file, digests=digests)
+        return _with_detached(_judge_bundle(bundle, whole, trust, at), bundle, others, trust)
+    return judge_detached(
+        whole, proofs, trust, at, stated=subject.sha256, content=file, digests=digests, domain=domain
+    )
 
 
 def _is_bundle(file: BinaryIO) -> bool:
-    """Say whether this is a bundle of evidence, and not a document that happens to be a ZIP."""
+    """Return whether this is an evidence bundle, and not a document that happens to be a ZIP."""
     file.seek(0)
     return file.read(_SNIFF_BYTES).endswith(MIMETYPE.encode() + MEDIA_TYPE)
 
 
 def _lists_evidence(file: BinaryIO) -> bool:
-    """Say whether the end of a file, where a ZIP lists what it holds, names any of our evidence."""
+    """Return whether the end of a file, where a ZIP has its directory, names the evidence folder."""
     size = file.seek(0, io.SEEK_END)
-    file.seek(max(0, size - _PIECE))
-    return _EVIDENCE in file.read(_PIECE)
+    file.seek(max(0, size - _CHUNK_BYTES))
+    return _EVIDENCE in file.read(_CHUNK_BYTES)
 
 
-def _with_more(report: Report, bundle: BinaryIO, proofs: list[Detached], trust: Trust) -> Report:
-    """Add what proofs beside a bundle show about its document, or else about the bundle's own bytes."""
+def _with_detached(report: Report, bundle: BinaryIO, proofs: list[Detached], trust: Trust) -> Report:
+    """Add what detached proofs show about the document of a bundle, or else about the bundle's bytes."""
     more = judge_detached(report.subject, proofs, trust, report.at).evidence
     if any(each.status is Status.INVALID for each in more):
         itself = Subject(_digests_of(bundle, set())["sha256"], report.subject.name)
@@ -115,25 +126,25 @@ def _with_more(report: Report, bundle: BinaryIO, proofs: list[Detached], trust: 
 
 
 def _about_either(document: Finding, bundle: Finding) -> Finding:
-    """Of what a proof shows about a document and about its bundle, return what fits."""
+    """Return the finding about the document, or the one about the bundle if only that one is valid."""
     if document.status is not Status.INVALID or bundle.status is Status.INVALID:
         return document
     return replace(bundle, evidence="bundle")
 
 
 def _judge_bundle(file: BinaryIO, subject: Subject, trust: Trust, at: datetime) -> Report:
-    from foja.judge.container.bundle import BundleRequest, judge_bundle  # late: loose proofs need none of it
+    from foja.judge.container.bundle import BundleRequest, judge_bundle  # detached proofs do not need it
 
     return judge_bundle(file, BundleRequest(trust, at, subject.sha256, subject.name))
 
 
 def _digests_of(file: BinaryIO, others: set[str | None]) -> dict[str, bytes]:
-    """Return the digests of a file of any size, read once, a piece at a time."""
+    """Return the digests of a file of any size, read once, in chunks."""
     hashes = {name: hashlib.new(name) for name in {"sha256", *others} if name}
     file.seek(0)
-    while piece := file.read(_PIECE):
+    while chunk := file.read(_CHUNK_BYTES):
         for each in hashes.values():
-            each.update(piece)
+            each.update(chunk)
     return {name: each.digest() for name, each in hashes.items()}
 
 
@@ -158,22 +169,22 @@ def _open(path: Named) -> BinaryIO:
 
 def _seekable(file: BinaryIO) -> BinaryIO:
     if not file.seekable():
-        raise Refused("evidence is read from both ends, and a pipe has one; save it to a file first")
+        raise Refused("evidence cannot be read from a pipe; save it to a file first")
     return file
 
 
 def _content(item: str | bytes | PathLike[str]) -> str | bytes:
-    """Return what an item says; a short text that is the name of a file stands for what is in it."""
+    """Return the content of an item; a short text that is the path of a file means its content."""
     if isinstance(item, bytes):
         return item
-    named = isinstance(item, PathLike) or (len(item) < _LONGEST_PATH and Path(item).is_file())
-    if not named:
+    is_path = isinstance(item, PathLike) or (len(item) < _LONGEST_PATH and Path(item).is_file())
+    if not is_path:
         return str(item)
     with _open(item) as file:
         return file.read()
 
 
-def _loose(proof: bytes | Named | Detached) -> Detached:
+def _detached(proof: bytes | Named | Detached) -> Detached:
     if isinstance(proof, Detached):
         return proof
     if isinstance(proof, bytes):
@@ -183,10 +194,10 @@ def _loose(proof: bytes | Named | Detached) -> Detached:
 
 
 def with_headers(trust: Trust, headers: Iterable[tuple[int, bytes] | Named]) -> Trust:
-    """Return the trust with these headers in it: Bitcoin's by height, those of EVM chains by their hash.
+    """Return the trust with these headers added: Bitcoin headers by height, EVM headers by their hash.
 
-    A file named `block-<height>.*` holds one Bitcoin header of 80 bytes, or more that follow it; any
-    other holds one EVM header in RLP. Both raw or as hexadecimal.
+    A file named `block-<height>.*` holds one Bitcoin header of 80 bytes, or several in a row; any
+    other file holds one EVM header in RLP. Both are raw or in hexadecimal.
     """
     found, blocks = list(trust.headers), list(trust.blocks)
     for each in headers:
@@ -200,9 +211,9 @@ def with_headers(trust: Trust, headers: Iterable[tuple[int, bytes] | Named]) -> 
 
 
 def _bitcoin_headers(path: Path) -> list[tuple[int, bytes]]:
-    named, data = _HEADERS.fullmatch(path.name), _unhexed(path.read_bytes())
+    named, data = _HEADERS.fullmatch(path.name), _from_hex(path.read_bytes())
     if named is None:
-        raise Refused(f"{path.name!a} does not say which block it is; name it block-<height>.hex or .bin")
+        raise Refused(f"{path.name!a} does not name its block; rename it block-<height>.hex or .bin")
     if not data or len(data) % SIZE:
         raise Refused(f"{path.name!a} does not hold headers of {SIZE} bytes, raw or as hex")
     first = int(named[1])
@@ -211,9 +222,9 @@ def _bitcoin_headers(path: Path) -> list[tuple[int, bytes]]:
 
 
 def _evm_block(path: Path) -> bytes | None:
-    """Return the hash of the EVM block whose header this is, if it is one."""
+    """Return the hash of the EVM block whose header is in this file, or None if it holds another one."""
     with _open(path) as file:
-        data = _unhexed(file.read(_LARGEST_HEADER))
+        data = _from_hex(file.read(_LARGEST_HEADER))
     if data[:1] < _LONG_LIST or (_HEADERS.fullmatch(path.name) and len(data) % SIZE == 0):
         return None
     from foja.proofs.evm import parse_header
@@ -224,8 +235,8 @@ def _evm_block(path: Path) -> bytes | None:
         return None
 
 
-def _unhexed(data: bytes) -> bytes:
-    """Return the bytes that hexadecimal spells; what is not hexadecimal is raw."""
+def _from_hex(data: bytes) -> bytes:
+    """Return the bytes of a hexadecimal text; other data is returned unchanged."""
     try:
         return bytes.fromhex(data.decode().strip().removeprefix("0x"))
     except ValueError:

@@ -1,4 +1,4 @@
-"""A document as SQL writes it: every source by its own role, nothing of our Python between."""
+"""A document as SQL writes it: every source by its own role, without Foja's Python."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ def acting(admin: Admin, role: str) -> Iterator[None]:
 
 @dataclass
 class Paper:
-    """One document, spoken to from SQL."""
+    """One document, written from SQL."""
 
     admin: Admin
     id: UUID = field(default_factory=uuid4)
 
-    def say(self, kind: str, payload: dict[str, Any], source: str | None = None, **envelope: Any) -> Any:
+    def append(self, kind: str, payload: dict[str, Any], source: str | None = None, **envelope: Any) -> Any:
         """Append one event as the role of its source; return its envelope."""
-        said = source or SOURCES.get(kind.partition(".")[0]) or "build-artifact"
+        source = source or SOURCES.get(kind.partition(".")[0]) or "build-artifact"
         event = {"kind": kind, "payload": payload, **envelope}
-        with acting(self.admin, f"foja_{said.replace('-', '_')}"):
+        with acting(self.admin, f"foja_{source.replace('-', '_')}"):
             row = self.admin.execute(
-                "select append_document_entity_event(%s, %s, %s)", [self.id, Jsonb(event), said]
+                "select append_document_entity_event(%s, %s, %s)", [self.id, Jsonb(event), source]
             ).fetchone()
         assert row is not None
         return row[0]
@@ -55,7 +55,7 @@ class Paper:
         """Return the code an event is refused with; fail if it is not."""
         before = self.kinds()
         try:
-            self.say(kind, payload, source, **envelope)
+            self.append(kind, payload, source, **envelope)
         except psycopg.Error as error:
             assert self.kinds() == before
             return error.diag.message_primary or ""
@@ -63,16 +63,16 @@ class Paper:
 
     def request(self, *evidence: str, witness: str = WITNESS, **more: Any) -> Any:
         body = {"witness_hash": witness, "required_evidence": list(evidence or ["tsa"]), **more}
-        return self.say("document.protected.requested", body)
+        return self.append("document.protected.requested", body)
 
     def ask(
         self, job: str = "run-tsa", attempt: int = 1, witness: str = WITNESS, deadline: str | None = None
     ) -> Any:
         body = {"witness_hash": witness, "attempt": attempt, "deadline": deadline or later(60)}
-        return self.say(f"job.{job}.required", body)
+        return self.append(f"job.{job}.required", body)
 
     def confirm(self, witness: str = WITNESS, **more: Any) -> Any:
-        return self.say("tsa.confirmed", {"witness_hash": witness, **TOKEN, **more})
+        return self.append("tsa.confirmed", {"witness_hash": witness, **TOKEN, **more})
 
     def kinds(self) -> list[str]:
         rows = self.admin.execute(
@@ -87,6 +87,6 @@ class Paper:
 
     def anchored(self, network: str = "polygon", attempt: int = 1, **more: Any) -> Any:
         body = {"network": network, "witness_hash": WITNESS, "attempt": attempt, **more}
-        return self.say(
+        return self.append(
             "anchor.confirmed", {**body, "confirmed_at": later(0)}, source=f"process-{network}-anchors"
         )

@@ -75,7 +75,8 @@ async def test_an_executor_is_woken_only_for_the_kinds_it_waits_for(either_app: 
     quiet, woken, batched, filled = [await either_app.conversations.open() for _ in range(4)]
     await quiet.append("thinking", SAID)
     admin.execute("""
-        insert into foja.job_type (type, source, level) values ('look', 'looker', true);
+        insert into foja.job_type (type, domain, source, level)
+        values ('look', 'conversation', 'looker', true);
         update foja.domain set executor = 'look';
         update foja.kind set wakes = true""")
     await woken.append("thinking", SAID)

@@ -14,13 +14,14 @@ import pytest
 from foja import errors
 from foja.app import App
 from foja.conversations.approvals import Decision
-from foja.conversations.model.approvals import moment
+from foja.conversations.model.approvals import parse_time
 from foja.conversations.model.events import CONVERSATION
 from foja.conversations.service import Conversation
 from foja.core import event as core
 from foja.core.canonical import canonical
 from foja.ledger.event import draft
 from tests.database.rows import Admin, check_stream, outcome
+from tests.drafts import DRAFT
 
 PAST, FUTURE = "2020-01-01T00:00:00Z", "2120-01-01T00:00:00Z"
 
@@ -224,11 +225,11 @@ async def test_waiting_survives_a_restart(open_app: Callable[..., App]) -> None:
         ),
     ],
 )
-def test_python_and_sql_read_the_same_moments(admin: Admin, words: str) -> None:
+def test_python_and_sql_read_the_same_times(admin: Admin, words: str) -> None:
     row = admin.execute(
-        "select foja.moment(%s) = %s, foja.moment(%s) is null", [words, moment(words), words]
+        "select foja.moment(%s) = %s, foja.moment(%s) is null", [words, parse_time(words), words]
     ).fetchone()
-    assert row == ((None, True) if moment(words) is None else (True, False))
+    assert row == ((None, True) if parse_time(words) is None else (True, False))
 
 
 # Every way in.
@@ -250,7 +251,14 @@ async def test_python_gives_every_decision_its_key(either_app: App, admin: Admin
     filled = await slots.fill(0, "approval_completed", decided("b", "denied"))
     assert filled.id == core.event_id_for(talk.id, "approval:b")
     with pytest.raises(errors.BadPayload):
-        draft(CONVERSATION, talk.id, "approval_completed", decided("a", "denied"), event_id=uuid4())
+        draft(
+            CONVERSATION,
+            talk.id,
+            "approval_completed",
+            decided("a", "denied"),
+            event_id=uuid4(),
+            tenant="default",
+        )
 
 
 async def test_sql_gives_every_decision_its_key(app: App, admin: Admin) -> None:
@@ -299,11 +307,8 @@ async def test_the_database_takes_no_decision_under_another_key(
     for event, key in pairs if decision == "approved" else [(right, "approval:a")]:
         single = [*sealed, "approval_completed", 1, event, None, "api", payload, salt, digest, key, None]
         calls = {
-            "select foja.append(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)": single,
-            "select foja.fill(%s, %s, %s, %s, %s, %s, 1, %s, null, 'api', %s, %s, %s, %s)": [
-                *(*sealed, slots.seqs[0], slots.token, "approval_completed"),
-                *(event, payload, salt, digest, key),
-            ],
+            f"select foja.append({DRAFT})": single,
+            f"select foja.fill({DRAFT}, %s, %s)": [*single, slots.seqs[0], slots.token],
         }
         for call, values in calls.items():
             with pytest.raises(psycopg.Error) as refusal:

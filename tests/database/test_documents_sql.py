@@ -10,11 +10,14 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from foja.documents.model.events import DOCUMENT
-from foja.errors import BadPayload
+from foja.errors import BadPayload, OutOfTurn
+from foja.jobs.outcome import Done
+from foja.ledger.event import draft
 from foja.observe.audit import audit
 from tests.database.papers import OTHER, TOKEN, WITNESS, Paper, acting, later
 from tests.database.rows import Admin
 from tests.database.seed import AUDIT_A, AUDIT_B
+from tests.job_domain import queue
 
 FAILED = {"witness_hash": WITNESS, "attempt": 1, "failure_code": "refused"}
 DONE = {"sha256": OTHER, "size": 1, "profile": "p", "verdict": "TOTAL_PASSED", "attempt": 1}
@@ -40,7 +43,7 @@ def anchored(paper: Paper) -> Paper:
 
 def test_the_envelope_of_the_seed_goes_in_and_comes_out(paper: Paper) -> None:
     event = uuid4()
-    stored = paper.say(
+    stored = paper.append(
         "document.protected.requested",
         {"witness_hash": WITNESS, "required_evidence": ["tsa"]},
         id=str(event),
@@ -128,9 +131,9 @@ def test_requests_stay_equal_within_a_stage_and_grow_after_it(paper: Paper) -> N
     assert paper.refusal("document.protected.requested", back) == "bad_payload"
 
 
-@pytest.mark.parametrize("kind", sorted(kind for kind, _ in DOCUMENT.kinds if "." in kind))
+@pytest.mark.parametrize("kind", sorted(kind.name for kind in DOCUMENT.kinds))
 def test_no_role_speaks_for_another(paper: Paper, kind: str) -> None:
-    sources = DOCUMENT.kinds[kind, 1].sources
+    [sources] = [each.sources for each in DOCUMENT.kinds if each.name == kind]
     for source in sorted(sources):
         role = "foja_run_tsa" if source != "run-tsa" else "foja_protect_document_v2"
         with acting(paper.admin, role), pytest.raises(psycopg.Error, match="wrong_source"):
@@ -172,7 +175,7 @@ def test_an_attempt_is_asked_for_once_and_ends_once(paper: Paper) -> None:
     assert paper.refusal("job.run-tsa.required", asking) == "already_asked"
     assert paper.refusal("job.run-tsa.required", {**asking, "attempt": 2}) == "already_asked"
     assert paper.refusal("tsa.failed", {**FAILED, "attempt": 2}) == "precondition_failed:not_asked"
-    paper.say("tsa.failed", FAILED)
+    paper.append("tsa.failed", FAILED)
     assert paper.refusal("tsa.failed", FAILED) == "attempt_not_open"
     assert (
         paper.refusal("tsa.confirmed", {"witness_hash": WITNESS, "attempt": 1, **TOKEN}) == "attempt_not_open"
@@ -185,7 +188,7 @@ def test_an_attempt_is_asked_for_once_and_ends_once(paper: Paper) -> None:
 def test_what_comes_late_says_so_and_ends_what_is_open(paper: Paper) -> None:
     paper.request()
     paper.ask()
-    paper.say("tsa.failed", {**FAILED, "failure_code": "timeout"})
+    paper.append("tsa.failed", {**FAILED, "failure_code": "timeout"})
     paper.ask(attempt=2)
     paper.confirm(attempt=1, late=True)
     states = paper.admin.execute("select attempt, state from foja.attempt order by attempt").fetchall()
@@ -199,18 +202,18 @@ def test_an_attempt_that_is_ended_without_its_job_takes_it_away(
     paper: Paper, state: str, ending: str
 ) -> None:
     paper.request()
-    key = f"run_tsa:{paper.id}:{paper.ask()['seq']}"
+    key = str(paper.ask()["seq"])
     paper.admin.execute("select foja.enqueue_job_v1('run_tsa', %s, %s)", [paper.id, key])
     token = None
     if state == "running":
         with acting(paper.admin, "foja_run_tsa"):
             token = paper.admin.execute(
-                "select lease_token from foja.claim_jobs_v1('run_tsa', 'default', 1, 'w')"
+                "select lease_token from foja.claim_jobs_v1('run_tsa', 1, 'w')"
             ).fetchone()
     if ending == "tsa.confirmed":
         paper.confirm()
     else:
-        paper.say("tsa.failed", FAILED)
+        paper.append("tsa.failed", FAILED)
     row = paper.admin.execute("select job_id, state from foja.job where dedupe_key = %s", [key]).fetchone()
     assert row is not None
     assert row[1] == "cancelled"
@@ -242,7 +245,7 @@ def test_a_network_is_spoken_of_by_its_own_workers(anchored: Paper) -> None:
 
 def test_a_chain_may_take_its_confirmation_back_once(anchored: Paper) -> None:
     body = {"network": "polygon", "witness_hash": WITNESS, "attempt": 1, "failure_code": "reorged"}
-    anchored.say("anchor.failed", body, source="process-polygon-anchors")
+    anchored.append("anchor.failed", body, source="process-polygon-anchors")
     assert anchored.refusal("anchor.failed", body, source="process-polygon-anchors") == "attempt_not_open"
     asking = {"witness_hash": WITNESS, "attempt": 1, "deadline": later(60)}
     assert anchored.refusal("job.build-artifact.required", asking) == "precondition_failed:missing_evidence"
@@ -255,7 +258,7 @@ def test_the_artifact_is_final_once_and_only_when_everything_is_there(anchored: 
     assert anchored.refusal("artifact.finalized", DONE) == "attempt_not_open"
     anchored.ask("build-artifact")
     gone = {"network": "polygon", "witness_hash": WITNESS, "attempt": 1, "failure_code": "reorged"}
-    anchored.say("anchor.failed", gone, source="process-polygon-anchors")
+    anchored.append("anchor.failed", gone, source="process-polygon-anchors")
     assert anchored.refusal("artifact.finalized", DONE) == "precondition_failed:missing_evidence"
     anchored.ask("submit-anchor-polygon", attempt=2)
     anchored.anchored(attempt=2)
@@ -263,23 +266,23 @@ def test_the_artifact_is_final_once_and_only_when_everything_is_there(anchored: 
     anchored.ask("build-artifact", attempt=2)
     renewal = {"sha256": OTHER, "size": 2}
     assert anchored.refusal("artifact.renewed", renewal) == "precondition_failed:not_final"
-    anchored.say("artifact.finalized", {**DONE, "attempt": 2})
+    anchored.append("artifact.finalized", {**DONE, "attempt": 2})
     assert anchored.refusal("artifact.finalized", {**DONE, "attempt": 2}) == "document_final"
     more = {"witness_hash": OTHER, "required_evidence": ["tsa", "polygon"]}
     assert anchored.refusal("document.protected.requested", more) == "document_final"
-    anchored.say("artifact.renewed", renewal)
-    anchored.say("anchor.failed", {**gone, "attempt": 2}, source="process-polygon-anchors")  # still shown
+    anchored.append("artifact.renewed", renewal)
+    anchored.append("anchor.failed", {**gone, "attempt": 2}, source="process-polygon-anchors")  # still shown
 
 
 def test_what_is_closed_asks_for_nothing_and_hears_out_what_runs(paper: Paper) -> None:
     paper.request()
     paper.ask()
-    paper.say("document.revoked", {"reason": "wrong file"})
+    paper.append("document.revoked", {"reason": "wrong file"})
     assert paper.refusal("document.signed", {}) == "document_closed"
     more = {"witness_hash": OTHER, "required_evidence": ["tsa"]}
     assert paper.refusal("document.protected.requested", more) == "document_closed"
     paper.confirm()
-    paper.say("document.archived", {"reason": "old"})
+    paper.append("document.archived", {"reason": "old"})
     assert paper.refusal("document.archived", {"reason": "again"}) == "document_closed"
 
 
@@ -291,8 +294,8 @@ def test_a_retry_is_for_what_was_asked_for_and_is_not_there(paper: Paper) -> Non
     polygon = {**body, "evidence": "polygon"}
     assert paper.refusal("protection.retry.requested", polygon) == "precondition_failed:missing_request"
     paper.ask()
-    paper.say("tsa.failed", FAILED)
-    paper.say("protection.retry.requested", body)
+    paper.append("tsa.failed", FAILED)
+    paper.append("protection.retry.requested", body)
     paper.ask(attempt=2)
     paper.confirm(attempt=2)
     assert paper.refusal("protection.retry.requested", body) == "already_confirmed"
@@ -320,7 +323,7 @@ def test_a_new_request_ends_the_artifact_of_the_one_before(paper: Paper) -> None
     paper.ask()
     paper.confirm(attempt=1)
     seq = paper.ask("build-artifact")["seq"]
-    key = f"build_artifact:{paper.id}:{seq}"
+    key = str(seq)
     paper.admin.execute("select foja.enqueue_job_v1('build_artifact', %s, %s)", [paper.id, key])
     paper.request(witness=OTHER)
     [state] = paper.admin.execute("select state from foja.job where dedupe_key = %s", [key]).fetchall()
@@ -329,7 +332,116 @@ def test_a_new_request_ends_the_artifact_of_the_one_before(paper: Paper) -> None
     paper.confirm(witness=OTHER, attempt=1)
     assert paper.refusal("artifact.finalized", DONE) == "attempt_not_open"
     paper.ask("build-artifact", attempt=2, witness=OTHER)
-    paper.say("artifact.finalized", {**DONE, "attempt": 2})
+    paper.append("artifact.finalized", {**DONE, "attempt": 2})
+
+
+@pytest.fixture
+def superseded(paper: Paper) -> Paper:
+    """A document whose anchor was open when a request named another witness."""
+    paper.allow("polygon")
+    paper.request("tsa", "polygon")
+    paper.ask()
+    paper.confirm(attempt=1)
+    key = str(paper.ask("submit-anchor-polygon")["seq"])
+    paper.admin.execute("select foja.enqueue_job_v1('submit_anchor_polygon', %s, %s)", [paper.id, key])
+    paper.request("tsa", "polygon", witness=OTHER)
+    return paper
+
+
+def attempt_states(paper: Paper) -> list[tuple[Any, ...]]:
+    return paper.admin.execute(
+        "select evidence, witness_hash, attempt, state from foja.attempt order by asked_seq"
+    ).fetchall()
+
+
+def test_a_request_for_another_witness_supersedes_open_attempts_and_cancels_their_jobs(
+    superseded: Paper,
+) -> None:
+    assert attempt_states(superseded) == [
+        ("tsa", WITNESS, 1, "confirmed"),
+        ("polygon", WITNESS, 1, "superseded"),
+    ]
+    [row] = superseded.admin.execute("select state, last_error from foja.job").fetchall()
+    assert row == ("cancelled", "superseded by a new request")
+    with acting(superseded.admin, "foja_sweeper"):
+        superseded.admin.execute("select foja.expire_attempts(10)")
+    assert superseded.kinds()[-1] == "document.protected.requested"
+
+
+def test_a_request_for_the_same_witness_keeps_its_open_attempts(paper: Paper) -> None:
+    paper.request("tsa", stage="initial")
+    paper.ask()
+    paper.request("tsa", stage="final")
+    assert attempt_states(paper) == [("tsa", WITNESS, 1, "open")]
+
+
+def test_no_attempt_is_opened_or_granted_for_a_superseded_witness(superseded: Paper) -> None:
+    missing = "precondition_failed:missing_request"
+    next_attempt = {"witness_hash": WITNESS, "attempt": 2, "deadline": later(60)}
+    assert superseded.refusal("job.submit-anchor-polygon.required", next_attempt) == missing
+    grant = {"evidence": "polygon", "witness_hash": WITNESS}
+    assert superseded.refusal("protection.retry.requested", grant) == missing
+    superseded.ask(witness=OTHER)
+
+
+def test_a_superseded_attempt_is_confirmed_only_late(superseded: Paper) -> None:
+    body = {"network": "polygon", "witness_hash": WITNESS, "attempt": 1}
+    for kind, more, source in (
+        ("anchor.submitted", {}, "submit-anchor-polygon"),
+        ("anchor.failed", {"failure_code": "refused"}, "process-polygon-anchors"),
+        ("anchor.confirmed", {"confirmed_at": later(0)}, "process-polygon-anchors"),
+    ):
+        assert superseded.refusal(kind, {**body, **more}, source=source) == "attempt_not_open"
+    superseded.anchored(late=True)
+    assert attempt_states(superseded)[-1] == ("polygon", WITNESS, 1, "confirmed")
+    artifact = {"witness_hash": WITNESS, "attempt": 1, "deadline": later(60)}
+    assert superseded.refusal("job.build-artifact.required", artifact) == (
+        "precondition_failed:missing_request"
+    )
+
+
+def test_an_attempt_is_submitted_once(paper: Paper) -> None:
+    paper.allow("polygon")
+    paper.request("tsa", "polygon")
+    paper.ask()
+    paper.confirm(attempt=1)
+    paper.ask("submit-anchor-polygon")
+    body = {"network": "polygon", "witness_hash": WITNESS, "attempt": 1}
+    seq = paper.append("anchor.submitted", body, source="submit-anchor-polygon")["seq"]
+    again = {**body, "txid": "0x1"}
+    assert paper.refusal("anchor.submitted", again, source="submit-anchor-polygon") == "already_submitted"
+    assert paper.admin.execute("select max(submitted_seq) from foja.attempt").fetchone() == (seq,)
+    paper.append("anchor.failed", {**body, "failure_code": "dropped"}, source="process-polygon-anchors")
+    paper.ask("submit-anchor-polygon", attempt=2)
+    paper.append("anchor.submitted", {**body, "attempt": 2}, source="submit-anchor-polygon")
+    paper.admin.execute("select foja.rebuild_document(%s)", [paper.id])
+    rows = paper.admin.execute("select count(submitted_seq) from foja.attempt").fetchone()
+    assert rows == (2,)
+
+
+async def test_a_worker_that_submits_an_attempt_again_gets_a_typed_error(
+    paper: Paper, database_url: str
+) -> None:
+    paper.allow("polygon")
+    paper.request("tsa", "polygon")
+    paper.ask()
+    paper.confirm(attempt=1)
+    paper.ask("submit-anchor-polygon")
+    body = {"network": "polygon", "witness_hash": WITNESS, "attempt": 1}
+    submitted = draft(
+        DOCUMENT, paper.id, "anchor.submitted", body, source="submit-anchor-polygon", tenant="default"
+    )
+    again = draft(
+        DOCUMENT, paper.id, "anchor.submitted", body, source="submit-anchor-polygon", tenant="default"
+    )
+    for name in ("a", "b"):
+        key = f"submit_anchor_polygon:{name}"
+        paper.admin.execute("select foja.enqueue_job_v1('submit_anchor_polygon', %s, %s)", [paper.id, key])
+    async with queue(database_url, "submit-anchor-polygon") as opened:
+        first, second = await opened.claim("submit_anchor_polygon", 2, "w")
+        assert await opened.settle([(first, Done([submitted]))]) == ["done"]
+        with pytest.raises(OutOfTurn, match="event 4 submitted attempt 1 at polygon"):
+            await opened.settle([(second, Done([again]))])
 
 
 @pytest.mark.parametrize("number", [1.4, 0, -1, 1e12, "1", None])
@@ -368,9 +480,9 @@ def test_what_is_closed_never_becomes_final(paper: Paper, word: str) -> None:
     paper.ask()
     paper.confirm(attempt=1)
     seq = paper.ask("build-artifact")["seq"]
-    key = f"build_artifact:{paper.id}:{seq}"
+    key = str(seq)
     paper.admin.execute("select foja.enqueue_job_v1('build_artifact', %s, %s)", [paper.id, key])
-    paper.say(word, {"reason": "wrong file"})
+    paper.append(word, {"reason": "wrong file"})
     assert paper.refusal("artifact.finalized", DONE) == "document_closed"
     [state] = paper.admin.execute("select state from foja.job where dedupe_key = %s", [key]).fetchall()
     assert state == ("cancelled",)
@@ -396,7 +508,7 @@ def test_a_witness_is_a_digest_wherever_it_is_named(paper: Paper) -> None:
     fits = {"string": "tsa", "number": 1, "array": ["tsa"], "boolean": True}
     paper.request()
     paper.ask()
-    for rule in DOCUMENT.kinds.values():
+    for rule in DOCUMENT.kinds:
         if "witness_hash" in {*rule.required, *rule.optional}:
             said = {name: fits[types] for name, types in rule.required.items()}
             for rubbish in ("rubbish", "", "A" * 64, "a" * 65, 7, None):
@@ -438,7 +550,7 @@ def test_attempts_past_their_deadline_are_closed_and_their_jobs_cancelled(paper:
     paper.allow("polygon")
     paper.request("tsa", "polygon")
     seq = paper.ask(deadline=later(-1))["seq"]
-    key = f"run_tsa:{paper.id}:{seq}"
+    key = str(seq)
     paper.admin.execute("select foja.enqueue_job_v1('run_tsa', %s, %s)", [paper.id, key])
     with acting(paper.admin, "foja_sweeper"):
         paper.admin.execute("select foja.expire_attempts(10)")
@@ -478,9 +590,9 @@ def test_attempts_of_a_paused_type_wait_for_it_and_the_others_do_not(paper: Pape
 
 def test_what_stands_beside_the_events_can_be_made_again_from_them(anchored: Paper) -> None:
     anchored.ask("build-artifact")
-    anchored.say("artifact.failed", {"attempt": 1, "failure_code": "refused"})
+    anchored.append("artifact.failed", {"attempt": 1, "failure_code": "refused"})
     other = Paper(anchored.admin)
-    other.say("document.added", {"sha256": WITNESS, "custody": "hash_only"})
+    other.append("document.added", {"sha256": WITNESS, "custody": "hash_only"})
     other.request(witness=OTHER)
     other.ask(witness=OTHER)
     tables = ["select * from foja.document order by 1", "select * from foja.attempt order by 1, 2, 3, 4"]

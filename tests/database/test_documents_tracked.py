@@ -19,7 +19,7 @@ from foja.observe.findings import Anomaly
 from tests.database.papers import OTHER, WITNESS, Paper, acting, later
 from tests.database.rows import Admin
 from tests.rules.played_documents import Played
-from tests.rules.test_documents_played import happen
+from tests.rules.test_documents_played import play
 
 HOUR = Policy(attempts=2, windows=dict.fromkeys(Evidence, timedelta(hours=1)))
 STRAY = uuid4()
@@ -30,6 +30,7 @@ DAMAGE = [
     "update foja.attempt set state = 'failed' where evidence = 'polygon'",
     "update foja.attempt set state = 'open' where evidence = 'tsa'",
     "update foja.attempt set asked_seq = 7 where evidence = 'polygon'",
+    "update foja.attempt set submitted_seq = 7 where evidence = 'polygon'",
     "insert into foja.attempt select entity_id, 'rekor', 'x', 1, 9, now(), 'open', tenant from foja.document",
     "delete from foja.document",
     "update foja.document set closed = 'revoked'",
@@ -51,9 +52,9 @@ class Recorded(Played):
 
     paper: Paper = field(kw_only=True)
 
-    def say(self, kind: str, body: dict[str, Any], *, after: float = 1.0) -> None:
-        super().say(kind, body, after=after)
-        self.paper.say(kind, body, source=self._source(kind, body))
+    def append(self, kind: str, body: dict[str, Any], *, after: float = 1.0) -> None:
+        super().append(kind, body, after=after)
+        self.paper.append(kind, body, source=self._source(kind, body))
 
     def _source(self, kind: str, body: dict[str, Any]) -> str | None:
         if kind == "anchor.timeout" or body.get("failure_code") == "timeout":
@@ -85,7 +86,7 @@ async def test_whatever_is_played_is_tracked_as_its_events_say(admin: Admin, dat
         paper.allow(*Evidence)
         played, chance = Recorded(policy=HOUR, paper=paper), random.Random(seed)
         for _ in range(25):
-            happen(chance.choice, played)
+            play(chance.choice, played)
         said |= {fact.kind for fact in played.facts}
     assert said >= {"anchor.timeout", "anchor.failed", "protection.retry.requested", "artifact.finalized"}
     assert await tracks(database_url) == []
@@ -116,8 +117,8 @@ async def test_an_attempt_that_was_lost_ends_after_a_rebuild(
         [found] = await tracks(database_url)
         assert (found.entity_id, found.seq) == (paper.id, 1)
         rebuilt = await app.rebuild()
-        assert (rebuilt.documents, rebuilt.retracked) == (1, 1)
-        assert (await app.rebuild()).retracked == 0
+        assert (rebuilt.documents, rebuilt.guards) == (1, 1)
+        assert (await app.rebuild()).guards == 0
     with acting(admin, "foja_sweeper"):
         admin.execute("select foja.expire_attempts(10)")
     assert paper.kinds()[-1] == "tsa.failed"

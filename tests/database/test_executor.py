@@ -13,7 +13,7 @@ from foja.jobs.outcome import Done, GiveUp, Job, Outcome, Retry, Snooze
 from foja.jobs.queue import Queue
 from foja.jobs.worker import Worker
 from foja.ledger.event import draft, new_id
-from tests.errands import (
+from tests.job_domain import (
     DECIDE,
     DECIDER,
     ERRAND,
@@ -49,7 +49,9 @@ async def sealed(decider: Queue, job: Job) -> int:
 def decision(job: Job, read: int) -> Done:
     """Say once up to where the stream was read, and ask for an errand."""
     said = {"read": read}
-    event = draft(ERRAND, job.entity_id, "errand.decided", said, source=DECIDER, expected_seq=read)
+    event = draft(
+        ERRAND, job.entity_id, "errand.decided", said, source=DECIDER, expected_seq=read, tenant="default"
+    )
     return Done([event], [wanted(job.entity_id, f"{RUN}:{job.entity_id}:{read}")], read=read)
 
 

@@ -15,6 +15,7 @@ from psycopg.types.json import Jsonb
 from foja.app import App
 from foja.conversations.service import Conversation
 from tests.database.rows import SAID, Admin, check_stream, identity
+from tests.drafts import BATCH, columns
 
 Strict = AsyncConnection[tuple[Any, ...]]
 
@@ -165,24 +166,12 @@ async def test_a_batch_overtaken_by_a_fill_is_told_to_retry(
     talk = await stream(app)
     slots = await talk.reserve(1, ttl=60)
     drafts = [talk.draft("thinking", SAID, idempotency_key="k"), talk.draft("thinking", SAID)]
-    columns = {
-        "entity": [draft.entity_id for draft in drafts],
-        "event": [draft.event_id for draft in drafts],
-        "payload": [draft.payload for draft in drafts],
-        "salt": [draft.salt for draft in drafts],
-        "hash": [draft.body_hash for draft in drafts],
-        "key": [draft.key for draft in drafts],
-    }
-    batch: LiteralString = """select seq from foja.append_drafts(
-        array(select row(id, 'conversation', 'thinking', 1, event, null, payload, salt, hash, key, null)
-                ::foja.draft
-            from unnest(%(entity)s::uuid[], %(event)s::uuid[], %(payload)s::text[], %(salt)s::bytea[],
-                %(hash)s::bytea[], %(key)s::text[]) u(id, event, payload, salt, hash, key)),
-        'api', 'default', true, true)"""
+    batch: LiteralString = f"select seq from foja.append_drafts({BATCH}, true, true)"
+    values = columns(drafts)
     async with await strict_connection(app.settings.database_url, level) as conn:
         between = slots.fill(0, "thinking", SAID, idempotency_key="k")
-        assert await overtaken(conn, between, conn.execute(batch, columns)) == SERIALIZATION_FAILURE
-        assert await (await conn.execute(batch, columns)).fetchall() == [([1, 2],)]
+        assert await overtaken(conn, between, conn.execute(batch, values)) == SERIALIZATION_FAILURE
+        assert await (await conn.execute(batch, values)).fetchall() == [([1, 2],)]
     await app.work(until_idle=True)
     check_stream(admin, talk, 3)
 

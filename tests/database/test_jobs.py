@@ -16,7 +16,7 @@ from foja.jobs.outcome import Done, GiveUp, Job, NewJob, Outcome, Retry, Snooze
 from foja.jobs.queue import Queue
 from foja.jobs.sweeper import run_ticks, sweep_jobs
 from foja.jobs.worker import Worker
-from tests.errands import (
+from tests.job_domain import (
     DECIDE,
     DECIDER,
     IN_ORDER,
@@ -64,7 +64,7 @@ def run_now(admin: Admin) -> None:
 
 async def test_a_job_is_done_once_with_its_fact(errands: Queue, admin: Admin) -> None:
     [entity] = ask(admin)
-    assert await errands.enqueue([wanted(entity, "a"), wanted(entity, "b")]) == 2
+    assert await errands.enqueue([wanted(entity, "a"), wanted(entity, "b")], "default") == 2
     await Worker(errands, RUN, do_well).run(until_idle=True)
     assert states(admin) == {"succeeded": 2}
     assert kinds(admin, entity) == ["errand.asked", "errand.done", "errand.done"]
@@ -72,30 +72,32 @@ async def test_a_job_is_done_once_with_its_fact(errands: Queue, admin: Admin) ->
 
 async def test_what_was_asked_for_is_not_asked_for_again(errands: Queue, admin: Admin) -> None:
     [entity] = ask(admin)
-    assert await errands.enqueue([wanted(entity, "a")]) == 1
-    assert await errands.enqueue([wanted(entity, "a"), wanted(entity, "b"), wanted(entity, "b")]) == 1
+    assert await errands.enqueue([wanted(entity, "a")], "default") == 1
+    assert (
+        await errands.enqueue([wanted(entity, "a"), wanted(entity, "b"), wanted(entity, "b")], "default") == 1
+    )
     await Worker(errands, RUN, do_well).run(until_idle=True)
-    assert await errands.enqueue([wanted(entity, "a")]) == 0, "also when it is done"
+    assert await errands.enqueue([wanted(entity, "a")], "default") == 0, "also when it is done"
     assert states(admin) == {"succeeded": 2}
 
 
 async def test_a_job_of_an_unknown_type_is_refused(errands: Queue, admin: Admin) -> None:
     [entity] = ask(admin)
     with pytest.raises(errors.UnknownJob):
-        await errands.enqueue([NewJob("shrug", entity, "a")])
+        await errands.enqueue([NewJob("shrug", entity, "a")], "default")
     with pytest.raises(errors.UnknownJob):
-        await errands.enqueue([NewJob(DECIDE, entity, "a")])
+        await errands.enqueue([NewJob(DECIDE, entity, "a")], "default")
     with pytest.raises(errors.BadPayload, match="0, 1 or 2"):
-        await errands.enqueue([wanted(entity, "a", priority=3)])
+        await errands.enqueue([wanted(entity, "a", priority=3)], "default")
     with pytest.raises(errors.UnknownEntity, match="need a stream"):
-        await errands.enqueue([wanted(uuid4(), "a", IN_ORDER)])
+        await errands.enqueue([wanted(uuid4(), "a", IN_ORDER)], "default")
 
 
 async def test_facts_and_following_jobs_come_with_the_end_of_the_job_or_not_at_all(
     errands: Queue, admin: Admin
 ) -> None:
     [entity] = ask(admin)
-    await errands.enqueue([wanted(entity, "a"), wanted(entity, "b")])
+    await errands.enqueue([wanted(entity, "a"), wanted(entity, "b")], "default")
     good, bad = await errands.claim(RUN, 10, "w")
     wrong = fact(bad, expected_seq=77)
     with pytest.raises(errors.WrongExpectedSeq):
@@ -108,7 +110,7 @@ async def test_facts_and_following_jobs_come_with_the_end_of_the_job_or_not_at_a
 
 async def test_whoever_lost_the_lease_changes_nothing_and_is_told(errands: Queue, admin: Admin) -> None:
     first, second = [*ask(admin), *ask(admin)]
-    await errands.enqueue([wanted(first, "a"), wanted(second, "b")])
+    await errands.enqueue([wanted(first, "a"), wanted(second, "b")], "default")
     late = await errands.claim(RUN, 10, "late")
     admin.execute("update foja.job set lease_until = now() - interval '1 s' where dedupe_key = 'a'")
     [taken] = await errands.claim(RUN, 10, "next")
@@ -128,7 +130,7 @@ async def test_whoever_lost_the_lease_changes_nothing_and_is_told(errands: Queue
 
 async def test_settling_twice_is_settling_once(errands: Queue, admin: Admin) -> None:
     [entity] = ask(admin)
-    await errands.enqueue([wanted(entity, key) for key in "abcd"])
+    await errands.enqueue([wanted(entity, key) for key in "abcd"], "default")
     jobs = await errands.claim(RUN, 10, "w")
     ends: list[Outcome] = [Done([fact(jobs[0])]), Retry("x"), GiveUp("y"), Snooze(50)]
     settled = list(zip(jobs, ends, strict=True))
@@ -141,7 +143,7 @@ async def test_settling_twice_is_settling_once(errands: Queue, admin: Admin) -> 
 
 async def test_a_failed_job_is_tried_again_and_dies_with_its_last_words(errands: Queue, admin: Admin) -> None:
     [entity] = ask(admin)
-    await errands.enqueue([wanted(entity, "a")])
+    await errands.enqueue([wanted(entity, "a")], "default")
     tries: list[int] = []
 
     async def fail(jobs: Sequence[Job]) -> Sequence[Outcome]:
@@ -161,7 +163,7 @@ async def test_a_failed_job_is_tried_again_and_dies_with_its_last_words(errands:
 async def test_waits_grow_and_differ(errands: Queue, admin: Admin) -> None:
     admin.execute("update foja.job_type set max_tries = 20, backoff = '10 s', backoff_most = '100 s'")
     entities = [ask(admin)[0] for _ in range(20)]
-    await errands.enqueue([wanted(entity, str(entity)) for entity in entities])
+    await errands.enqueue([wanted(entity, str(entity)) for entity in entities], "default")
     waits = []
     for _ in range(6):
         jobs = await errands.claim(RUN, 100, "w")
@@ -186,7 +188,7 @@ async def test_giving_up_needs_no_more_tries_and_may_say_it_in_other_words(
     errands: Queue, admin: Admin
 ) -> None:
     one, two = [*ask(admin), *ask(admin)]
-    await errands.enqueue([wanted(one, "a"), wanted(two, "b")])
+    await errands.enqueue([wanted(one, "a"), wanted(two, "b")], "default")
     first, second = await errands.claim(RUN, 10, "w")
     assert (
         await errands.settle([(first, GiveUp("x")), (second, GiveUp("y", [fact(second)]))]) == ["give_up"] * 2
@@ -207,7 +209,7 @@ async def test_last_words_that_the_stream_refuses_do_not_keep_the_job_alive(
 ) -> None:
     [entity] = ask(admin)
     said_too_little = {"kind": "errand.failed", "payload": {}}
-    await errands.enqueue([NewJob(RUN, entity, "a", on_death=said_too_little)])
+    await errands.enqueue([NewJob(RUN, entity, "a", on_death=said_too_little)], "default")
     [job] = await errands.claim(RUN, 1, "w")
     assert await errands.settle([(job, GiveUp("x"))]) == ["give_up"]
     row = admin.execute("select state, last_error from foja.job where type = 'run_errand'").fetchone()
@@ -218,7 +220,7 @@ async def test_last_words_that_the_stream_refuses_do_not_keep_the_job_alive(
 
 async def test_a_snooze_is_no_try(errands: Queue, admin: Admin) -> None:
     [entity] = ask(admin)
-    await errands.enqueue([wanted(entity, "a")])
+    await errands.enqueue([wanted(entity, "a")], "default")
     for _ in range(10):
         [job] = await errands.claim(RUN, 1, "w")
         assert job.tries == 1
@@ -229,8 +231,8 @@ async def test_a_snooze_is_no_try(errands: Queue, admin: Admin) -> None:
 
 async def test_jobs_of_one_stream_run_in_order_one_at_a_time(errands: Queue, admin: Admin) -> None:
     one, two = [*ask(admin), *ask(admin)]
-    await errands.enqueue([wanted(one, f"one {n}", IN_ORDER) for n in range(3)])
-    await errands.enqueue([wanted(two, f"two {n}", IN_ORDER) for n in range(2)])
+    await errands.enqueue([wanted(one, f"one {n}", IN_ORDER) for n in range(3)], "default")
+    await errands.enqueue([wanted(two, f"two {n}", IN_ORDER) for n in range(2)], "default")
     claimed = []
     while jobs := await errands.claim(IN_ORDER, 10, "w"):
         claimed.append([job.key for job in jobs])
@@ -243,7 +245,7 @@ async def test_a_line_moves_on_after_a_death_and_a_cancellation_and_stops_for_a_
     errands: Queue, admin: Admin
 ) -> None:
     [entity] = ask(admin)
-    await errands.enqueue([wanted(entity, str(n), IN_ORDER, on_death=None) for n in range(4)])
+    await errands.enqueue([wanted(entity, str(n), IN_ORDER, on_death=None) for n in range(4)], "default")
     [zero] = await errands.claim(IN_ORDER, 10, "w")
     await errands.settle([(zero, Retry("x", after=60))])
     assert await errands.claim(IN_ORDER, 10, "w") == []
@@ -266,14 +268,14 @@ async def test_urgent_jobs_come_first_and_later_ones_later(errands: Queue, admin
     [entity] = ask(admin)
     late = [wanted(entity, f"later {n}", delay=60.0, priority=n) for n in range(3)]
     now = [wanted(entity, f"{n}", priority=n) for n in (2, 1, 0)]
-    await errands.enqueue([*late, *now])
+    await errands.enqueue([*late, *now], "default")
     assert [job.key for job in await errands.claim(RUN, 2, "w")] == ["0", "1"]
     assert [job.key for job in await errands.claim(RUN, 2, "w")] == ["2"]
 
 
 async def test_a_paused_type_is_not_claimed(errands: Queue, admin: Admin) -> None:
     [entity] = ask(admin)
-    await errands.enqueue([wanted(entity, "a")])
+    await errands.enqueue([wanted(entity, "a")], "default")
     admin.execute("select foja.pause_jobs_v1('run_errand')")
     assert await errands.claim(RUN, 1, "w") == []
     admin.execute("select foja.resume_jobs_v1('run_errand')")
@@ -285,7 +287,7 @@ async def test_a_job_that_kills_its_worker_dies_alone(
 ) -> None:
     """Its neighbours lose no try: the claim in company counts for nobody."""
     entities = [ask(admin)[0] for _ in range(5)]
-    await errands.enqueue([wanted(entity, str(n)) for n, entity in enumerate(entities)])
+    await errands.enqueue([wanted(entity, str(n)) for n, entity in enumerate(entities)], "default")
     assert len(await errands.claim(RUN, 10, "killed")) == 5
     for _ in range(20):
         expire(admin)
@@ -310,7 +312,7 @@ async def test_a_job_that_kills_its_worker_dies_alone(
 
 async def test_a_heartbeat_keeps_what_is_ours_and_nothing_else(errands: Queue, admin: Admin) -> None:
     [entity] = ask(admin)
-    await errands.enqueue([wanted(entity, key) for key in "abc"])
+    await errands.enqueue([wanted(entity, key) for key in "abc"], "default")
     kept, lost, done = await errands.claim(RUN, 10, "w")
     await errands.settle([(done, Done())])
     admin.execute(
@@ -330,7 +332,7 @@ async def test_a_heartbeat_keeps_what_is_ours_and_nothing_else(errands: Queue, a
 
 async def test_only_the_role_of_a_type_may_do_it(errands: Queue, decider: Queue, admin: Admin) -> None:
     [entity] = ask(admin)
-    await errands.enqueue([wanted(entity, "a")])
+    await errands.enqueue([wanted(entity, "a")], "default")
     with pytest.raises(errors.WrongSource):
         await decider.claim(RUN, 1, "w")
     [job] = await errands.claim(RUN, 1, "w")
@@ -388,7 +390,7 @@ async def test_a_hint_wakes_a_worker_of_another_process_long_before_it_would_loo
             while states(admin, DECIDE) != {"succeeded": 1}:
                 await asyncio.sleep(0.02)
             await asyncio.sleep(0.3)  # both have found nothing, and wait
-            await elsewhere.enqueue([wanted(entity, "a")])
+            await elsewhere.enqueue([wanted(entity, "a")], "default")
             while kinds(admin, entity) != ["errand.asked", "errand.done"]:
                 await asyncio.sleep(0.02)
             while states(admin, DECIDE) != {"succeeded": 1}:
@@ -402,7 +404,7 @@ async def test_a_fact_that_is_there_already_ends_the_job_and_another_under_its_k
     errands: Queue, admin: Admin
 ) -> None:
     [entity] = ask(admin)
-    await errands.enqueue([wanted(entity, key) for key in "abc"])
+    await errands.enqueue([wanted(entity, key) for key in "abc"], "default")
 
     async def work(jobs: Sequence[Job]) -> Sequence[Outcome]:
         return [Done([fact(job, 2 if job.key == "c" else 1, idempotency_key="once")]) for job in jobs]

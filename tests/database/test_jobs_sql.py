@@ -14,7 +14,7 @@ import pytest
 from foja.app import App
 from foja.sql.migrate import migrate
 from tests.database.papers import Paper, acting
-from tests.errands import DECIDE, RUN, Admin, ask, install, kinds, states
+from tests.job_domain import DECIDE, RUN, Admin, ask, install, kinds, states
 
 DONE = {"kind": "errand.done", "payload": {"n": 1}, "idempotency_key": "once"}
 
@@ -29,9 +29,7 @@ def entity(admin: Admin) -> UUID:
 
 
 def claim(admin: Admin, kind: str = RUN) -> tuple[int, UUID]:
-    row = admin.execute(
-        "select job_id, lease_token from foja.claim_jobs_v1(%s, 'default', 1, 'w')", [kind]
-    ).fetchone()
+    row = admin.execute("select job_id, lease_token from foja.claim_jobs_v1(%s, 1, 'w')", [kind]).fetchone()
     assert row is not None
     return row[0], row[1]
 
@@ -215,21 +213,14 @@ def refused(admin: Admin, role: str, kind: str, entity: UUID, key: str) -> str |
 
 def test_no_worker_can_take_the_place_of_an_executor_or_of_another_worker(admin: Admin) -> None:
     paper = Paper(admin)
-    for key in (f"protect_document_v2:{paper.id}", f"run_tsa:{paper.id}:1"):
-        code = refused(admin, "foja_submit_anchor_polygon", "submit_anchor_polygon", paper.id, key)
-        assert code == "job_key_taken"
+    for kind, key in (("protect_document_v2", "executor"), ("run_tsa", "1")):
+        code = refused(admin, "foja_submit_anchor_polygon", kind, paper.id, key)
+        assert code in ("unknown_job", "wrong_source")
     paper.request()
     with acting(admin, "foja_protect_document_v2"):
         job = claim(admin, "protect_document_v2")
     row = admin.execute("select entity_id from foja.job where job_id = %s", job[:1]).fetchone()
     assert row == (paper.id,)
-
-
-def test_keys_begin_with_whatever_they_like_but_the_name_of_another_type(entity: UUID, admin: Admin) -> None:
-    for key in ("run_errand", "run_errand:1", "x:run_in_order:1", "run_in_order", "tsa:1", ":"):
-        assert refused(admin, "foja_run_errand", RUN, entity, key) is None
-    assert refused(admin, "foja_run_errand", RUN, entity, "run_in_order:1") == "job_key_taken"
-    assert refused(admin, "service_role", RUN, entity, "decide_errand:1") == "job_key_taken"
 
 
 def test_a_job_is_asked_for_by_who_does_it_who_decides_and_the_house(entity: UUID, admin: Admin) -> None:
@@ -248,31 +239,30 @@ def test_a_job_is_asked_for_by_who_does_it_who_decides_and_the_house(entity: UUI
         assert refused(admin, role, kind, stream, "b") == "wrong_source", role
 
 
-def test_a_following_job_whose_key_is_another_types_is_refused_not_dropped(
-    entity: UUID, admin: Admin
-) -> None:
+def test_the_same_key_of_another_type_or_stream_is_another_job(entity: UUID, admin: Admin) -> None:
+    admin.execute("reset role")
+    [other] = ask(admin)
+    admin.execute("set role foja_run_errand")
     job = claim(admin)
-    follow = {"type": "run_in_order", "dedupe_key": "a"}
-    with pytest.raises(psycopg.Error) as refused:
-        complete(admin, job, jobs=[follow])
-    assert refused.value.diag.message_primary == "job_key_taken"
-    assert states(admin) == {"running": 1}
-    assert complete(admin, job, jobs=[{"type": RUN, "dedupe_key": "a"}]) == "done", "it was asked for before"
-    with pytest.raises(psycopg.Error) as refused:
-        admin.execute("select foja.enqueue_job_v1('run_in_order', %s, 'a')", [entity])
-    assert refused.value.diag.message_primary == "job_key_taken"
+    follow = [{"type": "run_in_order", "dedupe_key": "a"}, {"type": RUN, "dedupe_key": "a"}]
+    assert complete(admin, job, jobs=[*follow, {**follow[1], "entity_id": str(other)}]) == "done"
+    assert states(admin) == {"succeeded": 1, "queued": 1}, "one was requested before, one is another stream's"
+    assert states(admin, "run_in_order") == {"queued": 1}
 
 
 async def test_batches_with_the_same_keys_do_not_wait_for_each_other(entity: UUID, database_url: str) -> None:
-    put = b"select foja.enqueue_jobs_v1(array_fill('run_errand'::text, array[%s]), %s, 'default', %s)"
+    put = b"""select foja.enqueue_jobs_v1(array(select
+        row('run_errand', id, 'default', key, null, null, null, null, null)::foja.new_job
+        from unnest(%s::uuid[], %s::text[]) u(id, key)))"""
+    first, second = uuid4(), uuid4()
     async with (
         await psycopg.AsyncConnection.connect(database_url) as one,
         await psycopg.AsyncConnection.connect(database_url) as two,
     ):
-        await one.execute(put, [1, [uuid4()], ["y"]])
-        waiting = asyncio.create_task(two.execute(put, [2, [uuid4(), uuid4()], ["z", "y"]]))
+        await one.execute(put, [[first], ["y"]])
+        waiting = asyncio.create_task(two.execute(put, [[second, first], ["z", "y"]]))
         await asyncio.sleep(0.3)
-        await one.execute(put, [1, [uuid4()], ["z"]])
+        await one.execute(put, [[second], ["z"]])
         await one.commit()
         assert await (await waiting).fetchone() == (0,)
 

@@ -14,6 +14,7 @@ from foja.conversations.model.events import CONVERSATION
 from foja.ledger.event import Draft, draft
 from foja.observe.audit import audit
 from foja.observe.fsck import Outside, fsck
+from tests.drafts import DRAFT, fields
 from tests.races.auditor import audit_idle, audit_stream
 from tests.races.writers import SAY, words
 
@@ -35,16 +36,16 @@ class Lane:
         return tuple(self.admin.execute(query, (self.id, seen, lane, rest)).fetchall()[0])
 
     def draft(self, text: str = "x", key: str | None = None) -> Draft:
-        return draft(CONVERSATION, self.id, SAY, words(text), idempotency_key=key)
+        return draft(CONVERSATION, self.id, SAY, words(text), idempotency_key=key, tenant="default")
 
     def append(
         self, seq: int, event: Draft | None = None, fence: UUID | None = None
     ) -> tuple[str, int | None]:
         e = event or self.draft()
-        values = (e.entity_id, e.domain, TENANT, e.kind, e.v, e.event_id, e.actor, e.source, e.payload)
-        query = f"select status, seq from foja.lane_append({', '.join(['%s'] * 14)})"
-        more = (e.salt, e.body_hash, e.key, seq, fence or self.fence)
-        [(status, number)] = self.admin.execute(query.encode(), (*values, *more)).fetchall()
+        query = f"select status, seq from foja.lane_append({DRAFT}, %s, %s)"
+        [(status, number)] = self.admin.execute(
+            query.encode(), (*fields(e), seq, fence or self.fence)
+        ).fetchall()
         return status, number
 
     def reserve(self, first: int, count: int = 3, fence: UUID | None = None) -> str:

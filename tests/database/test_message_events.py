@@ -24,7 +24,7 @@ from tests.database.seed import (
     refusal,
     reserve,
 )
-from tests.docs.paper import ROOT, blocks
+from tests.docs.pages import ROOT, blocks
 
 TOOL = {"tool_use_id": "t", "tool_name": "n", "tool_result": 1.5, "success": True, "error_message": None}
 

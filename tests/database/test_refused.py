@@ -95,8 +95,8 @@ async def test_a_bad_append_says_why_and_writes_nothing(either_app: App, admin: 
 async def test_a_source_that_may_not_say_it_is_refused(either_app: App, admin: Admin) -> None:
     talk = await either_app.conversations.open()
     with pytest.raises(errors.WrongSource, match="only by api"):
-        draft(CONVERSATION, talk.id, "user_message_sent", SAID, source="sweeper")
-    forged = draft(CONVERSATION, talk.id, "approval_completed", APPROVED, source="sweeper")
+        draft(CONVERSATION, talk.id, "user_message_sent", SAID, source="sweeper", tenant="default")
+    forged = draft(CONVERSATION, talk.id, "approval_completed", APPROVED, source="sweeper", tenant="default")
     with pytest.raises(errors.WrongSource):
         await either_app.ledger.append(forged)
     assert rows(admin)["event"] == 0

@@ -32,8 +32,9 @@ WAYS = {
     "complete_job_v1",
     "settle_jobs_v1",
 }
-DRAFT = """array[row({entity}::uuid, {domain}, {kind}, 1, {event}::uuid, null, {payload},
-    {salt}::bytea, {hash}::bytea, null, null)::foja.draft]"""
+DRAFT = """row({entity}::uuid, {domain}, {tenant}, {kind}, 1, {event}::uuid, null, {source}, {payload},
+    {salt}::bytea, {hash}::bytea, null, null)::foja.draft"""
+SETTLEMENT = "row({job}::bigint, {token}::uuid, 'done', null, null, null)::foja.settlement"
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,7 @@ class Forgery:
             lane="redis",
             ttl="1 minute",
             rest="0",
+            limit=10,
             most=10,
             careful=False,
             claim=True,
@@ -132,9 +134,12 @@ def call(function: Function, forged: Forgery) -> sql.Composed:
 
 
 def value(name: str, kind: str, known: dict[str, Any]) -> sql.Composable:
-    if kind == "foja.draft[]":
-        literals = {key: sql.Literal(each) for key, each in known.items()}
-        return sql.SQL(DRAFT).format(**{**literals, "event": sql.Literal(uuid4())})
+    if kind.removesuffix("[]") in ("foja.draft", "foja.settlement"):
+        literals = {key: sql.Literal(each) for key, each in known.items()} | {"event": sql.Literal(uuid4())}
+        record = sql.SQL(DRAFT if kind.startswith("foja.draft") else SETTLEMENT).format(**literals)
+        return sql.SQL("array[{}]").format(record) if kind.endswith("[]") else record
+    if kind == "foja.new_job[]":
+        return sql.SQL("null::foja.new_job[]")
     found = known.get(name)
     if name in ("event", "event_id") and kind == "uuid":
         found = uuid4()
@@ -194,12 +199,10 @@ def asked(paper: Paper) -> Forgery:
     paper.request()
     seq = paper.ask()["seq"]
     with acting(paper.admin, "foja_protect_document_v2"):
-        paper.admin.execute(
-            "select foja.enqueue_job_v1('run_tsa', %s, %s)", [paper.id, f"run_tsa:{paper.id}:{seq}"]
-        )
+        paper.admin.execute("select foja.enqueue_job_v1('run_tsa', %s, %s)", [paper.id, str(seq)])
     with acting(paper.admin, OWNER):
         row = paper.admin.execute(
-            "select job_id, lease_token from foja.claim_jobs_v1('run_tsa', 'default', 1, 'w')"
+            "select job_id, lease_token from foja.claim_jobs_v1('run_tsa', 1, 'w')"
         ).fetchone()
     assert row is not None
     return Forgery(paper, *row)
@@ -220,7 +223,7 @@ def test_who_is_asked_can_answer_by_these_ways_and_nobody_else_by_any(paper: Pap
 def test_no_way_goes_round_the_guards(paper: Paper, state: str) -> None:
     forged = Forgery(paper, None, None)
     if state == "added":
-        paper.say("document.added", {"sha256": WITNESS, "custody": "hash_only"})
+        paper.append("document.added", {"sha256": WITNESS, "custody": "hash_only"})
     elif state == "requested":
         paper.request()
     elif state == "confirmed":
@@ -232,7 +235,7 @@ def test_no_way_goes_round_the_guards(paper: Paper, state: str) -> None:
 def test_nobody_asks_for_what_cannot_be_had_by_any_way(paper: Paper) -> None:
     for known in (False, True):
         if known:
-            paper.say("document.added", {"sha256": WITNESS, "custody": "hash_only"})
+            paper.append("document.added", {"sha256": WITNESS, "custody": "hash_only"})
         for role in roles(paper.admin):
             assert ways_in(paper.admin, role, Forgery(paper, None, None, "api", REQUEST)) == set(), role
     paper.allow("bitcoin")

@@ -1,4 +1,4 @@
-"""Whatever can be said, set or typed is written down, and written down right."""
+"""Every kind, setting, verb, metric and reason is documented, and documented as it is."""
 
 from __future__ import annotations
 
@@ -12,21 +12,36 @@ import pytest
 
 from foja import metrics
 from foja.cli import FOUND, INTERRUPTED, PIPE_CLOSED, TERMINATED, WRONG, main
-from foja.cli.parser import grammar
 from foja.conversations.model.events import CONVERSATION, TRANSIENT
-from foja.core.registry import RESERVED, Kind
+from foja.core.registry import BODY_ERASED, RESERVED, SLOT_VOIDED, Kind
 from foja.documents.model.events import DOCUMENT
 from foja.judge.trust_parser import POLICY_FIELDS
 from foja.observe.audit import QUERIES
 from foja.proofs.finding import Reason
 from foja.settings import Settings
 from foja.threads.model.events import THREAD
-from tests.docs.paper import ENGLISH, OPERATIONS, READMES, ROOT, SPANISH, blocks, inline, prose, verbs
+from tests.docs.pages import (
+    ENGLISH,
+    PAGES,
+    PARSER,
+    ROOT,
+    SPANISH,
+    blocks,
+    docs,
+    inline,
+    prose,
+    section,
+    verbs,
+)
 
-KINDS_PAGE = ROOT / "docs" / "kinds.md"
-EVERY = {kind.name: kind for domain in (CONVERSATION, DOCUMENT, THREAD) for kind in domain.kinds.values()}
+KINDS_PAGE = docs("kinds")
+EVERY = {
+    kind.name: kind
+    for domain in (CONVERSATION, DOCUMENT, THREAD)
+    for kind in (*domain.kinds, SLOT_VOIDED, BODY_ERASED)
+}
 KINDS = sorted(EVERY.values(), key=lambda kind: kind.name)
-PASSING = sorted(TRANSIENT.kinds.values(), key=lambda kind: kind.name)
+TRANSIENTS = sorted(TRANSIENT.kinds, key=lambda kind: kind.name)
 
 
 def table_row(kind: Kind) -> str:
@@ -44,7 +59,7 @@ def test_every_kind_is_described_as_it_is(kind: Kind) -> None:
     assert table_row(kind) in KINDS_PAGE.read_text().splitlines()
 
 
-@pytest.mark.parametrize("kind", PASSING, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", TRANSIENTS, ids=lambda kind: kind.name)
 def test_every_transient_kind_is_described_as_it_is(kind: Kind) -> None:
     row = f"| `{kind.name}` | {kind.v} | {fields(kind.required)} | {fields(kind.optional)} |"
     assert row in KINDS_PAGE.read_text().splitlines()
@@ -52,21 +67,21 @@ def test_every_transient_kind_is_described_as_it_is(kind: Kind) -> None:
 
 def test_no_kind_is_described_that_is_not_there() -> None:
     described = re.findall(r"^\| `([\w.-]+)` \| \d+ \|", KINDS_PAGE.read_text(), re.MULTILINE)
-    assert sorted(described) == sorted(kind.name for kind in [*KINDS, *PASSING])
+    assert sorted(described) == sorted(kind.name for kind in [*KINDS, *TRANSIENTS])
 
 
-def test_what_only_the_ledger_writes_and_other_names_are_told() -> None:
-    own = prose(KINDS_PAGE).partition("## Written by the ledger itself")[2].partition("\n## ")[0]
+def test_reserved_kinds_aliases_and_choices_are_described() -> None:
+    own = section(KINDS_PAGE, "## Written by the ledger itself")
     assert set(re.findall(r"^- `([\w.]+)`", own, re.MULTILINE)) == RESERVED
     assert set(CONVERSATION.aliases) <= set(inline(KINDS_PAGE))
     choices = {word for kind in KINDS for words in kind.choices.values() for word in words}
     assert choices <= set(inline(KINDS_PAGE))
 
 
-@pytest.mark.parametrize("page", READMES, ids=lambda page: page.name)
-def test_every_setting_is_in_the_table_with_its_default(page: Path) -> None:
-    found = dict(re.findall(r"^\| `FOJA_(\w+)` \| ([^|]+) \|", prose(page), re.MULTILINE))
-    assert sorted(found) == sorted(name.upper() for name in Settings.model_fields)
+def test_every_setting_is_in_the_table_with_its_default() -> None:
+    listed = re.findall(r"^\| `FOJA_(\w+)` \| ([^|]+) \|", prose(docs("settings")), re.MULTILINE)
+    found = dict(listed)
+    assert sorted(name for name, _ in listed) == sorted(name.upper() for name in Settings.model_fields)
     for name, field in Settings.model_fields.items():
         default = None if field.default_factory else field.default
         if isinstance(default, bool):
@@ -79,67 +94,79 @@ def test_every_setting_is_in_the_table_with_its_default(page: Path) -> None:
             assert "`" not in found[name.upper()], f"{name} has no default to show"
 
 
-def test_every_verb_is_explained_on_the_page_for_operators() -> None:
-    explained = re.findall(r"^\| `foja ([a-z ]+)` \| ", prose(OPERATIONS), re.MULTILINE)
-    assert sorted(explained) == sorted(" ".join(path) for path in verbs(grammar()))
+def test_every_setting_that_a_page_names_exists() -> None:
+    named = {name for page in PAGES for name in re.findall(r"\bFOJA_([A-Z_]+)\b", page.read_text())}
+    known = {name.upper() for name in Settings.model_fields}
+    assert named - known == {"TEST_POSTGRES"}
 
 
-@pytest.mark.parametrize("path", [*verbs(grammar())], ids=" ".join)
-def test_every_verb_shows_an_example_and_speaks_to_programs(
+def test_every_extra_that_a_page_names_exists() -> None:
+    named = {name for page in PAGES for name in re.findall(r"(?:foja|'\.)\[([\w-]+)\]", page.read_text())}
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert named == extras.keys() - {"dev", "test"}
+
+
+def test_every_verb_is_explained() -> None:
+    explained = re.findall(r"^\| `foja ([a-z ]+)` \| ", prose(docs("cli")), re.MULTILINE)
+    assert sorted(explained) == sorted(" ".join(path) for path in verbs(PARSER))
+
+
+@pytest.mark.parametrize("path", [*verbs(PARSER)], ids=" ".join)
+def test_every_verb_shows_an_example_and_has_a_json_option(
     path: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as end:
         main([*path, "--help"])
-    told = capsys.readouterr().out
+    text = capsys.readouterr().out
     assert end.value.code == 0
-    assert "--json" in told
-    assert f"foja {' '.join(path)}" in told.partition("examples:")[2]
+    assert "--json" in text
+    assert f"foja {' '.join(path)}" in text.partition("examples:")[2]
 
 
 def test_every_finding_of_the_audit_is_explained() -> None:
-    section = prose(OPERATIONS).partition("## What audit finds")[2].partition("\n## ")[0]
-    explained = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
+    found = section(docs("operations"), "## What audit finds")
+    explained = set(re.findall(r"^\| `(\w+)` \|", found, re.MULTILINE))
     assert {question.check for question in QUERIES} | {"gap", "duplicate", "correlation"} == explained
 
 
 def test_every_metric_is_explained() -> None:
-    section = prose(OPERATIONS).partition("## What is measured")[2].partition("\n## ")[0]
-    explained = {name.removesuffix("_total") for name in re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)}
+    found = section(docs("operations"), "## What is measured")
+    explained = {name.removesuffix("_total") for name in re.findall(r"^\| `(\w+)` \|", found, re.MULTILINE)}
     assert explained == metrics.METRIC_NAMES
 
 
 def test_every_reason_of_the_judge_is_explained() -> None:
-    explained = {word for name in ("verify", "bundle") for word in inline(ROOT / "docs" / f"{name}.md")}
+    explained = {word for name in ("verify", "bundle") for word in inline(docs(name))}
     assert set(Reason) <= explained
 
 
 CHECKS = {
-    f"{room}{number}"
-    for room, most in {"C": 5, "L": 1, "T": 9, "B": 5, "E": 6, "R": 6}.items()
+    f"{group}{number}"
+    for group, most in {"C": 5, "L": 1, "T": 9, "B": 5, "E": 6, "R": 6}.items()
     for number in range(1, most + 1)
 }
 
 
 def test_every_check_of_the_judge_has_its_module_and_its_test() -> None:
-    section = prose(ROOT / "docs" / "verify.md").partition("## Check by check")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| ([A-Z]\d) \| .+ \| `([\w/]+\.py)` \| `.+` \|$", section, re.MULTILINE)
+    found = section(docs("verify"), "## Check by check")
+    rows = re.findall(r"^\| ([A-Z]\d) \| .+ \| `([\w/]+\.py)` \| `.+` \|$", found, re.MULTILINE)
     assert {check for check, _ in rows} == CHECKS
     assert all((ROOT / "src" / "foja" / module).is_file() for _, module in rows)
-    tests = re.findall(r"`([\w/]+\.py)::(\w+)`", section)
+    tests = re.findall(r"`([\w/]+\.py)::(\w+)`", found)
     assert len(tests) > len(CHECKS)
     for file, name in tests:
         assert f"def {name}(" in (ROOT / "tests" / file).read_text(), name
 
 
 def test_every_exit_code_is_explained() -> None:
-    section = prose(OPERATIONS).partition("## Exit codes")[2].partition("\n## ")[0]
-    explained = set(map(int, re.findall(r"^\| (\d+) \|", section, re.MULTILINE)))
+    found = section(docs("cli"), "## Exit codes")
+    explained = set(map(int, re.findall(r"^\| (\d+) \|", found, re.MULTILINE)))
     assert explained == {0, FOUND, WRONG, INTERRUPTED, PIPE_CLOSED, TERMINATED}
 
 
 def test_every_field_of_a_policy_is_explained() -> None:
-    section = prose(ROOT / "docs" / "verify.md").partition("## The policy")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| (`[a-z][^|]*) \|", section, re.MULTILINE)
+    found = section(docs("verify"), "## The policy")
+    rows = re.findall(r"^\| (`[a-z][^|]*) \|", found, re.MULTILINE)
     explained = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     assert explained == {"form", *POLICY_FIELDS}
 
@@ -148,7 +175,7 @@ def test_every_dependency_has_its_line() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     asked = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
     names = {re.split(r"[\[<>=! ]", each)[0] for each in asked}
-    table = prose(ROOT / "docs" / "decisions.md").partition("## Dependencies")[2]
+    table = section(docs("decisions"), "## Dependencies")
     first = re.findall(r"^\| ([\w, -]+?) \|", table, re.MULTILINE)
     explained = {name for cell in first for name in cell.split(", ")}
     assert names - {project["name"]} <= explained
@@ -158,14 +185,14 @@ def test_both_readmes_have_the_same_shape() -> None:
     assert shape(ENGLISH) == shape(SPANISH)
 
 
-def test_another_shape_would_be_noticed(tmp_path: Path) -> None:
+def test_another_shape_is_noticed(tmp_path: Path) -> None:
     shorter = tmp_path / "README.es.md"
     shorter.write_text(SPANISH.read_text().replace("\n## ", "\n", 1))
     assert shape(shorter) != shape(ENGLISH)
 
 
 def shape(page: Path) -> dict[str, object]:
-    """Return what a translation must keep: headings, tables, pieces of code, links, names in code."""
+    """Return what a translation must share: headings, tables, blocks, commands, links."""
     text = prose(page)
     shells = [block.lines() for block in blocks(page) if block.language == "sh"]
     links = {link for link in re.findall(r"\]\(([^)]+)\)", text) if not link.startswith("README")}
@@ -176,5 +203,4 @@ def shape(page: Path) -> dict[str, object]:
         "languages": [block.language for block in blocks(page)],
         "commands": shells,
         "links": links,
-        "tests": re.findall(r"tests/[\w/]+\.py", text),
     }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import foja
 from foja.app import App
@@ -29,14 +31,24 @@ def run(order: Order) -> int | None:
 
 async def _work(order: Order) -> None:
     async with foja.connect(database_url=order.url, home=order.home) as app:
-        _doom(app, order)
+        await _doom(app, order)
         await app.work(until_idle=True, only=order.only)
 
 
-def _doom(app: App, order: Order) -> None:
-    for worker in [each for each in app.staff.workers if each.type == order.job_type]:
+async def _doom(app: App, order: Order) -> None:
+    """Make the workers of this type mortal. The next `open` hands out the same ones."""
+    opened = await app.workers.open()
+    app.workers.open = _again(opened)  # type: ignore[method-assign]
+    for worker in [each for each, _ in opened if each.type == order.job_type]:
         queue = worker._queue
         queue.__class__ = Mortal
         assert isinstance(queue, Mortal)
         queue.doom = (order.step, order.moment)
         worker._work = queue.working(worker._work)
+
+
+def _again(opened: list[Any]) -> Any:
+    async def open_(only: Collection[str] | None = None) -> list[Any]:
+        return [pair for pair in opened if only is None or pair[1].type in only]
+
+    return open_

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from foja.jobs.outcome import Done, Job, Outcome
 from foja.jobs.worker import Worker
 from foja.ledger.event import draft
-from tests.errands import DECIDE, DECIDER, ERRAND, RUN, RUNNER, do_well, queue, wanted
 from tests.faults.mortal import Moment, Mortal, Step, die, outlive
+from tests.job_domain import DECIDE, DECIDER, ERRAND, RUN, RUNNER, do_well, queue, wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,5 +53,13 @@ async def _decide(opened: Mortal, jobs: Sequence[Job]) -> Sequence[Outcome]:
 
 def _decision(job: Job, read: int) -> Done:
     """Say up to where the stream was read, and ask for one errand per stream."""
-    event = draft(ERRAND, job.entity_id, "errand.decided", {"read": read}, source=DECIDER, expected_seq=read)
+    event = draft(
+        ERRAND,
+        job.entity_id,
+        "errand.decided",
+        {"read": read},
+        source=DECIDER,
+        expected_seq=read,
+        tenant="default",
+    )
     return Done([event], [wanted(job.entity_id, f"{RUN}:{job.entity_id}")], read=read)

@@ -126,7 +126,7 @@ async def test_an_artifact_waits_for_a_checkpoint_and_that_is_no_try(
     """Nobody publishes: the job is put off again and again, and its tries stay."""
     async with open_app(checkpoint_seconds=0.1) as app:
         document = await asked(app)
-        chosen = await app.staff.chosen(None)
+        chosen = [worker for worker, _ in await app.workers.open()]
         *others, building = [worker for worker in chosen if worker.type != "renew_artifacts"]
         assert building.type == "build_artifact"
         while sum([await worker.step() for worker in others]):

@@ -13,8 +13,8 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.documents import executor, timestamps
 from foja.documents.model.projection import Pipeline, State
+from foja.documents.workers import executor, timestamps
 from tests.database.papers import WITNESS, Paper, later
 from tests.database.rows import Admin
 from tests.faults.document_scene import Order, run
@@ -159,7 +159,7 @@ async def test_a_decision_that_was_overtaken_is_not_recorded_and_made_again(
 ) -> None:
     document = await app.documents.add_digest(WITNESS)
     await app.documents.protect(document.id)
-    [worker] = [each for each in await app.staff.chosen(None) if each.type == executor.TYPE]
+    [worker] = [each for each, _ in await app.workers.open() if each.type == executor.TYPE]
     jobs = await worker._queue.claim(executor.TYPE, 10, "slow")
     outcomes = await worker._work(jobs)
     await app.documents.record(document.id, "document.witness.required", {})

@@ -1,4 +1,4 @@
-"""The HTTP door when the database goes, when clients stall, and when it is told to end."""
+"""The HTTP server when the database is unavailable, when clients stall, and when it is terminated."""
 
 from __future__ import annotations
 
@@ -29,58 +29,58 @@ from tests.flow.client import SAY, Tab, reading, served, until
 from tests.races.writers import TOOL, result, words
 
 
-def stream_of(talk: Conversation) -> str:
-    return f"/v1/conversations/{talk.id}/stream"
+def stream_of(conversation: Conversation) -> str:
+    return f"/v1/conversations/{conversation.id}/stream"
 
 
-async def test_a_database_that_is_away_is_a_503_that_says_when(
+async def test_an_unavailable_database_is_a_503_with_retry_after(
     open_app: Callable[..., App], database_url: str
 ) -> None:
-    said = {"kind": SAY, "payload": {"content": "x"}}
+    message = {"kind": SAY, "payload": {"content": "x"}}
     async with (
-        wired(database_url) as wire,
-        open_app(database_url=wire.url, retry_seconds=0.2) as app,
+        wired(database_url) as proxy,
+        open_app(database_url=proxy.url, retry_seconds=0.2) as app,
         served(app) as client,
     ):
-        talk = (await client.post("/v1/conversations", json={"event": said})).headers["location"]
+        conversation = (await client.post("/v1/conversations", json={"event": message})).headers["location"]
         assert (await client.get("/healthz")).status_code == 200
-        wire.cut("", "before", times=1_000_000)
+        proxy.cut("", "before", times=1_000_000)
         calls = [
-            client.post(f"{talk}/events", json=said),
-            client.get(f"{talk}/events"),
+            client.post(f"{conversation}/events", json=message),
+            client.get(f"{conversation}/events"),
             client.get("/healthz"),
         ]
         for answer in [await call for call in calls]:
             assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
             assert answer.json()["error"] == "LedgerUnavailable"
-        wire.cut("", "before", times=0)
-        assert (await client.post(f"{talk}/events", json=said)).json()["seq"] == 1
+        proxy.cut("", "before", times=0)
+        assert (await client.post(f"{conversation}/events", json=message)).json()["seq"] == 1
 
 
-async def test_streams_go_on_when_the_database_comes_back(
+async def test_streams_resume_when_the_database_is_back(
     app: App, open_app: Callable[..., App], database_url: str
 ) -> None:
-    talk = await app.conversations.open()
-    await talk.append(SAY, words("0"))
+    conversation = await app.conversations.open()
+    await conversation.append(SAY, words("0"))
     tab = Tab()
     async with (
-        wired(database_url) as wire,
-        open_app(database_url=wire.url) as far,
+        wired(database_url) as proxy,
+        open_app(database_url=proxy.url) as far,
         served(far) as client,
-        reading(tab, client, stream_of(talk)),
+        reading(tab, client, stream_of(conversation)),
     ):
         await until(lambda: tab.count == 1)
         for turn in range(1, 3):
-            wire.cut("", "before", times=12)
+            proxy.cut("", "before", times=12)
             for _ in range(5):
-                await talk.append(SAY, words(str(turn)))
+                await conversation.append(SAY, words(str(turn)))
             await until(lambda: len(tab.events) == 5 * turn + 1)  # noqa: B023
     assert (sorted(tab.events), tab.resets, tab.repeated) == (list(range(11)), [], 0)
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("lane", ["postgres", "redis"])
-async def test_no_cut_loses_or_repeats_anything(
+async def test_no_cut_loses_or_repeats_an_event(
     open_app: Callable[..., App], request: pytest.FixtureRequest, lane: str, seed: int
 ) -> None:
     settings = {"redis_url": request.getfixturevalue("redis").url} if lane == "redis" else {}
@@ -88,27 +88,29 @@ async def test_no_cut_loses_or_repeats_anything(
         await cut_everywhere(app, random.Random(seed))
 
 
-async def cut_everywhere(app: App, dice: random.Random) -> None:
-    """Tabs come, are cut anywhere and resume, while numbers are reserved, filled, voided and appended."""
-    talk = await app.conversations.open()
+async def cut_everywhere(app: App, chance: random.Random) -> None:
+    """Clients connect, are cut at random and resume, while slots are reserved, filled and voided."""
+    conversation = await app.conversations.open()
     tabs, over = [Tab() for _ in range(6)], asyncio.Event()
 
     async def visit(tab: Tab, client: httpx.AsyncClient) -> None:
         while not over.is_set() or sorted(tab.events) != list(range(len(tab.events))):
-            most = tab.count + dice.randrange(1, 30)
+            most = tab.count + chance.randrange(1, 30)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(0.3):
-                    await tab.read(client, stream_of(talk), until=lambda t: t.count >= most)  # noqa: B023
-            await asyncio.sleep(dice.random() * 0.02)
+                    await tab.read(client, stream_of(conversation), until=lambda t: t.count >= most)  # noqa: B023
+            await asyncio.sleep(chance.random() * 0.02)
 
     async with served(app) as client:
         visits = [asyncio.create_task(visit(tab, client)) for tab in tabs]
-        await write_a_mess(talk, dice)
+        await write_randomly(conversation, chance)
         over.set()
         await asyncio.gather(*visits)
-        fresh = {event.seq: str(event.id) for event in await talk.events()}
+        fresh = {event.seq: str(event.id) for event in await conversation.events()}
         for tab in tabs:
-            await tab.read(client, stream_of(talk), until=lambda t: len(t.events) == len(fresh) and whole(t))
+            await tab.read(
+                client, stream_of(conversation), until=lambda t: len(t.events) == len(fresh) and whole(t)
+            )
             assert {seq: event["id"] for seq, event in tab.events.items()} == fresh
             assert tab.resets == []
 
@@ -117,30 +119,30 @@ def whole(tab: Tab) -> bool:
     return all(event["kind"] != "slot.open" for event in tab.events.values())
 
 
-async def write_a_mess(talk: Conversation, dice: random.Random) -> None:
+async def write_randomly(conversation: Conversation, chance: random.Random) -> None:
     open_slots: list[tuple[Slots, int]] = []
     for turn in range(60):
-        match dice.randrange(4):
+        match chance.randrange(4):
             case 0:
-                slots = await talk.reserve(dice.randrange(1, 4), ttl=60)
+                slots = await conversation.reserve(chance.randrange(1, 4), ttl=60)
                 open_slots.extend((slots, ordinal) for ordinal in range(len(slots.seqs)))
             case 1 if open_slots:
-                slots, ordinal = open_slots.pop(dice.randrange(len(open_slots)))
+                slots, ordinal = open_slots.pop(chance.randrange(len(open_slots)))
                 await slots.fill(ordinal, TOOL, result(str(turn)))
             case 2 if open_slots:
-                slots, ordinal = open_slots.pop(dice.randrange(len(open_slots)))
+                slots, ordinal = open_slots.pop(chance.randrange(len(open_slots)))
                 await slots.void(ordinal, reason="denied")
             case _:
-                await talk.append(SAY, words(str(turn)))
-        await asyncio.sleep(dice.random() * 0.01)
+                await conversation.append(SAY, words(str(turn)))
+        await asyncio.sleep(chance.random() * 0.01)
     for slots, ordinal in open_slots:
         await slots.fill(ordinal, TOOL, result("late"))
 
 
-async def test_one_reader_serves_everybody(app: App, admin: psycopg.Connection[Any]) -> None:
-    """Sixty tabs on one conversation ask the database no more often than one."""
-    talk = await app.conversations.open()
-    await talk.append(SAY, words("0"))
+async def test_one_reader_serves_every_client(app: App, admin: psycopg.Connection[Any]) -> None:
+    """Sixty clients of one conversation cause no more queries than one."""
+    conversation = await app.conversations.open()
+    await conversation.append(SAY, words("0"))
     tabs = [Tab() for _ in range(60)]
     async with served(app) as client, contextlib.AsyncExitStack() as stack:
         limits = httpx.Limits(max_connections=100)
@@ -148,18 +150,18 @@ async def test_one_reader_serves_everybody(app: App, admin: psycopg.Connection[A
             httpx.AsyncClient(base_url=client.base_url, limits=limits, timeout=30)
         )
         for tab in tabs:
-            await stack.enter_async_context(reading(tab, wide, stream_of(talk)))
+            await stack.enter_async_context(reading(tab, wide, stream_of(conversation)))
         await until(lambda: all(tab.count == 1 for tab in tabs))
         reads = reads_counted(app)
         for turn in range(10):
-            await talk.append(SAY, words(str(turn)))
+            await conversation.append(SAY, words(str(turn)))
             await until(lambda: all(tab.count == turn + 2 for tab in tabs))  # noqa: B023
         assert sum(reads) < 100
     assert all(sorted(tab.events) == list(range(11)) for tab in tabs)
 
 
 def reads_counted(app: App) -> list[int]:
-    """Return a list that grows with every page read from now on."""
+    """Return a list that grows with every page read."""
     reads: list[int] = []
     reader = app.ledger._reader
     tail = reader.tail
@@ -172,21 +174,21 @@ def reads_counted(app: App) -> list[int]:
     return reads
 
 
-def losses(monkeypatch: pytest.MonkeyPatch) -> list[feeds.Listener]:
-    """Return a list of those who lose their buffer from now on."""
-    lost: list[feeds.Listener] = []
-    lose = feeds.Listener.lose
+def record_detached(monkeypatch: pytest.MonkeyPatch) -> list[feeds.Listener]:
+    """Return a list that grows with every listener that is detached."""
+    detached: list[feeds.Listener] = []
+    detach = feeds.Listener.detach
 
-    def noted(listener: feeds.Listener) -> None:
-        lost.append(listener)
-        lose(listener)
+    def recorded(listener: feeds.Listener) -> None:
+        detached.append(listener)
+        detach(listener)
 
-    monkeypatch.setattr(feeds.Listener, "lose", noted)
-    return lost
+    monkeypatch.setattr(feeds.Listener, "detach", recorded)
+    return detached
 
 
 async def stalled(client: httpx.AsyncClient, path: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Ask for a stream through a socket that is then not read."""
+    """Request a stream through a socket that is not read."""
     address = urlsplit(str(client.base_url))
     reader, writer = await asyncio.open_connection(address.hostname, address.port, limit=65_536)
     writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
@@ -194,21 +196,21 @@ async def stalled(client: httpx.AsyncClient, path: str) -> tuple[asyncio.StreamR
     return reader, writer
 
 
-async def test_a_client_that_does_not_read_costs_little_and_misses_nothing(
+async def test_a_slow_client_needs_little_memory_and_misses_nothing(
     app: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(feeds, "MOST_BYTES", 50_000)
-    talk, blob = await app.conversations.open(), "x" * 20_000
+    monkeypatch.setattr(feeds, "MAX_BUFFERED_BYTES", 50_000)
+    conversation, blob = await app.conversations.open(), "x" * 20_000
     async with served(app) as client:
-        lost = losses(monkeypatch)
-        reader, writer = await stalled(client, stream_of(talk))
+        detached = record_detached(monkeypatch)
+        reader, writer = await stalled(client, stream_of(conversation))
         await reader.readuntil(b"retry: 1000")
-        kept = 0
+        buffered = 0
         for _ in range(100):
-            await talk.append_many([talk.draft(SAY, words(blob)) for _ in range(10)])
-            kept = max([kept, *(listener._size for listener in lost)])
-        await until(lambda: bool(lost))
-        assert kept < 100_000, "twenty megabytes were written; how many are kept?"
+            await conversation.append_many([conversation.draft(SAY, words(blob)) for _ in range(10)])
+            buffered = max([buffered, *(listener._size for listener in detached)])
+        await until(lambda: bool(detached))
+        assert buffered < 100_000, "twenty megabytes were written"
         seen: list[int] = []
         async with asyncio.timeout(60):
             while len(seen) < 1_000:
@@ -218,13 +220,13 @@ async def test_a_client_that_does_not_read_costs_little_and_misses_nothing(
     assert seen == list(range(1_000))
 
 
-async def test_a_client_that_never_reads_is_cut(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "STALLED", 0.5)
-    talk, blob = await app.conversations.open(), "x" * 500_000
+async def test_a_client_that_never_reads_is_disconnected(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "STALL_SECONDS", 0.5)
+    conversation, blob = await app.conversations.open(), "x" * 500_000
     for _ in range(40):
-        await talk.append(SAY, words(blob))
+        await conversation.append(SAY, words(blob))
     async with served(app) as client:
-        reader, writer = await stalled(client, stream_of(talk))
+        reader, writer = await stalled(client, stream_of(conversation))
         await reader.readuntil(b"retry: 1000")
         await asyncio.sleep(1.5)
         size = 0
@@ -236,11 +238,11 @@ async def test_a_client_that_never_reads_is_cut(app: App, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("verb", ["web", "up"])
-async def test_told_to_end_it_ends_twenty_streams_at_once(
+async def test_sigterm_ends_twenty_streams_at_once(
     app: App, database_url: str, tmp_path: Path, verb: str
 ) -> None:
-    talk = await app.conversations.open()
-    await talk.append(SAY, words("0"))
+    conversation = await app.conversations.open()
+    await conversation.append(SAY, words("0"))
     process = await asyncio.create_subprocess_exec(
         Path(sys.executable).with_name("foja"), verb, "--port", "0", "--home", str(tmp_path / "home"),
         env={**os.environ, "FOJA_DATABASE_URL": database_url},
@@ -249,9 +251,11 @@ async def test_told_to_end_it_ends_twenty_streams_at_once(
     try:
         async with httpx.AsyncClient(base_url=await address_of(process), timeout=30) as client:
             tabs = [Tab() for _ in range(20)]
-            readings = [asyncio.create_task(tab.read(client, stream_of(talk))) for tab in tabs]
+            readings = [asyncio.create_task(tab.read(client, stream_of(conversation))) for tab in tabs]
             await until(lambda: all(tab.count == 1 for tab in tabs))
-            waiting = asyncio.create_task(client.get(f"/v1/conversations/{talk.id}/events?after=0&wait=60"))
+            waiting = asyncio.create_task(
+                client.get(f"/v1/conversations/{conversation.id}/events?after=0&wait=60")
+            )
             await asyncio.sleep(0.3)
             began = time.monotonic()
             process.send_signal(signal.SIGTERM)
@@ -266,20 +270,20 @@ async def test_told_to_end_it_ends_twenty_streams_at_once(
 
 
 async def address_of(process: asyncio.subprocess.Process) -> str:
-    """Return where a started door says it is."""
+    """Return the address that a started server prints."""
     assert process.stdout
     async with asyncio.timeout(60):
         while line := (await process.stdout.readline()).decode():
             found = [word.rstrip(";") for word in line.split() if word.startswith("http://")]
             if found:
                 return found[0]
-    raise AssertionError("it never said where it is")
+    raise AssertionError("no address was printed")
 
 
-async def test_heartbeats_fill_the_silence(open_app: Callable[..., App]) -> None:
+async def test_heartbeats_are_sent_while_nothing_happens(open_app: Callable[..., App]) -> None:
     async with open_app(heartbeat_seconds=0.1) as app, served(app) as client:
-        talk = await app.conversations.open()
-        async with client.stream("GET", stream_of(talk)) as answer:
+        conversation = await app.conversations.open()
+        async with client.stream("GET", stream_of(conversation)) as answer:
             beats = 0
             async for line in lines(answer):
                 beats += line == ": beat"

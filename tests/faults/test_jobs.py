@@ -25,7 +25,11 @@ from foja.jobs.sweeper import sweep_jobs
 from foja.jobs.worker import Worker
 from foja.ledger.event import new_id
 from foja.sql.migrate import migrate
-from tests.errands import (
+from tests.faults.job_scene import Order, run
+from tests.faults.mortal import KILLED, STEPS, Moment, Step
+from tests.faults.proxy import Moment as Cut
+from tests.faults.proxy import wired
+from tests.job_domain import (
     DECIDE,
     DECIDER,
     RUN,
@@ -40,10 +44,6 @@ from tests.errands import (
     states,
     wanted,
 )
-from tests.faults.job_scene import Order, run
-from tests.faults.mortal import KILLED, STEPS, Moment, Step
-from tests.faults.proxy import Moment as Cut
-from tests.faults.proxy import wired
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def entities(admin: Admin) -> list[UUID]:
 
 async def enqueue(url: str, entities: Sequence[UUID]) -> None:
     async with queue(url) as opened:
-        await opened.enqueue([wanted(entity, f"{RUN}:{entity}") for entity in entities])
+        await opened.enqueue([wanted(entity, f"{RUN}:{entity}") for entity in entities], "default")
 
 
 def expire(admin: Admin) -> int:
@@ -132,7 +132,9 @@ async def test_a_wire_cut_at_any_step_costs_time_and_nothing_else(
             while states(admin) != {"succeeded": 3}:
                 if statement == "enqueue_jobs":
                     with contextlib.suppress(Exception):
-                        await opened.enqueue([wanted(entity, f"{RUN}:{entity}") for entity in entities])
+                        await opened.enqueue(
+                            [wanted(entity, f"{RUN}:{entity}") for entity in entities], "default"
+                        )
                 assert not working.done()
                 await asyncio.sleep(0.05)
             working.cancel()
@@ -352,7 +354,7 @@ async def test_a_server_that_stops_like_a_power_cut_loses_no_job_and_repeats_no_
                 admin.execute("update foja.job_type set lease = '1 s'")
                 entities = ask(admin, *[new_id() for _ in range(10)])
             async with queue(url) as opened:
-                await opened.enqueue([wanted(entities[n % 10], str(n)) for n in range(400)])
+                await opened.enqueue([wanted(entities[n % 10], str(n)) for n in range(400)], "default")
                 working = asyncio.create_task(Worker(opened, RUN, slowly_well, most=20).run())
                 with psycopg.connect(url, autocommit=True) as admin:
                     while not states(admin).get("succeeded"):

@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 
 from foja.app import App
-from foja.documents import executor
+from foja.documents.workers import executor
 from foja.errors import FojaError, Unavailable
 from foja.maintenance import Maintenance
 from tests.database.rows import Admin

@@ -24,16 +24,16 @@ OPTIONS = [
 
 
 class Browser:
-    """Speaks to the browser: every command is answered, every event is heard."""
+    """Sends commands to the browser and receives its answers and events."""
 
     def __init__(self, reader: StreamReader, writer: StreamWriter) -> None:
         self._reader, self._writer = reader, writer
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
-        self.complaints: list[str] = []
+        self.errors: list[str] = []
 
-    async def ask(self, method: str, session: str | None = None, **values: Any) -> Any:
-        """Give a command and return its result."""
+    async def send(self, method: str, session: str | None = None, **values: Any) -> Any:
+        """Send a command and return its result."""
         number = next(self._numbers)
         command = {"id": number, "method": method, "params": values}
         if session:
@@ -42,8 +42,8 @@ class Browser:
         self._writer.write(json.dumps(command).encode() + b"\0")
         return await asyncio.wait_for(answer, 60)
 
-    async def wake_on(self) -> None:
-        """Take what the browser says until it ends."""
+    async def receive(self) -> None:
+        """Receive messages until the browser ends."""
         while True:
             message = json.loads((await self._reader.readuntil(b"\0"))[:-1])
             answer = self._waiting.pop(message.get("id"), None)
@@ -53,16 +53,16 @@ class Browser:
                 else:
                     answer.set_result(message["result"])
             elif message.get("method") in {"Runtime.exceptionThrown", "Log.entryAdded"}:
-                self.complaints.append(json.dumps(message["params"]))
+                self.errors.append(json.dumps(message["params"]))
 
     async def open(self, address: str) -> Page:
         """Open a page in a new tab."""
-        target = (await self.ask("Target.createTarget", url="about:blank"))["targetId"]
-        session = (await self.ask("Target.attachToTarget", targetId=target, flatten=True))["sessionId"]
-        for room in ("Page", "Runtime", "Network", "Log"):
-            await self.ask(f"{room}.enable", session)
+        target = (await self.send("Target.createTarget", url="about:blank"))["targetId"]
+        session = (await self.send("Target.attachToTarget", targetId=target, flatten=True))["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            await self.send(f"{domain}.enable", session)
         page = Page(self, session)
-        await self.ask("Page.navigate", session, url=address)
+        await self.send("Page.navigate", session, url=address)
         return page
 
 
@@ -74,15 +74,15 @@ class Page:
     session: str
 
     async def value(self, expression: str) -> Any:
-        """Return what an expression of JavaScript is worth."""
-        answer = await self.browser.ask(
+        """Return the value of a JavaScript expression."""
+        answer = await self.browser.send(
             "Runtime.evaluate", self.session, expression=expression, returnByValue=True, awaitPromise=True
         )
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
     async def until(self, expression: str, seconds: float = 30) -> None:
-        """Wait until an expression is true; a page that is just loading is no failure."""
+        """Wait until an expression is true. A page that is loading is not a failure."""
         last: Any = None
         try:
             async with asyncio.timeout(seconds):
@@ -95,11 +95,11 @@ class Page:
             raise AssertionError(f"never true: {expression}\n{shown}") from None
 
     async def reload(self) -> None:
-        await self.browser.ask("Page.reload", self.session)
+        await self.browser.send("Page.reload", self.session)
 
     async def offline(self, *, away: bool) -> None:
-        """Take the network away from this tab, or give it back."""
-        await self.browser.ask(
+        """Disconnect this tab from the network, or reconnect it."""
+        await self.browser.send(
             "Network.emulateNetworkConditions",
             self.session,
             offline=away,
@@ -109,22 +109,22 @@ class Page:
         )
 
     async def picture(self, path: Path) -> None:
-        """Keep what the tab shows as a PNG file."""
-        data = (await self.browser.ask("Page.captureScreenshot", self.session, format="png"))["data"]
+        """Save a screenshot of the tab as a PNG file."""
+        data = (await self.browser.send("Page.captureScreenshot", self.session, format="png"))["data"]
         path.write_bytes(base64.b64decode(data))
 
 
 @contextlib.asynccontextmanager
 async def chromium(folder: Path) -> AsyncIterator[Browser]:
-    """Lend a browser with a profile of its own."""
-    assert PROGRAM, "there is no Chromium here"
+    """Yield a browser with its own profile."""
+    assert PROGRAM, "Chromium is not installed"
     theirs_in, ours_out = os.pipe()
     ours_in, theirs_out = os.pipe()
-    # The browser wants to find its pipe at 3 and 4.
+    # The browser expects its pipe at file descriptors 3 and 4.
     script = f'exec "$0" "$@" 3<&{theirs_in} 4>&{theirs_out} 2>"{folder}/chromium.log"'
-    words = [PROGRAM, *OPTIONS, f"--user-data-dir={folder / 'profile'}"]
+    arguments = [PROGRAM, *OPTIONS, f"--user-data-dir={folder / 'profile'}"]
     process = await asyncio.create_subprocess_exec(
-        "bash", "-c", script, *words, pass_fds=(theirs_in, theirs_out), stdout=asyncio.subprocess.DEVNULL
+        "bash", "-c", script, *arguments, pass_fds=(theirs_in, theirs_out), stdout=asyncio.subprocess.DEVNULL
     )
     os.close(theirs_in)
     os.close(theirs_out)
@@ -134,14 +134,14 @@ async def chromium(folder: Path) -> AsyncIterator[Browser]:
         incoming, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), from_it)
         outgoing, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, to_it)
         browser = Browser(reader, StreamWriter(outgoing, protocol, None, loop))
-        hearing = asyncio.create_task(browser.wake_on())
+        receiving = asyncio.create_task(browser.receive())
         try:
             yield browser
         finally:
             with contextlib.suppress(Exception):
-                await asyncio.wait_for(browser.ask("Browser.close"), 5)
-            hearing.cancel()
-            await asyncio.gather(hearing, return_exceptions=True)
+                await asyncio.wait_for(browser.send("Browser.close"), 5)
+            receiving.cancel()
+            await asyncio.gather(receiving, return_exceptions=True)
             try:
                 await asyncio.wait_for(process.wait(), 10)
             except TimeoutError:

@@ -1,4 +1,4 @@
-"""A client of the HTTP door, as a stranger would write it."""
+"""A client of the HTTP server that uses only HTTP."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SAY = "user_message_sent"
 
 @contextlib.asynccontextmanager
 async def served(app: App) -> AsyncIterator[httpx.AsyncClient]:
-    """Serve an app on a free port and lend a client of it."""
+    """Serve an app on a free port and yield a client of it."""
     with bind("127.0.0.1", 0, expose=False) as listener:
         async with (
             serving(app, listener),
@@ -52,11 +52,11 @@ async def messages(lines: AsyncIterator[str]) -> AsyncIterator[Message]:
 
 @dataclass
 class Tab:
-    """What a browser's EventSource and a page behind it keep."""
+    """The state of a browser's EventSource and of its page."""
 
     cursor: str | None = None
     events: dict[int, Any] = field(default_factory=dict)
-    passing: list[Any] = field(default_factory=list)
+    transients: list[Any] = field(default_factory=list)
     resets: list[str] = field(default_factory=list)
     repeated: int = 0
     count: int = 0
@@ -69,7 +69,7 @@ class Tab:
             self.resets.append(message.data["reason"])
             self.events.clear()
         elif message.name == "transient":
-            self.passing.append(message.data)
+            self.transients.append(message.data)
         else:
             self.repeated += self.events.get(message.data["seq"]) == message.data
             self.events[message.data["seq"]] = message.data
@@ -77,7 +77,7 @@ class Tab:
     async def read(
         self, client: httpx.AsyncClient, path: str, *, until: Callable[[Tab], bool] | None = None
     ) -> None:
-        """Follow from the kept cursor until the server ends it, or enough was seen."""
+        """Follow after the stored cursor until the server ends the stream, or `until` holds."""
         if until and until(self):
             return
         headers = {"Last-Event-ID": self.cursor} if self.cursor else {}
@@ -92,7 +92,7 @@ class Tab:
 
 @contextlib.asynccontextmanager
 async def reading(tab: Tab, client: httpx.AsyncClient, path: str) -> AsyncIterator[asyncio.Task[None]]:
-    """Let a tab read meanwhile."""
+    """Let a tab read in the background."""
     task = asyncio.create_task(tab.read(client, path))
     try:
         yield task

@@ -1,4 +1,4 @@
-"""The command `foja` for tests: in this process, and as a process of its own."""
+"""Run the command `foja` in tests: in this process, or as a separate process."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 
 FOJA = [sys.executable, "-c", "import sys; from foja.cli import main; sys.exit(main())"]
 
-Run = Callable[..., "Ran"]
+Run = Callable[..., "CommandResult"]
 
 
-class Ran:
-    """How a command ended: its code, its output, and the one line it complained with."""
+class CommandResult:
+    """The exit code, the output and the errors of a command."""
 
     def __init__(self, code: int, out: str, err: str) -> None:
         self.code, self.out, self.err = code, out, err
@@ -30,33 +30,33 @@ class Ran:
 
 
 class Process:
-    """The command as a process of its own."""
+    """The command as a separate process."""
 
-    def __init__(self, *words: object) -> None:
+    def __init__(self, *arguments: object) -> None:
         self._process = subprocess.Popen(
-            [*FOJA, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [*FOJA, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
 
     def line(self) -> str:
         assert self._process.stdout is not None
         return self._process.stdout.readline()
 
-    def complaint(self) -> str:
+    def error_line(self) -> str:
         assert self._process.stderr is not None
         return self._process.stderr.readline()
 
-    def end(self, number: signal.Signals) -> Ran:
+    def end(self, number: signal.Signals) -> CommandResult:
         self._process.send_signal(number)
         out, err = self._process.communicate(timeout=60)
-        return Ran(self._process.returncode, out, err)
+        return CommandResult(self._process.returncode, out, err)
 
     def kill(self) -> None:
         self._process.kill()
         self._process.communicate(timeout=60)
 
 
-def check_refused(ran: Ran, code: int, says: str) -> None:
-    assert (ran.code, ran.out) == (code, ""), ran.err
-    assert ran.err.startswith("foja: ")
-    assert len(ran.err.splitlines()) == 1
-    assert says in ran.err
+def check_refused(result: CommandResult, code: int, message: str) -> None:
+    assert (result.code, result.out) == (code, ""), result.err
+    assert result.err.startswith("foja: ")
+    assert len(result.err.splitlines()) == 1
+    assert message in result.err

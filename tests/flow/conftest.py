@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from foja.cli import main
-from tests.flow.command import Process, Ran, Run
+from tests.flow.command import CommandResult, Process, Run
 
 
 @pytest.fixture
@@ -21,13 +21,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database_url: str) -> 
 
 @pytest.fixture
 def run(home: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    def call(*words: object) -> Ran:
+    def call(*arguments: object) -> CommandResult:
         capsys.readouterr()
         try:
-            code = main([str(word) for word in words])
+            code = main([str(argument) for argument in arguments])
         except SystemExit as end:
             code = int(end.code or 0)
-        return Ran(code, *capsys.readouterr())
+        return CommandResult(code, *capsys.readouterr())
 
     return call
 
@@ -36,8 +36,8 @@ def run(home: Path, capsys: pytest.CaptureFixture[str]) -> Run:
 def spawn() -> Iterator[Callable[..., Process]]:
     processes: list[Process] = []
 
-    def start(*words: object) -> Process:
-        processes.append(Process(*words))
+    def start(*arguments: object) -> Process:
+        processes.append(Process(*arguments))
         return processes[-1]
 
     yield start

@@ -1,4 +1,4 @@
-"""A way to ask the ES module what it makes of something."""
+"""Runs the ES module in Node."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ ROOT = Path(__file__).parents[2]
 MODULE = ROOT / "src" / "foja" / "web" / "static" / "foja.js"
 NODE = shutil.which("node")
 
-needs_node = pytest.mark.skipif(NODE is None, reason="no node on this machine to run foja.js")
+needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed")
 
 
-def ask(script: str, value: Any) -> Any:
-    """Return what a script of this folder answers about a value."""
+def run_script(script: str, value: Any) -> Any:
+    """Return the output of a script of this folder for a value."""
     assert NODE is not None
     command = [NODE, str(Path(__file__).with_name(script)), MODULE.as_uri()]
     ran = subprocess.run(

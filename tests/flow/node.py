@@ -1,4 +1,4 @@
-"""The real AG-UI client, brought by npm into a folder that git ignores."""
+"""The real AG-UI client, installed by npm in a folder that git ignores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parent / "ag_ui"
 
 
 @cache
-def _brought() -> bool:
+def _installed() -> bool:
     if (FOLDER / "node_modules" / "@ag-ui" / "client").exists():
         return True
     npm = shutil.which("npm")
@@ -30,9 +30,9 @@ def _brought() -> bool:
 
 
 def run_node(script: str, given: Any, *arguments: str) -> Any:
-    """Return what a script of the folder makes of some JSON; skip where npm cannot bring the client."""
-    if not _brought():
-        pytest.skip("npm could not bring @ag-ui/client")
+    """Return the output of a script for some JSON; skip if npm cannot install the client."""
+    if not _installed():
+        pytest.skip("npm could not install @ag-ui/client")
     ran = subprocess.run(
         ["node", str(FOLDER / script), *arguments],
         input=json.dumps(given),

@@ -1,4 +1,4 @@
-"""A terminal that a command is shown on, and somebody who reads along."""
+"""Run a command on a pseudo-terminal and read what it draws."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import time
 
 from tests.flow.command import FOJA
 
-PATIENCE = 60.0
-_PAINT = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_PIECES = re.compile(rf"{_PAINT.pattern}|\n|\r|[^\x1b\r\n]+")
+TIMEOUT_SECONDS = 60.0
+_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_PIECES = re.compile(rf"{_ESCAPE.pattern}|\n|\r|[^\x1b\r\n]+")
 
 
 class Terminal:
     """A command on a terminal of 100 columns and 30 rows."""
 
-    def __init__(self, *words: object) -> None:
+    def __init__(self, *arguments: object) -> None:
         self._screen, command = pty.openpty()
         size = {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "30"}
         self._process = subprocess.Popen(
-            [*FOJA, *map(str, words)],
+            [*FOJA, *map(str, arguments)],
             stdin=command,
             stdout=command,
             stderr=command,
@@ -35,12 +35,12 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        """Everything that was ever drawn, without colours and movements."""
-        return _PAINT.sub("", self.raw).replace("\r", "")
+        """Everything that was drawn, without colours and cursor movements."""
+        return _ESCAPE.sub("", self.raw).replace("\r", "")
 
     @property
     def rows(self) -> list[str]:
-        """What stands on the screen now, if it is long enough: erased lines are gone."""
+        """The rows on the screen now, without erased ones, as if the screen had no last row."""
         rows, row, column = [""], 0, 0
         for piece in _PIECES.findall(self.raw):
             if piece == "\n":
@@ -57,15 +57,15 @@ class Terminal:
                 column += len(piece)
         return [line.rstrip() for line in rows if line.strip()]
 
-    def wait_for(self, words: str) -> None:
-        """Read until these words were drawn."""
-        deadline = time.monotonic() + PATIENCE
-        while words not in self.text:
-            assert time.monotonic() < deadline, f"{words!r} never came:\n{self.text}"
+    def wait_for(self, text: str) -> None:
+        """Read until the text was drawn."""
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        while text not in self.text:
+            assert time.monotonic() < deadline, f"{text!r} was not drawn:\n{self.text}"
             self._read()
 
     def end(self, number: signal.Signals) -> int:
-        """Ask the command to end, read to its last word, and return its code."""
+        """Send a signal, read all output, and return the exit code."""
         self._process.send_signal(number)
         while self._process.poll() is None:
             self._read()
@@ -74,7 +74,7 @@ class Terminal:
         return self._process.returncode
 
     def close(self) -> None:
-        """Leave nothing behind."""
+        """Stop the command and close the terminal."""
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait()
@@ -84,7 +84,7 @@ class Terminal:
         ready, _, _ = select.select([self._screen], [], [], 0.2)
         try:
             data = os.read(self._screen, 65_536) if ready else b""
-        except OSError:  # the other end was closed
+        except OSError:  # the command closed its end
             return False
         self.raw += data.decode(errors="replace")
         return bool(data)

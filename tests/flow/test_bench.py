@@ -1,4 +1,4 @@
-"""The bench itself: everybody takes part, says what is true, and the page is written."""
+"""The benchmarks: all contenders run, their counts are right, and the page is written."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from typing import Any
 import pytest
 
 from bench.contenders import ABSENT, FOJA, ONE_BY_ONE, RAW
-from bench.harness import QUICK, Contender, Race, Work
+from bench.harness import QUICK, Contender, Race, Workload
 from bench.outcome import at_least, at_most, spread
-from bench.works import GROUPS
-from bench.works.protect import Figures, targets
+from bench.workloads import GROUPS
+from bench.workloads.protect import Figures, targets
 
 pytestmark = pytest.mark.timeout(600)
 ROOT = Path(__file__).parent.parent.parent
-OURS = {FOJA, ONE_BY_ONE, "foja, tool results", "foja, its worker beside"}
+OURS = {FOJA, ONE_BY_ONE, "foja, tool results", "foja, with worker"}
 EVENTSOURCING = {"eventsourcing", "eventsourcing, db functions"}
-MESSAGE_DB = {"message-db", "message-db, a category each"}
+MESSAGE_DB = {"message-db", "message-db, one category per stream"}
 Found = dict[str, dict[str, Any]]
 
 
 class Named:
-    """As much of a contender as a race needs to be judged."""
+    """The attributes of a contender that a race reads."""
 
     def __init__(self, name: str, role: str, *, lossless: bool) -> None:
         self.name, self.role, self.lossless = name, role, lossless
@@ -34,15 +34,15 @@ class Named:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Found, str]:
-    """The figures and the page of one very quick run of everything."""
-    return quickly(tmp_path_factory.mktemp("bench") / "benchmarks.md")
+    """The figures and the page of one very short run of all groups."""
+    return run_bench(tmp_path_factory.mktemp("bench") / "benchmarks.md")
 
 
-def quickly(page: Path, *words: str) -> tuple[Found, str]:
-    """Run the bench, too quickly to measure anything."""
-    given = ["--quick", "--seconds", "0.05", "--json", "--write", str(page), *words]
+def run_bench(page: Path, *options: str) -> tuple[Found, str]:
+    """Run the benchmarks, too short to measure anything."""
+    arguments = ["--quick", "--seconds", "0.05", "--json", "--write", str(page), *options]
     done = subprocess.run(
-        [sys.executable, "-m", "bench", *given],
+        [sys.executable, "-m", "bench", *arguments],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -57,14 +57,14 @@ def quickly(page: Path, *words: str) -> tuple[Found, str]:
     ("middle", "last", "passed"),
     [(1.0, 1.1, True), (0.6, 0.5, True), (1.3, 1.0, False), (0.8, 1.0, False), (1.0, 1.3, False)],
 )
-def test_a_hump_between_the_ends_is_not_flat(middle: float, last: float, passed: bool) -> None:
+def test_the_time_per_document_may_not_grow_at_any_step(middle: float, last: float, passed: bool) -> None:
     figures = Figures([1.0], [1.0], {100: [1.0], 1_000: [middle, middle, 9.0], 100_000: [last]})
     [_, flat] = targets(figures, 1_000)
     assert flat.passed is passed
 
 
 def test_a_group_can_be_run_by_itself(tmp_path: Path) -> None:
-    found, page = quickly(tmp_path / "benchmarks.md", "--only", "hot")
+    found, page = run_bench(tmp_path / "benchmarks.md", "--only", "hot")
     assert list(found) == ["hot"]
     for counts in found["hot"]["figures"]["counts"].values():
         assert counts["found"] == counts["claimed"] > 1
@@ -78,7 +78,7 @@ def found(run: tuple[Found, str]) -> Found:
 
 @pytest.fixture
 def message_db(found: Found) -> set[str]:
-    """The names message-db goes by, if npm could bring it."""
+    """The names of the message-db contenders, if npm could install it."""
     remarks = found["appends"]["remarks"]
     if shutil.which("npm") is None:
         assert remarks == [ABSENT]
@@ -95,21 +95,21 @@ def test_every_group_has_tables(found: Found) -> None:
 
 
 @pytest.mark.long
-def test_everybody_takes_part(found: Found, message_db: set[str]) -> None:
-    everybody = {RAW, *OURS, *EVENTSOURCING, *message_db}
+def test_all_contenders_take_part(found: Found, message_db: set[str]) -> None:
+    contenders = {RAW, *OURS, *EVENTSOURCING, *message_db}
     for rates in found["appends"]["figures"]["rates"].values():
-        assert rates.keys() == everybody
+        assert rates.keys() == contenders
         assert all(rate > 0 for [rate] in rates.values())
     assert len(found["appends"]["tables"]) == len(QUICK.callers)
     [hot] = found["hot"]["figures"]["rates"].values()
-    assert hot.keys() == everybody - {"message-db, a category each"}
+    assert hot.keys() == contenders - {"message-db, one category per stream"}
     [batches] = found["batches"]["figures"]["rates"].values()
     assert batches.keys() == {RAW, "foja, append_many", "foja, append_each", *EVENTSOURCING}
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("group", ["appends", "hot", "batches"])
-def test_everybody_wrote_what_it_claims(found: Found, group: str) -> None:
+def test_the_stored_events_equal_the_appended_ones(found: Found, group: str) -> None:
     streams = 1 if group == "hot" else QUICK.streams
     for counts in found[group]["figures"]["counts"].values():
         assert counts["found"] == counts["claimed"] > streams
@@ -125,7 +125,7 @@ def test_our_readers_miss_nothing(found: Found, message_db: set[str]) -> None:
 
 
 @pytest.mark.long
-def test_every_target_is_judged(found: Found) -> None:
+def test_every_group_has_its_targets(found: Found) -> None:
     counts = {group: len(outcome["targets"]) for group, outcome in found.items()}
     assert counts == {
         "lanes": 4,
@@ -163,20 +163,20 @@ def test_the_page_shows_ratios_and_targets(run: tuple[Found, str]) -> None:
 
 
 def test_ratios_compare_turns_of_the_same_round() -> None:
-    race = Race(Work("any", 1), [], {"a": [10.0, 2.0, 30.0], "b": [5.0, 2.0, 10.0]})
+    race = Race(Workload("any", 1), [], {"a": [10.0, 2.0, 30.0], "b": [5.0, 2.0, 10.0]})
     assert str(race.ratio("a", "b")) == "2.00 (1.00..3.00)"
 
 
-def test_the_best_peer_is_a_peer_and_loses_nothing_if_asked() -> None:
+def test_the_best_peer_is_the_fastest_or_the_fastest_lossless_one() -> None:
     field: list[Any] = [
-        Named("ours", "ours", lossless=True),
-        Named("floor", "floor", lossless=False),
+        Named("ours", "foja", lossless=True),
+        Named("floor", "baseline", lossless=False),
         Named("loses", "peer", lossless=False),
         Named("keeps", "peer", lossless=True),
     ]
     contenders: list[Contender] = field
     rates = {"ours": [9.0], "floor": [9.0], "loses": [3.0], "keeps": [2.0]}
-    race = Race(Work("any", 1), contenders, rates)
+    race = Race(Workload("any", 1), contenders, rates)
     assert race.best_peer(lossless=True) == "keeps"
     assert race.best_peer(lossless=False) == "loses"
 

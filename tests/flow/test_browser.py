@@ -1,4 +1,4 @@
-"""A conversation in a real browser: reloaded, cut off, and in the end exactly as a fresh load shows it."""
+"""A conversation in a real browser: after reloads and cuts, the page equals a fresh load."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from tests.flow.chromium import PROGRAM, Page, chromium
 from tests.flow.client import served
 
 SHOWN = "document.getElementById('view').innerHTML"
-SHEETS = "Array.from(document.querySelectorAll('article'), (one) => one.dataset)"
-STATES = f"{SHEETS}.map((data) => [data.kind, data.state ?? null])"
+ARTICLES = "Array.from(document.querySelectorAll('article'), (each) => each.dataset)"
+STATES = f"{ARTICLES}.map((data) => [data.kind, data.state ?? null])"
 LIVE = "document.getElementById('connection').dataset.state === 'live'"
 OFFLINE = "document.getElementById('connection').dataset.state === 'offline'"
 EVIL = "<script>window.evil = 1</script><img src=x onerror='window.evil = 2'>"
 
 
 class Relay:
-    """A wire between the browser and the door that can be cut: what is open ends, what is new is refused."""
+    """A proxy between browser and server that can be cut: open connections end, new ones are refused."""
 
     def __init__(self, host: str, port: int) -> None:
         self._target = (host, port)
@@ -68,11 +68,11 @@ async def _copy(reader: StreamReader, writer: StreamWriter) -> None:
 
 @contextlib.asynccontextmanager
 async def relayed(client: httpx.AsyncClient) -> AsyncIterator[tuple[str, Relay]]:
-    """Lend an address of the door that leads through a wire."""
-    door = urlsplit(str(client.base_url))
-    assert door.hostname
-    assert door.port
-    relay = Relay(door.hostname, door.port)
+    """Yield an address of the server that leads through a relay."""
+    server_url = urlsplit(str(client.base_url))
+    assert server_url.hostname
+    assert server_url.port
+    relay = Relay(server_url.hostname, server_url.port)
     server = await asyncio.start_server(relay.carry, "127.0.0.1", 0)
     try:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", relay
@@ -83,16 +83,16 @@ async def relayed(client: httpx.AsyncClient) -> AsyncIterator[tuple[str, Relay]]
 
 
 def seen(kind: str, text: str = "") -> str:
-    """Return the question whether the page shows something of a kind."""
+    """Return an expression that is true if the page shows an item of a kind."""
     return (
         f"Array.from(document.querySelectorAll('article[data-kind=\"{kind}\"]'))"
         f".some(each => each.innerText.includes({text!r}))"
     )
 
 
-async def chunks(talk: Conversation, kind: str, block: int, *words: str, start: int = 0) -> None:
-    for index, word in enumerate(words, start):
-        await talk.emit(kind, {"text": word}, turn="t1", block_index=block, event_index=index)
+async def chunks(conversation: Conversation, kind: str, block: int, *texts: str, start: int = 0) -> None:
+    for index, text in enumerate(texts, start):
+        await conversation.emit(kind, {"text": text}, turn="t1", block_index=block, event_index=index)
 
 
 def result(name: str) -> dict[str, object]:
@@ -101,7 +101,7 @@ def result(name: str) -> dict[str, object]:
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="needs Chromium: apt install chromium")
-async def test_reloaded_and_cut_off_it_ends_as_a_fresh_load(
+async def test_after_reloads_and_cuts_the_page_equals_a_fresh_load(
     app: App, open_app: Callable[..., App], tmp_path: Path
 ) -> None:
     async with (
@@ -110,30 +110,32 @@ async def test_reloaded_and_cut_off_it_ends_as_a_fresh_load(
         relayed(client) as (address, relay),
         chromium(tmp_path) as browser,
     ):
-        talk = await elsewhere.conversations.open()  # so that everything crosses processes' wires
+        conversation = await elsewhere.conversations.open()  # so that events come through another app
         place = {"turn": "t1"}
-        page = await browser.open(f"{address}/conversations/{talk.id}")
+        page = await browser.open(f"{address}/conversations/{conversation.id}")
         await page.until(LIVE)
-        await talk.append("user_message_sent", {"content": EVIL})
+        await conversation.append("user_message_sent", {"content": EVIL})
         await page.until(seen("user_message_sent", "evil"))
-        await chunks(talk, "thinking_chunk", 0, "let ", "me ", "see")
+        await chunks(conversation, "thinking_chunk", 0, "let ", "me ", "see")
         await page.until(seen("thinking_chunk", "see"))
 
         await page.reload()  # in the middle of a turn
         await page.until(LIVE)
-        await talk.append("thinking", {"content": "let me see", **place, "block_index": 0})
-        await page.until(seen("thinking", "see"))  # what is said in passing before that may be missed
-        await chunks(talk, "message_chunk", 1, "I ", "look")
+        await conversation.append("thinking", {"content": "let me see", **place, "block_index": 0})
+        await page.until(seen("thinking", "see"))  # earlier transient events may be missed
+        await chunks(conversation, "message_chunk", 1, "I ", "look")
         await page.until(seen("message_chunk", "look"))
 
         relay.cut()  # the network is gone …
         await page.until(OFFLINE)
-        await chunks(talk, "message_chunk", 1, " it ", "up", start=2)
-        await talk.append("agent_message_sent", {"content": "I look it up", **place, "block_index": 1})
+        await chunks(conversation, "message_chunk", 1, " it ", "up", start=2)
+        await conversation.append(
+            "agent_message_sent", {"content": "I look it up", **place, "block_index": 1}
+        )
         for name in ("track", "mail"):
-            asked = {"tool_use_id": name, "tool_name": name, "tool_args": {"n": 1}, **place}
-            await talk.append("tool_use_requested", asked)
-        slots = await talk.reserve(2, ttl=600, intents=["track", "mail"])
+            request = {"tool_use_id": name, "tool_name": name, "tool_args": {"n": 1}, **place}
+            await conversation.append("tool_use_requested", request)
+        slots = await conversation.reserve(2, ttl=600, intents=["track", "mail"])
         relay.away = False  # … and is back
         await page.until(seen("slot.open", "mail"))
 
@@ -142,46 +144,48 @@ async def test_reloaded_and_cut_off_it_ends_as_a_fresh_load(
         await page.reload()  # in the middle of a tool call: one is done, the other open
         await page.until(seen("slot.open", "track"))
 
-        await page.offline(away=True)  # gone again: what is open ends, and the browser itself refuses
+        await page.offline(away=True)  # gone again: the connections end, and the browser itself is offline
         relay.cut()
         relay.away = False
         await page.until(OFFLINE)
         await slots.fill(0, "tool_use_completed", result("track"))
-        approval = await talk.request_approval("refund", {"amount": 5}, ttl=600, turn="t1")
-        await talk.decide(approval.id, "denied", reason="too much", actor="boss")
+        approval = await conversation.request_approval("refund", {"amount": 5}, ttl=600, turn="t1")
+        await conversation.decide(approval.id, "denied", reason="too much", actor="boss")
         await page.offline(away=False)
         await page.until(seen("approval_completed", "too much"))
 
-        await chunks(talk, "message_chunk", 5, "in ", "Lima")
+        await chunks(conversation, "message_chunk", 5, "in ", "Lima")
         await page.until(seen("message_chunk", "Lima"))
-        await talk.append("agent_message_sent", {"content": "in Lima", **place, "block_index": 5})
-        await chunks(talk, "message_chunk", 5, " (late)", start=2)  # after the event that says it all
-        await talk.emit("complete", {}, turn="t1")
+        await conversation.append("agent_message_sent", {"content": "in Lima", **place, "block_index": 5})
+        await chunks(conversation, "message_chunk", 5, " (late)", start=2)  # after the persisted event
+        await conversation.emit("complete", {}, turn="t1")
         await page.until(seen("agent_message_sent", "in Lima"))
-        await check_as_fresh(page, await browser.open(f"{address}/conversations/{talk.id}"), talk)
+        await check_as_fresh(
+            page, await browser.open(f"{address}/conversations/{conversation.id}"), conversation
+        )
         assert relay.cuts
         assert await page.value("window.evil ?? null") is None
 
 
-async def check_as_fresh(page: Page, fresh: Page, talk: Conversation) -> None:
-    """Compare a page that lived through it all with a new one, and both with what Python makes of it."""
-    events = await talk.events()
+async def check_as_fresh(page: Page, fresh: Page, conversation: Conversation) -> None:
+    """Compare the page with a fresh one, and both with the view in Python."""
+    events = await conversation.events()
     expected = [[item["kind"], item["state"]] for item in ConversationView(events).items()]
-    spelled = json.dumps(expected, separators=(",", ":"))
+    encoded = json.dumps(expected, separators=(",", ":"))
     for each in (page, fresh):
-        await each.until(f"JSON.stringify({STATES}) === {spelled!r}")
-    await asyncio.sleep(0.3)  # whatever would still come
+        await each.until(f"JSON.stringify({STATES}) === {encoded!r}")
+    await asyncio.sleep(0.3)  # for late events
     assert await page.value(SHOWN) == await fresh.value(SHOWN)
     assert await page.value(STATES) == expected
 
 
-async def test_the_page_speaks_both_languages_and_runs_only_its_own_script(app: App) -> None:
-    talk = await app.conversations.open()
+async def test_the_page_has_two_languages_and_runs_only_its_own_script(app: App) -> None:
+    conversation = await app.conversations.open()
     async with served(app) as client:
-        path = f"/conversations/{talk.id}"
-        for ask, spoken in [({}, "en"), ({"Accept-Language": "fr, es-PE;q=0.9, en;q=0.8"}, "es")]:
-            answer = await client.get(path, headers=ask)
-            assert f'<html lang="{spoken}">' in answer.text
+        path = f"/conversations/{conversation.id}"
+        for headers, lang in [({}, "en"), ({"Accept-Language": "fr, es-PE;q=0.9, en;q=0.8"}, "es")]:
+            answer = await client.get(path, headers=headers)
+            assert f'<html lang="{lang}">' in answer.text
         assert '<html lang="es">' in (await client.get(f"{path}?lang=es")).text
         policy = answer.headers["content-security-policy"]
         assert "script-src 'self'" in policy

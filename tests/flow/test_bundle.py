@@ -21,8 +21,8 @@ import foja
 from foja.app import App
 from foja.core.bundle import names
 from foja.core.bundle.reader import open_container
-from foja.documents import renewal
-from foja.documents.renewal import RenewalWorker
+from foja.documents.workers import renewal
+from foja.documents.workers.renewal import RenewalWorker
 from foja.errors import UnknownEntity
 from foja.jobs.outcome import Done, Job
 from foja.judge.report import Verdict

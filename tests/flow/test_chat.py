@@ -1,4 +1,4 @@
-"""`foja chat`: a conversation written, read, watched and checked from the command line."""
+"""`foja chat`: write, read, follow and check a conversation on the command line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from foja.conversations.service import Conversation
 from tests.database.rows import disarm
 from tests.flow.command import Process, Run, check_refused
 
-TALK = UUID(int=0xA)
+ID = UUID(int=0xA)
 LATER = "2999-01-01T00:00:00Z"
 Part = Callable[[App, Conversation], Awaitable[None]]
 
@@ -33,50 +33,52 @@ def result(name: str, value: Any, error: str | None = None) -> dict[str, Any]:
     return tool(name, tool_result=value, success=error is None, error_message=error)
 
 
-async def talk_about_a_parcel(app: App, talk: Conversation) -> None:
-    """A bit of everything, sealed, numbered and published."""
-    await talk.append("user_message_sent", {"content": "Where is my parcel?\nIt is late."}, actor="ana")
-    await talk.append("thinking", {"content": "Look it up."})
-    await talk.append("tool_use_requested", tool("find", tool_args={"owner": "ana"}))
-    await talk.append("tool_use_requested", tool("ask", tool_args={}))
-    slots = await talk.reserve(3, ttl=600, intents=["find", "ask", "pay"])
-    await slots.fill(1, "tool_use_completed", result("ask", None, "nobody there"))
+async def append_every_kind(app: App, conversation: Conversation) -> None:
+    """Append events of every kind, then seal, number and publish them."""
+    await conversation.append(
+        "user_message_sent", {"content": "Where is my parcel?\nIt is late."}, actor="ana"
+    )
+    await conversation.append("thinking", {"content": "Look it up."})
+    await conversation.append("tool_use_requested", tool("find", tool_args={"owner": "ana"}))
+    await conversation.append("tool_use_requested", tool("ask", tool_args={}))
+    slots = await conversation.reserve(3, ttl=600, intents=["find", "ask", "pay"])
+    await slots.fill(1, "tool_use_completed", result("ask", None, "no answer"))
     await slots.fill(0, "tool_use_completed", result("find", {"at": "depot"}))
     await slots.void(2, reason="not needed")
-    asked = {"approval_id": "a", "tool_name": "refund", "tool_args": {"amount": 5}, "expires_at": LATER}
-    await talk.append("approval_requested", asked)
-    decided = {"approval_id": "a", "decision": "denied", "reason": "too much"}
-    await talk.append("approval_completed", decided, actor="eva")
-    await talk.append(
+    request = {"approval_id": "a", "tool_name": "refund", "tool_args": {"amount": 5}, "expires_at": LATER}
+    await conversation.append("approval_requested", request)
+    decision = {"approval_id": "a", "decision": "denied", "reason": "too much"}
+    await conversation.append("approval_completed", decision, actor="eva")
+    await conversation.append(
         "agent_message_sent", {"content": [{"type": "text", "text": "In the depot."}, {"n": 1}]}
     )
-    await talk.append("user_message_sent", {"content": "secret"})
-    await talk.erase(10, reason="asked to")
+    await conversation.append("user_message_sent", {"content": "secret"})
+    await conversation.erase(10, reason="asked to")
     await app.work(until_idle=True)
 
 
-async def leave_it_open(_: App, talk: Conversation) -> None:
-    """A tool that runs, an approval that waits, a number that is kept, and one event above it."""
-    await talk.append("tool_use_requested", tool("slow", tool_args={}))
-    asked = {"approval_id": "b", "tool_name": "send", "tool_args": {}, "expires_at": LATER}
-    await talk.append("approval_requested", asked)
-    await talk.reserve(1, ttl=600, intents=[{"tool": "slow"}])
-    await talk.append("tool_use_completed", result("stray", 1))
+async def leave_open(_: App, conversation: Conversation) -> None:
+    """Append a pending tool and approval, reserve a number, and append above it."""
+    await conversation.append("tool_use_requested", tool("slow", tool_args={}))
+    request = {"approval_id": "b", "tool_name": "send", "tool_args": {}, "expires_at": LATER}
+    await conversation.append("approval_requested", request)
+    await conversation.reserve(1, ttl=600, intents=[{"tool": "slow"}])
+    await conversation.append("tool_use_completed", result("stray", 1))
 
 
 def write(*parts: Part) -> None:
     async def connected() -> None:
         async with foja.connect() as app:
-            talk = await app.conversations.open(TALK)
+            conversation = await app.conversations.open(ID)
             for part in parts:
-                await part(app, talk)
+                await part(app, conversation)
 
     asyncio.run(connected())
 
 
 @pytest.fixture
-def spoken(home: Path) -> None:
-    write(talk_about_a_parcel)
+def written(home: Path) -> None:
+    write(append_every_kind)
 
 
 SHOWN = """\
@@ -86,71 +88,73 @@ SHOWN = """\
     2 tool       find {"owner": "ana"}
     4   ↳        {"at": "depot"}
     3 tool       ask {}
-    5   ↳        failed (nobody there)
+    5   ↳        failed (no answer)
     6 void       not needed
     7 approval   refund {"amount": 5}
     8   ↳        denied (too much) by eva
     9 agent      In the depot.
                  {"n": 1}
    10 user       (erased)
-   11 erased     what event 10 said (asked to)
+   11 erased     body of event 10 (asked to)
 """
 
 
-def test_a_conversation_begins_with_an_id_and_a_word(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    talk = UUID(run("chat", "new").out.strip())
-    assert UUID(run("chat", "new", "--json").document["id"]) != talk
-    check_refused(run("chat", "say", talk, " "), 1, "nothing to say")
-    assert run("chat", "say", talk, "hello", "--as", "ana").lines == [f"event 0 of {talk}"]
+def test_say_appends_events_to_a_new_conversation(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    conversation = UUID(run("chat", "new").out.strip())
+    assert UUID(run("chat", "new", "--json").document["id"]) != conversation
+    check_refused(run("chat", "say", conversation, " "), 1, "the text is empty")
+    assert run("chat", "say", conversation, "hello", "--as", "ana").lines == [f"event 0 of {conversation}"]
     monkeypatch.setattr("sys.stdin", io.StringIO("two\nlines\n"))
-    said = run("chat", "say", talk, "-", "--kind", "message", "--json").document
-    assert (said["seq"], said["kind"], said["payload"]) == (
+    event = run("chat", "say", conversation, "-", "--kind", "message", "--json").document
+    assert (event["seq"], event["kind"], event["payload"]) == (
         1,
         "agent_message_sent",
         {"content": "two\nlines"},
     )
     for _ in range(2):
-        assert run("chat", "say", talk, "once", "--key", "k").lines == [f"event 2 of {talk}"]
+        assert run("chat", "say", conversation, "once", "--key", "k").lines == [f"event 2 of {conversation}"]
     request = json.dumps(tool("t", tool_args={}))
-    assert run("chat", "say", talk, request, "--kind", "tool_use_requested").code == 0
-    assert run("chat", "say", talk, "tired", "--kind", "turn_paused", "--json").document["payload"] == {
-        "reason": "tired"
-    }
-    assert len(run("chat", "show", talk).lines) == 6
+    assert run("chat", "say", conversation, request, "--kind", "tool_use_requested").code == 0
+    assert run("chat", "say", conversation, "tired", "--kind", "turn_paused", "--json").document[
+        "payload"
+    ] == {"reason": "tired"}
+    assert len(run("chat", "show", conversation).lines) == 6
 
 
 def test_the_newest_conversations_are_listed(run: Run) -> None:
-    talks = [run("chat", "new").out.strip() for _ in range(3)]
-    for n, talk in enumerate(talks[:2]):
+    conversations = [run("chat", "new").out.strip() for _ in range(3)]
+    for n, conversation in enumerate(conversations[:2]):
         for _ in range(n + 1):
-            run("chat", "say", talk, f"number\n{n} {'and so on ' * 20}", "--as", "ana")
+            run("chat", "say", conversation, f"number\n{n} {'and so on ' * 20}", "--as", "ana")
     listed = run("chat", "--json").document
-    assert [(each["id"], each["events"]) for each in listed] == [(talks[1], 2), (talks[0], 1)]
+    assert [(each["id"], each["events"]) for each in listed] == [(conversations[1], 2), (conversations[0], 1)]
     head, first, second = run("chat").lines
     assert head.split() == ["conversation", "events", "last"]
-    assert first.startswith(f"{talks[1]}       2  ana: number 1 and so on")
+    assert first.startswith(f"{conversations[1]}       2  ana: number 1 and so on")
     assert second.endswith("…")
 
 
-def test_what_cannot_be_said_is_refused_in_one_line(run: Run) -> None:
-    check_refused(run("chat", "say", TALK, "x", "--kind", "shrugged"), 1, "no kind 'shrugged'")
+def test_a_refused_event_is_an_error_of_one_line(run: Run) -> None:
+    check_refused(run("chat", "say", ID, "x", "--kind", "shrugged"), 1, "no kind 'shrugged'")
     check_refused(
-        run("chat", "say", TALK, "x", "--kind", "tool_use_requested"), 1, "a JSON object with tool_use_id"
+        run("chat", "say", ID, "x", "--kind", "tool_use_requested"),
+        1,
+        "a JSON object with tool_use_id",
     )
-    check_refused(run("chat", "say", TALK, "{}", "--kind", "tool_use_requested"), 1, "tool_use_id")
-    check_refused(run("chat", "say", TALK, "x", "--kind", "slot.voided"), 1, "slot.voided")
-    check_refused(run("chat", "show", TALK), 1, "nothing was ever said")
-    check_refused(run("chat", "verify", TALK, "--key", "nonsense"), 1, "verifier key")
-    for words in (["chat", "shout"], ["chat", "say", TALK], ["chat", "show", "no-id"]):
-        wrong = run(*words)
+    check_refused(run("chat", "say", ID, "{}", "--kind", "tool_use_requested"), 1, "tool_use_id")
+    check_refused(run("chat", "say", ID, "x", "--kind", "slot.voided"), 1, "slot.voided")
+    check_refused(run("chat", "show", ID), 1, "has no events")
+    check_refused(run("chat", "verify", ID, "--key", "nonsense"), 1, "verifier key")
+    for arguments in (["chat", "shout"], ["chat", "say", ID], ["chat", "show", "no-id"]):
+        wrong = run(*arguments)
         assert (wrong.code, wrong.out) == (2, "")
 
 
-@pytest.mark.usefixtures("spoken")
-def test_a_transcript_reads_in_order_with_every_answer_under_its_question(run: Run) -> None:
-    assert run("chat", "show", TALK).out == SHOWN
-    shown = run("chat", "show", TALK, "--json").document
-    assert shown["id"] == str(TALK)
+@pytest.mark.usefixtures("written")
+def test_show_prints_in_reading_order_with_each_result_below_its_request(run: Run) -> None:
+    assert run("chat", "show", ID).out == SHOWN
+    shown = run("chat", "show", ID, "--json").document
+    assert shown["id"] == str(ID)
     assert [(item["seq"], item["state"], item["pair"]) for item in shown["items"]][2:6] == [
         (2, "completed", 4),
         (3, "failed", 5),
@@ -159,23 +163,23 @@ def test_a_transcript_reads_in_order_with_every_answer_under_its_question(run: R
     ]
 
 
-def test_what_is_still_open_is_shown_as_such(run: Run, home: Path) -> None:
-    write(leave_it_open)
-    lines = run("chat", "show", TALK).lines
+def test_show_marks_what_is_still_open(run: Run, home: Path) -> None:
+    write(leave_open)
+    lines = run("chat", "show", ID).lines
     assert lines[0] == "    0 tool       slow {}"
     assert lines[1] == f"    1 approval   send {{}} (waits for a decision until {LATER})"
     assert lines[2].startswith('    2 reserved   {"tool": "slow"} (until ')
-    assert lines[3] == "    3 result     of stray, which nobody asked for: 1"
+    assert lines[3] == "    3 result     of stray, without a request: 1"
 
 
-def test_a_number_kept_for_a_result_stands_under_its_request(
+def test_a_number_reserved_for_a_result_is_shown_below_its_request(
     run: Run, home: Path, spawn: Callable[..., Process]
 ) -> None:
-    async def ask(_: App, talk: Conversation) -> None:
+    async def ask(_: App, conversation: Conversation) -> None:
         calls = [tool("one", tool_args={}), tool("two", tool_args={}), tool("three", tool_args={})]
-        async with talk.tools(calls) as tools:
+        async with conversation.tools(calls) as tools:
             await tools[1].deny("not you")
-            shown.extend((await asyncio.to_thread(spawn("chat", "show", TALK).end, signal.SIGCONT)).lines)
+            shown.extend((await asyncio.to_thread(spawn("chat", "show", ID).end, signal.SIGCONT)).lines)
 
     shown: list[str] = []
     write(ask)
@@ -187,79 +191,79 @@ def test_a_number_kept_for_a_result_stands_under_its_request(
         "    2 tool       three {}",
         '    5   ↳        {"kind": "tool_use_completed", "tool_use_id": "three"}',
     ]
-    assert run("chat", "show", TALK).lines[1] == "    3   ↳        abandoned: nobody answered"
+    assert run("chat", "show", ID).lines[1] == "    3   ↳        abandoned: nobody answered"
 
 
-def test_words_do_nothing_to_the_terminal(run: Run, home: Path) -> None:
+def test_texts_cannot_control_the_terminal(run: Run, home: Path) -> None:
     evil = "\x1b[2J\x1b]0;mine\x07 \u202egnp.exe \x9b31m [red]bold[/red]"
-    run("chat", "say", TALK, evil, "--as", "eve\x1b[0m")
-    (line,) = run("chat", "show", TALK).lines
+    run("chat", "say", ID, evil, "--as", "eve\x1b[0m")
+    (line,) = run("chat", "show", ID).lines
     assert not set(line) & {"\x1b", "\x07", "\u202e", "\x9b"}
     assert "[red]bold[/red]" in line
-    run("chat", "say", TALK, json.dumps(result("t", "long" * 1000)), "--kind", "tool_use_completed")
-    assert "(4,000 characters)" in run("chat", "show", TALK).lines[1]
+    run("chat", "say", ID, json.dumps(result("t", "long" * 1000)), "--kind", "tool_use_completed")
+    assert "(4,000 characters)" in run("chat", "show", ID).lines[1]
 
 
-@pytest.mark.usefixtures("spoken")
+@pytest.mark.usefixtures("written")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_pipe_gets_a_line_for_each_event_as_it_comes(
+def test_follow_prints_a_line_for_each_event_to_a_pipe(
     number: signal.Signals, code: int, spawn: Callable[..., Process]
 ) -> None:
-    process = spawn("chat", "follow", TALK, "--after", 8)
+    process = spawn("chat", "follow", ID, "--after", 8)
     assert [process.line().split()[0] for _ in range(4)] == ["9", '{"n":', "10", "11"]
 
-    async def go_on(_: App, talk: Conversation) -> None:
-        slots = await talk.reserve(1, ttl=600, intents=["late"])
-        await talk.append("user_message_sent", {"content": "next"})
+    async def continue_writing(_: App, conversation: Conversation) -> None:
+        slots = await conversation.reserve(1, ttl=600, intents=["late"])
+        await conversation.append("user_message_sent", {"content": "next"})
         await slots.fill(0, "thinking", {"content": "filled"})
 
-    write(go_on)
+    write(continue_writing)
     awaited, seen = {"user       next", "thinking   filled"}, set[str]()
-    while not awaited <= seen:  # and the open slot, if it looked in that moment
+    while not awaited <= seen:  # the open slot may be printed too
         seen.add(process.line().split(None, 1)[1].strip())
     ended = process.end(number)
     assert (ended.code, ended.err) == (code, "")
 
 
-@pytest.mark.usefixtures("spoken")
-def test_a_program_follows_in_json(spawn: Callable[..., Process]) -> None:
-    process = spawn("chat", "follow", TALK, "--json")
+@pytest.mark.usefixtures("written")
+def test_follow_prints_json(spawn: Callable[..., Process]) -> None:
+    process = spawn("chat", "follow", ID, "--json")
     assert [json.loads(process.line())["seq"] for _ in range(12)] == list(range(12))
-    write(lambda _, talk: talk.append("thinking", {"content": "live"}))  # type: ignore[arg-type, return-value]
+    write(lambda _, conversation: conversation.append("thinking", {"content": "live"}))  # type: ignore[arg-type, return-value]
     assert json.loads(process.line())["payload"] == {"content": "live"}
     process.kill()
-    lost = spawn("chat", "follow", TALK, "--after", "nonsense").end(signal.SIGCONT)
+    lost = spawn("chat", "follow", ID, "--after", "nonsense").end(signal.SIGCONT)
     assert (lost.code, lost.out) == (1, "")
     assert "not a cursor" in lost.err
 
 
-@pytest.mark.usefixtures("spoken")
-def test_verify_says_what_is_proven_and_what_is_not(run: Run) -> None:
-    ran = run("chat", "verify", TALK)
+@pytest.mark.usefixtures("written")
+def test_verify_prints_what_is_proven_and_what_is_not(run: Run) -> None:
+    ran = run("chat", "verify", ID)
     assert (ran.code, ran.err) == (0, "")
-    for words in (
+    for text in (
         "✓ numbers 0 to 11: none is missing",
-        "✓ 11 bodies fit their hashes, and their ids fit their keys; 1 erased",
+        "✓ 11 bodies match their hashes, and their ids match their keys; 1 erased",
         "✓ the chain of events 0 to 11, derived again, ends at the stored head",
         "✓ event 11 and all before it are in the log: leaf 11 of",
-        "· whether the published checkpoint is the one others saw",
+        "· that others saw the same checkpoint",
     ):
-        assert words in ran.out
-    write(leave_it_open)
-    ran = run("chat", "verify", TALK)
+        assert text in ran.out
+    write(leave_open)
+    ran = run("chat", "verify", ID)
     assert ran.code == 0
-    for words in (
+    for text in (
         "✓ numbers 0 to 15",
         "✓ event 11 and all before it are in the log",
         "· no published checkpoint covers events 12 to 13 yet",
-        "· not chained yet, for what is open below or for want of a worker: 15",
+        "· not chained yet, because a lower number is open or no worker runs: 15",
         "· reserved and not filled: 14",
         "· tools without a result: 12",
-        "· results that nobody asked for: 15",
+        "· results without a request: 15",
         "· approvals without a decision: 13",
     ):
-        assert words in ran.out
-    document = run("chat", "verify", TALK, "--json").document
+        assert text in ran.out
+    document = run("chat", "verify", ID, "--json").document
     assert (document["clean"], document["counts"], len(document["proven"])) == (
         True,
         {"events": 15, "streams": 1},
@@ -267,7 +271,7 @@ def test_verify_says_what_is_proven_and_what_is_not(run: Run) -> None:
     )
 
 
-@pytest.mark.usefixtures("spoken")
+@pytest.mark.usefixtures("written")
 @pytest.mark.parametrize(
     ("statement", "check", "seq"),
     [
@@ -280,50 +284,52 @@ def test_verify_says_what_is_proven_and_what_is_not(run: Run) -> None:
         ("delete from foja.leaf where seq = 11", "place", 11),
     ],
 )
-def test_verify_names_what_was_touched(
+def test_verify_names_the_changed_event(
     run: Run, admin: psycopg.Connection[Any], statement: str, check: str, seq: int
 ) -> None:
     disarm(admin).execute(statement.encode())
-    ran = run("chat", "verify", TALK)
+    ran = run("chat", "verify", ID)
     assert ran.code == 1
-    assert f"✗ event {seq} of stream {TALK}: {check}: " in ran.out
+    assert f"✗ event {seq} of stream {ID}: {check}: " in ran.out
     assert "✓" not in ran.out
-    assert run("chat", "verify", TALK, "--json").document["first"]["check"] == check
+    assert run("chat", "verify", ID, "--json").document["first"]["check"] == check
 
 
-@pytest.mark.usefixtures("spoken")
-def test_verify_does_not_call_a_write_under_way_missing(run: Run, admin: psycopg.Connection[Any]) -> None:
-    write(leave_it_open)
+@pytest.mark.usefixtures("written")
+def test_verify_does_not_report_an_unfinished_write_as_missing(
+    run: Run, admin: psycopg.Connection[Any]
+) -> None:
+    write(leave_open)
     admin.execute("delete from foja.slot")
-    assert "event 14 of stream" in run("chat", "verify", TALK).out
+    assert "event 14 of stream" in run("chat", "verify", ID).out
     admin.execute("update foja.entity set lane = 'redis', fence = gen_random_uuid()")
-    ran = run("chat", "verify", TALK)
+    ran = run("chat", "verify", ID)
     assert ran.code == 0
     assert "✓ numbers 0 to 13: none is missing" in ran.out
-    assert "· given by Redis and not recorded yet; written or voided soon: 14" in ran.out
+    assert "· numbered by Redis, to be recorded or voided soon: 14" in ran.out
 
 
-@pytest.mark.usefixtures("spoken")
-def test_verify_asks_the_world_too(run: Run, home: Path) -> None:
+@pytest.mark.usefixtures("written")
+def test_verify_checks_the_published_files_too(run: Run, home: Path) -> None:
     (note,) = home.rglob("checkpoint")
     published = note.read_text()
     note.write_text(published.replace("\n12\n", "\n11\n"))
-    assert "✗ log: checkpoint: " in run("chat", "verify", TALK).out
+    assert "✗ log: checkpoint: " in run("chat", "verify", ID).out
     note.unlink()
-    assert run("chat", "verify", TALK).code == 1
+    assert run("chat", "verify", ID).code == 1
     note.write_text(published)
-    assert run("chat", "verify", TALK).code == 0
+    assert run("chat", "verify", ID).code == 0
     for tile in home.rglob("tile/0/*"):
         tile.is_dir() or tile.write_bytes(bytes(len(tile.read_bytes())))
     for tile in home.rglob("tile/0/000.p/*"):
         tile.write_bytes(bytes(len(tile.read_bytes())))
-    ran = run("chat", "verify", TALK)
-    assert (ran.code, f"event 11 of stream {TALK}: root" in ran.out) == (1, True)
+    ran = run("chat", "verify", ID)
+    assert (ran.code, f"event 11 of stream {ID}: root" in ran.out) == (1, True)
 
 
-def test_verify_needs_no_log_yet(run: Run, home: Path) -> None:
-    write(leave_it_open)
-    ran = run("chat", "verify", TALK)
+def test_verify_works_before_a_log_is_published(run: Run, home: Path) -> None:
+    write(leave_open)
+    ran = run("chat", "verify", ID)
     assert ran.code == 0
     assert "are in the log" not in ran.out
     assert "no published checkpoint covers events 0 to 1 yet" in ran.out

@@ -17,13 +17,13 @@ import pytest
 
 from foja import errors
 from foja.app import App
-from foja.documents.model.events import ASKED_FOR, Evidence
+from foja.documents.model.events import JOB_EVIDENCE, Evidence
 from foja.documents.model.lifecycle import Lifecycle
 from foja.documents.model.projection import EvidenceStatus, State
 from foja.documents.model.rules import decide
+from foja.documents.workers.rebuild import Rebuilt
 from foja.observe.audit import audit
 from foja.proofs.tsa import LOCAL_NOTICE
-from foja.workers import Rebuilt
 from tests.database.papers import Paper
 from tests.database.rows import Admin
 
@@ -44,7 +44,7 @@ async def test_a_document_is_protected_end_to_end(app: App) -> None:
     before = await app.documents.view(document.id)
     assert (before.state, before.pipeline) == (State.NONE, None)
     await app.documents.protect(document.id, required_evidence=["tsa"])
-    assert "executor asks for it next" in await app.documents.explain(document.id)
+    assert "executor requests it next" in await app.documents.explain(document.id)
     await app.work(until_idle=True)
     view = await app.documents.view(document.id)
     assert [moment.kind for moment in view.timeline] == STORY
@@ -69,7 +69,7 @@ async def test_the_token_is_accepted_by_openssl(app: App, tmp_path: Path) -> Non
     said = subprocess.run(
         [
             *["openssl", "ts", "-verify", "-token_in", "-in", "token.der", "-CAfile", "root.pem", "-digest"],
-            document.sha256,
+            sha256(CONTRACT).hexdigest(),
         ],
         cwd=tmp_path,
         capture_output=True,
@@ -124,8 +124,8 @@ def test_a_predecessor_is_a_document_from_sql_too(admin: Admin, predecessor: str
     named = str(paper.id) if predecessor == "self" else predecessor
     added = {"sha256": "a" * 64, "custody": "hash_only"}
     assert paper.refusal("document.added", {**added, "predecessor": named}) == "unknown_entity"
-    paper.say("document.added", added)
-    Paper(admin).say("document.added", {**added, "predecessor": str(paper.id).upper()})
+    paper.append("document.added", added)
+    Paper(admin).append("document.added", {**added, "predecessor": str(paper.id).upper()})
 
 
 async def test_bytes_paths_streams_and_digests(app: App, tmp_path: Path) -> None:
@@ -165,9 +165,9 @@ async def test_what_cannot_be_asked_for(app: App) -> None:
         await app.documents.protect(document.id, ["tsa", "bitcoin"])
     with pytest.raises(errors.BadPayload, match="always required"):
         await app.documents.protect(document.id, [])
-    with pytest.raises(errors.BadPayload, match="no evidence"):
+    with pytest.raises(errors.BadPayload, match="unknown evidence"):
         await app.documents.protect(document.id, ["tsa", "fax"])
-    with pytest.raises(errors.BadPayload, match="no stage"):
+    with pytest.raises(errors.BadPayload, match="unknown stage"):
         await app.documents.protect(document.id, stage="later")
     with pytest.raises(errors.UnknownEntity):
         await app.documents.protect(uuid4())
@@ -206,7 +206,7 @@ async def test_stages_each_with_a_witness_of_its_own(app: App) -> None:
 async def check_asked(app: App, document: UUID) -> None:
     """Fail unless everything that was asked for is what the rules decide from the events before it."""
     events = await app.documents.events(document)
-    asked = [event for event in events if event.kind in ASKED_FOR]
+    asked = [event for event in events if event.kind in JOB_EVIDENCE]
     assert asked
     for event in asked:
         at = datetime.fromisoformat(event.payload["run_at"])

@@ -1,4 +1,4 @@
-"""Conversations over HTTP: what is said is written once, what is wrong is a clear 4xx and nothing more."""
+"""Conversations over HTTP: an event is written once, and a bad request is a clear 4xx that writes nothing."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import httpx
 import psycopg
 import pytest
 
+from foja import errors
 from foja.app import App
 from foja.errors import SetupFailed
 from foja.web.bodies import MAX_REQUEST_BYTES
@@ -34,14 +35,14 @@ async def client(app: App) -> AsyncIterator[httpx.AsyncClient]:
 
 
 @pytest.fixture
-async def talk(client: httpx.AsyncClient) -> str:
+async def url(client: httpx.AsyncClient) -> str:
     """The address of a conversation with one event."""
-    answer = await client.post("/v1/conversations", json={"event": said("hello")})
+    answer = await client.post("/v1/conversations", json={"event": message("hello")})
     assert answer.status_code == 201
     return str(answer.headers["location"])
 
 
-def said(text: str) -> dict[str, Any]:
+def message(text: str) -> dict[str, Any]:
     return {"kind": SAY, "payload": {"content": text}}
 
 
@@ -74,24 +75,25 @@ def check_problem(answer: httpx.Response, status: int, error: str | None = None)
     assert found["title"]
     assert len(found["detail"]) > 10
     assert found.get("error") == error
+    assert found.get("code") == (getattr(errors, error).code if error else None)
     assert found["type"] == (f"urn:foja:{error}" if error else "about:blank")
 
 
-async def test_the_whole_story(client: httpx.AsyncClient) -> None:
+async def test_append_reserve_fill_void_and_read(client: httpx.AsyncClient) -> None:
     opened = (await client.post("/v1/conversations", json={})).json()
-    talk = f"/v1/conversations/{opened['id']}"
-    first = await client.post(f"{talk}/events", json=said("ñ 😀"), headers={"Idempotency-Key": "m-1"})
-    again = await client.post(f"{talk}/events", json=said("ñ 😀"), headers={"Idempotency-Key": "m-1"})
+    url = f"/v1/conversations/{opened['id']}"
+    first = await client.post(f"{url}/events", json=message("ñ 😀"), headers={"Idempotency-Key": "m-1"})
+    again = await client.post(f"{url}/events", json=message("ñ 😀"), headers={"Idempotency-Key": "m-1"})
     assert (first.status_code, again.status_code) == (201, 200)
     assert first.json() == again.json()
     assert first.json()["seq"] == 0
-    expected = await client.post(f"{talk}/events", json={**said("b"), "expected_seq": 1, "actor": "ana"})
+    expected = await client.post(f"{url}/events", json={**message("b"), "expected_seq": 1, "actor": "ana"})
     assert (expected.status_code, expected.json()["seq"], expected.json()["actor"]) == (201, 1, "ana")
 
-    asked = {"count": 3, "ttl": 60, "intents": ["a", "b", "c"]}
-    slots = (await client.post(f"{talk}/slots", json=asked)).json()
+    reservation = {"count": 3, "ttl": 60, "intents": ["a", "b", "c"]}
+    slots = (await client.post(f"{url}/slots", json=reservation)).json()
     assert slots["seqs"] == [2, 3, 4]
-    mine = f"{talk}/slots/{slots['token']}"
+    mine = f"{url}/slots/{slots['token']}"
     filled = [await client.post(f"{mine}/4", json=result("c")) for _ in range(2)]
     assert [answer.status_code for answer in filled] == [201, 200]
     assert filled[0].json()["id"] == filled[1].json()["id"]
@@ -100,7 +102,7 @@ async def test_the_whole_story(client: httpx.AsyncClient) -> None:
     void = await client.post(f"{mine}/2/void", json={"reason": "denied"})
     assert (void.status_code, void.json()["seq"]) == (200, 2)
 
-    page = (await client.get(f"{talk}/events")).json()
+    page = (await client.get(f"{url}/events")).json()
     assert [event["kind"] for event in page["events"]] == [SAY, SAY, "slot.voided", "slot.open", TOOL]
     assert page["events"][3]["payload"]["intent"] == "b"
     assert [event["cursor"] is None for event in page["events"]] == [False, False, False, True, True]
@@ -109,27 +111,29 @@ async def test_the_whole_story(client: httpx.AsyncClient) -> None:
     rest = (await client.get(page["next"])).json()
     assert [event["seq"] for event in rest["events"]] == [3]
     assert rest["cursor"].endswith(":4")
-    state = (await client.get(talk)).json()
+    state = (await client.get(url)).json()
     assert (state["id"], state["next_seq"]) == (opened["id"], 5)
 
 
-async def test_pages_are_as_long_as_asked_for_and_lead_on(client: httpx.AsyncClient, talk: str) -> None:
+async def test_pages_have_the_requested_length_and_a_next_address(
+    client: httpx.AsyncClient, url: str
+) -> None:
     for turn in range(6):
-        await client.post(f"{talk}/events", json=said(str(turn)))
-    address, seen = f"{talk}/events?limit=3", []
+        await client.post(f"{url}/events", json=message(str(turn)))
+    address, seen = f"{url}/events?limit=3", []
     for _ in range(3):
         page = (await client.get(address)).json()
         seen.append([event["seq"] for event in page["events"]])
         address = page["next"]
     assert seen == [[0, 1, 2], [3, 4, 5], [6]]
     assert (await client.get(address)).json()["events"] == []
-    assert [e["seq"] for e in (await client.get(f"{talk}/events?after=4")).json()["events"]] == [5, 6]
+    assert [e["seq"] for e in (await client.get(f"{url}/events?after=4")).json()["events"]] == [5, 6]
 
 
 async def test_conversations_are_listed_newest_first(client: httpx.AsyncClient) -> None:
     made = []
     for _ in range(5):
-        made.append((await client.post("/v1/conversations", json={"event": said("x")})).json()["id"])
+        made.append((await client.post("/v1/conversations", json={"event": message("x")})).json()["id"])
         await asyncio.sleep(0.002)  # ids are in order of milliseconds
     first = (await client.get("/v1/conversations?limit=3")).json()
     second = (await client.get(first["next"])).json()
@@ -137,39 +141,39 @@ async def test_conversations_are_listed_newest_first(client: httpx.AsyncClient) 
     assert (found, second["next"]) == (made[::-1], None)
 
 
-async def test_an_id_of_ones_own_is_taken(client: httpx.AsyncClient) -> None:
+async def test_a_client_may_choose_the_id(client: httpx.AsyncClient) -> None:
     own = str(uuid4())
-    answer = await client.post("/v1/conversations", json={"id": own, "event": said("x")})
+    answer = await client.post("/v1/conversations", json={"id": own, "event": message("x")})
     assert (answer.status_code, answer.json()["id"]) == (201, own)
     assert answer.headers["location"] == f"/v1/conversations/{own}"
 
 
-async def test_a_long_poll_ends_with_the_news(client: httpx.AsyncClient, talk: str) -> None:
-    page = (await client.get(f"{talk}/events?wait=20")).json()
+async def test_a_long_poll_ends_with_a_new_event(client: httpx.AsyncClient, url: str) -> None:
+    page = (await client.get(f"{url}/events?wait=20")).json()
     waiting = asyncio.create_task(client.get(page["next"]))
     await asyncio.sleep(0.3)
     assert not waiting.done()
-    await client.post(f"{talk}/events", json=said("news"))
-    news = (await asyncio.wait_for(waiting, 15)).json()
-    assert [event["seq"] for event in news["events"]] == [1]
-    empty = await client.get(f"{talk}/events?after=1&wait=0.2")
+    await client.post(f"{url}/events", json=message("new"))
+    found = (await asyncio.wait_for(waiting, 15)).json()
+    assert [event["seq"] for event in found["events"]] == [1]
+    empty = await client.get(f"{url}/events?after=1&wait=0.2")
     assert empty.json()["events"] == []
 
 
 async def test_a_long_poll_above_an_open_slot_waits_and_misses_no_fill(
-    client: httpx.AsyncClient, talk: str
+    client: httpx.AsyncClient, url: str
 ) -> None:
-    slots = (await client.post(f"{talk}/slots", json={"count": 1, "ttl": 60})).json()
-    await client.post(f"{talk}/events", json=said("above"))
-    page = (await client.get(f"{talk}/events?wait=20")).json()
+    slots = (await client.post(f"{url}/slots", json={"count": 1, "ttl": 60})).json()
+    await client.post(f"{url}/events", json=message("above"))
+    page = (await client.get(f"{url}/events?wait=20")).json()
     assert [event["seq"] for event in page["events"]] == [0, 1, 2]
     waiting = asyncio.create_task(client.get(page["next"]))
     await asyncio.sleep(0.3)
     assert not waiting.done(), "the same page came again"
-    await client.post(f"{talk}/slots/{slots['token']}/1", json=result("a"))
-    news = (await asyncio.wait_for(waiting, 15)).json()
-    assert [(event["seq"], event["kind"]) for event in news["events"]] == [(1, TOOL)]
-    # Filled between two polls: the next address still knows that it was open.
+    await client.post(f"{url}/slots/{slots['token']}/1", json=result("a"))
+    found = (await asyncio.wait_for(waiting, 15)).json()
+    assert [(event["seq"], event["kind"]) for event in found["events"]] == [(1, TOOL)]
+    # Filled between two polls: the next address still lists it as open.
     assert [e["seq"] for e in (await client.get(page["next"])).json()["events"]] == [1]
 
 
@@ -215,7 +219,7 @@ async def test_a_long_poll_above_an_open_slot_waits_and_misses_no_fill(
 )  # fmt: skip
 async def test_a_bad_event_is_refused_and_nothing_is_written(
     client: httpx.AsyncClient,
-    talk: str,
+    url: str,
     admin: psycopg.Connection[Any],
     sent: bytes,
     status: int,
@@ -223,7 +227,7 @@ async def test_a_bad_event_is_refused_and_nothing_is_written(
 ) -> None:
     before = count(admin)
     kind = {"Content-Type": "application/json"}
-    check_problem(await client.post(f"{talk}/events", content=sent, headers=kind), status, error)
+    check_problem(await client.post(f"{url}/events", content=sent, headers=kind), status, error)
     assert count(admin) == before
 
 
@@ -246,9 +250,9 @@ async def test_a_bad_event_is_refused_and_nothing_is_written(
         ("transients", {"kind": "message_chunk", "payload": {"text": "x" * 70_000}}, 413, "TooLarge"),
     ],
 )  # fmt: skip
-async def test_other_bad_bodies_are_refused_too(
+async def test_other_bad_bodies_are_refused(
     client: httpx.AsyncClient,
-    talk: str,
+    url: str,
     admin: psycopg.Connection[Any],
     path: str,
     body: dict[str, Any],
@@ -256,24 +260,24 @@ async def test_other_bad_bodies_are_refused_too(
     error: str,
 ) -> None:
     before = count(admin)
-    check_problem(await client.post(f"{talk}/{path}", json=body), status, error)
+    check_problem(await client.post(f"{url}/{path}", json=body), status, error)
     assert count(admin) == before
 
 
-async def test_nobody_fills_voids_or_extends_a_slot_of_somebody_else(
-    client: httpx.AsyncClient, talk: str, admin: psycopg.Connection[Any]
+async def test_a_slot_needs_its_own_token(
+    client: httpx.AsyncClient, url: str, admin: psycopg.Connection[Any]
 ) -> None:
-    slots = (await client.post(f"{talk}/slots", json={"count": 1, "ttl": 60})).json()
-    mine, before = f"{talk}/slots/{slots['token']}", count(admin)
-    other = f"{talk}/slots/{uuid4()}"
+    slots = (await client.post(f"{url}/slots", json={"count": 1, "ttl": 60})).json()
+    mine, before = f"{url}/slots/{slots['token']}", count(admin)
+    other = f"{url}/slots/{uuid4()}"
     check_problem(await client.post(f"{other}/1", json=result("x")), 410, "SlotVoided")
     check_problem(await client.post(f"{other}/1/void", json={"reason": "x"}), 410, "SlotVoided")
     check_problem(await client.post(f"{other}/extend", json={"ttl": 5}), 410, "SlotVoided")
     check_problem(await client.post(f"{mine}/0", json=result("x")), 410, "SlotVoided")
     check_problem(await client.post(f"{mine}/2", json=result("x")), 410, "SlotVoided")
-    elsewhere = mine.replace(talk, f"/v1/conversations/{uuid4()}")
+    elsewhere = mine.replace(url, f"/v1/conversations/{uuid4()}")
     check_problem(await client.post(f"{elsewhere}/1", json=result("x")), 410, "SlotVoided")
-    check_problem(await client.post(f"{talk}/slots/no-token/1", json=result("x")), 404, "UnknownEntity")
+    check_problem(await client.post(f"{url}/slots/no-token/1", json=result("x")), 404, "UnknownEntity")
     check_problem(await client.post(f"{mine}/minus", json=result("x")), 404, "UnknownEntity")
     check_problem(await client.post(f"{mine}/{'9' * 30}", json=result("x")), 404, "UnknownEntity")
     voided = {"kind": "slot.voided", "payload": {"reason": "x"}}
@@ -285,45 +289,45 @@ async def test_nobody_fills_voids_or_extends_a_slot_of_somebody_else(
     check_problem(await client.post(f"{mine}/1", json=result("y"), headers=headers), 409, "SlotFilled")
 
 
-async def test_conflicts_are_told(
-    client: httpx.AsyncClient, talk: str, admin: psycopg.Connection[Any]
+async def test_conflicts_are_problems(
+    client: httpx.AsyncClient, url: str, admin: psycopg.Connection[Any]
 ) -> None:
     key = {"Idempotency-Key": "k"}
-    await client.post(f"{talk}/events", json=said("a"), headers=key)
+    await client.post(f"{url}/events", json=message("a"), headers=key)
     before = count(admin)
     check_problem(
-        await client.post(f"{talk}/events", json=said("b"), headers=key), 409, "IdempotencyConflict"
+        await client.post(f"{url}/events", json=message("b"), headers=key), 409, "IdempotencyConflict"
     )
     for bad in ("", "k" * 256):
-        answer = await client.post(f"{talk}/events", json=said("b"), headers={"Idempotency-Key": bad})
+        answer = await client.post(f"{url}/events", json=message("b"), headers={"Idempotency-Key": bad})
         check_problem(answer, 422, "BadPayload")
     assert count(admin) == before
 
 
-async def test_approvals_are_asked_for_and_decided_once(client: httpx.AsyncClient, talk: str) -> None:
-    asked = {"tool_name": "refund", "tool_args": {"amount": 5}, "approval_id": "a-1"}
-    first = (await client.post(f"{talk}/approvals", json=asked)).json()
-    again = (await client.post(f"{talk}/approvals", json=asked)).json()
+async def test_approvals_are_requested_and_decided_once(client: httpx.AsyncClient, url: str) -> None:
+    request = {"tool_name": "refund", "tool_args": {"amount": 5}, "approval_id": "a-1"}
+    first = (await client.post(f"{url}/approvals", json=request)).json()
+    again = (await client.post(f"{url}/approvals", json=request)).json()
     assert (first["state"], again["requested_seq"]) == ("requested", first["requested_seq"])
     denied = {"decision": "denied", "reason": "too much", "actor": "ana"}
-    won = (await client.post(f"{talk}/approvals/a-1", json=denied)).json()
-    lost = (await client.post(f"{talk}/approvals/a-1", json={"decision": "approved", "actor": "eva"})).json()
+    won = (await client.post(f"{url}/approvals/a-1", json=denied)).json()
+    lost = (await client.post(f"{url}/approvals/a-1", json={"decision": "approved", "actor": "eva"})).json()
     assert [(each["state"], each["mine"]) for each in (won, lost)] == [("denied", True), ("denied", False)]
-    assert (await client.get(f"{talk}/approvals/a-1")).json()["decided_by"] == "ana"
-    assert [each["id"] for each in (await client.get(f"{talk}/approvals")).json()["approvals"]] == ["a-1"]
-    check_problem(await client.get(f"{talk}/approvals/no"), 404, "UnknownApproval")
-    maybe = await client.post(f"{talk}/approvals/a-1", json={"decision": "maybe"})
+    assert (await client.get(f"{url}/approvals/a-1")).json()["decided_by"] == "ana"
+    assert [each["id"] for each in (await client.get(f"{url}/approvals")).json()["approvals"]] == ["a-1"]
+    check_problem(await client.get(f"{url}/approvals/no"), 404, "UnknownApproval")
+    maybe = await client.post(f"{url}/approvals/a-1", json={"decision": "maybe"})
     check_problem(maybe, 422, "BadPayload")
 
 
-async def test_metrics_are_shown(client: httpx.AsyncClient) -> None:
+async def test_metrics_are_served(client: httpx.AsyncClient) -> None:
     answer = await client.get("/metrics")
     assert answer.headers["content-type"].startswith("text/plain")
     assert "foja_streams_open" in answer.text
     assert "foja_sequence_gaps_total" in answer.text
 
 
-async def test_metrics_say_how_long_jobs_wait_and_which_need_a_person(
+async def test_metrics_have_the_age_of_jobs_and_those_that_need_a_person(
     client: httpx.AsyncClient, admin: psycopg.Connection[Any]
 ) -> None:
     paper = Paper(admin)
@@ -366,45 +370,43 @@ async def test_metrics_say_how_long_jobs_wait_and_which_need_a_person(
         (f"/v1/conversations/{UUID(int=7)}/events?after=3&holes=1", 410, "CursorLost"),
     ],
 )
-async def test_wrong_addresses_are_problems_too(
+async def test_wrong_addresses_are_problems(
     client: httpx.AsyncClient, path: str, status: int, error: str | None
 ) -> None:
     check_problem(await client.get(path), status, error)
 
 
-async def test_a_wrong_method_is_a_problem(client: httpx.AsyncClient, talk: str) -> None:
-    check_problem(await client.delete(talk), 405)
+async def test_a_wrong_method_is_a_problem(client: httpx.AsyncClient, url: str) -> None:
+    check_problem(await client.delete(url), 405)
 
 
-async def test_an_honest_cursor_of_the_list_holds_and_others_do_not(
-    client: httpx.AsyncClient, talk: str
-) -> None:
-    cursor = (await client.get(f"{talk}/events")).json()["cursor"]
+async def test_only_a_given_cursor_is_accepted(client: httpx.AsyncClient, url: str) -> None:
+    cursor = (await client.get(f"{url}/events")).json()["cursor"]
     epoch = cursor.partition(":")[0]
-    assert (await client.get(f"{talk}/events?after={cursor}")).status_code == 200
+    assert (await client.get(f"{url}/events?after={cursor}")).status_code == 200
     for other in (f"{epoch}:1", f"{epoch}:999999999999", f"0{epoch[1:]}x:0"):
-        check_problem(await client.get(f"{talk}/events?after={other}"), 410, "CursorLost")
+        check_problem(await client.get(f"{url}/events?after={other}"), 410, "CursorLost")
 
 
-async def test_a_body_must_say_that_it_is_json(
-    client: httpx.AsyncClient, talk: str, admin: psycopg.Connection[Any]
+async def test_a_body_must_be_declared_as_json(
+    client: httpx.AsyncClient, url: str, admin: psycopg.Connection[Any]
 ) -> None:
-    """A page of a stranger can post text to this machine, but not JSON, without being asked first."""
+    """Without a CORS preflight, a foreign page can post text to this machine but not JSON."""
     before = count(admin)
     for kind in ("text/plain", "application/x-www-form-urlencoded", ""):
         answer = await client.post(
-            f"{talk}/events", content=json.dumps(said("x")), headers={"Content-Type": kind}
+            f"{url}/events", content=json.dumps(message("x")), headers={"Content-Type": kind}
         )
         check_problem(answer, 415)
     assert count(admin) == before
 
 
-async def test_only_names_of_this_machine_are_answered(client: httpx.AsyncClient) -> None:
+async def test_only_local_host_names_are_accepted(client: httpx.AsyncClient) -> None:
     check_problem(await client.get("/healthz", headers={"Host": "evil.example:8000"}), 421)
     assert (await client.get("/healthz", headers={"Host": "localhost:1"})).status_code == 200
 
 
-async def test_a_body_without_end_is_cut_off_early(client: httpx.AsyncClient, talk: str) -> None:
+async def test_an_endless_body_is_refused_early(client: httpx.AsyncClient, url: str) -> None:
     sent = 0
 
     async def endless() -> AsyncIterator[bytes]:
@@ -416,18 +418,18 @@ async def test_a_body_without_end_is_cut_off_early(client: httpx.AsyncClient, ta
 
     headers = {"Content-Type": "application/json"}
     try:
-        answer = await client.post(f"{talk}/events", content=endless(), headers=headers)
-    except httpx.TransportError:  # cut while we still wrote: told by the closed connection
+        answer = await client.post(f"{url}/events", content=endless(), headers=headers)
+    except httpx.TransportError:  # the connection was closed while the body was sent
         pass
     else:
         check_problem(answer, 413, "TooLarge")
-    assert sent < MAX_REQUEST_BYTES + 16 * 1_048_576  # what lies in the buffers of two sockets
-    announced = await client.post(f"{talk}/events", content=b" " * (MAX_REQUEST_BYTES + 1), headers=headers)
+    assert sent < MAX_REQUEST_BYTES + 16 * 1_048_576  # the buffers of two sockets
+    announced = await client.post(f"{url}/events", content=b" " * (MAX_REQUEST_BYTES + 1), headers=headers)
     check_problem(announced, 413, "TooLarge")
-    assert (await client.get(talk)).json()["next_seq"] == 1
+    assert (await client.get(url)).json()["next_seq"] == 1
 
 
-async def test_the_description_lists_every_address(client: httpx.AsyncClient) -> None:
+async def test_openapi_lists_every_address(client: httpx.AsyncClient) -> None:
     described = (await client.get("/openapi.json")).json()
     one = "/v1/conversations/{conversation_id}"
     assert set(described["paths"]) >= {
@@ -440,12 +442,12 @@ async def test_the_description_lists_every_address(client: httpx.AsyncClient) ->
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
-def test_other_machines_are_let_in_only_by_a_clear_word(host: str) -> None:
+def test_other_machines_need_expose(host: str) -> None:
     with pytest.raises(SetupFailed, match="--expose"):
         bind(host, 0, expose=False)
 
 
-def test_a_port_that_is_taken_is_told() -> None:
+def test_a_port_in_use_is_an_error() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(SetupFailed, match="FOJA_WEB_PORT"):

@@ -1,4 +1,4 @@
-"""`foja jobs`: what an operator sees of the queue, and what she can do about it."""
+"""`foja jobs`: list, show, retry, cancel, pause and resume jobs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from tests.errands import ask, install
 from tests.flow.command import Run, check_refused
+from tests.job_domain import ask, install
 
 Admin = psycopg.Connection[Any]
 
@@ -17,21 +17,21 @@ Admin = psycopg.Connection[Any]
 @pytest.fixture
 def entity(admin: Admin, run: Run) -> UUID:
     install(admin)
-    run("jobs")  # recognises the database
+    run("jobs")  # records which database server this is
     [entity] = ask(admin)
     for key in "abc":
         admin.execute("select foja.enqueue_job_v1('run_errand', %s, %s, '{\"n\": 1}')", [entity, key])
     return entity
 
 
-def ids(run: Run, *words: object) -> list[int]:
-    return [job["id"] for job in run("jobs", "list", "--json", *words).document]
+def ids(run: Run, *arguments: object) -> list[int]:
+    return [job["id"] for job in run("jobs", "list", "--json", *arguments).document]
 
 
 def claim(admin: Admin, most: int) -> list[tuple[Any, ...]]:
     admin.execute("set role foja_run_errand")
     rows = admin.execute(
-        "select job_id, lease_token from foja.claim_jobs_v1('run_errand', 'default', %s, 'w')", [most]
+        "select job_id, lease_token from foja.claim_jobs_v1('run_errand', %s, 'w')", [most]
     ).fetchall()
     admin.execute("reset role")
     return rows
@@ -51,7 +51,7 @@ def test_jobs_are_listed_and_shown(run: Run, entity: UUID) -> None:
     assert three == sorted(three, reverse=True)
     assert len(three) == 3
     assert ids(run, "--state", "dead") == []
-    assert run("jobs", "--state", "dead").lines == ["no such jobs"]
+    assert run("jobs", "--state", "dead").lines == ["no jobs match"]
     assert [line.split()[1] for line in run("jobs", "--type", "run_errand", "--limit", 2).lines] == [
         "type",
         "run_errand",
@@ -78,7 +78,7 @@ def test_a_dead_job_is_found_and_retried(run: Run, entity: UUID, admin: Admin) -
     assert "foja jobs show" in again.lines[1]
 
 
-def test_a_dead_job_can_be_put_away(run: Run, entity: UUID, admin: Admin) -> None:
+def test_a_dead_job_can_be_cancelled(run: Run, entity: UUID, admin: Admin) -> None:
     [(job, token)] = claim(admin, 1)
     settle(admin, "select foja.fail_job_v1(%s, %s, 'no milk', true)", job, token)
     assert run("jobs", "cancel", job).lines == ["1 of 1 cancelled"]
@@ -86,7 +86,7 @@ def test_a_dead_job_can_be_put_away(run: Run, entity: UUID, admin: Admin) -> Non
     assert run("jobs", "show", job, "--json").document["last_error"] == "no milk"
 
 
-def test_a_cancelled_job_is_taken_from_its_worker(run: Run, entity: UUID, admin: Admin) -> None:
+def test_a_worker_loses_a_cancelled_job(run: Run, entity: UUID, admin: Admin) -> None:
     [(job, token)] = claim(admin, 1)
     assert run("jobs", "cancel", job).code == 0
     assert settle(admin, "select foja.complete_job_v1(%s, %s)", job, token) == "lost"
@@ -97,22 +97,22 @@ def test_a_type_is_paused_and_resumed(run: Run, entity: UUID, admin: Admin) -> N
     assert run("jobs", "pause", "run_errand").lines == ["run_errand is paused"]
     assert run("jobs").lines[-1] == "paused: run_errand"
     assert claim(admin, 5) == []
-    assert run("jobs", "resume", "run_errand").lines == ["run_errand goes on"]
+    assert run("jobs", "resume", "run_errand").lines == ["run_errand is resumed"]
     assert len(claim(admin, 5)) == 3
     assert run("jobs", "pause", "run_errand", "--json").document == {"type": "run_errand", "paused": True}
     assert run("jobs", "resume", "run_errand", "--json").document == {"type": "run_errand", "paused": False}
 
 
-def test_what_is_not_there_is_refused(run: Run, entity: UUID) -> None:
+def test_unknown_jobs_types_and_states_are_refused(run: Run, entity: UUID) -> None:
     check_refused(run("jobs", "show", 999), 1, "there is no job 999")
     check_refused(run("jobs", "retry", 999), 1, "there is no job 999")
     check_refused(run("jobs", "pause", "nope"), 1, "no job type 'nope'")
     check_refused(run("jobs", "--state", "asleep"), 1, "there is no state 'asleep'")
-    told = run("worker", "--only", "run_errand")
-    assert (told.code, told.err.startswith("foja: nobody here does 'run_errand'")) == (1, True)
+    refused = run("worker", "--only", "run_errand")
+    assert (refused.code, "'run_errand'" in refused.err) == (1, True)
 
 
-def test_the_audit_sees_what_nobody_does(run: Run, entity: UUID, admin: Admin) -> None:
+def test_the_audit_finds_neglected_jobs(run: Run, entity: UUID, admin: Admin) -> None:
     admin.execute("update foja.job set run_at = now() - interval '1 hour' where type = 'run_errand'")
     [(job, _)] = claim(admin, 1)
     admin.execute("update foja.job set lease_until = now() - interval '1 hour' where job_id = %s", [job])
@@ -131,9 +131,9 @@ def test_the_audit_sees_what_nobody_does(run: Run, entity: UUID, admin: Admin) -
     ]
 
 
-def test_the_audit_sees_an_executor_that_nobody_queues(run: Run, entity: UUID, admin: Admin) -> None:
+def test_the_audit_finds_an_executor_that_is_not_queued(run: Run, entity: UUID, admin: Admin) -> None:
     admin.execute("update foja.woken set at = now() - interval '1 hour'")
     [finding] = run("audit", "--json").document["findings"]
     assert (finding["check"], finding["entity_id"]) == ("queue", str(entity))
     assert run("jobs", "--type", "decide_errand").code == 0
-    assert run("audit", "--json").document["findings"] == [], "whoever lists the jobs queues it"
+    assert run("audit", "--json").document["findings"] == [], "listing the jobs queues it"

@@ -1,4 +1,4 @@
-"""`foja retry`: after an outage, new attempts for one document, for several, for all that was given up."""
+"""`foja retry`: after an outage, new attempts for one, several or all documents."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def tsa() -> Iterator[TsaServer]:
 
 @pytest.fixture
 def outage(run: Run, tsa: TsaServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Documents whose authority was away until nobody tried any more, and is back; their ids by name."""
+    """Documents whose attempts all failed in an outage that is over; their ids by name."""
     (tmp_path / "root.pem").write_bytes(tsa.root)
     monkeypatch.setenv("FOJA_TSA_URLS", tsa.url)
     monkeypatch.setenv("FOJA_TSA_ROOTS", str(tmp_path / "root.pem"))
@@ -49,32 +49,32 @@ def granted(admin: Admin) -> dict[str, int]:
     return dict(rows)
 
 
-def test_everything_that_was_given_up_goes_on_with_one_command(
+def test_all_failed_documents_continue_after_one_command(
     run: Run, outage: dict[str, str], admin: Admin, tmp_path: Path
 ) -> None:
-    waiting = Paper(admin)  # nothing of it failed
+    waiting = Paper(admin)  # no evidence of it failed
     waiting.request()
     ran = run("retry", "--all", "--reason", "the authority is back")
     assert ran.code == 0, ran.err
     assert f"{COUNT} documents have new attempts" in ran.out
     assert granted(admin) == dict.fromkeys(outage.values(), 1)
     again = run("retry", "--all")
-    assert (again.code, again.lines) == (0, ["nothing is given up"])
+    assert (again.code, again.lines) == (0, ["no evidence has failed"])
     assert granted(admin) == dict.fromkeys(outage.values(), 1)
     ran = run("protect", tmp_path / "papers", "--wait", "--json")
     assert ran.code == 0, ran.err
     assert {json.loads(line)["state"] for line in ran.lines} == {"final"}
-    assert run("retry", "--all").lines == ["nothing is given up"]
+    assert run("retry", "--all").lines == ["no evidence has failed"]
 
 
-def test_all_of_one_evidence(run: Run, outage: dict[str, str], admin: Admin) -> None:
+def test_all_documents_of_one_evidence(run: Run, outage: dict[str, str], admin: Admin) -> None:
     assert run("retry", "--all", "--evidence", "artifact,polygon", "--json").out == ""
     assert granted(admin) == {}
     ran = run("retry", "--all", "--evidence", "tsa", "--json")
     assert ran.code == 0
-    told = [json.loads(line) for line in ran.lines]
-    assert {each["entity_id"] for each in told} == set(outage.values())
-    assert {each["payload"]["evidence"] for each in told} == {"tsa"}
+    events = [json.loads(line) for line in ran.lines]
+    assert {each["entity_id"] for each in events} == set(outage.values())
+    assert {each["payload"]["evidence"] for each in events} == {"tsa"}
 
 
 def test_several_documents_by_id_and_by_file(
@@ -86,26 +86,26 @@ def test_several_documents_by_id_and_by_file(
     assert "3 documents have new attempts" in ran.out
     assert granted(admin) == dict.fromkeys([ids[0], ids[1], outage["papers/7.txt"]], 1)
     ran = run("retry", ids[2], "--json")
-    assert ran.document["payload"]["evidence"] == "tsa", "whatever was given up"
+    assert ran.document["payload"]["evidence"] == "tsa", "the evidence that failed"
     ran = run("retry", ids[0], ids[3], tmp_path / "gone.txt")
-    assert ran.code == 1, "two of three cannot be helped, the third is"
+    assert ran.code == 1, "two of three are refused, the third is granted"
     assert ids[3] in granted(admin)
     assert [line for line in ran.err.splitlines() if ids[0] in line]
     assert [line for line in ran.err.splitlines() if "gone.txt" in line]
 
 
-def test_what_was_closed_or_taken_up_again_is_left_out(
+def test_closed_and_already_granted_documents_are_skipped(
     run: Run, outage: dict[str, str], admin: Admin
 ) -> None:
     archived, granted_before, *others = (Paper(admin, each) for each in outage.values())  # type: ignore[arg-type]
-    archived.say("document.archived", {"reason": "old"})
+    archived.append("document.archived", {"reason": "old"})
     assert run("retry", granted_before.id, "tsa").code == 0
     ran = run("retry", "--all")
     assert ran.code == 0
     assert f"{len(others)} documents" in ran.out
 
 
-def test_mistakes(run: Run, outage: dict[str, str]) -> None:
+def test_wrong_arguments_are_refused(run: Run, outage: dict[str, str]) -> None:
     document = next(iter(outage.values()))
     check_refused(run("retry", document, "--evidence", "tea"), 1, "tsa, polygon")
     check_refused(run("retry", document, "artifact"), 1, "foja explain")

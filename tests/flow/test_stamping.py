@@ -53,7 +53,7 @@ async def test_an_honest_authority_confirms(tsa: TsaServer) -> None:
         found = await each.stamp(DIGEST)
     assert isinstance(found, Confirmed)
     assert found.stamp.imprint == DIGEST
-    assert (found.authority, found.setbacks) == (tsa.url, ())
+    assert (found.authority, found.failures) == (tsa.url, ())
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ async def test_every_misbehaviour_has_its_reason_and_the_next_authority_is_asked
         found = await both.stamp(DIGEST)
     assert isinstance(found, Confirmed)
     assert found.authority == other.url
-    assert [each.code for each in found.setbacks] == [code]
+    assert [each.code for each in found.failures] == [code]
 
 
 async def test_nobody_there_is_a_reason_too(tsa: TsaServer) -> None:
@@ -104,7 +104,7 @@ async def test_nobody_there_is_a_reason_too(tsa: TsaServer) -> None:
     async with stamper(tsa, urls=(nowhere, "no address at all")) as each:
         found = await each.stamp(DIGEST)
     assert isinstance(found, Confirmed)
-    assert [setback.code for setback in found.setbacks] == [Trouble.UNREACHABLE] * 2
+    assert [failure.code for failure in found.failures] == [Trouble.UNREACHABLE] * 2
 
 
 async def test_a_connection_that_broke_is_tried_once_more(tsa: TsaServer) -> None:
@@ -113,7 +113,7 @@ async def test_a_connection_that_broke_is_tried_once_more(tsa: TsaServer) -> Non
         tsa.behave("hang up", "honest")
         found = await each.stamp(DIGEST)
     assert isinstance(found, Confirmed)
-    assert found.setbacks == ()
+    assert found.failures == ()
 
 
 async def test_every_try_has_a_nonce_of_its_own(tsa: TsaServer) -> None:
@@ -135,7 +135,7 @@ async def test_an_authority_that_hung_is_not_waited_for_again_at_once(
         began = time.monotonic()
         found = await each.stamp(DIGEST)
     assert isinstance(found, Confirmed)
-    assert found.setbacks == ()
+    assert found.failures == ()
     assert time.monotonic() - began < PATIENCE
 
 

@@ -301,7 +301,7 @@ sys.exit(code)
 
 def test_an_event_and_its_place_in_the_log(tmp_path: Path) -> None:
     made = bundles.Scene()
-    event = stream("document", bundles.ENTITY, made.said(DIGEST))[-1]
+    event = stream("document", bundles.ENTITY, made.document_events(DIGEST))[-1]
     (tmp_path / "sheet.event.json").write_text(event.text())
     (tmp_path / "sheet.tlog-proof").write_text(made.prove(event).text())
     proofs = [tmp_path / "sheet.tlog-proof"]
@@ -333,8 +333,8 @@ def test_a_proof_that_ripened_after_its_bundle_was_made() -> None:
     made = bundles.Scene()
     promise = b64encode(written((WAY, CALENDAR))).decode()
     pending: Json = {"network": "bitcoin", "witness_hash": DIGEST.hex(), "proof": promise}
-    said = made.said(DIGEST, [("anchor.submitted", pending)], ("tsa", "bitcoin"))
-    bundle = made.bundle(b"document", said)
+    events = made.document_events(DIGEST, [("anchor.submitted", pending)], ("tsa", "bitcoin"))
+    bundle = made.bundle(b"document", events)
     named = ((HEADER.height, HEADER.data),)
     trust, at = replace(made.trust, minimum_difficulty=0, headers=named), bundles.NOW
     assert foja.verify(bundle, trust, at).verdict is Verdict.INDETERMINATE

@@ -150,7 +150,7 @@ class Tiles(BaseHTTPRequestHandler):
 @pytest.mark.parametrize(
     ("entries", "withheld", "code", "says"),
     [
-        ([*logs.ENTRIES, b"e", b"f"], None, 0, "of 7 entries begins"),
+        ([*logs.ENTRIES, b"e", b"f"], None, 0, "of 7 entries extends"),
         ([b"a", b"b", b"forged", b"c", b"d", b"e"], None, 1, "LOG_INCONSISTENT"),
         ([*logs.ENTRIES, b"e"], "checkpoint", 0, "same checkpoint"),
         ([*logs.ENTRIES, b"e"], "tile/0/000.p/6", 0, "same checkpoint"),

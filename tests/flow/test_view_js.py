@@ -1,4 +1,4 @@
-"""The view in JavaScript is the view in Python, after every batch, and the same live as reloaded."""
+"""The view in JavaScript equals the view in Python after every batch, live and reloaded."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from foja.conversations.model.view import ConversationView
-from tests.flow.javascript import ask, needs_node
+from tests.flow.javascript import needs_node, run_script
 from tests.rules.histories import Item, history
 
 SEEDS = range(120)
@@ -16,7 +16,7 @@ RESET: Item = {"seq": None, "kind": "reset", "reason": "epoch"}
 @needs_node
 def test_after_every_batch_both_show_the_same() -> None:
     feeds = [feed(random.Random(seed)) for seed in SEEDS]
-    assert ask("view.mjs", feeds) == [in_python(batches) for batches in feeds]
+    assert run_script("view.mjs", feeds) == [in_python(batches) for batches in feeds]
 
 
 @needs_node
@@ -24,27 +24,27 @@ def test_any_interleaving_ends_in_the_view_of_a_fresh_load() -> None:
     feeds = []
     for seed in SEEDS:
         chance = random.Random(seed)
-        told = history(chance)
-        live = [[item] for item in chance.sample(told.heard, len(told.heard))]
-        feeds += [live, [list(told.stored.values())]]
-    ends = [views[-1] for views in ask("view.mjs", feeds)]
+        written = history(chance)
+        live = [[item] for item in chance.sample(written.sent, len(written.sent))]
+        feeds += [live, [list(written.stored.values())]]
+    ends = [views[-1] for views in run_script("view.mjs", feeds)]
     assert ends[::2] == ends[1::2]
     assert all(end["settled"] for end in ends)
 
 
 def feed(chance: random.Random) -> list[list[Item]]:
-    """Return what a page hears of a conversation, out of order, twice, and with a reset now and then."""
-    told = history(chance, ended=chance.random() < 0.5)
-    heard = told.heard + chance.choices(told.heard, k=3)
+    """Return the items that a page receives: out of order, repeated, and sometimes with a reset."""
+    written = history(chance, ended=chance.random() < 0.5)
+    received = written.sent + chance.choices(written.sent, k=3)
     if chance.random() < 0.7:
-        chance.shuffle(heard)
+        chance.shuffle(received)
     if chance.random() < 0.2:
-        heard.insert(chance.randrange(len(heard)), RESET)
+        received.insert(chance.randrange(len(received)), RESET)
     batches = []
-    while heard:
+    while received:
         size = chance.randint(1, 5)
-        batches.append(heard[:size])
-        heard = heard[size:]
+        batches.append(received[:size])
+        received = received[size:]
     return batches
 
 

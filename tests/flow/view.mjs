@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 
 const { View, reduce } = await import(process.argv[2]);
 
-function told(batches) {
+function views(batches) {
   let view = new View();
   return batches.map((batch) => {
     view = batch.length === 1 ? reduce(view, batch[0]) : view.addAll(batch);
@@ -11,4 +11,4 @@ function told(batches) {
   });
 }
 
-process.stdout.write(JSON.stringify(JSON.parse(readFileSync(0, "utf8")).map(told)));
+process.stdout.write(JSON.stringify(JSON.parse(readFileSync(0, "utf8")).map(views)));

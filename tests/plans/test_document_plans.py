@@ -81,7 +81,7 @@ def test_what_was_given_up_is_found_without_reading_the_rest(full: Admin) -> Non
 
 CONFIRM: LiteralString = """
     select foja.end_attempt(a, 'confirmed') from foja.attempt a where a.entity_id = %(document)s"""
-DROP: LiteralString = "select foja.drop_artifact(%(document)s, 'asked for anew')"
+SUPERSEDE: LiteralString = "select foja.supersede_attempts(%(document)s, 'requested anew', repeat('b', 64))"
 
 
 def test_one_attempt_is_ended_without_reading_the_other_open_ones(full: Admin) -> None:
@@ -89,4 +89,4 @@ def test_one_attempt_is_ended_without_reading_the_other_open_ones(full: Admin) -
     waiting = full.execute("select entity_id from foja.attempt where state = 'open' limit %s", [ROUNDS])
     for (document,) in waiting.fetchall():
         check(full, CONFIRM, 5, document=document)
-        check(full, DROP, 5, document=document)
+        check(full, SUPERSEDE, 5, document=document)

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from foja.sql import query
-from tests.errands import install
+from tests.job_domain import install
 
 Admin = psycopg.Connection[Any]
 ROUNDS = 12  # a plan made for one call may become a plan for all calls after the fifth
@@ -74,7 +74,7 @@ def stream(conn: Admin, n: int) -> UUID:
 
 
 def claim(conn: Admin, kind: str, most: int, fetched: int) -> list[tuple[Any, ...]]:
-    return check(conn, query("claim_jobs"), fetched, type=kind, tenant="default", most=most, worker="w")
+    return check(conn, query("claim_jobs"), fetched, type=kind, tenant=None, limit=most, worker="w")
 
 
 COMPLETE: LiteralString = "select foja.complete_job_v1(%(job)s, %(token)s)"

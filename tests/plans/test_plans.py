@@ -14,9 +14,11 @@ import psycopg
 import pytest
 
 from foja.conversations.model.events import CONVERSATION
-from foja.ledger.event import Draft, draft, new_id
+from foja.ledger.event import draft, new_id
 from foja.sql import query
 from tests.database.seed import FALLBACK
+from tests.drafts import BATCH as BATCH_DRAFTS
+from tests.drafts import NAMED, columns, named
 
 LARGE = ("event", "leaves", "leaf_place", "entity")
 ROUNDS = 12  # a plan made for one call may become a plan for all calls after the fifth
@@ -127,24 +129,18 @@ def test_reading_goes_by_index(full: Admin, mode: str) -> None:
         check(full, query("last_checkpoint"), 0, set(), origin=1, size=5_000)
 
 
-APPEND: LiteralString = """select status from foja.append(
-    %(entity)s, 'conversation', 'default', %(kind)s, 1, %(event)s, null, 'api', %(payload)s, %(salt)s,
-    %(hash)s, null, null)"""
+APPEND: LiteralString = f"select status from foja.append({NAMED})"
 APPEND_EVENT: LiteralString = """select status from foja.append_event(
     %(entity)s, 'conversation', 'thinking', '{"content": "x"}', idempotency_key => %(key)s)"""
-APPEND_BATCH: LiteralString = """select cardinality(seq), status from foja.append_drafts(
-    array(select row(entity_id, 'conversation', kind, 1, event_id, null, payload, salt, hash, null, null)
-            ::foja.draft
-        from unnest(%(entity)s::uuid[], %(kind)s::text[], %(event)s::uuid[], %(payload)s::text[],
-            %(salt)s::bytea[], %(hash)s::bytea[]) u(entity_id, kind, event_id, payload, salt, hash)),
-    'api', 'default', %(atomic)s, %(careful)s)"""
+APPEND_BATCH: LiteralString = (
+    f"select cardinality(seq), status from foja.append_drafts({BATCH_DRAFTS}, %(atomic)s, %(careful)s)"
+)
 
 
+FILL_SLOT: LiteralString = f"select status from foja.fill({NAMED}, %(seq)s, %(token)s)"
 RESERVE: LiteralString = """select first_seq from foja.reserve(
     %(entity)s, %(domain)s, %(tenant)s, %(source)s, 3, interval '1 minute', null)"""
-LANE_APPEND: LiteralString = """select status from foja.lane_append(
-    %(entity)s, 'conversation', 'default', %(kind)s, 1, %(event)s, null, 'api', %(payload)s, %(salt)s,
-    %(hash)s, null, %(seq)s, %(fence)s)"""
+LANE_APPEND: LiteralString = f"select status from foja.lane_append({NAMED}, %(seq)s, %(fence)s)"
 LANE_RESERVE: LiteralString = """select status from foja.lane_reserve(
     %(entity)s, 'conversation', 'default', 'api', 5, interval '1 minute', null, %(seq)s, %(fence)s)"""
 MOVE: dict[str, object] = {
@@ -152,34 +148,27 @@ MOVE: dict[str, object] = {
 }  # fmt: skip
 
 
-def values_of(event: Draft) -> dict[str, object]:
-    return {
-        "entity": event.entity_id,
-        "kind": event.kind,
-        "event": event.event_id,
-        "payload": event.payload,
-        "salt": event.salt,
-        "hash": event.body_hash,
-    }
-
-
 @MODES
 def test_appending_goes_by_index(full: Admin, mode: str) -> None:
     full.execute(f"set local plan_cache_mode = {mode}".encode())
     full.execute("set local role foja_api")
     for n in range(1, ROUNDS):
-        single = values_of(draft(CONVERSATION, stream(n), "thinking", {"content": "x"}))
+        single = named(draft(CONVERSATION, stream(n), "thinking", {"content": "x"}, tenant="default"))
         assert check(full, APPEND, 10, {"entity"}, **single) == [("appended",)]
         assert check(full, APPEND_EVENT, 10, {"entity"}, entity=stream(n), key="k") == [("appended",)]
         again = check(full, APPEND_EVENT, 10, {"entity", "event"}, entity=stream(n), key="k")
         assert again == [("replayed",)]
         drafts = [
-            draft(CONVERSATION, stream(n + 8 * k) if k % 2 else new_id(), "thinking", {"content": str(k)})
+            draft(
+                CONVERSATION,
+                stream(n + 8 * k) if k % 2 else new_id(),
+                "thinking",
+                {"content": str(k)},
+                tenant="default",
+            )
             for k in range(32)
         ]
-        rows = [values_of(event) for event in drafts]
-        columns = {name: [row[name] for row in rows] for name in rows[0]}
-        batch = {**columns, "atomic": n % 2 == 0}
+        batch = {**columns(drafts), "atomic": n % 2 == 0}
         fresh = check(full, APPEND_BATCH, 400, {"entity"}, **batch, careful=False)
         assert fresh == [(32, None)]
         again = check(full, APPEND_BATCH, 400, {"entity", "event"}, **batch, careful=True)
@@ -192,16 +181,13 @@ def test_slots_go_by_index(full: Admin, mode: str) -> None:
     token = full.execute("select token from foja.slot limit 1").fetchone()
     assert token is not None
     for n in range(1, ROUNDS):
-        event = draft(CONVERSATION, stream(n), "thinking", {"content": "x"})
+        event = draft(CONVERSATION, stream(n), "thinking", {"content": "x"}, tenant="default")
         scope: dict[str, object] = {
             "entity": stream(n), "domain": "conversation", "tenant": "default", "source": "api"
         }  # fmt: skip
         full.execute("set local role foja_api")
         check(full, RESERVE, 10, {"entity"}, **scope)
-        body = {"kind": event.kind, "v": 1, "event": event.event_id, "actor": None, "payload": event.payload}
-        hashes = {"salt": event.salt, "hash": event.body_hash, "key": None}
-        held = {"seq": 5, "token": token[0]}
-        check(full, query("fill"), 10, {"entity"}, **scope, **held, **body, **hashes)
+        check(full, FILL_SLOT, 10, {"entity"}, **named(event), seq=5, token=token[0])
         check(full, query("void"), 10, {"entity"}, **scope, seq=6, token=token[0], reason="r")
         check(full, query("erase"), 20, {"entity", "event"}, **scope, seq=n % 5, actor=None, reason="r")
         full.execute("reset role")
@@ -279,9 +265,10 @@ def test_a_plan_made_while_nothing_was_there_still_goes_by_index(admin: Admin) -
     one = new_id()
 
     def batch(size: int) -> dict[str, object]:
-        rows = [values_of(draft(CONVERSATION, one, "thinking", {"content": str(n)})) for n in range(size)]
-        columns = {name: [row[name] for row in rows] for name in rows[0]}
-        return {**columns, "atomic": False, "careful": True}
+        drafts = [
+            draft(CONVERSATION, one, "thinking", {"content": str(n)}, tenant="default") for n in range(size)
+        ]
+        return {**columns(drafts), "atomic": False, "careful": True}
 
     with admin.transaction(force_rollback=True):
         for size in (1, 32, 400, 400, 400):
@@ -313,8 +300,8 @@ def test_the_lanes_go_by_index(full: Admin, mode: str) -> None:
         [(fence, _, seq, *_)] = check(
             full, query("move_lane"), 40, {"entity"}, **MOVE, entity=stream(n), seen=None
         )
-        event = draft(CONVERSATION, stream(n), "thinking", {"content": "x"})
-        told = check(full, LANE_APPEND, 10, {"entity"}, **values_of(event), seq=seq, fence=fence)
+        event = draft(CONVERSATION, stream(n), "thinking", {"content": "x"}, tenant="default")
+        told = check(full, LANE_APPEND, 10, {"entity"}, **named(event), seq=seq, fence=fence)
         assert told == [("appended",)]
         here: dict[str, object] = {"entity": stream(n), "fence": fence}
         assert check(full, LANE_RESERVE, 10, {"entity"}, **here, seq=seq + 3) == [("reserved",)]

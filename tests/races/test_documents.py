@@ -17,12 +17,12 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from foja.documents import executor
-from foja.documents.executor import Executor
-from foja.documents.expiry import expire_attempts
 from foja.documents.model.events import DOCUMENT, Evidence
 from foja.documents.model.history import Fact, read
 from foja.documents.model.rules import Policy, TrackState, decide, due, track_state
+from foja.documents.workers import executor
+from foja.documents.workers.executor import Executor
+from foja.documents.workers.expiry import expire_attempts
 from foja.driver.database import Database
 from foja.jobs.outcome import Done, GiveUp, Job, Outcome, Retry
 from foja.jobs.sweeper import sweep_jobs
@@ -32,7 +32,7 @@ from foja.ledger.live.notifier import Notifier
 from foja.observe.audit import audit
 from foja.sql import query
 from tests.database.papers import OTHER, TOKEN, WITNESS, later
-from tests.errands import Admin, queue
+from tests.job_domain import Admin, queue
 
 SAY: LiteralString = "select append_document_entity_event(%s, %s, %s)"
 HISTORY: LiteralString = "select seq, kind, at, payload from foja.event where entity_id = %s order by seq"
@@ -205,8 +205,10 @@ def _ending(confirmed: str, failed: str, **more: Any) -> Callable[[Job], Outcome
         if chance < 0.2:
             return GiveUp("never")  # its last words are said
         if chance < 0.35:
-            return Done([draft(DOCUMENT, job.entity_id, failed, failure, source=source)])
-        return Done([draft(DOCUMENT, job.entity_id, confirmed, {**about, **more}, source=source)])
+            return Done([draft(DOCUMENT, job.entity_id, failed, failure, source=source, tenant="default")])
+        return Done(
+            [draft(DOCUMENT, job.entity_id, confirmed, {**about, **more}, source=source, tenant="default")]
+        )
 
     return end
 

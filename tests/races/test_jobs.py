@@ -17,7 +17,7 @@ from foja.jobs.sweeper import sweep_jobs
 from foja.jobs.worker import Worker
 from foja.ledger.event import draft, new_id
 from foja.sql import query
-from tests.errands import DECIDE, DECIDER, ERRAND, IN_ORDER, RUN, Admin, ask, fact, install, queue, wanted
+from tests.job_domain import DECIDE, DECIDER, ERRAND, IN_ORDER, RUN, Admin, ask, fact, install, queue, wanted
 
 ASK = b"select foja.append_event(%s, 'errand', 'errand.asked', '{\"what\": \"milk\"}')"
 ENOUGH = 40
@@ -122,7 +122,9 @@ class Town:
     def _decision(self, job: Job, read: int) -> Done:
         if not self.open:
             return Done(read=read)
-        event = draft(ERRAND, job.entity_id, "errand.decided", {"read": read}, source=DECIDER)
+        event = draft(
+            ERRAND, job.entity_id, "errand.decided", {"read": read}, source=DECIDER, tenant="default"
+        )
         wish = [NewJob(kind, job.entity_id, f"{kind}:{job.entity_id}:{read}") for kind in (RUN, IN_ORDER)]
         return Done([event], wish, read=read)
 
@@ -191,8 +193,8 @@ async def test_a_hot_stream_starves_nobody_and_keeps_its_order(admin: Admin, dat
     install(admin)
     hot, *others = ask(admin, *[new_id() for _ in range(301)])
     async with queue(database_url) as opened:
-        await opened.enqueue([NewJob(IN_ORDER, hot, f"hot {n:03}") for n in range(200)])
-        await opened.enqueue([NewJob(IN_ORDER, other, f"other {other}") for other in others])
+        await opened.enqueue([NewJob(IN_ORDER, hot, f"hot {n:03}") for n in range(200)], "default")
+        await opened.enqueue([NewJob(IN_ORDER, other, f"other {other}") for other in others], "default")
         claims = []
         while jobs := await opened.claim(IN_ORDER, 50, "w"):
             claims.append([job.key for job in jobs])
@@ -214,7 +216,7 @@ async def test_a_sweep_takes_streams_in_their_order_whatever_it_does_about_them(
     install(admin)
     first, second = sorted(ask(admin, new_id(), new_id()))
     async with queue(database_url) as opened:
-        await opened.enqueue([wanted(second, "killer"), wanted(first, "cancelled")])
+        await opened.enqueue([wanted(second, "killer"), wanted(first, "cancelled")], "default")
     admin.execute("""update foja.job set state = 'running', alone = true, tries = max_tries,
         lease_until = now() - interval '1 s' where dedupe_key = 'killer'""")
     admin.execute("""update foja.job set state = 'cancelled' where dedupe_key = 'cancelled'""")
@@ -242,6 +244,6 @@ async def test_many_workers_share_without_doing_anything_twice(admin: Admin, dat
         await Worker(opened, RUN, work, most=7).run(until_idle=True)
 
     async with queue(database_url) as first, queue(database_url) as second:
-        await first.enqueue([NewJob(RUN, entities[n % 20], str(n)) for n in range(400)])
+        await first.enqueue([NewJob(RUN, entities[n % 20], str(n)) for n in range(400)], "default")
         await asyncio.gather(*[one(first), one(second), one(first), one(second)])
     assert len(done) == len(set(done)) == 400

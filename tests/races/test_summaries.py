@@ -10,8 +10,8 @@ from uuid import UUID
 import psycopg
 
 from foja.app import App
-from foja.documents import executor
-from foja.documents.executor import Executor
+from foja.documents.workers import executor
+from foja.documents.workers.executor import Executor
 from foja.driver.database import Database
 from foja.observe.audit import audit
 
@@ -79,7 +79,7 @@ async def test_a_rebuild_beside_writers_leaves_what_the_events_say(app: App) -> 
 
     writing = asyncio.create_task(write())
     while not writing.done():
-        assert (await app.rebuild()).retracked == 0  # what is whole under the lock is never something else
+        assert (await app.rebuild()).guards == 0  # what is whole under the lock is never something else
     await writing
     while await app.documents.at_work(documents):
         await app.work(until_idle=True)

@@ -19,7 +19,7 @@ from foja.jobs.worker import Worker
 from foja.ledger.event import draft
 from foja.sql import query
 from tests.database.papers import acting
-from tests.errands import DECIDE, DECIDER, ERRAND, Admin, ask, install, kinds, queue
+from tests.job_domain import DECIDE, DECIDER, ERRAND, Admin, ask, install, kinds, queue
 
 COMPLETE: LiteralString = "select foja.complete_job_v1(%s, %s, read => %s)"
 CANCEL: LiteralString = "select foja.cancel_jobs_v1(array[%s::bigint])"
@@ -182,7 +182,7 @@ async def test_a_worker_does_not_say_that_nothing_was_recorded_when_it_was(
     [entity] = ask(admin)
 
     async def decide(jobs: Sequence[Job]) -> Sequence[Outcome]:
-        said = draft(ERRAND, entity, "errand.decided", {"read": 1}, source=DECIDER)
+        said = draft(ERRAND, entity, "errand.decided", {"read": 1}, source=DECIDER, tenant="default")
         return [Done([said], read=1)]
 
     async with queue(database_url, DECIDER, Deaf) as deaf:

@@ -1,4 +1,4 @@
-"""One document with all four kinds of proof, loose and in a bundle, and the trust under which they hold."""
+"""One document with all four kinds of proof, detached and in a bundle, and the trust that verifies them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REQUIRED = ("tsa", "bitcoin", "polygon", "rekor")
 
 @dataclass(frozen=True)
 class Proofs:
-    """The files, by the evidence they are."""
+    """The proof files by evidence, the bundle, and the trust."""
 
     files: dict[str, bytes]
     bundle: bytes
@@ -29,7 +29,7 @@ class Proofs:
 
 
 def all_proofs() -> Proofs:
-    """Make everything anew."""
+    """Make new keys, proofs and a bundle."""
     scene, instance, anchored = Scene(), Instance(), blocks.scene()
     instance.stamper = scene.stamper
     digest = sha256(TEXT).digest()
@@ -40,7 +40,7 @@ def all_proofs() -> Proofs:
         "rekor": instance.bundle(),
     }
     more = [_confirmed(kind, data, digest.hex()) for kind, data in files.items() if kind != "tsa"]
-    bundle = scene.bundle(TEXT, scene.said(digest, more, REQUIRED))
+    bundle = scene.bundle(TEXT, scene.document_events(digest, more, REQUIRED))
     policy = {"form": "foja/policy/v1", "minimum_difficulty": 0}
     trusted: list[str | bytes] = [
         json.dumps(policy),
@@ -65,5 +65,5 @@ def only_tsa() -> Proofs:
     """Make a document with a timestamp and nothing else."""
     made = Scene()
     digest = sha256(TEXT).digest()
-    bundle = made.bundle(TEXT, made.said(digest))
+    bundle = made.bundle(TEXT, made.document_events(digest))
     return Proofs({"tsa": made.stamper.reply(digest)}, bundle, made.trust)

@@ -1,4 +1,4 @@
-"""Authorities made to measure, honest or not: certificates and tokens with exactly one thing wrong."""
+"""Test authorities, valid or not: certificates and tokens with exactly one fault."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Certified:
 
     @property
     def issuer(self) -> bytes:
-        """The issuer's name, as it stands in the certificate."""
+        """The issuer's name, as encoded in the certificate."""
         parts = DerReader(self.certificate.tbs_certificate_bytes).enter(SEQUENCE)
         parts.enter(tagged(0))
         parts.integer()
@@ -103,7 +103,7 @@ def certify(
     more: x509.ExtensionType | None = None,
     issuer_key: Any = None,
 ) -> Certified:
-    """Return a certificate as asked for, issued by itself or by another."""
+    """Return a certificate with these properties, self-issued or issued by another."""
     key = key or ec.generate_private_key(ec.SECP256R1())
     above = issuer.certificate.subject if issuer else _name(name)
     signer = issuer_key or (issuer.key if issuer else key)
@@ -144,13 +144,13 @@ def signer(issuer: Certified, name: str = "Test TSA", **how: Any) -> Certified:
 
 @cache
 def rsa_key(bits: int = 2048) -> rsa.RSAPrivateKey:
-    """Return an RSA key; they are slow to make, so everybody gets the same."""
+    """Return an RSA key; keys are slow to make, so all tests share one."""
     return rsa.generate_private_key(65537, bits)
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A token, and everything about it that may be wrong."""
+    """The fields of a token, each of which a test may make wrong."""
 
     signer: Certified
     digest: bytes
@@ -165,7 +165,7 @@ class Recipe:
     content_type: bytes = TST_INFO
     signed_content_type: bytes = TST_INFO
     hashed_by: str = "sha256"
-    identified: Certified | None = None  # whom the ESSCertID names; None: the signer
+    identified: Certified | None = None  # the certificate that the ESSCertID names; None: the signer
     identified_by: str | None = "sha256"  # sha1: version 1; None: no ESSCertID
     issuer_serial: tuple[bytes, int] | None = None
     padding: str = "pkcs1"
@@ -190,7 +190,7 @@ def token(recipe: Recipe) -> bytes:
         sequence(element(OID, recipe.content_type), element(tagged(0), element(OCTETS, content))),
         element(tagged(0), *(each.der for each in embedded)) if embedded else b"",
         element(tagged(1), *revocations) if revocations else b"",
-        element(SET, *[info] * recipe.signers),  # the same one again is one too many
+        element(SET, *[info] * recipe.signers),  # repeated, it is one too many
     )
     return sequence(oid("1.2.840.113549.1.7.2"), element(tagged(0), data))
 
@@ -222,10 +222,10 @@ def tst_info(recipe: Recipe) -> bytes:
 
 
 def signer_info(recipe: Recipe, content: bytes) -> bytes:
-    said = recipe.message_digest or hashlib.new(recipe.hashed_by, content).digest()
+    digest = recipe.message_digest or hashlib.new(recipe.hashed_by, content).digest()
     parts = [
         _attribute("1.2.840.113549.1.9.3", element(OID, recipe.signed_content_type)),
-        _attribute("1.2.840.113549.1.9.4", element(OCTETS, said)),
+        _attribute("1.2.840.113549.1.9.4", element(OCTETS, digest)),
     ]
     if recipe.identified_by:
         parts.append(_identifier(recipe))
@@ -243,17 +243,18 @@ def signer_info(recipe: Recipe, content: bytes) -> bytes:
 
 
 def _identifier(recipe: Recipe) -> bytes:
-    meant = recipe.identified or recipe.signer
+    named = recipe.identified or recipe.signer
     by = recipe.identified_by or ""
-    digest = element(OCTETS, hashlib.new(by, meant.der).digest())
-    place = b""
+    digest = element(OCTETS, hashlib.new(by, named.der).digest())
+    issuer_serial = b""
     if recipe.issuer_serial:
         issuer, serial = recipe.issuer_serial
-        place = sequence(sequence(element(tagged(4), issuer)), integer(serial))
+        issuer_serial = sequence(sequence(element(tagged(4), issuer)), integer(serial))
     if by == "sha1":
-        return _attribute("1.2.840.113549.1.9.16.2.12", sequence(sequence(sequence(digest, place))))
-    which = b"" if by == "sha256" else _algorithm(by)
-    return _attribute("1.2.840.113549.1.9.16.2.47", sequence(sequence(sequence(which, digest, place))))
+        return _attribute("1.2.840.113549.1.9.16.2.12", sequence(sequence(sequence(digest, issuer_serial))))
+    algorithm = b"" if by == "sha256" else _algorithm(by)
+    identifier = sequence(algorithm, digest, issuer_serial)
+    return _attribute("1.2.840.113549.1.9.16.2.47", sequence(sequence(identifier)))
 
 
 def _signed(recipe: Recipe, data: bytes) -> tuple[bytes, bytes]:
@@ -286,8 +287,8 @@ def _name(text: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
 
 
-def _usage(word: str) -> x509.KeyUsage:
-    return x509.KeyUsage(**{each: each == word for each in USAGES})
+def _usage(name: str) -> x509.KeyUsage:
+    return x509.KeyUsage(**{each: each == name for each in USAGES})
 
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""EVM blocks for tests: tries built whole, transactions signed for real, by other people's libraries."""
+"""EVM blocks for tests: whole tries and signed transactions, made by independent libraries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TIME = 1_700_000_000
 
 
 class Trie:
-    """A Merkle-Patricia trie over the RLP of positions, as blocks keep their transactions."""
+    """A Merkle-Patricia trie over the RLP of positions, as blocks store their transactions."""
 
     def __init__(self, values: Sequence[bytes]) -> None:
         self._nodes: dict[bytes, bytes] = {}
@@ -91,7 +91,7 @@ def _encoded(fields: list) -> bytes:
 
 
 def transaction(data: bytes, *, kind: int = 2, chain_id: int = 137, key: PrivateKey = KEY) -> bytes:
-    """Return a signed transaction to nobody in particular: type 0 (legacy), 1, 2 or 4."""
+    """Return a signed transaction to an arbitrary address: type 0 (legacy), 1, 2 or 4."""
     to = b"\x11" * 20
     if kind == 0:
         fields: list = [7, 10**9, 30_000, to, 0, data]
@@ -130,7 +130,7 @@ def header(transactions_root: bytes, number: int = 50_000_000) -> bytes:
 
 @dataclass(frozen=True)
 class Scene:
-    """A digest, anchored in a block."""
+    """A digest that is anchored in a block."""
 
     digest: bytes
     anchor: Anchor
@@ -138,7 +138,7 @@ class Scene:
 
 
 def batch(digest: bytes, size: int, index: int) -> tuple[bytes, Batch]:
-    """Return the root of a batch and the place of a digest in it."""
+    """Return the root of a batch and the position of a digest in it."""
     salts = [sha256(b"salt%d" % each).digest()[:16] for each in range(size)]
     digests = [digest if each == index else sha256(b"other%d" % each).digest() for each in range(size)]
     leaves = [leaf_hash(salt + each) for salt, each in zip(salts, digests, strict=True)]
@@ -157,11 +157,11 @@ def scene(
 ) -> Scene:
     """Return a digest anchored by one transaction among many."""
     digest = sha256(b"document").digest()
-    root, place = batch(digest, 5, 3)
+    root, position_in_batch = batch(digest, 5, 3)
     anchoring = transaction(TAG + root if data is None else data, kind=kind, chain_id=chain_id)
     values = [transaction(b"%d" % each, kind=each % 3) for each in range(among)]
     values[position] = anchoring
     trie = Trie(values)
     head = header(trie.root)
-    anchor = Anchor(chain_id, head, position, trie.proof(position), place)
+    anchor = Anchor(chain_id, head, position, trie.proof(position), position_in_batch)
     return Scene(digest, anchor, keccak(head))

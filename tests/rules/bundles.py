@@ -1,4 +1,4 @@
-"""Bundles made by hand: a ledger, a log and an authority that need no database, disk or clock."""
+"""Bundles for tests: a ledger, a log and an authority that need no database, disk or clock."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from foja.proofs.tsa.token import read_token
 from tests.rules.streams import stream
 
 NOW = datetime(2026, 11, 16, 8, tzinfo=UTC)
-ENTITY, TALK = UUID(int=7), UUID(int=70)
+ENTITY, CONVERSATION = UUID(int=7), UUID(int=70)
 TEXT = b"the document\n"
-Said = list[tuple[str, Json]]
+Events = list[tuple[str, Json]]  # kinds and payloads
 
 
 @dataclass
@@ -49,8 +49,8 @@ class Stamper:
 
     def reply(self, digest: bytes, at: datetime = NOW, algorithm: str = "sha256") -> bytes:
         self.serial += 1
-        question = read_request(request(digest, nonce=self.serial, algorithm=algorithm))
-        return granted(ReplyEncoder.of(self.signer, LOCAL_POLICY), question, at, self.serial)
+        asked = read_request(request(digest, nonce=self.serial, algorithm=algorithm))
+        return granted(ReplyEncoder.of(self.signer, LOCAL_POLICY), asked, at, self.serial)
 
     def token(self, digest: bytes, at: datetime = NOW) -> bytes:
         return read_token(self.reply(digest, at)).der
@@ -58,7 +58,7 @@ class Stamper:
 
 @dataclass
 class Scene:
-    """An installation in a test: its authority, its log's key, and what it would put in a bundle."""
+    """An installation for tests: its authority, its log key, and the bundles it would make."""
 
     stamper: Stamper = field(default_factory=Stamper)
     key: Signer = field(default_factory=lambda: Signer("log.example", bytes(range(32))))
@@ -67,8 +67,10 @@ class Scene:
     def trust(self) -> Trust:
         return read([self.stamper.root.pem, self.key.verifier().vkey()])
 
-    def said(self, digest: bytes, more: Said | None = None, required: Sequence[str] = ("tsa",)) -> Said:
-        """Return what the stream of a document says until its artifact is asked for."""
+    def document_events(
+        self, digest: bytes, more: Events | None = None, required: Sequence[str] = ("tsa",)
+    ) -> Events:
+        """Return the events of a document until its artifact is required."""
         witness = digest.hex()
         token = b64encode(self.stamper.token(digest)).decode()
         return [
@@ -80,15 +82,15 @@ class Scene:
             ("job.build-artifact.required", {"witness_hash": witness, "attempt": 1, "deadline": "later"}),
         ]
 
-    def contents(self, text: bytes = TEXT, said: Said | None = None) -> Contents:
+    def contents(self, text: bytes = TEXT, events: Events | None = None) -> Contents:
         """Return everything but the seal."""
         digest = sha256(text).digest()
-        events = stream("document", ENTITY, said or self.said(digest))
-        proof = self.prove(events[-1])
-        manifest, proofs = self.manifest(digest, events, proof)
+        excerpts = stream("document", ENTITY, events or self.document_events(digest))
+        proof = self.prove(excerpts[-1])
+        manifest, proofs = self.manifest(digest, excerpts, proof)
         return Contents(
             manifest=manifest,
-            events=part(names.EVENTS, b"".join(history.encode(events))),
+            events=part(names.EVENTS, b"".join(history.encode(excerpts))),
             document=part("document/a.txt", text),
             log_proof=proof.text(),
             proofs=proofs,
@@ -116,7 +118,7 @@ class Scene:
         return Manifest(digest, "document/a.txt", head, signed, None, tuple(required), evidence), proofs
 
     def leaves(self, event: Excerpt) -> list[bytes]:
-        """Return a small log in which the event stands fourth."""
+        """Return a small log in which the event is the fourth entry."""
         entry = leaf_entry(event.entity_id, event.seq, event.chain_hash)
         return [leaf_hash(each) for each in (b"a", b"b", b"c", entry, b"d")]
 
@@ -138,12 +140,12 @@ class Scene:
         token = (stamper or self.stamper).token(sha256(assembly.listing(parts)).digest())
         return b"".join(write(assembly.seal(parts, token)))
 
-    def bundle(self, text: bytes = TEXT, said: Said | None = None) -> bytes:
-        """Return a whole, honest bundle."""
-        return self.seal(self.contents(text, said).parts())
+    def bundle(self, text: bytes = TEXT, events: Events | None = None) -> bytes:
+        """Return a whole, valid bundle."""
+        return self.seal(self.contents(text, events).parts())
 
     def changed(self, change: Callable[[Contents], Contents]) -> bytes:
-        """Return a bundle whose contents were changed, and everything around them made to fit."""
+        """Return a bundle whose contents were changed, listed and sealed anew."""
         return self.seal(change(self.contents()).parts())
 
     def renewed(self, days: int, stamper: Stamper | None = None) -> bytes:
@@ -155,24 +157,24 @@ class Scene:
         token = (stamper or self.stamper).token(listed, NOW + timedelta(days=days))
         return b"".join(write(assembly.renew(sealed, 1, token)))
 
-    def talk(self, said: Said | None = None) -> Contents:
-        """Return what protects a conversation: its transcript, and the events it is made of."""
-        spoken = stream("conversation", TALK, said or [("user_message_sent", {"content": "hi"})])
-        text = b"".join(transcript("conversation", TALK, spoken))
-        source = StreamHead("conversation", TALK, len(spoken), spoken[-1].chain_hash)
+    def conversation(self, events: Events | None = None) -> Contents:
+        """Return the contents for a conversation: its transcript, and the events it is made from."""
+        excerpts = stream("conversation", CONVERSATION, events or [("user_message_sent", {"content": "hi"})])
+        text = b"".join(transcript("conversation", CONVERSATION, excerpts))
+        source = StreamHead("conversation", CONVERSATION, len(excerpts), excerpts[-1].chain_hash)
         named: Json = {
             "domain": "conversation",
-            "entity_id": str(TALK),
-            "events": len(spoken),
+            "entity_id": str(CONVERSATION),
+            "events": len(excerpts),
             "head": source.head.hex(),
         }
         digest = sha256(text).digest()
-        first, *rest = self.said(digest)
+        first, *rest = self.document_events(digest)
         added: Json = {"sha256": digest.hex(), "custody": "stored", "transcript_of": named}
         contents = self.contents(text, [(first[0], added), *rest])
         return replace(
             contents,
             manifest=replace(contents.manifest, source=source),
-            source_events=part(names.SOURCE_EVENTS, b"".join(history.encode(spoken))),
-            source_proof=self.prove(spoken[-1]).text(),
+            source_events=part(names.SOURCE_EVENTS, b"".join(history.encode(excerpts))),
+            source_proof=self.prove(excerpts[-1]).text(),
         )

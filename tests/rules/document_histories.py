@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from foja.documents.model.events import ASKS, NETWORKS, Evidence
+from foja.documents.model.events import JOB_KINDS, NETWORKS, Evidence
 from foja.documents.model.rules import Policy
 
 START = datetime(2026, 2, 26, 12, tzinfo=UTC)
@@ -41,7 +41,7 @@ def request(
 
 def asked(evidence: Evidence, attempt: int = 1, witness: str = WITNESSES[0]) -> tuple[str, dict[str, Any]]:
     deadline = (START + timedelta(hours=1)).isoformat()
-    return ASKS[evidence], {"witness_hash": witness, "attempt": attempt, "deadline": deadline}
+    return JOB_KINDS[evidence], {"witness_hash": witness, "attempt": attempt, "deadline": deadline}
 
 
 def confirmed(

@@ -1,4 +1,4 @@
-"""Conversations drawn by chance: what is stored, and everything a follower may hear of it."""
+"""Random conversations: the stored events, and all items that a follower may receive."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ START = datetime(2026, 1, 2, tzinfo=UTC)
 
 @dataclass
 class History:
-    """A conversation that is being written: `stored` is the truth, `heard` what travels."""
+    """A conversation while it is written: `stored` has its events, `sent` the items sent to followers."""
 
     chance: random.Random
     stored: dict[int, Item] = field(default_factory=dict)
-    heard: list[Item] = field(default_factory=list)
+    sent: list[Item] = field(default_factory=list)
     after: list[dict[int, Item]] = field(default_factory=list)
     clock: int = 0
 
-    def moment(self) -> str:
+    def time(self) -> str:
         self.clock += self.chance.choice([0, 1, 1, 700])
         return (START + timedelta(microseconds=self.clock)).isoformat()
 
-    def wake_on(self, item: Item) -> None:
-        """Send one item, and remember what a load at this point would give."""
-        self.heard.append(item)
+    def send(self, item: Item) -> None:
+        """Send one item, and record what a reload at this point would return."""
+        self.sent.append(item)
         self.after.append(dict(self.stored))
 
     def event(self, kind: str, payload: Any, seq: int | None = None) -> int:
         seq = len(self.stored) if seq is None else seq
-        self.stored[seq] = envelope(seq, kind, payload, f"e{seq}", self.moment())
-        # A fill that is heard above a hole has no cursor; loaded later, it has one.
-        self.wake_on({**self.stored[seq], "cursor": self.chance.choice([None, f"epoch:{seq}"])})
+        self.stored[seq] = envelope(seq, kind, payload, f"e{seq}", self.time())
+        # A fill above a hole is sent without a cursor; loaded later, it has one.
+        self.send({**self.stored[seq], "cursor": self.chance.choice([None, f"epoch:{seq}"])})
         return seq
 
     def open(self, intent: str) -> int:
         seq = len(self.stored)
-        payload = {"intent": intent, "deadline": self.moment()}
+        payload = {"intent": intent, "deadline": self.time()}
         self.stored[seq] = {**envelope(seq, "slot.open", payload, None, None), "cursor": None}
-        self.wake_on(self.stored[seq])
-        self.stored[seq] = {**self.stored[seq], "payload": {**payload, "deadline": self.moment()}}  # extended
+        self.send(self.stored[seq])
+        self.stored[seq] = {**self.stored[seq], "payload": {**payload, "deadline": self.time()}}  # extended
         return seq
 
     def erase(self, seq: int) -> None:
@@ -51,13 +51,13 @@ class History:
         self.stored[seq] = {**self.stored[seq], "payload": None, "actor": None}
         self.event("body.erased", {"seq": seq, "reason": "asked for"})
 
-    def passing(self, kind: str, payload: Item, turn: Any, block: Any = None, event: Any = None) -> None:
-        self.wake_on(
+    def transient(self, kind: str, payload: Item, turn: Any, block: Any = None, event: Any = None) -> None:
+        self.send(
             {
                 "seq": None,
-                "id": f"t{len(self.heard)}",
+                "id": f"t{len(self.sent)}",
                 "kind": kind,
-                "at": self.moment(),
+                "at": self.time(),
                 "v": 1,
                 "entity_id": "c",
                 "turn": turn,
@@ -86,78 +86,82 @@ def envelope(seq: int, kind: str, payload: Any, name: str | None, at: str | None
 
 
 def history(chance: random.Random, *, ended: bool = True) -> History:
-    """Return a conversation of some turns; `ended` says whether each of them was completed."""
-    told = History(chance)
-    told.passing("session_start", {}, None)
+    """Return a conversation of some turns; `ended` completes each of them."""
+    written = History(chance)
+    written.transient("session_start", {}, None)
     for n in range(chance.randint(1, 3)):
         turn = chance.choice([f"t{n}", n])
-        told.event("user_message_sent", {"content": f"question {n}", "turn": turn})
+        written.event("user_message_sent", {"content": f"question {n}", "turn": turn})
         for block in range(chance.randint(0, 3)):
-            chance.choice([say, think, use_tools, fail])(told, turn, block)
-        if chance.random() < 0.3 and told.stored:
-            told.erase(chance.choice(list(told.stored)))
+            chance.choice([say, think, use_tools, fail])(written, turn, block)
+        if chance.random() < 0.3 and written.stored:
+            written.erase(chance.choice(list(written.stored)))
         if ended:
-            told.passing("complete", {}, turn)
+            written.transient("complete", {}, turn)
     if chance.random() < 0.3:
-        told.passing("session_end", {}, None)
-    return told
+        written.transient("session_end", {}, None)
+    return written
 
 
-def say(told: History, turn: Any, block: int) -> None:
-    stream(told, "message_chunk", "agent_message_sent", turn, block)
+def say(written: History, turn: Any, block: int) -> None:
+    stream(written, "message_chunk", "agent_message_sent", turn, block)
 
 
-def think(told: History, turn: Any, block: int) -> None:
-    stream(told, "thinking_chunk", "thinking", turn, block)
+def think(written: History, turn: Any, block: int) -> None:
+    stream(written, "thinking_chunk", "thinking", turn, block)
 
 
-def stream(told: History, chunk: str, kind: str, turn: Any, block: int) -> None:
-    for n in range(told.chance.randint(1, 4)):
-        told.passing(chunk, {"text": f"{block}.{n} "}, turn, told.chance.choice([block] * 9 + [None]), n)
-    if told.chance.random() < 0.8:
-        told.event(kind, {"content": f"{turn} {block}", "turn": turn, "block_index": block})
+def stream(written: History, chunk: str, kind: str, turn: Any, block: int) -> None:
+    for n in range(written.chance.randint(1, 4)):
+        written.transient(
+            chunk, {"text": f"{block}.{n} "}, turn, written.chance.choice([block] * 9 + [None]), n
+        )
+    if written.chance.random() < 0.8:
+        written.event(kind, {"content": f"{turn} {block}", "turn": turn, "block_index": block})
 
 
-def fail(told: History, turn: Any, block: int) -> None:
-    told.passing("error", {"message": "the append failed"}, turn, told.chance.choice([None, block]))
-    told.event("turn_paused", {"reason": "error", "turn": told.chance.choice([turn, None])})
+def fail(written: History, turn: Any, block: int) -> None:
+    written.transient("error", {"message": "the append failed"}, turn, written.chance.choice([None, block]))
+    written.event("turn_paused", {"reason": "error", "turn": written.chance.choice([turn, None])})
 
 
-def use_tools(told: History, turn: Any, block: int) -> None:
-    tools = [f"{turn}-{block}-{n}" for n in range(told.chance.randint(1, 3))]
-    first = len(told.stored) + len(tools)
+def use_tools(written: History, turn: Any, block: int) -> None:
+    tools = [f"{turn}-{block}-{n}" for n in range(written.chance.randint(1, 3))]
+    first = len(written.stored) + len(tools)
     for n, tool in enumerate(tools):
         payload = {"tool_use_id": tool, "tool_name": "search", "tool_args": {}, "turn": turn}
-        told.event("tool_use_requested", {**payload, "result_seq": first + n})
+        written.event("tool_use_requested", {**payload, "result_seq": first + n})
     for tool in tools:
-        told.open(tool)
-    if told.chance.random() < 0.5:
-        approve(told, tools[0])
-    for n, tool in told.chance.sample(list(enumerate(tools)), len(tools)):
-        finish(told, tool, first + n)
+        written.open(tool)
+    if written.chance.random() < 0.5:
+        approve(written, tools[0])
+    for n, tool in written.chance.sample(list(enumerate(tools)), len(tools)):
+        finish(written, tool, first + n)
 
 
-def approve(told: History, tool: str) -> None:
-    asked = {"approval_id": f"a-{tool}", "tool_name": "search", "tool_args": {}, "tool_use_id": tool}
-    told.event("approval_requested", {**asked, "expires_at": told.moment()})
-    decision = told.chance.choice(["approved", "denied", "expired", None])
+def approve(written: History, tool: str) -> None:
+    request = {"approval_id": f"a-{tool}", "tool_name": "search", "tool_args": {}, "tool_use_id": tool}
+    written.event("approval_requested", {**request, "expires_at": written.time()})
+    decision = written.chance.choice(["approved", "denied", "expired", None])
     if decision:
-        told.event("approval_completed", {"approval_id": f"a-{tool}", "decision": decision, "reason": None})
+        written.event(
+            "approval_completed", {"approval_id": f"a-{tool}", "decision": decision, "reason": None}
+        )
 
 
-def finish(told: History, tool: str, seq: int) -> None:
+def finish(written: History, tool: str, seq: int) -> None:
     done = {"tool_use_id": tool, "tool_name": "search", "tool_result": 1, "error_message": None}
-    match told.chance.choice(["good", "bad", "denied", "void", "late", "never", "unpaired"]):
+    match written.chance.choice(["good", "bad", "denied", "void", "late", "never", "unpaired"]):
         case "good":
-            told.event("tool_use_completed", {**done, "success": True}, seq)
+            written.event("tool_use_completed", {**done, "success": True}, seq)
         case "bad":
-            told.event("tool_use_completed", {**done, "success": False}, seq)
+            written.event("tool_use_completed", {**done, "success": False}, seq)
         case "denied":
-            told.event("tool_use_completed", {**done, "success": False, "denied": True}, seq)
+            written.event("tool_use_completed", {**done, "success": False, "denied": True}, seq)
         case "void":
-            told.event("slot.voided", {"reason": "expired"}, seq)
+            written.event("slot.voided", {"reason": "expired"}, seq)
         case "late":
-            told.event("slot.voided", {"reason": "expired"}, seq)
-            told.event("tool_use_completed", {**done, "success": True})
+            written.event("slot.voided", {"reason": "expired"}, seq)
+            written.event("tool_use_completed", {**done, "success": True})
         case "unpaired":
-            told.event("tool_use_completed", {**done, "tool_use_id": "nobody's", "success": True}, seq)
+            written.event("tool_use_completed", {**done, "tool_use_id": "nobody's", "success": True}, seq)

@@ -1,4 +1,4 @@
-"""A document whose people, executor, workers and chains are played, within the guards of the database."""
+"""A simulated document: callers, executor, workers and chains act within the guards of the database."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Asked = tuple[str, str | None, tuple[str, ...]]  # witness, stage, evidence
 
 @dataclass
 class Played:
-    """The history so far, and beside it what the tables of the database would say."""
+    """The history so far, and the state that the tables of the database would have."""
 
     abilities: frozenset[str] = EVERYTHING
     policy: Policy = POLICY
@@ -29,34 +29,39 @@ class Played:
     requests: list[Asked] = field(default_factory=list)
     attempts: dict[Need, str] = field(default_factory=dict)
     spent: dict[tuple[Evidence, str], int] = field(default_factory=dict)  # attempts that no longer count
+    submitted: set[Need] = field(default_factory=set)
     over: str | None = None
     now: datetime = START
 
     @property
     def open(self) -> list[Need]:
         """The attempts that are under way."""
-        return self._standing("open")
+        return self._attempts_in("open")
 
     def moves(self) -> dict[str, list[Move]]:
-        """Return what may happen next, by what it is."""
-        ended = self._standing("failed", "superseded", "reorged")
-        late = [each for each in ended if each.evidence is not Evidence.ARTIFACT and not self._is_there(each)]
-        anchors = [each for each in self._standing("confirmed") if each.evidence in NETWORKS]
+        """Return the moves that the guards allow now, by name."""
+        ended = self._attempts_in("failed", "superseded", "reorged")
+        last = self.requests[-1][0] if self.requests else None
+        current = [each for each in ended if each.witness == last or each.evidence is Evidence.ARTIFACT]
+        late = [each for each in ended if each.evidence in REQUIRABLE and not self._is_confirmed(each)]
+        anchors = [each for each in self._attempts_in("confirmed") if each.evidence in NETWORKS]
+        unsubmitted = [each for each in self.open if each.evidence in NETWORKS and each not in self.submitted]
         found: dict[str, list[Move]] = {
             "request": [] if self.over else [partial(self.request, *each) for each in self._requests()],
             "execute": [self.execute],
-            "confirm": [partial(self.end, each, well=True) for each in self.open],
-            "fail": [partial(self.end, each, well=False) for each in self.open],
+            "confirm": [partial(self.end, each, success=True) for each in self.open],
+            "submit": [partial(self.submit, each) for each in unsubmitted],
+            "fail": [partial(self.end, each, success=False) for each in self.open],
             "time out": [partial(self.time_out, each) for each in self.open],
             "come late": [partial(self.come_late, each) for each in late],
             "take back": [partial(self.take_back, each) for each in anchors],
-            "grant": [] if self.over else [partial(self.grant, each) for each in ended],
-            "close": [partial(self.close, word) for word in self._closings()],
+            "grant": [] if self.over else [partial(self.grant, each) for each in current],
+            "close": [partial(self.close, status) for status in self._closings()],
             "wait": [partial(self.wait, 3600.0)],
         }
         return {name: each for name, each in found.items() if each}
 
-    def say(self, kind: str, body: dict[str, Any], *, after: float = 1.0) -> None:
+    def append(self, kind: str, body: dict[str, Any], *, after: float = 1.0) -> None:
         self.now += timedelta(seconds=after)
         self.facts.append(Fact(len(self.facts), kind, self.now, body))
 
@@ -64,24 +69,35 @@ class Played:
         self.now += timedelta(seconds=seconds)
 
     def request(self, witness: str, stage: str | None, evidence: Sequence[str]) -> None:
-        self.say(*request(*evidence, witness=witness, stage=stage))
-        self.requests.append((witness, stage, tuple(evidence)))
+        self.append(*request(*evidence, witness=witness, stage=stage))
         self._drop_artifact()
+        if self.requests and (before := self.requests[-1][0]) != witness:
+            for each in REQUIRABLE:
+                self.spent[each, before] = self.made(each, before)
+            for need in self.open:
+                self.attempts[need] = "superseded"
+        self.requests.append((witness, stage, tuple(evidence)))
+
+    def submit(self, need: Need) -> None:
+        """Let a worker submit an anchor, once per attempt."""
+        body = {"network": need.evidence.value, "witness_hash": need.witness, "attempt": need.attempt}
+        self.append("anchor.submitted", body)
+        self.submitted.add(need)
 
     def execute(self) -> Sequence[Need]:
-        """Do what the executor does with what it reads; fail where the database would refuse it."""
+        """Decide and append as the executor does; fail where the database would refuse it."""
         needs = decide(self.facts, abilities=self.abilities, at=self.now, policy=self.policy)
         for need in needs:
             self._check_turn(need)
-            self.say(need.kind, need.payload(), after=0)
+            self.append(need.kind, need.payload(), after=0)
             self.attempts[need] = "open"
         return needs
 
-    def end(self, need: Need, *, well: bool) -> None:
-        """Let one attempt end."""
-        ending = confirmed if well else failed
-        self.say(*ending(need.evidence, need.attempt, need.witness))
-        self._mark(need, "confirmed" if well else "failed")
+    def end(self, need: Need, *, success: bool) -> None:
+        """Let a worker end one attempt."""
+        ending = confirmed if success else failed
+        self.append(*ending(need.evidence, need.attempt, need.witness))
+        self._mark(need, "confirmed" if success else "failed")
 
     def time_out(self, need: Need) -> None:
         """Let the sweeper end one attempt, at its deadline."""
@@ -91,37 +107,37 @@ class Played:
             kind = "anchor.timeout"
             body = {**body, "limit": need.deadline.isoformat()}
             del body["failure_code"]
-        self.say(kind, body)
+        self.append(kind, body)
         self._mark(need, "failed")
 
     def come_late(self, need: Need) -> None:
         kind, body = confirmed(need.evidence, need.attempt, need.witness)
-        self.say(kind, {**body, "late": True})
+        self.append(kind, {**body, "late": True})
         self._mark(need, "confirmed")
 
     def take_back(self, need: Need) -> None:
-        self.say(*failed(need.evidence, need.attempt, need.witness, code="reorged"))
+        self.append(*failed(need.evidence, need.attempt, need.witness, code="reorged"))
         self._mark(need, "reorged")
         self._drop_artifact()
 
     def grant(self, need: Need) -> None:
-        """Grant new attempts. People may do so before anything is given up."""
+        """Grant new attempts; allowed before anything is given up."""
         witness = self.requests[-1][0] if need.evidence is Evidence.ARTIFACT else need.witness
-        if not self._is_there(need):
+        if not self._is_confirmed(need):
             body = {"evidence": need.evidence.value, "witness_hash": witness}
-            self.say("protection.retry.requested", body)
+            self.append("protection.retry.requested", body)
             self.spent[key(need.evidence, need.witness)] = self.made(need.evidence, need.witness)
 
-    def close(self, word: str) -> None:
-        self.say(f"document.{word}", {"reason": "r"})
-        self.over = word
+    def close(self, status: str) -> None:
+        self.append(f"document.{status}", {"reason": "r"})
+        self.over = status
         self._drop_artifact()
 
-    def _standing(self, *states: str) -> list[Need]:
+    def _attempts_in(self, *states: str) -> list[Need]:
         return [need for need, state in self.attempts.items() if state in states]
 
-    def _is_there(self, need: Need) -> bool:
-        return any(_same(need, each) for each in self._standing("confirmed"))
+    def _is_confirmed(self, need: Need) -> bool:
+        return any(_same(need, each) for each in self._attempts_in("confirmed"))
 
     def _mark(self, need: Need, state: str) -> None:
         self.attempts[need] = state
@@ -147,7 +163,7 @@ class Played:
 
     def _check_turn(self, need: Need) -> None:
         earlier = [each for each in self.attempts if _same(each, need)]
-        there = {(each.evidence, each.witness) for each in self._standing("confirmed")}
+        confirmed = {(each.evidence, each.witness) for each in self._attempts_in("confirmed")}
         witness, stage, evidence = self.requests[-1]
         assert not self.over
         assert not any(self.attempts[each] in ("open", "confirmed") for each in earlier)
@@ -156,17 +172,18 @@ class Played:
         if need.evidence is Evidence.ARTIFACT:
             assert need.witness == witness
             assert stage in (None, "final")
-            assert all((Evidence(each), witness) in there for each in evidence)
+            assert all((Evidence(each), witness) in confirmed for each in evidence)
             return
-        assert any(each[0] == need.witness and need.evidence in each[2] for each in self.requests)
-        assert need.evidence is Evidence.TSA or (Evidence.TSA, need.witness) in there
+        assert need.witness == witness
+        assert need.evidence in evidence
+        assert need.evidence is Evidence.TSA or (Evidence.TSA, need.witness) in confirmed
 
     def _closings(self) -> list[str]:
-        """What may be said of the end: not twice, but what is revoked may be archived."""
+        """Return how the document may be closed: once, but what is revoked may be archived."""
         return {"archived": [], "revoked": ["archived"]}.get(self.over or "", ["revoked", "archived"])
 
     def _requests(self) -> Iterator[Asked]:
-        """Yield requests that are new: equal within a stage, growing between stages, never going back."""
+        """Yield new requests: equal within a stage, growing between stages, never to an earlier stage."""
         if not self.requests:
             for stage in (None, *RANK):
                 yield from ((WITNESSES[0], stage, ("tsa", *each)) for each in ((), *_PAIRS))
@@ -185,7 +202,7 @@ _PAIRS = (("polygon",), ("rekor",), ("polygon", "bitcoin"), ("polygon", "bitcoin
 
 
 def key(evidence: Evidence, witness: str) -> tuple[Evidence, str]:
-    """Return what attempts at the same have in common. A document has one artifact, whatever the witness."""
+    """Return the key of a track. A document has one artifact, whatever the witness."""
     return evidence, "" if evidence is Evidence.ARTIFACT else witness
 
 

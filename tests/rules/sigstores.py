@@ -40,7 +40,7 @@ def spki(key: ec.EllipticCurvePrivateKey) -> bytes:
 
 
 def armour(kind: str, der: bytes) -> str:
-    """Return the PEM of something, in base64 once more, as Rekor version 1 keeps it."""
+    """Return a PEM text in base64, as Rekor version 1 stores it."""
     body = text64(der)
     lines = [body[at : at + 64] for at in range(0, len(body), 64)]
     return text64("\n".join([f"-----BEGIN {kind}-----", *lines, f"-----END {kind}-----", ""]).encode())
@@ -52,7 +52,7 @@ def new_key() -> ec.EllipticCurvePrivateKey:
 
 @dataclass
 class Instance:
-    """Everything that signs something, and the `trusted_root.json` that says so."""
+    """All keys of an instance, and the `trusted_root.json` that lists them."""
 
     old_log: ec.EllipticCurvePrivateKey = field(default_factory=new_key)
     new_log: Signer = field(default_factory=lambda: Signer("rekor.example", bytes(range(32))))
@@ -86,8 +86,8 @@ class Instance:
             x509.SubjectAlternativeName([x509.RFC822Name(IDENTITY)]), critical=True
         )
         issuer = x509.ObjectIdentifier(_ISSUER)
-        said = x509.UnrecognizedExtension(issuer, b"\x0c" + bytes([len(ISSUER)]) + ISSUER.encode())
-        builder = builder.add_extension(said, critical=False)
+        named = x509.UnrecognizedExtension(issuer, b"\x0c" + bytes([len(ISSUER)]) + ISSUER.encode())
+        builder = builder.add_extension(named, critical=False)
         before = builder.sign(self.authority_key, SHA256())
         if not logged:
             return before.public_bytes(Encoding.DER)
@@ -116,7 +116,7 @@ class Instance:
         )
 
     def trusted_root(self) -> bytes:
-        """Return what makes all of this trusted."""
+        """Return the file that makes all of these keys trusted."""
         since = {"start": "2026-01-01T00:00:00Z"}
         old, new = spki(self.old_log), TransparencyLog.of(self.new_log.verifier())
         new_key = bytes.fromhex("302a300506032b6570032100") + self.new_log.verifier().public_key
@@ -215,8 +215,8 @@ class Instance:
 
     def _promised(self, body: bytes) -> dict[str, Any]:
         log_id, moment = self._log_id(1), int(NOW.timestamp())
-        said = {"body": text64(body), "integratedTime": moment, "logID": log_id.hex(), "logIndex": 2}
-        signature = self.old_log.sign(canonical(said), ec.ECDSA(SHA256()))
+        promise = {"body": text64(body), "integratedTime": moment, "logID": log_id.hex(), "logIndex": 2}
+        signature = self.old_log.sign(canonical(promise), ec.ECDSA(SHA256()))
         return {
             "integratedTime": str(moment),
             "inclusionPromise": {"signedEntryTimestamp": text64(signature)},
@@ -261,7 +261,7 @@ def _body(
     key: bytes,
 ) -> dict[str, Any]:
     name = kind or ("dsse" if signed and version == 1 else "hashedrekord")
-    word, verifier = ("CERTIFICATE", certificate) if certificate else ("PUBLIC KEY", key)
+    label, verifier = ("CERTIFICATE", certificate) if certificate else ("PUBLIC KEY", key)
     raw = {"rawBytes": text64(verifier)}
     modern = {
         "keyDetails": "PKIX_ECDSA_P256_SHA_256",
@@ -272,12 +272,12 @@ def _body(
     specs: dict[tuple[str, int], Any] = {
         ("hashedrekord", 1): {
             "data": {"hash": {"algorithm": "sha256", "value": DIGEST.hex()}},
-            "signature": {"content": text64(signature), "publicKey": {"content": armour(word, verifier)}},
+            "signature": {"content": text64(signature), "publicKey": {"content": armour(label, verifier)}},
         },
         ("dsse", 1): {
             "envelopeHash": {"algorithm": "sha256", "value": "0" * 64},
             "payloadHash": old_hash,
-            "signatures": [{"signature": text64(signature), "verifier": armour(word, verifier)}],
+            "signatures": [{"signature": text64(signature), "verifier": armour(label, verifier)}],
         },
         ("intoto", 1): {
             "content": {
@@ -285,7 +285,7 @@ def _body(
                     "payloadType": _INTOTO,
                     "signatures": [
                         {
-                            "publicKey": armour(word, verifier),
+                            "publicKey": armour(label, verifier),
                             "sig": text64(text64(signature).encode()),
                         }
                     ],

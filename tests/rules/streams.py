@@ -1,4 +1,4 @@
-"""Streams as the ledger records them, made without a ledger."""
+"""Streams as the ledger records them, made without a database."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from foja.core.excerpt import Excerpt
 START = 1_763_253_170_304_761
 
 
-def stream(domain: str, entity_id: UUID, said: Iterable[tuple[str, Json]]) -> list[Excerpt]:
+def stream(domain: str, entity_id: UUID, events: Iterable[tuple[str, Json]]) -> list[Excerpt]:
     """Return these kinds and payloads as the sealed events of one stream."""
-    events, head = [], genesis(domain, entity_id)
-    for seq, (kind, payload) in enumerate(said):
+    excerpts, head = [], genesis(domain, entity_id)
+    for seq, (kind, payload) in enumerate(events):
         salt = sha256(b"salt %d" % seq).digest()[:16]
         digest = body_hash(salt, body_bytes("ana", canonical(payload), "api", 1))
         event_id, at = UUID(int=1000 + seq), START + 1000 * seq
         previous, head = head, step(head, entity_id, seq, event_id, kind, at, digest)
         fields = (domain, entity_id, seq, event_id, kind, 1, at, "ana", "api", payload, salt)
-        events.append(Excerpt(*fields, body_hash=digest, previous=previous, chain_hash=head))
-    return events
+        excerpts.append(Excerpt(*fields, body_hash=digest, previous=previous, chain_hash=head))
+    return excerpts

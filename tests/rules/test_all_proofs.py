@@ -1,4 +1,4 @@
-"""All four kinds of proof together: loose, in a bundle, one missing, one spoilt, one of another document."""
+"""All four kinds of proof: detached, in a bundle, one missing, one corrupt, one of another document."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ PROOFS = all_proofs()
 AT = NOW + timedelta(hours=1)
 
 
-def test_in_a_bundle_and_loose() -> None:
+def test_in_a_bundle_and_detached() -> None:
     bundled = foja.verify(PROOFS.bundle, PROOFS.trust, AT)
-    loose = foja.verify(TEXT, PROOFS.trust, AT, proofs=list(PROOFS.files.values()))
-    for report in (bundled, loose):
+    detached = foja.verify(TEXT, PROOFS.trust, AT, proofs=list(PROOFS.files.values()))
+    for report in (bundled, detached):
         assert report.verdict is Verdict.TOTAL_PASSED, as_text(report)
         assert {each.evidence for each in report.evidence} >= set(REQUIRED)
         assert report.earliest is not None
@@ -34,12 +34,12 @@ def test_in_a_bundle_and_loose() -> None:
 @pytest.mark.parametrize("kind", REQUIRED)
 def test_every_one_of_them_counts(kind: str) -> None:
     others = [data for name, data in PROOFS.files.items() if name != kind]
-    demanding, trust = replace(PROOFS.trust, required=REQUIRED), PROOFS.trust
+    requiring, trust = replace(PROOFS.trust, required=REQUIRED), PROOFS.trust
     assert foja.verify(TEXT, trust, AT, proofs=others).verdict is Verdict.TOTAL_PASSED
-    assert foja.verify(TEXT, demanding, AT, proofs=others).verdict is Verdict.INDETERMINATE
-    spoilt = bytearray(PROOFS.files[kind])
-    spoilt[len(spoilt) // 2] ^= 1
-    report = foja.verify(TEXT, trust, AT, proofs=[*others, bytes(spoilt)])
+    assert foja.verify(TEXT, requiring, AT, proofs=others).verdict is Verdict.INDETERMINATE
+    corrupt = bytearray(PROOFS.files[kind])
+    corrupt[len(corrupt) // 2] ^= 1
+    report = foja.verify(TEXT, trust, AT, proofs=[*others, bytes(corrupt)])
     assert report.verdict is Verdict.TOTAL_FAILED
     report = foja.verify(b"another document", trust, AT, proofs=[PROOFS.files[kind]])
     assert report.verdict is Verdict.TOTAL_FAILED
@@ -63,7 +63,10 @@ SWEEPS = [pytest.param(1499, id="sample"), pytest.param(1, id="all", marks=pytes
 @pytest.mark.parametrize("kind", ["all four", "conversation", "renewed"])
 def test_no_flipped_bit_of_any_bundle_passes(kind: str, step: int) -> None:
     scene = Scene()
-    made = {"conversation": lambda: scene.seal(scene.talk().parts()), "renewed": lambda: scene.renewed(0)}
+    made = {
+        "conversation": lambda: scene.seal(scene.conversation().parts()),
+        "renewed": lambda: scene.renewed(0),
+    }
     data, trust = (made[kind](), scene.trust) if kind in made else (PROOFS.bundle, PROOFS.trust)
     assert foja.verify(data, trust, AT).verdict is Verdict.TOTAL_PASSED
     for bit in range(random.randrange(step), 8 * len(data), step):
@@ -73,7 +76,7 @@ def test_no_flipped_bit_of_any_bundle_passes(kind: str, step: int) -> None:
         assert report.verdict is not Verdict.TOTAL_PASSED, bit
 
 
-def test_a_timestamp_is_not_what_was_required() -> None:
+def test_a_timestamp_alone_is_not_the_required_evidence() -> None:
     stamped = only_tsa()
     assert foja.verify(stamped.bundle, stamped.trust, AT).verdict is Verdict.TOTAL_PASSED
     report = foja.verify(TEXT, PROOFS.trust, AT, proofs=[stamped.files["tsa"]])

@@ -1,4 +1,4 @@
-"""The bytes of a bundle: one spelling, and a reader that takes no other."""
+"""The bytes of a bundle: one encoding, and a reader that accepts no other."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def test_what_is_written_is_read_back() -> None:
         assert container.read(each.entry.name) == b"".join(each.chunks())
 
 
-def test_a_tool_that_knows_nothing_of_us_opens_it() -> None:
+def test_another_zip_tool_opens_it() -> None:
     with zipfile.ZipFile(io.BytesIO(written(PARTS))) as other:
         assert other.testzip() is None
         assert other.namelist() == [each.entry.name for each in PARTS]
         assert other.read("document/año.txt") == b"hello"
 
 
-def test_every_flipped_bit_is_seen_or_lies_in_a_file_and_breaks_its_checksum() -> None:
+def test_every_flipped_bit_is_refused() -> None:
     data = written(PARTS)
     for bit in range(8 * len(data)):
         broken = bytearray(data)
@@ -65,7 +65,7 @@ def test_every_flipped_bit_is_seen_or_lies_in_a_file_and_breaks_its_checksum() -
 
 
 @pytest.mark.parametrize("where", ["between", "before", "after", "comment"])
-def test_nothing_stands_between_or_around_the_files(where: str) -> None:
+def test_bytes_between_or_around_the_files_are_refused(where: str) -> None:
     data = written(PARTS)
     place = {"between": archive.offsets(each.entry for each in PARTS)[1], "before": 0, "after": len(data)}
     if where == "comment":
@@ -75,17 +75,17 @@ def test_nothing_stands_between_or_around_the_files(where: str) -> None:
         assert code(data[:at] + b"stowaway" + data[at:]) == "ZIP_LAYOUT"
 
 
-def test_a_name_stands_once() -> None:
+def test_a_duplicate_name_is_refused() -> None:
     assert code(written([*PARTS, part(names.MANIFEST, b"[]")])) == "DUPLICATE_ENTRY"
 
 
 @pytest.mark.parametrize("name", ["../etc/passwd", "/etc/passwd", "a/../../b", "a\\..\\b", "C:/x", "a\0b"])
-def test_no_name_leads_out(name: str) -> None:
+def test_a_path_traversal_is_refused(name: str) -> None:
     assert code(written([*PARTS, part(name, b"")])) == "PATH_TRAVERSAL"
 
 
 @pytest.mark.parametrize("name", ["a//b", "a/", "./a", "x" * 256])
-def test_no_name_is_odd(name: str) -> None:
+def test_a_malformed_name_is_refused(name: str) -> None:
     assert code(written([*PARTS, part(name, b"")])) == "ZIP_LAYOUT"
 
 
@@ -105,11 +105,11 @@ def test_no_entry_is_a_link() -> None:
     assert code(with_zipfile("symlink")) == "SYMLINK"
 
 
-def test_an_attribute_is_one_too_many() -> None:
+def test_file_attributes_are_refused() -> None:
     assert code(with_zipfile("attributes")) == "ZIP_LAYOUT"
 
 
-def test_nothing_unfolds() -> None:
+def test_a_compressed_entry_is_refused() -> None:
     data = bytearray(written(PARTS))
     at = data.rindex(archive.CENTRAL)
     struct.pack_into("<I", data, at + 24, 2**31)
@@ -122,7 +122,7 @@ def test_a_directory_that_claims_too_much_is_not_read() -> None:
     assert code(bytes(data)) == "ZIP_BOMB"
 
 
-def test_the_local_header_says_what_the_directory_says() -> None:
+def test_a_local_header_that_differs_from_the_directory_is_refused() -> None:
     data = bytearray(written(PARTS))
     at = data.index(b"document/")
     data[at : at + 9] = b"doCument/"
@@ -165,7 +165,7 @@ def sparse(entries: list[ZipEntry]) -> BinaryIO:
 
 
 @pytest.mark.parametrize("size", [BIG - 1, BIG, BIG + 1, 10 * BIG])
-def test_sizes_and_places_beyond_32_bits_have_their_own_fields(size: int) -> None:
+def test_sizes_and_offsets_beyond_32_bits_use_zip64_fields(size: int) -> None:
     entries = [PARTS[0].entry, ZipEntry("document/large", size, 7), ZipEntry(names.EVENTS, 9, 8)]
     container = open_container(sparse(entries))
     assert container.entries == tuple(entries)
@@ -173,37 +173,37 @@ def test_sizes_and_places_beyond_32_bits_have_their_own_fields(size: int) -> Non
         assert [each.file_size for each in other.infolist()] == [31, size, 9]
 
 
-def test_a_large_file_is_never_held_whole() -> None:
-    asked: list[int] = []
+def test_a_large_file_is_never_held_in_memory() -> None:
+    yielded: list[int] = []
 
     def chunks() -> Iterator[bytes]:
         for number in range(64):
-            asked.append(number)
+            yielded.append(number)
             yield bytes(1000)
 
     large = measured("document/large", chunks)
     pieces = archive.write([PARTS[0], large])
     assert max(map(len, pieces)) < 2000
-    assert asked == [*range(64)] * 2
+    assert yielded == [*range(64)] * 2
     assert large.entry.size == 64_000
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
-def test_any_document_finds_a_place(name: str) -> None:
-    place = names.document_name(name)
-    names.check_name(place)
-    assert place.count("/") == 1
-    open_container(io.BytesIO(written([PARTS[0], part(place, b"x")])))
+def test_any_document_name_gives_a_valid_path(name: str) -> None:
+    path = names.document_name(name)
+    names.check_name(path)
+    assert path.count("/") == 1
+    open_container(io.BytesIO(written([PARTS[0], part(path, b"x")])))
 
 
 @given(st.binary(max_size=300))
-def test_garbage_is_refused_in_words(data: bytes) -> None:
+def test_garbage_is_refused_with_a_code(data: bytes) -> None:
     assert code(data)
 
 
 @settings(max_examples=300)
 @given(st.data())
-def test_a_damaged_container_is_refused_in_words(data: st.DataObject) -> None:
+def test_a_damaged_container_is_refused_with_a_code(data: st.DataObject) -> None:
     whole = bytearray(written(PARTS))
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(whole) - 1))
@@ -239,7 +239,7 @@ DTD = b'<!DOCTYPE x [<!ENTITY a "b">]>'
         (b"evidence/manifest.json", b"document/a%C3%B1o%20%26%20co.txt", "MALFORMED"),
     ],
 )
-def test_another_spelling_of_the_list_is_refused(old: bytes, new: bytes, reason: str) -> None:
+def test_a_list_in_another_form_is_refused(old: bytes, new: bytes, reason: str) -> None:
     changed = MANIFEST.encode().replace(old, new, 1)
     assert changed != MANIFEST.encode()
     with pytest.raises(BadBundle) as refused:
@@ -253,7 +253,7 @@ def test_garbage_is_not_a_list(data: bytes) -> None:
         asic.decode(data)
 
 
-def test_every_flipped_bit_of_the_list_is_seen() -> None:
+def test_every_flipped_bit_of_the_list_is_noticed() -> None:
     data = MANIFEST.encode()
     for bit in range(8 * len(data)):
         broken = bytearray(data)
@@ -275,7 +275,7 @@ VECTORS = Path(__file__).parent.parent / "vectors" / "bundles"
         ("conversation", "", ["container", "seal", "ledger", "tsa"]),
     ],
 )
-def test_bundles_of_the_first_day_pass_for_ever(name: str, digest: str, found: list[str]) -> None:
+def test_frozen_bundles_still_pass(name: str, digest: str, found: list[str]) -> None:
     at = datetime(2027, 1, 1, tzinfo=UTC)
     report = foja.verify(VECTORS / f"{name}.asice", trust=[VECTORS / "trust.txt"], at=at)
     assert report.verdict == "TOTAL_PASSED"
@@ -284,7 +284,7 @@ def test_bundles_of_the_first_day_pass_for_ever(name: str, digest: str, found: l
     assert report.subject.sha256.hex().startswith(digest)
 
 
-def test_a_container_of_the_first_day_is_spelled_the_same_today() -> None:
+def test_frozen_containers_are_written_the_same() -> None:
     for path in VECTORS.glob("*.asice"):
         data = path.read_bytes()
         container = open_container(io.BytesIO(data))

@@ -1,4 +1,4 @@
-"""Canonical form: one spelling, or a refusal that says where."""
+"""Canonical form: one encoding, or a refusal that names the path."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from foja.core.canonical import canonical, parse
-from foja.core.serializer import spell
+from foja.core.serializer import serialize
 from foja.errors import NotCanonical
 
 CASES: list[dict[str, Any]] = json.loads(
@@ -81,8 +81,8 @@ def test_agrees_with_rfc8785(value: Any) -> None:
 
 
 @given(plain)
-def test_the_short_way_and_the_careful_way_agree(value: object) -> None:
-    assert canonical(value) == spell(value).encode()
+def test_the_encoder_and_the_serializer_agree(value: object) -> None:
+    assert canonical(value) == serialize(value).encode()
 
 
 @given(valid)
@@ -100,14 +100,14 @@ def test_insertion_order_does_not_matter(value: dict[str, int], random: Any) -> 
 @given(anything)
 def test_total(value: object) -> None:
     try:
-        assert canonical(value) == spell(value).encode()
+        assert canonical(value) == serialize(value).encode()
     except NotCanonical:
         with pytest.raises(NotCanonical):
-            spell(value)
+            serialize(value)
 
 
 @given(st.floats())
-def test_every_double_is_spelled_so_that_it_reads_back(number: float) -> None:
+def test_every_double_reads_back(number: float) -> None:
     if not math.isfinite(number) or SAFE < abs(number) < 1e21:
         with pytest.raises(NotCanonical):
             canonical(number)
@@ -128,7 +128,7 @@ def test_every_double_is_spelled_so_that_it_reads_back(number: float) -> None:
         ([0.5, {"when": datetime(2026, 1, 1, tzinfo=UTC)}], "$[1].when"),
     ],
 )
-def test_a_refusal_says_where_and_what_to_do(value: object, path: str) -> None:
+def test_a_refusal_names_the_path_and_a_remedy(value: object, path: str) -> None:
     with pytest.raises(NotCanonical) as refusal:
         canonical(value)
     assert str(refusal.value).startswith(f"refused at {path}: ")
@@ -148,7 +148,7 @@ def test_keys_are_text(key: object) -> None:
 
 
 @pytest.mark.parametrize("value", [2**53, -(2**53), 10**21, float(2**53), 1e20, -9.99e20, HUGE])
-def test_numbers_a_double_cannot_count_are_refused(value: object) -> None:
+def test_whole_numbers_that_a_double_cannot_hold_are_refused(value: object) -> None:
     with pytest.raises(NotCanonical):
         canonical([value])
 
@@ -167,7 +167,7 @@ def test_an_empty_container_is_a_container(core: object) -> None:
         canonical(nested(64, core))
 
 
-def test_no_depth_and_no_circle_breaks_it() -> None:
+def test_deep_and_circular_values_are_refused() -> None:
     circle: list[object] = []
     circle.extend([circle, circle])
     for value in (nested(10_000, 1), nested(10_000, 0.5), circle):
@@ -175,7 +175,7 @@ def test_no_depth_and_no_circle_breaks_it() -> None:
             canonical(value)
 
 
-def test_tuples_and_text_enums_are_spelled_as_what_they_are() -> None:
+def test_tuples_and_text_enums_are_lists_and_strings() -> None:
     assert canonical({"t": (1, Colour.RED), "c": 0.5}) == b'{"c":0.5,"t":[1,"red"]}'
     assert canonical({"t": (1, Colour.RED)}) == b'{"t":[1,"red"]}'
 
@@ -201,8 +201,8 @@ def test_parse_refuses_with_one_error(data: bytes | str) -> None:
         parse(data)
 
 
-def test_a_key_that_is_there_twice_is_named() -> None:
-    with pytest.raises(NotCanonical, match='the key "b" is there twice'):
+def test_a_duplicate_key_is_named() -> None:
+    with pytest.raises(NotCanonical, match='the key "b" occurs twice'):
         parse('[{"a":1,"b":1,"b":1}]')
 
 
@@ -213,7 +213,7 @@ def test_parse_is_total(data: bytes | str) -> None:
 
 
 @given(valid)
-def test_parse_reads_any_spelling(value: object) -> None:
+def test_parse_reads_any_formatting(value: object) -> None:
     assume(not isinstance(value, float))
     loose = json.dumps(value, indent=2)
     assert canonical(parse(loose)) == canonical(parse(loose.encode())) == canonical(value)

@@ -1,4 +1,4 @@
-"""The certificate: readable, in two languages, the same bytes every time, and honest about what it is."""
+"""The certificate: PDF/A in two languages, with the report attached, always the same bytes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from opentimestamps.core.op import Op, OpRIPEMD160, OpSHA256
 from opentimestamps.core.timestamp import Timestamp
 
 import foja
-from foja.certificate.font import letters, writable
-from foja.certificate.notices import spoken
+from foja.certificate.font import characters, replace_missing
+from foja.certificate.notices import translate
 from foja.certificate.page import BundleInfo, certificate
 from foja.certificate.translations import KINDS, LANGUAGES, STATUSES, TRANSLATIONS, VERDICTS
 from foja.core.bundle import history
@@ -46,21 +46,21 @@ print(sha256(certificate(REPORT, BUNDLE, language="es")).hexdigest())
 """
 
 
-def test_every_letter_of_every_word_can_be_written() -> None:
+def test_the_font_has_every_character_of_every_text() -> None:
     every = [*TRANSLATIONS.values(), *KINDS.values(), *STATUSES.values(), *VERDICTS.values()]
-    said = {letter for pair in every for text in pair for letter in text}
-    assert said <= letters() | {"\n"}
+    used = {character for pair in every for text in pair for character in text}
+    assert used <= characters() | {"\n"}
     assert all(len(pair) == len(LANGUAGES) for pair in every)
     assert set(VERDICTS) == set(Verdict)
     assert set(STATUSES) == set(Status)
 
 
-def everything_said() -> set[str]:
-    """Return every remark and every source of a time, over all kinds of evidence."""
+def all_notices() -> set[str]:
+    """Return every notice and every source of a time, over all kinds of evidence."""
     proofs, scene, at = all_proofs(), Scene(), NOW + timedelta(hours=1)
     digest = sha256(b"document").digest()
-    said = stream("document", ENTITY, scene.said(digest))
-    erased = [replace(said[0], payload=None, actor=None, salt=None), *said[1:]]
+    events = stream("document", ENTITY, scene.document_events(digest))
+    erased = [replace(events[0], payload=None, actor=None, salt=None), *events[1:]]
     exported = b"".join(history.export("document", ENTITY, erased))
     bare = replace(scene.contents(), document=None)
     bare = replace(bare, manifest=replace(bare.manifest, document=None))
@@ -74,41 +74,41 @@ def everything_said() -> set[str]:
         foja.verify(proofs.bundle, proofs.trust, at),
         foja.verify(b"document", trust, at, proofs=[certified, scene.stamper.reply(digest)]),
         foja.verify(b"document", easy, at, proofs=[old]),
-        foja.verify(scene.seal(scene.talk().parts()), scene.trust, at),
+        foja.verify(scene.seal(scene.conversation().parts()), scene.trust, at),
         foja.verify(scene.seal(bare.parts()), scene.trust, at),
-        foja.verify(exported, scene.trust, at, proofs=[scene.prove(said[-1]).text().encode()]),
+        foja.verify(exported, scene.trust, at, proofs=[scene.prove(events[-1]).text().encode()]),
     ]
-    return {text for report in reports for text in remarks(report)}
+    return {text for report in reports for text in notices(report)}
 
 
 def narrowed() -> tuple[list[Op], bytes]:
-    """Return operations that pass through RIPEMD-160, and where they lead."""
-    way = [OpRIPEMD160(), OpSHA256()]
+    """Return operations with RIPEMD-160, and their result."""
+    operations = [OpRIPEMD160(), OpSHA256()]
     stamp = Timestamp(stamps.DIGEST)
-    return way, stamp.ops.add(way[0]).ops.add(way[1]).msg
+    return operations, stamp.ops.add(operations[0]).ops.add(operations[1]).msg
 
 
-def remarks(report: Report) -> list[str]:
-    missed = [text for each in report.evidence for text in each.not_checked]
-    return missed + [each.according_to for each in report.evidence if each.according_to]
+def notices(report: Report) -> list[str]:
+    not_checked = [text for each in report.evidence for text in each.not_checked]
+    return not_checked + [each.according_to for each in report.evidence if each.according_to]
 
 
-def test_everything_the_judge_says_is_said_in_spanish() -> None:
-    every = everything_said()
+def test_every_notice_has_a_spanish_translation() -> None:
+    every = all_notices()
     names = {text for text in every if text.startswith("CN=Foja local")}
     assert len(every) > 12
-    assert {text for text in every if spoken(text, "es") == text} == names
-    assert all(spoken(text, "en") == text for text in every)
-    assert {letter for text in every for letter in spoken(text, "es")} <= letters()
-    assert spoken("Bitcoin block 358391", "es") == "el bloque 358391 de Bitcoin"
+    assert {text for text in every if translate(text, "es") == text} == names
+    assert all(translate(text, "en") == text for text in every)
+    assert {character for text in every for character in translate(text, "es")} <= characters()
+    assert translate("Bitcoin block 358391", "es") == "el bloque 358391 de Bitcoin"
 
 
-def test_a_letter_the_font_lacks_is_spelled() -> None:
-    assert writable("ñandú 中") == "ñandú [U+4E2D]"
+def test_a_character_that_the_font_lacks_is_replaced() -> None:
+    assert replace_missing("ñandú 中") == "ñandú [U+4E2D]"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_it_says_what_it_is(language: str) -> None:
+def test_it_is_marked_as_pdf_a_3(language: str) -> None:
     data = certificate(REPORT, BUNDLE, language=language)
     assert data.startswith(b"%PDF-1.7")
     assert b"<pdfaid:part>3</pdfaid:part>" in data
@@ -144,11 +144,11 @@ def test_the_same_report_gives_the_same_bytes_in_every_process() -> None:
         assert ran.stdout.strip() == here
 
 
-def test_a_language_it_does_not_speak() -> None:
+def test_an_unknown_language_is_refused() -> None:
     with pytest.raises(Refused, match="en or es"):
         certificate(REPORT, language="la")
 
 
-def test_a_failed_judgement_can_be_told_too() -> None:
+def test_a_failed_report_has_a_certificate_too() -> None:
     broken = Finding("container", Status.INVALID, Reason.ZIP_LAYOUT, "x" * 3000)
     assert certificate(Report(Subject(), (broken,) * 80, AT)).startswith(b"%PDF")

@@ -1,4 +1,4 @@
-"""Events and their chain: what is hashed, and that nothing slips past."""
+"""Events and their chain: what is hashed, and that every change is detected."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import json
 import struct
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from uuid import UUID, uuid5
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -21,9 +22,10 @@ from foja.core.merkle import Frontier, check_consistency, check_inclusion, leaf_
 from foja.core.note import Checkpoint, Signer, Verifier, open_note, parse_checkpoint
 from foja.errors import NotCanonical, Tampered
 
-VECTOR: dict[str, Any] = json.loads(
-    (Path(__file__).parents[1] / "vectors" / "chain.json").read_text(encoding="utf-8")
-)
+VECTORS = Path(__file__).parents[1] / "vectors"
+VECTOR: dict[str, Any] = json.loads((VECTORS / "chain.json").read_text(encoding="utf-8"))
+# The same stream with ids as they are derived now; in the older one they are UUIDv5.
+DERIVED: dict[str, Any] = json.loads((VECTORS / "chain_derived_ids.json").read_text(encoding="utf-8"))
 ENTITY = UUID(VECTOR["entity_id"])
 DOMAIN: str = VECTOR["domain"]
 EVENTS: list[dict[str, Any]] = VECTOR["events"]
@@ -52,8 +54,19 @@ def test_vector_body(event: dict[str, Any]) -> None:
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: event["kind"])
 def test_vector_identity_and_time(event: dict[str, Any]) -> None:
     assert microseconds(datetime.fromisoformat(event["at"])) == event["at_us"]
-    if event["idempotency_key"] is not None:
-        assert event_id_for(ENTITY, event["idempotency_key"]) == UUID(event["event_id"])
+
+
+def test_vector_derived_ids() -> None:
+    digest = genesis(DOMAIN, ENTITY)
+    for event in DERIVED["events"]:
+        if event["idempotency_key"] is not None:
+            assert event_id_for(ENTITY, event["idempotency_key"]) == UUID(event["event_id"])
+        fields = (event["kind"], event["at_us"], bytes.fromhex(event["body_hash"]))
+        digest = step(digest, ENTITY, event["seq"], UUID(event["event_id"]), *fields)
+        assert digest.hex() == event["chain_hash"]
+        assert leaf_entry(ENTITY, event["seq"], digest).hex() == event["leaf_entry"]
+        assert leaf_hash(bytes.fromhex(event["leaf_entry"])).hex() == event["leaf_hash"]
+    assert digest.hex() == DERIVED["head"] != VECTOR["head"]
 
 
 def test_vector_chain() -> None:
@@ -73,9 +86,9 @@ def test_vector_tree() -> None:
     roots = [bytes.fromhex(root) for root in tree["roots"]]
     assert [Frontier().extend(leaves[:size]).root() for size in range(6)] == roots
     assert Frontier().extend(leaves).encode().hex() == tree["frontier"]
-    there, since = tree["inclusion"], tree["consistency"]
-    check_inclusion(leaves[2], 2, 5, [bytes.fromhex(each) for each in there["proof"]], roots[5])
-    check_consistency(3, roots[3], 5, roots[5], [bytes.fromhex(each) for each in since["proof"]])
+    inclusion, consistency = tree["inclusion"], tree["consistency"]
+    check_inclusion(leaves[2], 2, 5, [bytes.fromhex(each) for each in inclusion["proof"]], roots[5])
+    check_consistency(3, roots[3], 5, roots[5], [bytes.fromhex(each) for each in consistency["proof"]])
 
 
 def test_vector_checkpoint() -> None:
@@ -94,7 +107,7 @@ def test_an_empty_stream_has_its_genesis_for_head() -> None:
 
 @pytest.mark.parametrize("removed", range(len(LINKS) - 1))
 def test_a_removed_event_is_named(removed: int) -> None:
-    with pytest.raises(Tampered, match=f"number {removed} is wrong"):
+    with pytest.raises(Tampered, match=f"expected number {removed}, found"):
         check(DOMAIN, ENTITY, LINKS[:removed] + LINKS[removed + 1 :])
 
 
@@ -108,7 +121,7 @@ def test_a_cut_end_shows_against_the_head() -> None:
 def test_events_cannot_change_places(swapped: int) -> None:
     moved = [*LINKS]
     moved[swapped], moved[swapped + 1] = moved[swapped + 1], moved[swapped]
-    with pytest.raises(Tampered, match=f"number {swapped} is wrong"):
+    with pytest.raises(Tampered, match=f"expected number {swapped}, found"):
         check(DOMAIN, ENTITY, moved)
     renumbered = [replace(link, seq=seq) for seq, link in enumerate(moved)]
     with pytest.raises(Tampered, match="not to the head"):
@@ -183,7 +196,12 @@ def test_a_salt_is_sixteen_bytes(size: int) -> None:
 
 @given(st.uuids(), whole_text)
 def test_a_key_names_one_event_of_one_entity(entity: UUID, key: str) -> None:
-    assert event_id_for(entity, key) == uuid5(entity, key)
+    fields = (b"foja/event/v1", entity.bytes, key.encode())
+    form = b"".join(struct.pack(">I", len(field)) + field for field in fields)
+    digest = bytearray(sha256(form).digest()[:16])
+    digest[6], digest[8] = digest[6] & 0x0F | 0x80, digest[8] & 0x3F | 0x80
+    assert event_id_for(entity, key) == UUID(bytes=bytes(digest))
+    assert event_id_for(entity, key).version == 8
     assert event_id_for(entity, key) != event_id_for(UUID(int=entity.int ^ 1), key)
 
 

@@ -1,4 +1,4 @@
-"""DER has one spelling per value; every other is refused, and nothing is read beyond its end."""
+"""DER has one encoding per value; every other is refused, and nothing is read beyond its end."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from foja.proofs.der import (
     SEQUENCE,
     TIME,
     DerReader,
+    cached,
     dotted,
     element,
     integer,
     oid,
     oid_content,
-    remembered,
     sequence,
     set_of,
 )
@@ -61,15 +61,15 @@ def test_a_set_is_sorted() -> None:
         b"",
         b"\x30",
         b"\x30\x01",
-        b"\x30\x80\x00\x00",  # of no length said
-        b"\x30\x81\x01\x00",  # a length longer than it need be
+        b"\x30\x80\x00\x00",  # indefinite length
+        b"\x30\x81\x01\x00",  # not the shortest length
         b"\x30\x82\x00\x81" + bytes(0x81),  # padded
         b"\x30\x85\x00\x00\x00\x00\x01\x00",
         b"\x30\x84\xff\xff\xff\xff",
         b"\x31\x00",
     ],
 )
-def test_what_is_no_sequence_is_refused(data: bytes) -> None:
+def test_a_malformed_sequence_is_refused(data: bytes) -> None:
     with pytest.raises(Malformed):
         DerReader(data).enter(SEQUENCE)
 
@@ -77,13 +77,13 @@ def test_what_is_no_sequence_is_refused(data: bytes) -> None:
 @pytest.mark.parametrize(
     "data", [b"\x02\x00", b"\x02\x02\x00\x01", b"\x02\x02\xff\xff", b"\x02\x41" + b"\x01" * 65]
 )
-def test_an_integer_has_one_spelling(data: bytes) -> None:
+def test_an_integer_has_one_encoding(data: bytes) -> None:
     with pytest.raises(Malformed):
         DerReader(data).integer()
 
 
 @pytest.mark.parametrize("content", [b"", b"\x80\x01", b"\x2a\x86", b"\x2a" * 65])
-def test_an_object_identifier_has_one_spelling(content: bytes) -> None:
+def test_an_object_identifier_has_one_encoding(content: bytes) -> None:
     with pytest.raises(Malformed):
         DerReader(element(OID, content)).oid()
 
@@ -118,7 +118,7 @@ def test_what_is_left_over_is_refused() -> None:
         outer.finish()
 
 
-def test_to_move_inside_is_to_refuse_what_is_behind() -> None:
+def test_into_refuses_what_follows_the_element() -> None:
     assert DerReader(sequence(element(OCTETS, b"ab"))).into(SEQUENCE).into(OCTETS).rest == b"ab"
     with pytest.raises(Malformed, match="more"):
         DerReader(sequence(element(OCTETS, b"ab"), b"\x00")).into(SEQUENCE).into(OCTETS)
@@ -127,8 +127,8 @@ def test_to_move_inside_is_to_refuse_what_is_behind() -> None:
 
 
 @given(st.lists(st.integers(-300, 300), max_size=400))
-def test_what_is_remembered_is_what_is_read(values: list[int]) -> None:
-    @remembered(SEQUENCE)
+def test_a_cached_result_is_the_one_that_was_read(values: list[int]) -> None:
+    @cached(SEQUENCE)
     def read(parts: DerReader) -> int:
         found = parts.integer()
         parts.finish()
@@ -141,11 +141,11 @@ def test_what_is_remembered_is_what_is_read(values: list[int]) -> None:
 
 
 def test_the_same_bytes_are_read_once_unless_they_are_refused_or_long() -> None:
-    asked = list[bytes]()
+    uncached = list[bytes]()
 
-    @remembered(SEQUENCE)
+    @cached(SEQUENCE)
     def read(parts: DerReader) -> bytes:
-        asked.append(parts.rest)
+        uncached.append(parts.rest)
         return parts.take(OCTETS)
 
     good, bad = element(OCTETS, b"ab"), integer(1)
@@ -155,11 +155,11 @@ def test_the_same_bytes_are_read_once_unless_they_are_refused_or_long() -> None:
         assert read(DerReader(sequence(long))) == bytes(CACHE_ENTRY_BYTES)
         with pytest.raises(Malformed):
             read(DerReader(sequence(bad)))
-    assert asked == [good, long, bad, long, bad]
+    assert uncached == [good, long, bad, long, bad]
 
 
-def test_reading_goes_on_behind_what_is_remembered() -> None:
-    @remembered(SEQUENCE)
+def test_reading_continues_after_a_cached_element() -> None:
+    @cached(SEQUENCE)
     def read(parts: DerReader) -> int:
         return parts.integer()
 

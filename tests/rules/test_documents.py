@@ -158,7 +158,7 @@ def test_what_did_not_come_before_the_end_is_explained() -> None:
     said = [request("tsa", "polygon"), asked(TSA), failed(TSA, code="hung"), END["revoked"][0]]
     now = shown(history(*said))
     assert [each.status for each in now.evidence] == [EvidenceStatus.FAILED] * 3
-    assert "the timestamp did not come before that. The last attempt ended with hung." in explain(now)
+    assert "the timestamp was not confirmed before that. The last attempt ended with hung." in explain(now)
 
 
 def test_the_newest_trouble_is_told_when_a_late_confirmation_is_taken_back() -> None:

@@ -1,4 +1,4 @@
-"""Whatever happens to a document, in whatever order: nothing waits unexplained, and everything ends."""
+"""Simulated documents: every evidence has an explained status, and every attempt ends."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foja.documents.model.events import ASKED_FOR, NETWORKS, Evidence
+from foja.documents.model.events import JOB_EVIDENCE, NETWORKS, Evidence
 from foja.documents.model.history import read
 from foja.documents.model.projection import EvidenceStatus, EvidenceView, Projection, State, project
-from foja.documents.model.rules import Need, decide
+from foja.documents.model.rules import decide
 from foja.documents.model.view import EVIDENCE_NAMES, explain
 from tests.rules.document_histories import EVERYTHING
 from tests.rules.played_documents import RANK, WITNESSES, Played, key
 
 ABILITIES = st.sampled_from([EVERYTHING, EVERYTHING - {"artifact"}, EVERYTHING - {"bitcoin"}])
-OFTEN = {"execute": 6, "confirm": 6, "fail": 4, "time out": 2, "take back": 2, "request": 2}  # else once
+WEIGHTS = {"execute": 6, "confirm": 6, "fail": 4, "time out": 2, "take back": 2, "request": 2}  # else 1
 
 
-def happen(choose: Callable[[Sequence[Any]], Any], played: Played) -> str:
-    """Let something happen that may happen now; return what it is."""
+def play(choose: Callable[[Sequence[Any]], Any], played: Played) -> str:
+    """Make one move that the guards allow now; return its name."""
     moves = played.moves()
-    name: str = choose([name for name in sorted(moves) for _ in range(OFTEN.get(name, 1))])
+    name: str = choose([name for name in sorted(moves) for _ in range(WEIGHTS.get(name, 1))])
     choose(moves[name])()
     return name
 
@@ -40,7 +40,7 @@ def test_nothing_waits_without_an_explanation_and_everything_ends(
 ) -> None:
     played = Played(abilities)
     for _ in range(moves):
-        happen(drawing(data), played)
+        play(drawing(data), played)
         check_explained(played)
     for _ in range(200):
         wrote = played.execute()
@@ -57,18 +57,18 @@ def test_nothing_waits_without_an_explanation_and_everything_ends(
 
 @given(ABILITIES, st.integers(1, 30), st.data())
 @settings(deadline=None)
-def test_whatever_was_asked_for_is_what_the_rules_decide_from_what_stood_before(
+def test_every_attempt_is_what_the_rules_decide_from_the_events_before_it(
     abilities: frozenset[str], moves: int, data: st.DataObject
 ) -> None:
     played = Played(abilities)
     silent = set()
     for _ in range(moves):
-        name = happen(drawing(data), played)
+        name = play(drawing(data), played)
         if name == "execute":
             silent.add((len(played.facts), played.now))
     for place, fact in enumerate(played.facts):
         decided = decide(played.facts[:place], abilities=abilities, at=fact.at, policy=played.policy)
-        if fact.kind in ASKED_FOR:
+        if fact.kind in JOB_EVIDENCE:
             assert (decided[0].kind, decided[0].payload()) == (fact.kind, fact.payload)
     for place, at in silent:
         assert decide(played.facts[:place], abilities=abilities, at=at, policy=played.policy) == []
@@ -81,25 +81,27 @@ def test_stages_lead_from_the_first_to_the_artifact(failures: list[bool]) -> Non
     for witness, stage, evidence in steps:
         played.request(witness, stage, evidence)
         while played.execute() or played.open:
-            played.end(played.open[0], well=not (failures and failures.pop()))
+            played.end(played.open[0], success=not (failures and failures.pop()))
     now = project(played.facts, abilities=EVERYTHING, at=played.now, policy=played.policy)
     given_up = [each for each in now.evidence if each.status is EvidenceStatus.GIVEN_UP]
     assert now.state is State.FINAL or given_up
     stamped = {fact.payload["witness_hash"] for fact in played.facts if fact.kind == "tsa.confirmed"}
-    assert stamped == set(WITNESSES) or given_up
+    superseded = {each.witness_hash for each in now.evidence if each.status is EvidenceStatus.SUPERSEDED}
+    assert stamped | superseded == set(WITNESSES) or given_up
+    assert not stamped & superseded
 
 
-def test_a_play_has_everything_in_it() -> None:
+def test_the_simulation_reaches_every_move_and_status() -> None:
     moves, statuses, ends = set(), set(), set()
     for seed in range(150):
         chance, played = random.Random(seed), Played(EVERYTHING - {"bitcoin"} if seed % 3 else EVERYTHING)
         for _ in range(30):
-            moves.add(happen(chance.choice, played))
+            moves.add(play(chance.choice, played))
             now = project(played.facts, abilities=played.abilities, at=played.now, policy=played.policy)
             statuses |= {(each.evidence in NETWORKS, each.status) for each in now.evidence}
             ends.add((now.state, played.over))
             check_explained(played)
-    assert moves == {*OFTEN, "come late", "grant", "close", "wait"}
+    assert moves == {*WEIGHTS, "submit", "come late", "grant", "close", "wait"}
     assert (
         {status for _, status in statuses}
         == {status for network, status in statuses if network}
@@ -109,10 +111,10 @@ def test_a_play_has_everything_in_it() -> None:
 
 
 def check_explained(played: Played, *, executed: bool = False) -> None:
-    """Fail unless every evidence that was asked for stands somewhere, and `explain` says where."""
+    """Fail unless every requested evidence has a status, and `explain` tells it."""
     now = project(played.facts, abilities=played.abilities, at=played.now, policy=played.policy)
-    words = explain(now)
-    assert words
+    text = explain(now)
+    assert text
     assert now.length == len(played.facts)
     check_complete(played, now)
     needs = decide(played.facts, abilities=played.abilities, at=played.now, policy=played.policy)
@@ -122,65 +124,64 @@ def check_explained(played: Played, *, executed: bool = False) -> None:
     }
     assert not (executed and requested)
     for each in now.evidence:
-        check_told(each, now, words, over=played.over)
+        check_status(each, now, text, over=played.over)
 
 
 def check_complete(played: Played, now: Projection) -> None:
-    """Fail unless what is shown is what was asked for, and stands as the database has it."""
-    asked = {(Evidence(name), witness) for witness, _, names in played.requests for name in names}
+    """Fail unless the view shows every requested evidence, in the state that the database has."""
+    requested = {(Evidence(name), witness) for witness, _, names in played.requests for name in names}
     if played.requests and played.requests[-1][1] in (None, "final"):
-        asked.add((Evidence.ARTIFACT, played.requests[-1][0]))
-    assert {(each.evidence, each.witness_hash) for each in now.evidence} == asked
+        requested.add((Evidence.ARTIFACT, played.requests[-1][0]))
+    assert {(each.evidence, each.witness_hash) for each in now.evidence} == requested
     history = read(played.facts)
-    for evidence, witness in asked:
+    for evidence, witness in requested:
         track = history.track(evidence, witness)
-        stands = {
+        states = {
             state: need.attempt
             for need, state in played.attempts.items()
-            if key(evidence, witness) == about(need)
+            if key(evidence, witness) == key(need.evidence, need.witness)
         }
-        assert (track.open.number if track.open else None) == stands.get("open")
-        assert (track.confirmed is not None) == ("confirmed" in stands)
+        assert (track.open.number if track.open else None) == states.get("open")
+        assert (track.confirmed is not None) == ("confirmed" in states)
         counted = played.made(evidence, witness) - played.spent.get(key(evidence, witness), 0)
         assert track.counted == counted
 
 
-def about(need: Need) -> tuple[Evidence, str]:
-    return key(need.evidence, need.witness)
-
-
-def check_told(each: EvidenceView, now: Projection, words: str, *, over: str | None) -> None:
+def check_status(each: EvidenceView, now: Projection, text: str, *, over: str | None) -> None:
     name = EVIDENCE_NAMES[each.evidence]
     if each.witness_hash != now.witness_hash:
         name = f"{name} of {each.witness_hash[:12]}…"
     if each.status is EvidenceStatus.CONFIRMED:
         assert each.confirmed_at
         return
-    assert name in words or f"{name[:1].upper()}{name[1:]}" in words
-    if each.status in (EvidenceStatus.OPEN, EvidenceStatus.SCHEDULED):
+    assert name in text or f"{name[:1].upper()}{name[1:]}" in text
+    if each.witness_hash != now.witness_hash:
+        assert each.status is EvidenceStatus.SUPERSEDED
+        assert name in text.partition("Superseded by a later request: ")[2]
+    elif each.status in (EvidenceStatus.OPEN, EvidenceStatus.SCHEDULED):
         assert each.deadline
-        assert each.deadline.strftime("%Y-%m-%d %H:%M:%SZ") in words
+        assert each.deadline.strftime("%Y-%m-%d %H:%M:%SZ") in text
     elif each.status is EvidenceStatus.GIVEN_UP:
-        assert f"Gave up on {name}" in words
+        assert f"Gave up on {name}" in text
         assert each.failure_code
-        assert each.failure_code in words
-        assert ("foja retry" in words) == (over is None)
+        assert each.failure_code in text
+        assert ("foja retry" in text) == (over is None)
     elif each.status is EvidenceStatus.WAITING:
         assert over is None
-        assert name in words.partition("After that: ")[2]
+        assert name in text.partition("After that: ")[2]
         assert blockers(each, now)
     elif each.status is EvidenceStatus.FAILED:
         assert over
-        assert each.failure_code is None or each.failure_code in words or "taken back" in words
+        assert each.failure_code is None or each.failure_code in text or "taken back" in text
     elif each.status is EvidenceStatus.NOT_INSTALLED:
-        assert "not installed" in words
+        assert "not installed" in text
     else:
         assert each.status is EvidenceStatus.REQUESTED
         assert over is None
 
 
 def blockers(each: EvidenceView, now: Projection) -> list[EvidenceView]:
-    """Return what comes before this and is not there: its timestamp, or for the artifact what is required."""
+    """Return what this waits for: its timestamp, or for the artifact what is required."""
     if each.evidence in NETWORKS:
         before = [other for other in now.evidence if other.evidence is Evidence.TSA]
     else:

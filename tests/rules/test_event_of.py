@@ -1,4 +1,4 @@
-"""The quick way to make an event makes the same event."""
+"""`event_of` makes the same event as the constructor, only faster."""
 
 from __future__ import annotations
 

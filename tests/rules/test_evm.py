@@ -1,4 +1,4 @@
-"""Anchors in EVM blocks: built by other libraries, judged by ours, and spoilt in every way."""
+"""Anchors in EVM blocks: built by other libraries, judged by ours, and changed in every way."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_another_chain_is_not_polygon() -> None:
     assert (found.status, found.evidence) == (Status.VERIFIED, "evm:31337")
 
 
-def spoilt(**changes: object) -> bytes:
+def changed_anchor(**changes: object) -> bytes:
     return replace(ANCHOR, **changes).encode()  # type: ignore[arg-type]
 
 
@@ -67,17 +67,17 @@ LONG = scene(data=TAG + bytes(33))
         (judge(PROOF, blocks=[]), Reason.BLOCK_NOT_TRUSTED),
         (judge(PROOF, chains=[1]), Reason.CHAIN_NOT_TRUSTED),
         (judge(PROOF, senders=[bytes(20)]), Reason.SENDER_NOT_TRUSTED),
-        (judge(spoilt(header=ANCHOR.header[:-1])), Reason.HEADER_INVALID),
-        (judge(spoilt(header=their_rlp.encode([1, 2]))), Reason.HEADER_INVALID),
-        (judge(spoilt(header=OTHER.anchor.header)), Reason.TX_PROOF_INVALID),
-        (judge(spoilt(tx_index=131)), Reason.TX_PROOF_INVALID),
-        (judge(spoilt(tx_proof=ANCHOR.tx_proof[:-1])), Reason.TX_PROOF_INVALID),
-        (judge(spoilt(tx_proof=(*ANCHOR.tx_proof, ANCHOR.tx_proof[-1]))), Reason.TX_PROOF_INVALID),
-        (judge(spoilt(tx_proof=())), Reason.TX_PROOF_INVALID),
-        (judge(spoilt(chain_id=1)), Reason.TX_PROOF_INVALID),
-        (judge(spoilt(batch=replace(ANCHOR.batch, index=2))), Reason.BATCH_ROOT_MISMATCH),
-        (judge(spoilt(batch=replace(ANCHOR.batch, salt=bytes(16)))), Reason.BATCH_ROOT_MISMATCH),
-        (judge(spoilt(batch=replace(ANCHOR.batch, path=()))), Reason.BATCH_ROOT_MISMATCH),
+        (judge(changed_anchor(header=ANCHOR.header[:-1])), Reason.HEADER_INVALID),
+        (judge(changed_anchor(header=their_rlp.encode([1, 2]))), Reason.HEADER_INVALID),
+        (judge(changed_anchor(header=OTHER.anchor.header)), Reason.TX_PROOF_INVALID),
+        (judge(changed_anchor(tx_index=131)), Reason.TX_PROOF_INVALID),
+        (judge(changed_anchor(tx_proof=ANCHOR.tx_proof[:-1])), Reason.TX_PROOF_INVALID),
+        (judge(changed_anchor(tx_proof=(*ANCHOR.tx_proof, ANCHOR.tx_proof[-1]))), Reason.TX_PROOF_INVALID),
+        (judge(changed_anchor(tx_proof=())), Reason.TX_PROOF_INVALID),
+        (judge(changed_anchor(chain_id=1)), Reason.TX_PROOF_INVALID),
+        (judge(changed_anchor(batch=replace(ANCHOR.batch, index=2))), Reason.BATCH_ROOT_MISMATCH),
+        (judge(changed_anchor(batch=replace(ANCHOR.batch, salt=bytes(16)))), Reason.BATCH_ROOT_MISMATCH),
+        (judge(changed_anchor(batch=replace(ANCHOR.batch, path=()))), Reason.BATCH_ROOT_MISMATCH),
         (judge(SILENT.anchor.encode(), blocks=[SILENT.block_hash]), Reason.CALLDATA_MISMATCH),
         (judge(LONG.anchor.encode(), blocks=[LONG.block_hash]), Reason.CALLDATA_MISMATCH),
         (check(PROOF, bytes(32), blocks=[SCENE.block_hash]), Reason.BATCH_ROOT_MISMATCH),
@@ -96,7 +96,7 @@ def test_nothing_less_verifies(found: Finding, reason: Reason) -> None:
 
 def test_what_is_not_trusted_is_undecided_and_what_does_not_fit_is_invalid() -> None:
     assert judge(PROOF, blocks=[]).status is Status.INDETERMINATE
-    assert judge(spoilt(tx_index=131)).status is Status.INVALID
+    assert judge(changed_anchor(tx_index=131)).status is Status.INVALID
 
 
 @given(st.integers(0, len(PROOF) * 8 - 1))
@@ -115,7 +115,7 @@ def test_no_changed_bit_at_all_verifies() -> None:
 
 
 def uncovered(proof: bytes) -> range:
-    """Return the bytes no signature covers: how large the batch is, which its root does not say."""
+    """Return the bytes that no hash covers: the size of the batch, which is not part of its root."""
     start = proof.index(b'"size":') + len(b'"size":')
     return range(start, start + 1)
 
@@ -139,7 +139,7 @@ def depth(item: rlp.Item) -> int:
 
 
 @given(st.binary(max_size=100))
-def test_rlp_has_one_spelling(data: bytes) -> None:
+def test_rlp_has_one_encoding(data: bytes) -> None:
     with contextlib.suppress(Tampered):
         assert rlp.encode(rlp.decode(data)) == data
 
@@ -164,7 +164,7 @@ def test_the_signer_is_found_as_others_find_it(digest: bytes, secret: int) -> No
 
 
 @pytest.mark.parametrize(("r", "s"), [(0, 1), (1, 0), (N, 1), (1, N - 1), (5, 1)])
-def test_signatures_that_nobody_made(r: int, s: int) -> None:
+def test_impossible_signatures_are_refused(r: int, s: int) -> None:
     with pytest.raises(Tampered):
         recover(sha256(b"x").digest(), r, s, odd=False)
 
@@ -181,7 +181,7 @@ def test_signatures_that_nobody_made(r: int, s: int) -> None:
     ],
     ids=range(6),
 )
-def test_what_is_no_transaction_is_refused(raw: bytes) -> None:
+def test_a_malformed_transaction_is_refused(raw: bytes) -> None:
     with pytest.raises(Tampered):
         parse_transaction(raw)
 

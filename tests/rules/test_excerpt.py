@@ -1,4 +1,4 @@
-"""One event checked by a stranger: from its words to its leaf, offline."""
+"""One event checked offline, from its body to its leaf."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_touched_event_is_refused(change: dict[str, Any]) -> None:
         (["salt"], 16),
     ],
 )
-def test_what_is_no_excerpt_is_refused(path: list[str], value: Any) -> None:
+def test_a_malformed_excerpt_is_refused(path: list[str], value: Any) -> None:
     document = json.loads(make(3).text())
     inner = document
     for name in path[:-1]:
@@ -116,6 +116,6 @@ def test_what_is_no_excerpt_is_refused(path: list[str], value: Any) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"form":1,"form":1}', b"\xff"])
-def test_what_is_no_json_object_is_refused(text: str | bytes) -> None:
+def test_text_that_is_not_a_json_object_is_refused(text: str | bytes) -> None:
     with pytest.raises(Tampered, match="not an excerpt"):
         parse_excerpt(text)

@@ -1,4 +1,4 @@
-"""A ledger export by itself: one stream's events and its place in a log, judged without a bundle."""
+"""A ledger export: one stream's events and its log proof, judged without a bundle."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from foja.core.note import Signer
 from foja.judge.report import Report, Verdict
 from foja.judge.trust import Trust
 from foja.proofs.finding import Reason, Status
-from tests.rules.bundles import ENTITY, NOW, TALK, TEXT, Scene
+from tests.rules.bundles import CONVERSATION, ENTITY, NOW, TEXT, Scene
 from tests.rules.streams import stream
 
 AT = NOW + timedelta(hours=1)
 SCENE = Scene()
-EVENTS = stream("document", ENTITY, SCENE.said(sha256(TEXT).digest()))
-SPOKEN = stream("conversation", TALK, [("user_message_sent", {"content": "hi"}), ("thinking", {})])
+EVENTS = stream("document", ENTITY, SCENE.document_events(sha256(TEXT).digest()))
+MESSAGES = stream("conversation", CONVERSATION, [("user_message_sent", {"content": "hi"}), ("thinking", {})])
 
 
 def exported(events: list[Excerpt]) -> bytes:
@@ -34,7 +34,7 @@ def judged(data: bytes, *proofs: bytes, trust: Trust | None = None) -> Report:
     return foja.verify(data, SCENE.trust if trust is None else trust, AT, proofs=proofs)
 
 
-def place(events: list[Excerpt]) -> bytes:
+def log_proof(events: list[Excerpt]) -> bytes:
     return SCENE.prove(events[-1]).text().encode()
 
 
@@ -44,26 +44,42 @@ def refusal(data: bytes, proof: bytes) -> Reason | None:
     return found.reason
 
 
-@pytest.mark.parametrize("events", [EVENTS, SPOKEN], ids=["document", "conversation"])
-def test_an_export_with_its_place_in_the_log_passes(events: list[Excerpt]) -> None:
-    report = judged(exported(events), place(events))
+@pytest.mark.parametrize("events", [EVENTS, MESSAGES], ids=["document", "conversation"])
+def test_an_export_with_its_log_proof_passes(events: list[Excerpt]) -> None:
+    report = judged(exported(events), log_proof(events))
     [found] = report.evidence
     assert (report.verdict, found.evidence) == (Verdict.TOTAL_PASSED, "ledger")
     assert f"{len(events)} events" in found.detail
     assert any("after the last event" in each for each in found.not_checked)
 
 
-@pytest.mark.parametrize("events", [EVENTS, SPOKEN], ids=["document", "conversation"])
+@pytest.mark.parametrize("events", [EVENTS, MESSAGES], ids=["document", "conversation"])
 def test_a_history_taken_out_of_its_bundle_passes_too(events: list[Excerpt]) -> None:
-    """It does not name its domain; the chain fits one of them, or none."""
-    assert judged(b"".join(history.encode(events)), place(events)).verdict is Verdict.TOTAL_PASSED
+    """It does not name its domain; the chain matches one of them, or none."""
+    assert judged(b"".join(history.encode(events)), log_proof(events)).verdict is Verdict.TOTAL_PASSED
+
+
+def test_a_bare_history_of_an_unknown_domain_needs_its_name() -> None:
+    events = stream("invoice", ENTITY, [("invoice.issued", {"total": 1}), ("invoice.sent", {})])
+    bare, proof = b"".join(history.encode(events)), log_proof(events)
+    report = judged(bare, proof)
+    [found] = report.evidence
+    assert (found.status, found.reason) == (Status.INDETERMINATE, Reason.UNKNOWN_DOMAIN)
+    assert "--domain" in found.detail
+    named = foja.verify(bare, SCENE.trust, AT, proofs=[proof], domain="invoice")
+    assert named.verdict is Verdict.TOTAL_PASSED
+    other = foja.verify(bare, SCENE.trust, AT, proofs=[proof], domain="parcel")
+    assert other.verdict is Verdict.TOTAL_FAILED
+    assert judged(exported(events), proof).verdict is Verdict.TOTAL_PASSED
+    wrong = foja.verify(exported(events), SCENE.trust, AT, proofs=[proof], domain="parcel")
+    assert wrong.verdict is Verdict.TOTAL_FAILED
 
 
 def test_without_trust_or_proof_it_is_undecided() -> None:
     data = exported(EVENTS)
-    stranger = Signer("log.example", bytes(32)).verifier()
-    for trust in (Trust(), Trust(logs=(stranger,))):
-        report = judged(data, place(EVENTS), trust=trust)
+    foreign = Signer("log.example", bytes(32)).verifier()
+    for trust in (Trust(), Trust(logs=(foreign,))):
+        report = judged(data, log_proof(EVENTS), trust=trust)
         assert report.verdict is Verdict.INDETERMINATE
         assert [each.reason for each in report.evidence] == [Reason.NO_TRUST_ANCHOR]
     report = judged(data)
@@ -74,7 +90,7 @@ def test_without_trust_or_proof_it_is_undecided() -> None:
 
 
 def test_a_changed_body_a_missing_event_and_another_end_are_refused() -> None:
-    data, proof = exported(EVENTS), place(EVENTS)
+    data, proof = exported(EVENTS), log_proof(EVENTS)
     head, *lines = data.splitlines(keepends=True)
     assert refusal(data.replace(b'"attempt":1', b'"attempt":2', 1), proof) is Reason.LEDGER_BODY
     assert refusal(b"".join([head, *lines[1:]]), proof) is Reason.LEDGER_GAP
@@ -85,12 +101,12 @@ def test_a_changed_body_a_missing_event_and_another_end_are_refused() -> None:
     assert refusal(data.replace(b'"domain":"document"', b'"domain":"thread"', 1), proof) is (
         Reason.INCLUSION_INVALID
     )
-    assert refusal(data, place(SPOKEN)) is Reason.INCLUSION_INVALID
+    assert refusal(data, log_proof(MESSAGES)) is Reason.INCLUSION_INVALID
     assert refusal(head, proof) is Reason.LEDGER_GAP
 
 
-def test_an_export_has_one_spelling() -> None:
-    data, proof = exported(EVENTS), place(EVENTS)
+def test_an_export_is_canonical() -> None:
+    data, proof = exported(EVENTS), log_proof(EVENTS)
     assert refusal(data.replace(b'"v":1', b'"v": 1', 1), proof) is Reason.NON_CANONICAL
     head, rest = data.split(b"\n", 1)
     assert refusal(head.replace(b"{", b'{"about":1,', 1) + b"\n" + rest, proof) is Reason.UNKNOWN_FIELD
@@ -100,22 +116,22 @@ def test_an_export_has_one_spelling() -> None:
 
 
 def test_a_forged_signature_has_its_own_reason() -> None:
-    text = place(EVENTS).decode()
+    text = log_proof(EVENTS).decode()
     forged = text[:-12] + ("A" if text[-12] != "A" else "B") + text[-11:]
     assert refusal(exported(EVENTS), forged.encode()) is Reason.CHECKPOINT_UNSIGNED
 
 
-def test_a_body_that_is_gone_is_told() -> None:
+def test_an_erased_body_is_reported() -> None:
     erased = [replace(EVENTS[0], payload=None, actor=None, salt=None), *EVENTS[1:]]
-    [found] = judged(exported(erased), place(EVENTS)).evidence
+    [found] = judged(exported(erased), log_proof(EVENTS)).evidence
     assert found.status is Status.VERIFIED
     assert any("1 bod" in each for each in found.not_checked)
 
 
-def test_events_without_what_checking_needs_are_not_called_wrong() -> None:
+def test_events_without_salts_are_unsupported_not_invalid() -> None:
     """`foja events --json` is for reading."""
     shown = b"".join(json.dumps(envelope(each), separators=(",", ":")).encode() + b"\n" for each in EVENTS)
-    [found] = judged(shown, place(EVENTS)).evidence
+    [found] = judged(shown, log_proof(EVENTS)).evidence
     assert found.status is Status.UNSUPPORTED
     assert "foja log export" in found.detail
 
@@ -123,22 +139,22 @@ def test_events_without_what_checking_needs_are_not_called_wrong() -> None:
 def test_an_export_can_be_stamped_like_any_file() -> None:
     data = exported(EVENTS)
     token = SCENE.stamper.reply(sha256(data).digest())
-    report = judged(data, token, place(EVENTS))
+    report = judged(data, token, log_proof(EVENTS))
     assert report.verdict is Verdict.TOTAL_PASSED
     assert [each.evidence for each in report.evidence] == ["tsa", "ledger"]
     assert [each.evidence for each in judged(data, token).evidence] == ["tsa"]
 
 
 def test_no_flipped_bit_of_an_export_passes() -> None:
-    data, proof = exported(EVENTS[:3]), place(EVENTS[:3])
+    data, proof = exported(EVENTS[:3]), log_proof(EVENTS[:3])
     for bit in range(0, 8 * len(data), 7):
         broken = bytearray(data)
         broken[bit // 8] ^= 1 << bit % 8
         assert judged(bytes(broken), proof).verdict is not Verdict.TOTAL_PASSED, bit
 
 
-def test_a_line_without_an_end_is_given_up_soon() -> None:
+def test_a_line_without_an_end_is_refused_quickly() -> None:
     head = exported(EVENTS).split(b"\n", 1)[0]
     began = time.process_time()
-    assert refusal(head + b"\n" + bytes(20 << 20), place(EVENTS)) is Reason.ZIP_BOMB
+    assert refusal(head + b"\n" + bytes(20 << 20), log_proof(EVENTS)) is Reason.ZIP_BOMB
     assert time.process_time() - began < 2

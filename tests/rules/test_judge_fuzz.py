@@ -1,4 +1,4 @@
-"""Whatever bytes come, the judge says what it makes of them, soon, and never by an unknown exception."""
+"""For any input the judge returns a finding, quickly, and never raises an unknown exception."""
 
 from __future__ import annotations
 
@@ -35,10 +35,12 @@ from tests.rules.streams import stream
 PROOFS = all_proofs()
 AT = bundles.NOW + timedelta(hours=1)
 SCENE = bundles.Scene()
-EVENT = stream("document", bundles.ENTITY, SCENE.said(DIGEST))[-1]
-PLACE: Proof = SCENE.prove(EVENT)
+EVENT = stream("document", bundles.ENTITY, SCENE.document_events(DIGEST))[-1]
+LOG_PROOF: Proof = SCENE.prove(EVENT)
 EXPORTED = b"".join(
-    history.export("document", bundles.ENTITY, stream("document", bundles.ENTITY, SCENE.said(DIGEST)))
+    history.export(
+        "document", bundles.ENTITY, stream("document", bundles.ENTITY, SCENE.document_events(DIGEST))
+    )
 )
 INSTANCE = sigstores.Instance()
 LONGEST = 2.0  # seconds for one input, on a busy machine
@@ -68,7 +70,7 @@ LISTED = assembly.listing(INNER)
 
 
 def inside(name: str) -> tuple[Judge, list[bytes]]:
-    """Judge a bundle in which this file is the data, with lists and seals that fit."""
+    """Judge a bundle in which this file is replaced, with matching lists and seals."""
 
     def judge(data: bytes) -> Report:
         parts = [part(name, data) if each.entry.name == name else each for each in INNER]
@@ -97,15 +99,21 @@ JUDGES: dict[str, tuple[Judge, list[bytes]]] = {
     "history": inside(names.EVENTS),
     "log proof": inside(names.LOG_PROOF),
     "list": (listed, [LISTED]),
-    "event": (lambda data: check_event(data, PLACE.text().encode(), SCENE.trust), [EVENT.text().encode()]),
-    "place": (lambda data: check_event(EVENT.text().encode(), data, SCENE.trust), [PLACE.text().encode()]),
-    "export": (lambda data: check_history([data], PLACE.text().encode(), SCENE.trust), [EXPORTED]),
+    "event": (
+        lambda data: check_event(data, LOG_PROOF.text().encode(), SCENE.trust),
+        [EVENT.text().encode()],
+    ),
+    "event proof": (
+        lambda data: check_event(EVENT.text().encode(), data, SCENE.trust),
+        [LOG_PROOF.text().encode()],
+    ),
+    "export": (lambda data: check_history([data], LOG_PROOF.text().encode(), SCENE.trust), [EXPORTED]),
     "trust": (trust, [ROOT, SCENE.stamper.root.pem, SCENE.key.verifier().vkey().encode()]),
 }
 
 
 def changed(data: bytes, chance: random.Random) -> bytes:
-    """Return the data with a few changes of the kinds that parsers fear."""
+    """Return the data with a few changes that parsers often get wrong."""
     out = bytearray(data)
     for _ in range(chance.choice((1, 1, 1, 2, 4, 16))):
         at = chance.randrange(len(out) + 1)
@@ -139,7 +147,7 @@ def judged(judge: Judge, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("name", JUDGES)
-@settings(deadline=None)  # `judged` looks at the processor's time itself
+@settings(deadline=None)  # `judged` checks the processor time itself
 @given(st.randoms(use_true_random=False))
 def test_a_short_run(name: str, chance: random.Random) -> None:
     judge, seeds = JUDGES[name]
@@ -167,38 +175,38 @@ ODD: list[Json] = [
 ]
 
 
-def places(value: Json, way: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    yield way
+def paths(value: Json, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    yield path
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, each in inner:
-        yield from places(each, (*way, key))
+        yield from paths(each, (*path, key))
 
 
-def put(value: Any, way: tuple[str | int, ...], odd: Json) -> Json:
-    """Return the value with something odd at the end of this way."""
-    if not way:
+def put(value: Any, path: tuple[str | int, ...], odd: Json) -> Json:
+    """Return the value with an odd value at this path."""
+    if not path:
         return odd
     copy = value.copy()
-    copy[way[0]] = put(value[way[0]], way[1:], odd)
+    copy[path[0]] = put(value[path[0]], path[1:], odd)
     return copy  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize("name", ["manifest", "history"])
 @settings(max_examples=40, deadline=None)
 @given(st.data())
-def test_odd_values_in_the_right_places(name: str, data: st.DataObject) -> None:
-    """JSON that parses, in its one spelling, with the wrong thing in any of its fields."""
+def test_odd_values_in_any_field(name: str, data: st.DataObject) -> None:
+    """Canonical JSON with a wrong value in any of its fields."""
     judge, [seed] = JUDGES[name]
     lines = seed.split(b"\n")
     at = data.draw(st.sampled_from([at for at, line in enumerate(lines) if line]))
     value = parse(lines[at])
-    way, odd = data.draw(st.sampled_from([*places(value)])), data.draw(st.sampled_from(ODD))
-    lines[at] = canonical(put(value, way, odd))
+    path, odd = data.draw(st.sampled_from([*paths(value)])), data.draw(st.sampled_from(ODD))
+    lines[at] = canonical(put(value, path, odd))
     judged(judge, b"\n".join(lines))
 
 
 @pytest.mark.parametrize("field", ["required_evidence", "evidence"])
-def test_a_kind_that_is_no_text(field: str) -> None:
+def test_a_kind_that_is_not_a_string(field: str) -> None:
     judge, [seed] = JUDGES["manifest"]
     judged(judge, canonical(put(parse(seed), (field,), [[]])))
     kind: Json = [{"kind": {}, "path": "", "seq": 0, "sha256": ""}]

@@ -1,4 +1,4 @@
-"""Proofs and the report about them, frozen: another version of Foja must find the same, in its own words."""
+"""Frozen proofs and their report: every version of Foja must find the same."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def judged(*proofs: str, trust: Sequence[str] = TRUST) -> Report:
     )
 
 
-def test_the_report_is_the_one_of_the_first_day() -> None:
+def test_the_report_equals_the_frozen_one() -> None:
     report = judged(*PROOFS)
     assert report.verdict is Verdict.TOTAL_PASSED
     assert facts(report.json()) == facts((FOLDER / "report.json").read_bytes())
 
 
 def facts(report: bytes) -> Any:
-    """Return a report without its sentences: these may become better ones."""
+    """Return a report without its sentences, which may be improved."""
     document = json.loads(report)
     for each in document["evidence"]:
         del each["detail"], each["not_checked"]

@@ -1,4 +1,4 @@
-"""The tree: against RFC 6962 as written, pymerkle, sigstore, and forgeries."""
+"""The tree, compared with RFC 6962 as written, pymerkle and sigstore; and forged proofs."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def subproof(m: int, leaves: Sequence[bytes], whole: bool) -> list[bytes]:
 
 
 def complete(level: int, index: int) -> bytes:
-    """A store of complete subtrees; a level or index beyond it fails the test."""
+    """Return the hash of a complete subtree; a level or index beyond the tree fails the test."""
     start, end = index << level, (index + 1) << level
     assert end <= MANY
     return mth(LEAVES[start:end])
@@ -178,7 +178,7 @@ def test_sigstore_accepts_our_inclusion_proofs(place: tuple[int, int]) -> None:
 
 
 def forgeries(proof: list[bytes]) -> list[list[bytes]]:
-    """Every proof one step away: longer, shorter, one hash changed, two swapped."""
+    """Return every proof one step away: longer, shorter, one hash changed, two swapped."""
     changed = [[*proof[:at], bytes(32), *proof[at + 1 :]] for at in range(len(proof))]
     short = [[*proof[:at], proof[at][:31], *proof[at + 1 :]] for at in range(len(proof))]
     swapped = [proof[::-1]] if proof != proof[::-1] else []
@@ -210,7 +210,7 @@ def test_no_forged_consistency_passes(growth: tuple[int, int]) -> None:
             check_consistency(old_size, old, new_size, new, proof)
 
 
-def test_a_forgery_is_told_what_is_wrong_with_it() -> None:
+def test_the_refusal_of_a_forged_proof_names_the_fault() -> None:
     proof = inclusion_proof(2, 5, complete)
     wrong = {"too long": [*proof, bytes(32)], "too short": proof[:-1], "bytes long": [*proof[:-1], bytes(31)]}
     for reason, forged in wrong.items():

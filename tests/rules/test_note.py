@@ -1,4 +1,4 @@
-"""Signed notes: Go's own example, sigstore's reader, and every way to spoil one."""
+"""Signed notes: Go's own example, sigstore's reader, and every way to corrupt one."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ def test_signatures_of_others_are_ignored() -> None:
     assert open_note(both, [ANA.verifier(), EVE.verifier()]) == "hello\n"
 
 
-def test_a_wrong_signature_of_a_known_key_spoils_the_note() -> None:
-    spoilt = NOTE + EVE.sign("something else\n").split("\n\n")[1]
+def test_a_wrong_signature_of_a_known_key_is_refused() -> None:
+    corrupt = NOTE + EVE.sign("something else\n").split("\n\n")[1]
     with pytest.raises(Tampered, match="eve"):
-        open_note(spoilt, [ANA.verifier(), EVE.verifier()])
+        open_note(corrupt, [ANA.verifier(), EVE.verifier()])
 
 
 def test_a_shared_name_or_a_shared_id_is_not_the_same_key() -> None:
@@ -90,7 +90,7 @@ def test_a_shared_name_or_a_shared_id_is_not_the_same_key() -> None:
         open_note(renamed, [ANA.verifier()])
 
 
-def test_no_trust_no_text() -> None:
+def test_without_trusted_keys_no_note_opens() -> None:
     with pytest.raises(Tampered, match="no key you trust"):
         open_note(NOTE, [])
 

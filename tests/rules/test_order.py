@@ -1,4 +1,4 @@
-"""The reading order: one rule, one file of vectors, whatever the order things came in."""
+"""The reading order: one rule and one file of vectors, for any order of the input."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from foja.ledger.event import Event, Transient
 from tests.vectors.order_cases import VECTORS, by_hand, cases, drawn, literally
 
 CASES = json.loads(VECTORS.read_text())
-# What DESIGN §6 leaves open: values that make no sense, and more digits than a datetime keeps.
+# Cases that DESIGN §6 leaves open: invalid values, and more digits than a datetime has.
 ODD = re.compile(
     "an open slot keeps|is no number|as it is written|and '1' are|is no name"
     "|below zero is none|a text is none|by nano|digits that|Z and"
@@ -31,7 +31,7 @@ def test_every_vector(case: dict[str, Any]) -> None:
     assert order(case["items"]) == [case["items"][place] for place in case["expected"]]
 
 
-def test_the_file_is_what_its_maker_makes() -> None:
+def test_the_file_equals_the_generated_cases() -> None:
     assert cases() == CASES
     assert len(CASES) >= 200
     assert len({case["name"] for case in CASES}) == len(CASES)
@@ -46,7 +46,7 @@ def test_hand_and_literal_reading_agree(case: tuple[str, str, list[dict[str, Any
 
 @given(st.integers(1000, 10**9))
 @settings(max_examples=150, deadline=None)
-def test_it_is_what_the_rule_says_word_by_word(seed: int) -> None:
+def test_it_equals_the_literal_rule(seed: int) -> None:
     items = drawn(seed)
     assert order(items) == literally(items)
 
@@ -68,19 +68,19 @@ strange = st.fixed_dictionaries(
 
 @given(st.lists(strange, max_size=8), st.randoms(use_true_random=False))
 @settings(max_examples=200, deadline=None)
-def test_whatever_comes_has_one_order(items: list[dict[str, Any]], chance: random.Random) -> None:
+def test_any_items_have_one_order(items: list[dict[str, Any]], chance: random.Random) -> None:
     shuffled = chance.sample(items, len(items))
     assert list(map(repr, order(shuffled))) == list(map(repr, order(items)))
 
 
-def test_the_input_is_left_alone() -> None:
+def test_the_input_is_not_changed() -> None:
     items = [{"seq": 2}, {"seq": 0}]
     order(items)
     assert items == [{"seq": 2}, {"seq": 0}]
     assert order(iter(items)) == [{"seq": 0}, {"seq": 2}]
 
 
-def test_events_and_transients_are_ordered_like_their_wire_form() -> None:
+def test_events_and_transients_are_ordered_like_their_envelopes() -> None:
     at = datetime.fromisoformat("2026-01-02T00:00:00.000001+00:00")
     one = Event(UUID(int=1), 0, UUID(int=2), "thinking", 1, at, None, "api", {"content": ""}, b"")
     two = Transient(UUID(int=1), UUID(int=3), "message_chunk", at, "t", 0, 1, {"text": ""})

@@ -1,4 +1,4 @@
-"""OpenTimestamps: real proofs, proofs of the library's own making, and every way to spoil one."""
+"""OpenTimestamps: real proofs, proofs made by the library, and every way to corrupt one."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ from tests.rules.stamps import CALENDAR, DIGEST, END, HEADER, PROOF, WAY, block,
 from tests.vectors.shared import shared
 
 
-def judge(proof: bytes, *named: Header, carried: Iterable[Header] = (), difficulty: int = 0) -> Finding:
-    return check(proof, DIGEST, named=named, carried=carried, minimum_difficulty=difficulty)
+def judge(proof: bytes, *trusted: Header, untrusted: Iterable[Header] = (), difficulty: int = 0) -> Finding:
+    return check(proof, DIGEST, trusted=trusted, untrusted=untrusted, minimum_difficulty=difficulty)
 
 
 def test_a_real_proof_and_a_real_block() -> None:
@@ -51,7 +51,7 @@ def test_a_real_proof_and_a_real_block() -> None:
     ]:
         digest = sha256(shared("ots", name).read_bytes()).digest()
         proof = shared("ots", f"{name}.ots").read_bytes()
-        found = check(proof, digest, named=[header], minimum_difficulty=MAINNET_DIFFICULTY)
+        found = check(proof, digest, trusted=[header], minimum_difficulty=MAINNET_DIFFICULTY)
         assert (found.status, found.reason) == (status, reason), name
         if status is Status.VERIFIED:
             assert found.no_later_than == header.time
@@ -66,7 +66,7 @@ def test_real_proofs_that_are_refused(name: str) -> None:
         parse_stamp(shared("ots", "invalid", name).read_bytes())
 
 
-def test_a_named_header_verifies() -> None:
+def test_a_trusted_header_verifies() -> None:
     found = judge(PROOF, HEADER)
     assert (found.status, found.according_to) == (Status.VERIFIED, "Bitcoin block 100")
     assert found.no_later_than == HEADER.time
@@ -77,9 +77,9 @@ def test_a_named_header_verifies() -> None:
     [
         (judge(PROOF), Reason.NO_HEADER),
         (judge(PROOF, mined(END, height=101)), Reason.NO_HEADER),
-        (judge(PROOF, carried=[HEADER]), Reason.HEADER_NOT_TRUSTED),
+        (judge(PROOF, untrusted=[HEADER]), Reason.HEADER_NOT_TRUSTED),
         (judge(PROOF, mined(bytes(32))), Reason.MERKLE_ROOT_MISMATCH),
-        (judge(PROOF, carried=[mined(bytes(32))]), Reason.MERKLE_ROOT_MISMATCH),
+        (judge(PROOF, untrusted=[mined(bytes(32))]), Reason.MERKLE_ROOT_MISMATCH),
         (judge(PROOF, HEADER, difficulty=1), Reason.POW_INVALID),
         (judge(PROOF, HEADER, difficulty=MAINNET_DIFFICULTY), Reason.POW_INVALID),
         (
@@ -106,16 +106,16 @@ def test_nothing_less_verifies(found: Finding, reason: Reason) -> None:
     assert found.reason is reason
 
 
-def test_blocks_may_lead_from_the_proof_to_the_one_that_is_named() -> None:
+def test_headers_may_lead_from_the_proof_to_a_trusted_one() -> None:
     second = mined(bytes(32), 101, HEADER.hash)
     third = mined(bytes(32), 102, second.hash)
-    assert judge(PROOF, third, carried=[HEADER, second]).status is Status.VERIFIED
-    assert judge(PROOF, third, carried=[HEADER]).reason is Reason.HEADER_NOT_TRUSTED
-    stranger = mined(bytes(32), 102, bytes(32))
-    assert judge(PROOF, stranger, carried=[HEADER, second]).reason is Reason.HEADER_NOT_TRUSTED
+    assert judge(PROOF, third, untrusted=[HEADER, second]).status is Status.VERIFIED
+    assert judge(PROOF, third, untrusted=[HEADER]).reason is Reason.HEADER_NOT_TRUSTED
+    foreign = mined(bytes(32), 102, bytes(32))
+    assert judge(PROOF, foreign, untrusted=[HEADER, second]).reason is Reason.HEADER_NOT_TRUSTED
 
 
-def test_of_two_blocks_the_earlier_counts_and_a_wrong_one_spoils_both() -> None:
+def test_of_two_blocks_the_earlier_counts_and_a_wrong_one_is_invalid() -> None:
     later = [*WAY, OpSHA256()]
     end = sha256(END).digest()
     both = written((WAY, block(100)), (later, block(200)), ([OpHexlify()], CALENDAR))
@@ -132,11 +132,11 @@ def test_other_attestations_are_kept_and_not_counted() -> None:
     assert "an attestation of Litecoin" in found.not_checked
 
 
-def test_a_way_by_sha1_proves_nothing() -> None:
-    way = [OpSHA1(), OpSHA256()]
+def test_a_path_with_sha1_proves_nothing() -> None:
+    path = [OpSHA1(), OpSHA256()]
     stamp = Timestamp(DIGEST)
-    end = stamp.ops.add(way[0]).ops.add(way[1]).msg
-    found = judge(written((way, block())), mined(end))
+    end = stamp.ops.add(path[0]).ops.add(path[1]).msg
+    found = judge(written((path, block())), mined(end))
     assert found.reason is Reason.WEAK_HASH
 
 
@@ -150,8 +150,8 @@ operations = (
 
 @pytest.mark.filterwarnings("ignore:OpReverse may get removed")
 @given(st.lists(st.tuples(st.lists(operations, max_size=5), st.integers(0, 2**40)), min_size=1, max_size=4))
-def test_we_replay_what_the_library_wrote(ways: list[tuple[list[Op], int]]) -> None:
-    data = written(*[(way, block(height)) for way, height in ways])
+def test_we_replay_what_the_library_wrote(paths: list[tuple[list[Op], int]]) -> None:
+    data = written(*[(path, block(height)) for path, height in paths])
     theirs = DetachedTimestampFile.deserialize(BytesDeserializationContext(data)).timestamp
     expected = {(message, each.height) for message, each in theirs.all_attestations()}
     ours = parse_stamp(data)

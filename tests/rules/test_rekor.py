@@ -1,4 +1,4 @@
-"""Sigstore bundles of both versions of Rekor: real ones, ours, sigstore's opinion, and every lie."""
+"""Sigstore bundles of both versions of Rekor: real ones, ours, compared with sigstore, and forged ones."""
 
 from __future__ import annotations
 
@@ -89,13 +89,13 @@ def test_a_log_may_be_named_by_its_note_key() -> None:
     assert found.status is Status.VERIFIED
 
 
-def test_an_identity_is_shown_and_can_be_demanded() -> None:
+def test_an_identity_is_shown_and_can_be_required() -> None:
     bundle = HERE.bundle(certificate=CERTIFICATE)
     assert IDENTITY in judge(bundle).detail
-    asked = {"form": "foja/policy/v1", "identities": [{"subject": IDENTITY, "issuer": ISSUER}]}
-    assert judge(bundle, ROOT, json.dumps(asked)).status is Status.VERIFIED
-    asked["identities"] = [{"subject": "eve@example.com", "issuer": ISSUER}]
-    assert judge(bundle, ROOT, json.dumps(asked)).reason is Reason.IDENTITY_NOT_TRUSTED
+    policy = {"form": "foja/policy/v1", "identities": [{"subject": IDENTITY, "issuer": ISSUER}]}
+    assert judge(bundle, ROOT, json.dumps(policy)).status is Status.VERIFIED
+    policy["identities"] = [{"subject": "eve@example.com", "issuer": ISSUER}]
+    assert judge(bundle, ROOT, json.dumps(policy)).reason is Reason.IDENTITY_NOT_TRUSTED
 
 
 def of_version(number: int, *issuers: bytes) -> Change:
@@ -112,12 +112,12 @@ def of_version(number: int, *issuers: bytes) -> Change:
 
 
 def test_older_bundles_have_a_chain() -> None:
-    own, stranger = (each.authority.public_bytes(Encoding.DER) for each in (HERE, Instance()))
+    own, foreign = (each.authority.public_bytes(Encoding.DER) for each in (HERE, Instance()))
     how: dict[str, Any] = {"version": 1, "certificate": CERTIFICATE}
     for number in (1, 2):
         assert judge(HERE.bundle(**how, change=of_version(number))).status is Status.VERIFIED
         assert judge(HERE.bundle(**how, change=of_version(number, own))).status is Status.VERIFIED
-        odd = judge(HERE.bundle(**how, change=of_version(number, stranger)))
+        odd = judge(HERE.bundle(**how, change=of_version(number, foreign)))
         assert odd.reason is Reason.UNRELATED_CERTIFICATE
     assert judge(HERE.bundle(**how, change=of_version(3))).reason is Reason.MALFORMED
     assert judge(HERE.bundle(certificate=CERTIFICATE, change=other_form)).status is Status.UNSUPPORTED
@@ -155,8 +155,8 @@ def other_proof(bundle: dict[str, Any]) -> None:
 
 
 def other_checkpoint(bundle: dict[str, Any]) -> None:
-    stranger = Instance().bundle()
-    entry_of(bundle)["inclusionProof"] = entry_of(json.loads(stranger))["inclusionProof"]
+    foreign = Instance().bundle()
+    entry_of(bundle)["inclusionProof"] = entry_of(json.loads(foreign))["inclusionProof"]
 
 
 def other_root(bundle: dict[str, Any]) -> None:
@@ -178,7 +178,7 @@ def token_of_another(bundle: dict[str, Any]) -> None:
     ]
 
 
-def token_of_a_stranger(bundle: dict[str, Any]) -> None:
+def token_of_an_untrusted_authority(bundle: dict[str, Any]) -> None:
     signature = b64decode(bundle["messageSignature"]["signature"])
     token = text64(Instance().stamper.reply(sha256(signature).digest()))
     bundle["verificationMaterial"]["timestampVerificationData"]["rfc3161Timestamps"] = [
@@ -233,8 +233,8 @@ def in_body(bundle: dict[str, Any]) -> None:
     bundle["spec"]["hashedRekordV002"]["data"]["digest"] = text64(bytes(32))
 
 
-STRANGE = HERE.certificate(logged=False)
-LIES: list[tuple[Finding, Reason, Status]] = [
+UNLOGGED = HERE.certificate(logged=False)
+FORGERIES: list[tuple[Finding, Reason, Status]] = [
     (judge(HERE.bundle(), digest=bytes(32)), Reason.DIGEST_MISMATCH, Status.INVALID),
     (judge(HERE.bundle(statement=True), digest=bytes(32)), Reason.DIGEST_MISMATCH, Status.INVALID),
     (judge(HERE.bundle(change=other_digest)), Reason.DIGEST_MISMATCH, Status.INVALID),
@@ -257,7 +257,7 @@ LIES: list[tuple[Finding, Reason, Status]] = [
     (judge(HERE.bundle(change=two_entries)), Reason.MALFORMED, Status.INVALID),
     (judge(HERE.bundle(), ROOT), Reason.SIGNER_NOT_TRUSTED, Status.INDETERMINATE),
     (judge(HERE.bundle(), PUBLIC), Reason.NO_TRUST_ANCHOR, Status.INDETERMINATE),
-    (judge(HERE.bundle(certificate=STRANGE)), Reason.CERTIFICATE_NOT_LOGGED, Status.INDETERMINATE),
+    (judge(HERE.bundle(certificate=UNLOGGED)), Reason.CERTIFICATE_NOT_LOGGED, Status.INDETERMINATE),
     (judge(HERE.bundle(certificate=HERE.certificate(code=False))), Reason.EKU_INVALID, Status.INVALID),
     (
         judge(HERE.bundle(certificate=HERE.certificate(since=NOW - timedelta(days=1)))),
@@ -272,24 +272,26 @@ LIES: list[tuple[Finding, Reason, Status]] = [
 ]
 
 
-@pytest.mark.parametrize(("found", "reason", "status"), LIES, ids=[str(reason) for _, reason, _ in LIES])
+@pytest.mark.parametrize(
+    ("found", "reason", "status"), FORGERIES, ids=[str(reason) for _, reason, _ in FORGERIES]
+)
 def test_nothing_less_verifies(found: Finding, reason: Reason, status: Status) -> None:
     assert (found.reason, found.status) == (reason, status), found.detail
 
 
-def test_a_token_of_a_stranger_is_not_believed() -> None:
-    found = judge(HERE.bundle(change=token_of_a_stranger))
+def test_a_token_of_an_untrusted_authority_is_not_accepted() -> None:
+    found = judge(HERE.bundle(change=token_of_an_untrusted_authority))
     assert found.status is not Status.VERIFIED
 
 
 def test_a_checkpoint_that_the_log_did_not_sign() -> None:
-    stranger = Instance(signer=HERE.signer, stamper=HERE.stamper).bundle()
-    renamed = json.loads(stranger)
+    foreign = Instance(signer=HERE.signer, stamper=HERE.stamper).bundle()
+    renamed = json.loads(foreign)
     entry_of(renamed)["logId"] = entry_of(json.loads(HERE.bundle()))["logId"]
     note = entry_of(renamed)["inclusionProof"]["checkpoint"]
-    spoilt = json.loads(HERE.bundle())
-    entry_of(spoilt)["inclusionProof"]["checkpoint"]["envelope"] = note["envelope"].replace("\n5\n", "\n6\n")
-    assert judge(json.dumps(spoilt).encode()).reason is Reason.CHECKPOINT_UNSIGNED
+    changed = json.loads(HERE.bundle())
+    entry_of(changed)["inclusionProof"]["checkpoint"]["envelope"] = note["envelope"].replace("\n5\n", "\n6\n")
+    assert judge(json.dumps(changed).encode()).reason is Reason.CHECKPOINT_UNSIGNED
 
 
 REAL = [
@@ -326,7 +328,7 @@ def test_no_changed_bit_of_a_real_bundle_verifies(name: str, root: str) -> None:
 
 @pytest.mark.parametrize("step", [101, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("form", ["key, version 2", "statement by certificate, version 2"])
-def test_no_changed_bit_of_ours_verifies_but_the_hint(form: str, step: int) -> None:
+def test_no_changed_bit_of_ours_verifies_except_in_the_hint(form: str, step: int) -> None:
     bundle = HERE.bundle(**FORMS[form])
     hint = bundle.find(b'"ana"')
     uncovered = range(hint, hint + 5) if hint > 0 else range(0)
@@ -366,7 +368,7 @@ def test_judging_is_total(data: st.DataObject) -> None:
 
 
 def without_labels(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a bundle without what may be left out: a name for the key, and the digest said twice."""
+    """Return a bundle without its optional fields: the hint of the key, and the digest."""
     material = {**document["verificationMaterial"], "publicKey": None}
     message = {**document["messageSignature"], "messageDigest": None}
     return {**document, "verificationMaterial": material, "messageSignature": message}

@@ -1,4 +1,4 @@
-"""R6: a log that grew begins with the tree of the proof, or is condemned by its own signatures."""
+"""R6: a log that grew begins with the tree of the proof, or its own signatures show that it does not."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def grown(*entries: bytes, key: Signer = HERE.new_log) -> tuple[str, dict[str, b
 def judged(*entries: bytes, key: Signer = HERE.new_log) -> Finding:
     note, files = grown(*entries, key=key)
     needed = {tile: files[tile.path] for tile in tiles.consistency_tiles(SIZE, len(entries))}
-    way = tuple(tiles.prove_consistency(SIZE, len(entries), needed))
-    trust = replace(TRUST, growths=((SIZE, note, way),))
+    path = tuple(tiles.prove_consistency(SIZE, len(entries), needed))
+    trust = replace(TRUST, growths=((SIZE, note, path),))
     return check_proof(BUNDLE, sha256(b"document").digest(), trust, NOW + timedelta(hours=1))
 
 
@@ -47,7 +47,7 @@ def test_a_log_that_grew_still_shows_the_tree(more: list[bytes]) -> None:
     found = judged(*ENTRIES, *more)
     assert found.status is Status.VERIFIED
     assert not any("same checkpoint" in each for each in found.not_checked)
-    assert f"of {SIZE + len(more)} entries begins" in found.detail
+    assert f"of {SIZE + len(more)} entries extends" in found.detail
 
 
 def test_a_log_with_another_beginning_is_refused() -> None:
@@ -56,7 +56,7 @@ def test_a_log_with_another_beginning_is_refused() -> None:
     assert judged(b"a", b"b", b"forged", b"c", b"d").reason is Reason.LOG_INCONSISTENT
 
 
-def test_what_the_log_did_not_sign_says_nothing() -> None:
+def test_a_checkpoint_that_the_log_did_not_sign_is_ignored() -> None:
     found = judged(b"a", b"b", b"forged", b"c", b"d", b"e", key=Signer(ORIGIN, b"s" * 32))
     assert found.status is Status.VERIFIED
     assert any("same checkpoint" in each for each in found.not_checked)

@@ -1,4 +1,4 @@
-"""The verdict: one rule, tried on every mixture of findings."""
+"""The verdict: one rule, tested on every mixture of findings."""
 
 from __future__ import annotations
 
@@ -67,21 +67,21 @@ def test_the_earliest_time_is_of_a_verified_proof() -> None:
     assert report.document()["no_later_than"] == "2026-01-01T12:00:00Z"
 
 
-def test_where_anything_is_wrong_no_time_is_claimed() -> None:
-    spoilt = (found("tsa", Status.VERIFIED, NOON), found("bitcoin", Status.INVALID))
-    report = Report(Subject(), spoilt, NOON)
+def test_no_time_is_claimed_if_any_proof_is_invalid() -> None:
+    mixed = (found("tsa", Status.VERIFIED, NOON), found("bitcoin", Status.INVALID))
+    report = Report(Subject(), mixed, NOON)
     assert report.earliest is None
     assert report.document()["no_later_than"] is None
     assert "existed" not in as_text(report).splitlines()[1]
 
 
-def test_a_time_is_spelled_in_one_way_whatever_its_zone() -> None:
+def test_a_time_is_written_in_utc_whatever_its_zone() -> None:
     zone = timezone(timedelta(hours=-5))
     assert instant(NOON.astimezone(zone)) == instant(NOON) == "2026-01-02T12:00:00Z"
 
 
 @given(st.text() | st.just("\x1b[2J\ud800\x00\u202e"))
-def test_no_text_of_others_spoils_the_report(text: str) -> None:
+def test_untrusted_text_cannot_break_the_report(text: str) -> None:
     finding = Finding("tsa", Status.INVALID, Reason.MALFORMED, text, None, text, (text,), text)
     written = Report(Subject(b"\x00" * 32, text), (finding,), NOON).json()
     document = json.loads(written)

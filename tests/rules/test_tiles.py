@@ -164,7 +164,7 @@ def test_a_subtree_lies_inside_one_tile_that_exists(place: tuple[int, int]) -> N
             assert tile * 256 + offset + count <= size >> 8 * level
 
 
-def test_locate_says_where() -> None:
+def test_locate_returns_level_tile_offset_and_width() -> None:
     assert locate(0, 300) == (0, 1, 44, 1)
     assert locate(3, 33) == (0, 1, 8, 8)
     assert locate(8, 300) == (1, 1, 44, 1)

@@ -1,4 +1,4 @@
-"""What `run_tsa` says of a token, whatever the authority states about itself."""
+"""What `run_tsa` records of a token, for any accuracy that the authority states."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 
 from foja.documents.stamper import Stamper
-from foja.documents.timestamps import TimestampWorker
+from foja.documents.workers.timestamps import TimestampWorker
 from foja.jobs.outcome import Done, Job
 from foja.proofs.der import integer, plain, sequence
 from foja.proofs.tsa import Terms, read_request, trusted
@@ -25,7 +25,7 @@ SIGNER = signer(ROOT, ends=NOW + DAY)
 
 
 class Stating:
-    """An authority that is honest, and states its accuracy in its own way."""
+    """A valid authority that states a given accuracy."""
 
     name = "stating"
 
@@ -33,9 +33,10 @@ class Stating:
         self._accuracy = accuracy
 
     async def ask(self, query: bytes) -> bytes:
-        asked = read_request(query)
+        request = read_request(query)
         now = datetime.now(UTC)  # a test may run long after it was collected
-        return reply(Recipe(SIGNER, asked.imprint, nonce=asked.nonce, gen_time=now, accuracy=self._accuracy))
+        recipe = Recipe(SIGNER, request.imprint, nonce=request.nonce, gen_time=now, accuracy=self._accuracy)
+        return reply(recipe)
 
 
 def job() -> Job:
@@ -43,7 +44,7 @@ def job() -> Job:
     return Job(1, "run_tsa", ENTITY, "", "key", payload, 1, 5, UUID(int=8), 30.0)
 
 
-async def said(accuracy: bytes) -> dict[str, Any]:
+async def confirmed(accuracy: bytes) -> dict[str, Any]:
     stamper = Stamper([Stating(accuracy)], Terms(trusted(ROOT.der)))
     [outcome] = await TimestampWorker(stamper).work([job()])
     assert isinstance(outcome, Done)
@@ -54,7 +55,7 @@ async def said(accuracy: bytes) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("accuracy", "spelled"),
+    ("accuracy", "expected"),
     [
         (sequence(integer(1)), "1000"),
         (sequence(integer(2), integer(30, plain(0))), "2030"),
@@ -63,9 +64,9 @@ async def said(accuracy: bytes) -> dict[str, Any]:
         (sequence(), "0"),
     ],
 )
-async def test_an_accuracy_is_said_in_milliseconds(accuracy: bytes, spelled: str) -> None:
-    assert json.dumps((await said(accuracy))["accuracy_ms"]) == spelled
+async def test_an_accuracy_is_recorded_in_milliseconds(accuracy: bytes, expected: str) -> None:
+    assert json.dumps((await confirmed(accuracy))["accuracy_ms"]) == expected
 
 
-async def test_an_accuracy_that_is_not_stated_is_not_said() -> None:
-    assert "accuracy_ms" not in await said(b"")
+async def test_an_accuracy_that_is_not_stated_is_not_recorded() -> None:
+    assert "accuracy_ms" not in await confirmed(b"")

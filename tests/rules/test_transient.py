@@ -1,4 +1,4 @@
-"""What may be said in passing, and in which form it travels."""
+"""The transient kinds, their checks and their envelope."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from foja import errors
 from foja.conversations.model.events import CONVERSATION, TRANSIENT, check_transient
 from foja.ledger.event import Transient
 
-SAID: dict[str, dict[str, object]] = {
+PAYLOADS: dict[str, dict[str, object]] = {
     "thinking_chunk": {"text": "h"},
     "message_chunk": {"text": ""},
     "complete": {"reason": "success", "stop_reason": None},
@@ -22,16 +22,16 @@ SAID: dict[str, dict[str, object]] = {
 }
 
 
-def test_the_six_of_the_seed_and_nothing_else_is_transient() -> None:
-    assert {name for name, _ in TRANSIENT.kinds} == set(SAID)
-    assert not set(SAID) & {name for name, _ in CONVERSATION.kinds}
+def test_the_transient_kinds_are_the_six_of_the_seed() -> None:
+    assert {kind.name for kind in TRANSIENT.kinds} == set(PAYLOADS)
+    assert not set(PAYLOADS) & {kind.name for kind in CONVERSATION.kinds}
 
 
-@pytest.mark.parametrize("kind", SAID)
-def test_each_may_be_said_with_and_without_a_place(kind: str) -> None:
-    assert check_transient(kind, SAID[kind]).name == kind
-    check_transient(kind, SAID[kind], turn="t1", block_index=0, event_index=0)
-    check_transient(kind, SAID[kind], turn=7, event_index=12)
+@pytest.mark.parametrize("kind", PAYLOADS)
+def test_each_kind_is_accepted_with_and_without_a_turn(kind: str) -> None:
+    assert check_transient(kind, PAYLOADS[kind]).name == kind
+    check_transient(kind, PAYLOADS[kind], turn="t1", block_index=0, event_index=0)
+    check_transient(kind, PAYLOADS[kind], turn=7, event_index=12)
 
 
 @pytest.mark.parametrize(
@@ -53,15 +53,17 @@ def test_each_may_be_said_with_and_without_a_place(kind: str) -> None:
         ("message_chunk", {"text": "h"}, {"event_index": 2**53}, errors.NotCanonical),
     ],
 )
-def test_what_is_wrong_is_refused(kind: str, payload: Any, place: Any, refusal: type[errors.Refused]) -> None:
+def test_invalid_transients_are_refused(
+    kind: str, payload: Any, place: Any, refusal: type[errors.Refused]
+) -> None:
     with pytest.raises(refusal):
         check_transient(kind, payload, **place)
 
 
-def test_the_wire_form_has_no_number_and_all_of_the_place() -> None:
+def test_the_envelope_has_no_number_and_every_index() -> None:
     at = datetime(2026, 1, 2, tzinfo=UTC)
-    said = Transient(UUID(int=1), UUID(int=2), "message_chunk", at, "t1", 0, 3, {"text": "h"})
-    assert said.envelope() == {
+    transient = Transient(UUID(int=1), UUID(int=2), "message_chunk", at, "t1", 0, 3, {"text": "h"})
+    assert transient.envelope() == {
         "seq": None,
         "id": str(UUID(int=2)),
         "kind": "message_chunk",

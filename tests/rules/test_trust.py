@@ -1,4 +1,4 @@
-"""Trust as it is written: every form is recognised by its content, and a typo is refused."""
+"""Parsing trust: every form is recognised by its content, and a typo is refused."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_one_file_may_hold_everything() -> None:
     )
 
 
-def test_a_certificate_that_does_not_vouch_for_itself_is_only_a_helper() -> None:
+def test_a_certificate_that_is_not_self_issued_is_an_intermediate() -> None:
     assert read([LEAF]).roots == ()
 
 
@@ -74,7 +74,7 @@ def test_der_and_pem_are_the_same_certificate() -> None:
     assert read([der, ROOT]) == read([ROOT.decode()])
 
 
-def test_a_policy_demands_and_trusts() -> None:
+def test_a_policy_requires_and_trusts() -> None:
     trust = read(
         [
             policy(
@@ -126,7 +126,7 @@ def test_a_policy_demands_and_trusts() -> None:
     ],
     ids=lambda item: repr(item)[:60],
 )
-def test_what_cannot_be_read_is_refused(item: str | bytes) -> None:
+def test_an_invalid_item_is_refused(item: str | bytes) -> None:
     with pytest.raises(Refused):
         read([item])
 
@@ -145,7 +145,7 @@ def test_the_report_shows_the_same_trust_in_any_order() -> None:
 
 
 def test_a_policy_may_ask_for_an_accuracy() -> None:
-    """T8; the authority here says that it is right within a second."""
+    """T8: the authority of the scene states an accuracy of one second."""
     scene, digest = Scene(), sha256(b"document").digest()
     reply = scene.stamper.reply(digest)
     stated = check(reply, digest, roots=trusted(scene.stamper.root.pem)).stamp

@@ -1,4 +1,4 @@
-"""Every way a token can lie has its own reason; the honest ways pass."""
+"""Every fault of a token has its own reason; valid tokens pass."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ from tests.rules.authorities import (
 DIGEST = sha256(b"a sheet").digest()
 ROOT = root()
 TSA = signer(ROOT)
-HONEST = Recipe(TSA, DIGEST)
+VALID = Recipe(TSA, DIGEST)
 OTHER = root("Rogue Root")
-STRANGE = x509.UnrecognizedExtension(x509.ObjectIdentifier("1.2.3.4"), b"\x05\x00")
+UNKNOWN = x509.UnrecognizedExtension(x509.ObjectIdentifier("1.2.3.4"), b"\x05\x00")
 
 
 def checked(made: bytes, *roots: Certified, **terms: Any) -> Checked:
-    """Check under the terms of most tests: our root, the nonce that was sent, shortly after the token."""
+    """Check under the usual terms: our root, the nonce that was sent, shortly after the token."""
     terms = {"nonce": 7, "at": NOW + DAY, **terms}
     return check(made, DIGEST, roots=trusted(*(each.der for each in roots or (ROOT,))), **terms)
 
 
-def test_an_honest_reply_and_the_bare_token_in_it_are_verified() -> None:
-    whole = checked(reply(HONEST))
+def test_a_valid_reply_and_the_bare_token_in_it_are_verified() -> None:
+    whole = checked(reply(VALID))
     assert whole.finding.status is Status.VERIFIED
     assert whole.stamp is not None
     bare = checked(whole.stamp.token)
     assert bare == whole
 
 
-def test_a_stamp_tells_what_the_token_says() -> None:
-    found = checked(reply(HONEST))
+def test_a_timestamp_has_the_fields_of_the_token() -> None:
+    found = checked(reply(VALID))
     stamp = found.stamp
     assert stamp is not None
     assert (stamp.gen_time, stamp.accuracy) == (NOW, timedelta(seconds=1))
@@ -69,12 +69,12 @@ def test_a_stamp_tells_what_the_token_says() -> None:
 
 
 def rogue(recipe: Recipe) -> Recipe:
-    """A CA of one's own, with everything the true one has, its root brought along."""
+    """A forged CA with the name of the real one, its root embedded."""
     forged = root("Test Root", key_ids=False)
-    return replace(recipe, signer=(liar := signer(forged, key_ids=False)), embedded=[liar, forged])
+    return replace(recipe, signer=(fake := signer(forged, key_ids=False)), embedded=[fake, forged])
 
 
-LIES: dict[str, tuple[Callable[[Recipe], Recipe], Reason]] = {
+FAULTS: dict[str, tuple[Callable[[Recipe], Recipe], Reason]] = {
     "another digest": (lambda r: replace(r, digest=sha256(b"no").digest()), Reason.IMPRINT_MISMATCH),
     "right bytes, another algorithm": (lambda r: replace(r, algorithm="sha3-256"), Reason.IMPRINT_ALGORITHM),
     "a known algorithm of another size": (lambda r: replace(r, algorithm="sha512"), Reason.IMPRINT_ALGORITHM),
@@ -129,11 +129,11 @@ LIES: dict[str, tuple[Callable[[Recipe], Recipe], Reason]] = {
     ),
     "an untrusted CA": (lambda r: replace(r, signer=signer(OTHER)), Reason.NO_TRUST_ANCHOR),
     "an embedded rogue root": (
-        lambda r: replace(r, signer=(liar := signer(OTHER)), embedded=[liar, OTHER]),
+        lambda r: replace(r, signer=(fake := signer(OTHER)), embedded=[fake, OTHER]),
         Reason.ROOT_NOT_TRUSTED,
     ),
     "a rogue root under the name of ours": (rogue, Reason.CHAIN_INVALID),
-    "somebody else's certificate put in": (
+    "an unrelated certificate embedded": (
         lambda r: replace(r, embedded=[TSA, signer(OTHER, "Spoofed TSA")]),
         Reason.UNRELATED_CERTIFICATE,
     ),
@@ -154,13 +154,13 @@ LIES: dict[str, tuple[Callable[[Recipe], Recipe], Reason]] = {
         ),
         Reason.EXTENSION_UNSUPPORTED,
     ),
-    "a signer with something critical to say": (
-        lambda r: replace(r, signer=signer(ROOT, more=STRANGE)),
+    "a signer with an unknown critical extension": (
+        lambda r: replace(r, signer=signer(ROOT, more=UNKNOWN)),
         Reason.CHAIN_INVALID,
     ),
-    "an issuer with something critical to say": (
+    "an issuer with an unknown critical extension": (
         lambda r: replace(
-            r, signer=(low := signer(mid := certify("Mid", ROOT, ca=True, more=STRANGE))), embedded=[low, mid]
+            r, signer=(low := signer(mid := certify("Mid", ROOT, ca=True, more=UNKNOWN))), embedded=[low, mid]
         ),
         Reason.CHAIN_INVALID,
     ),
@@ -169,11 +169,11 @@ LIES: dict[str, tuple[Callable[[Recipe], Recipe], Reason]] = {
         lambda r: replace(r, signer=signer(ROOT, key=rsa_key(1024))),
         Reason.ALGORITHM_UNSUPPORTED,
     ),
-    "an issuer that is none": (
+    "an issuer that is not a CA": (
         lambda r: replace(r, signer=(low := signer(mid := signer(ROOT, "No CA"))), embedded=[low, mid]),
         Reason.CHAIN_INVALID,
     ),
-    "a broken hash on the way": (
+    "a broken hash in the chain": (
         lambda r: replace(
             r,
             signer=(low := signer(mid := certify("Mid", ROOT, ca=True), by=hashes.SHA224())),
@@ -200,10 +200,10 @@ LIES: dict[str, tuple[Callable[[Recipe], Recipe], Reason]] = {
 }
 
 
-@pytest.mark.parametrize("lie", LIES)
-def test_each_lie_has_its_reason(lie: str) -> None:
-    tell, reason = LIES[lie]
-    found = checked(reply(tell(HONEST)))
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_fault_has_its_reason(fault: str) -> None:
+    change, reason = FAULTS[fault]
+    found = checked(reply(change(VALID)))
     assert found.finding.status is not Status.VERIFIED
     assert found.finding.reason is reason, found.finding
     assert found.finding.detail
@@ -211,12 +211,12 @@ def test_each_lie_has_its_reason(lie: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "lie",
+    "fault",
     ["an untrusted CA", "an embedded rogue root", "no certificate", "a rogue root under the name of ours"],
 )
-def test_a_chain_that_leads_elsewhere_is_unknown_and_one_that_claims_ours_is_wrong(lie: str) -> None:
-    finding = checked(reply(LIES[lie][0](HONEST))).finding
-    wrong = lie == "a rogue root under the name of ours"
+def test_a_chain_that_leads_elsewhere_is_unknown_and_one_that_claims_ours_is_wrong(fault: str) -> None:
+    finding = checked(reply(FAULTS[fault][0](VALID))).finding
+    wrong = fault == "a rogue root under the name of ours"
     assert finding.status is (Status.INVALID if wrong else Status.INDETERMINATE)
 
 
@@ -232,7 +232,7 @@ def test_a_granted_reply_without_a_token_proves_nothing() -> None:
     assert checked(sequence(sequence(integer(0)))).finding.reason is Reason.STATUS_NOT_GRANTED
 
 
-HONEST_WAYS: dict[str, Callable[[Recipe], Recipe]] = {
+VALID_FORMS: dict[str, Callable[[Recipe], Recipe]] = {
     "P-384 with SHA-384": lambda r: replace(
         r, signer=signer(ROOT, key=ec.generate_private_key(ec.SECP384R1())), hashed_by="sha384"
     ),
@@ -249,7 +249,7 @@ HONEST_WAYS: dict[str, Callable[[Recipe], Recipe]] = {
     "ESSCertID version 1": lambda r: replace(r, identified_by="sha1"),
     "ESSCertID by SHA-512": lambda r: replace(r, identified_by="sha512"),
     "issuer and serial": lambda r: replace(r, issuer_serial=(TSA.issuer, TSA.certificate.serial_number)),
-    "its root comes along": lambda r: replace(r, embedded=[TSA, ROOT]),
+    "its root embedded": lambda r: replace(r, embedded=[TSA, ROOT]),
     "unsorted certificates": lambda r: replace(r, embedded=[ROOT, TSA]),
     "an issuer in between": lambda r: replace(
         r, signer=(low := signer(mid := certify("Mid", ROOT, ca=True, path_length=0))), embedded=[mid, low]
@@ -260,112 +260,112 @@ HONEST_WAYS: dict[str, Callable[[Recipe], Recipe]] = {
 }
 
 
-@pytest.mark.parametrize("way", HONEST_WAYS)
-def test_every_honest_way_is_verified(way: str) -> None:
-    finding = checked(reply(HONEST_WAYS[way](HONEST))).finding
+@pytest.mark.parametrize("form", VALID_FORMS)
+def test_every_valid_form_is_verified(form: str) -> None:
+    finding = checked(reply(VALID_FORMS[form](VALID))).finding
     assert finding.status is Status.VERIFIED, finding
 
 
 @pytest.mark.parametrize("by", [sha256, sha384, sha512], ids=lambda by: by.__name__)
 def test_digests_of_every_size_are_stamped(by: Any) -> None:
     digest, name = by(b"a sheet").digest(), by.__name__.removeprefix("openssl_")
-    made = reply(replace(HONEST, digest=digest, algorithm=name))
+    made = reply(replace(VALID, digest=digest, algorithm=name))
     assert check(made, digest, roots=trusted(ROOT.der), algorithm=name).verified
 
 
 def test_a_pinned_signer_needs_no_root() -> None:
-    assert checked(reply(HONEST), TSA).verified
+    assert checked(reply(VALID), TSA).verified
 
 
 def test_a_chain_longer_than_its_root_allows_is_refused() -> None:
     narrow = root(path_length=0)
     low = signer(mid := certify("Mid", narrow, ca=True))
-    found = checked(reply(replace(HONEST, signer=low, embedded=[low, mid])), narrow)
+    found = checked(reply(replace(VALID, signer=low, embedded=[low, mid])), narrow)
     assert found.finding.reason is Reason.CHAIN_INVALID
 
 
 def test_another_issuer_of_the_same_name_does_not_hide_the_true_one() -> None:
     false, true = certify("Mid", OTHER, ca=True), certify("Mid", ROOT, ca=True)
     low = signer(true)
-    found = checked(reply(replace(HONEST, signer=low, embedded=[false, low, true])))
+    found = checked(reply(replace(VALID, signer=low, embedded=[false, low, true])))
     assert found.verified, found.finding
 
 
-def test_a_nonce_that_nobody_knows_is_not_checked_and_that_is_said() -> None:
-    finding = checked(reply(HONEST), nonce=None).finding
+def test_an_unknown_nonce_is_reported_as_not_checked() -> None:
+    finding = checked(reply(VALID), nonce=None).finding
     assert finding.status is Status.VERIFIED
     assert any("nonce" in each for each in finding.not_checked)
 
 
 def test_only_allowed_policies_and_accuracies_pass() -> None:
-    assert checked(reply(HONEST), policies=[POLICY]).verified
-    assert checked(reply(HONEST), policies=["1.2.3"]).finding.reason is Reason.POLICY_NOT_ALLOWED
-    assert checked(reply(HONEST), worst_accuracy=timedelta(seconds=1)).verified
-    strict = checked(reply(HONEST), worst_accuracy=timedelta(milliseconds=999))
+    assert checked(reply(VALID), policies=[POLICY]).verified
+    assert checked(reply(VALID), policies=["1.2.3"]).finding.reason is Reason.POLICY_NOT_ALLOWED
+    assert checked(reply(VALID), worst_accuracy=timedelta(seconds=1)).verified
+    strict = checked(reply(VALID), worst_accuracy=timedelta(milliseconds=999))
     assert strict.finding.reason is Reason.ACCURACY_NOT_ALLOWED
-    vague = checked(reply(replace(HONEST, accuracy=b"")), worst_accuracy=DAY)
+    vague = checked(reply(replace(VALID, accuracy=b"")), worst_accuracy=DAY)
     assert vague.finding.reason is Reason.ACCURACY_NOT_ALLOWED
 
 
 def test_accuracy_is_read_to_the_microsecond() -> None:
     fine = sequence(integer(2), integer(30, plain(0)), integer(4, plain(1)))
-    found = checked(reply(replace(HONEST, accuracy=fine)))
+    found = checked(reply(replace(VALID, accuracy=fine)))
     assert found.stamp is not None
     assert found.stamp.accuracy == timedelta(seconds=2, milliseconds=30, microseconds=4)
 
 
 def test_a_token_is_judged_at_a_time() -> None:
-    early = checked(reply(HONEST), at=NOW - DAY).finding
+    early = checked(reply(VALID), at=NOW - DAY).finding
     assert (early.status, early.reason) == (Status.INDETERMINATE, Reason.AFTER_VALIDATION_TIME)
-    assert checked(reply(HONEST), at=NOW - timedelta(minutes=1)).verified  # clocks differ a little
-    late = checked(reply(HONEST), at=NOW + 400 * DAY).finding
+    assert checked(reply(VALID), at=NOW - timedelta(minutes=1)).verified  # clocks differ a little
+    late = checked(reply(VALID), at=NOW + 400 * DAY).finding
     assert (late.status, late.reason) == (Status.INDETERMINATE, Reason.TRUST_ANCHOR_EXPIRED)
-    assert checked(reply(HONEST), at=None).verified
+    assert checked(reply(VALID), at=None).verified
 
 
-def test_an_answer_is_not_older_than_its_question() -> None:
-    """The nonce shows that it was made after asking; a time from before is a lie, or a wrong clock."""
+def test_a_reply_is_not_older_than_its_request() -> None:
+    """The nonce shows that it was made after the request; an earlier time is false, or a clock is wrong."""
     for behind, accuracy, good in (
         (timedelta(minutes=4), 0, True),  # clocks differ a little
         (timedelta(minutes=5, seconds=1), 0, False),
-        (timedelta(minutes=5, seconds=1), 1, True),  # what it proves is not earlier than that
+        (timedelta(minutes=5, seconds=1), 1, True),  # the time it proves includes its accuracy
         (timedelta(minutes=5, seconds=2), 1, False),
         (900 * DAY, 1, False),
     ):
-        recipe = replace(HONEST, accuracy=sequence(integer(accuracy)) if accuracy else b"")
+        recipe = replace(VALID, accuracy=sequence(integer(accuracy)) if accuracy else b"")
         found = checked(reply(recipe), since=NOW + behind).finding
         assert found.reason == (None if good else Reason.BACKDATED), behind
-    assert checked(reply(HONEST), at=NOW + 200 * DAY).verified, "a kept token may be as old as it is"
+    assert checked(reply(VALID), at=NOW + 200 * DAY).verified, "a stored token may be of any age"
 
 
 def test_a_root_that_was_renewed_counts_as_long_as_its_newest_form() -> None:
     old = root(key=ROOT.key, ends=NOW + 10 * DAY)
     for roots in ((old, ROOT), (ROOT, old)):
-        assert checked(reply(HONEST), *roots, at=NOW + 100 * DAY).verified
-    assert checked(reply(HONEST), old, at=NOW + 100 * DAY).finding.reason is Reason.TRUST_ANCHOR_EXPIRED
+        assert checked(reply(VALID), *roots, at=NOW + 100 * DAY).verified
+    assert checked(reply(VALID), old, at=NOW + 100 * DAY).finding.reason is Reason.TRUST_ANCHOR_EXPIRED
 
 
 def test_the_local_authority_is_marked_in_every_finding() -> None:
-    found = checked(reply(replace(HONEST, policy=LOCAL_POLICY)))
+    found = checked(reply(replace(VALID, policy=LOCAL_POLICY)))
     assert LOCAL_NOTICE in found.finding.not_checked
     assert found.stamp is not None
     assert found.stamp.local
 
 
-def test_names_that_lead_in_circles_end() -> None:
+def test_circular_issuers_end() -> None:
     key = ec.generate_private_key(ec.SECP256R1())
     one = certify("One", Certified(certify("Two", ca=True, key=key).certificate, key), ca=True, key=key)
     two = certify("Two", one, ca=True, key=key)
     low = signer(two)
-    found = checked(reply(replace(HONEST, signer=low, embedded=[low, one, two])))
+    found = checked(reply(replace(VALID, signer=low, embedded=[low, one, two])))
     assert found.finding.reason is Reason.NO_TRUST_ANCHOR
 
 
-def test_a_signer_that_was_good_before_is_looked_at_again() -> None:
-    """What is remembered of a signer says nothing about another time, other roots or another signature."""
+def test_a_signer_that_was_valid_before_is_checked_again() -> None:
+    """What is cached for a signer does not count for another time, other roots or another signature."""
     mid = certify("Mid", ROOT, ca=True, ends=NOW + 1.5 * DAY)
     made = Recipe(low := signer(mid), DIGEST, embedded=[low, mid])
-    liar = Certified(low.certificate, ROOT.key)
+    forger = Certified(low.certificate, ROOT.key)
     for _ in range(2):
         assert checked(reply(made)).verified
         assert checked(reply(replace(made, gen_time=NOW + DAY / 2))).verified
@@ -375,5 +375,5 @@ def test_a_signer_that_was_good_before_is_looked_at_again() -> None:
         assert early.reason is Reason.CERT_NOT_YET_VALID_AT_GENTIME
         assert checked(reply(made), OTHER).finding.reason is Reason.NO_TRUST_ANCHOR
         assert checked(reply(made), mid).verified
-        assert checked(reply(replace(made, signer=liar))).finding.reason is Reason.SIGNATURE_INVALID
+        assert checked(reply(replace(made, signer=forger))).finding.reason is Reason.SIGNATURE_INVALID
         assert checked(reply(replace(made, embedded=[low]))).finding.reason is Reason.NO_TRUST_ANCHOR

@@ -1,4 +1,4 @@
-"""No bytes make the check raise, take long, or pass that were not signed."""
+"""No input makes the check raise or take long, and only signed bytes pass."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tests.rules.authorities import Recipe, reply, root, signer
 
 DIGEST = sha256(b"a sheet").digest()
 ROOT = root()
-HONEST = reply(Recipe(signer(ROOT), DIGEST))
-TOKEN = HONEST[9:]  # a reply without its head is a token again
+VALID = reply(Recipe(signer(ROOT), DIGEST))
+TOKEN = VALID[9:]  # a reply without its head is a token again
 ROOTS = trusted(ROOT.der)
 
 
@@ -33,23 +33,23 @@ def test_garbage_is_refused(data: bytes) -> None:
 @given(st.data())
 @settings(max_examples=300)
 def test_a_token_with_a_few_bytes_changed_is_never_verified(data: st.DataObject) -> None:
-    changed = bytearray(HONEST)
-    for at in data.draw(st.lists(st.integers(0, len(HONEST) - 1), min_size=1, max_size=4)):
+    changed = bytearray(VALID)
+    for at in data.draw(st.lists(st.integers(0, len(VALID) - 1), min_size=1, max_size=4)):
         changed[at] = data.draw(st.integers(0, 255))
     found = check(bytes(changed), DIGEST, roots=ROOTS, nonce=7)
-    assert found.verified is (bytes(changed) == HONEST), found.finding
+    assert found.verified is (bytes(changed) == VALID), found.finding
 
 
-@given(st.integers(0, len(HONEST)), st.binary(max_size=20))
+@given(st.integers(0, len(VALID)), st.binary(max_size=20))
 def test_a_token_cut_or_grown_is_never_verified(at: int, more: bytes) -> None:
-    changed = HONEST[:at] + more + HONEST[at + len(more) // 2 :]
-    assert check(changed, DIGEST, roots=ROOTS).verified is (changed == HONEST)
+    changed = VALID[:at] + more + VALID[at + len(more) // 2 :]
+    assert check(changed, DIGEST, roots=ROOTS).verified is (changed == VALID)
 
 
 def test_no_single_bit_may_differ() -> None:
     survivors = []
-    for at, bit in product(range(len(HONEST)), range(8)):
-        changed = HONEST[:at] + bytes((HONEST[at] ^ 1 << bit,)) + HONEST[at + 1 :]
+    for at, bit in product(range(len(VALID)), range(8)):
+        changed = VALID[:at] + bytes((VALID[at] ^ 1 << bit,)) + VALID[at + 1 :]
         if check(changed, DIGEST, roots=ROOTS, nonce=7).verified:
             survivors.append((at, bit))
     assert survivors == []
@@ -61,14 +61,14 @@ def test_a_million_tokens_with_parts_moved_around_are_never_verified() -> None:
     chance, ends = random.Random(3161), time.monotonic() + 600
     for _ in range(1_000_000):
         changed = mixed(chance)
-        assert check(changed, DIGEST, roots=ROOTS).verified is (changed in (HONEST, TOKEN)), changed.hex()
+        assert check(changed, DIGEST, roots=ROOTS).verified is (changed in (VALID, TOKEN)), changed.hex()
         if time.monotonic() > ends:
             break
 
 
 def mixed(chance: random.Random) -> bytes:
     """Return the token with a few of its bytes taken, repeated, swapped or replaced."""
-    made = bytearray(HONEST)
+    made = bytearray(VALID)
     for _ in range(chance.randint(1, 3)):
         at, length = chance.randrange(len(made)), chance.randint(0, 12)
         source = chance.randrange(len(made))
@@ -87,13 +87,13 @@ def test_a_request_is_read_or_malformed(data: bytes) -> None:
 
 @given(st.integers(0, 2**64 - 1), st.sampled_from([None, "1.2.3", "2.25.77"]))
 def test_a_request_reads_as_it_was_written(nonce: int, policy: str | None) -> None:
-    asked = read_request(request(DIGEST, nonce=nonce, policy=policy))
-    assert (asked.imprint, asked.algorithm, asked.nonce, asked.policy) == (DIGEST, "sha256", nonce, policy)
-    assert asked.certificate
-    assert not asked.extensions
+    found = read_request(request(DIGEST, nonce=nonce, policy=policy))
+    assert (found.imprint, found.algorithm, found.nonce, found.policy) == (DIGEST, "sha256", nonce, policy)
+    assert found.certificate
+    assert not found.extensions
 
 
-def test_what_is_too_large_is_not_even_looked_at() -> None:
+def test_a_token_over_the_limit_is_not_read() -> None:
     finding = check(bytes(MAX_BYTES + 1), DIGEST, roots=ROOTS).finding
     assert finding.reason is Reason.MALFORMED
 

@@ -1,4 +1,4 @@
-"""What is known about revocation counts, whoever brought it; what is not known is said."""
+"""Revocation counts, whatever its source; unknown revocation is reported."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.rules.authorities import DAY, NOW, Certified, Recipe, certify, reply,
 DIGEST = sha256(b"a sheet").digest()
 ROOT = root()
 TSA = signer(ROOT)
-HONEST = Recipe(TSA, DIGEST)
+VALID = Recipe(TSA, DIGEST)
 AFTER, BEFORE = NOW + DAY, NOW - DAY
 SOFT = ReasonFlags.cessation_of_operation
 HARD = ReasonFlags.key_compromise
@@ -66,8 +66,8 @@ def answer(
     return builder.sign(by.key, hashes.SHA256()).public_bytes(Encoding.DER)
 
 
-def known(recipe: Recipe = HONEST, *, crls: Sequence[bytes] = (), ocsps: Sequence[bytes] = ()) -> str:
-    """Return good, unknown or REVOKED, as one who demands to know is told."""
+def known(recipe: Recipe = VALID, *, crls: Sequence[bytes] = (), ocsps: Sequence[bytes] = ()) -> str:
+    """Return good, unknown or REVOKED, as found when revocation is required."""
     made, terms = reply(recipe), Terms(trusted(ROOT.der), crls=crls, ocsps=ocsps)
     easy = judge(made, DIGEST, terms).finding
     strict = judge(made, DIGEST, replace(terms, require_revocation=True)).finding
@@ -84,7 +84,7 @@ def known(recipe: Recipe = HONEST, *, crls: Sequence[bytes] = (), ocsps: Sequenc
     return str(strict.reason)
 
 
-def test_nothing_brought_is_nothing_known() -> None:
+def test_without_any_source_revocation_is_unknown() -> None:
     assert known() == "unknown"
 
 
@@ -93,22 +93,22 @@ LISTS = {
     "a list that covers the moment": (crl(at=BEFORE), "good"),
     "a list long before": (crl(at=NOW - 30 * DAY), "unknown"),
     "revoked before": (crl((TSA, BEFORE, SOFT)), "REVOKED"),
-    "revoked later, for good order": (crl((TSA, AFTER, SOFT)), "good"),
-    "revoked later, its key known to others": (crl((TSA, AFTER, HARD)), "REVOKED"),
-    "revoked later, nobody says why": (crl((TSA, AFTER, None)), "REVOKED"),
-    "somebody else revoked": (crl((ROOT, BEFORE, HARD)), "good"),
+    "revoked later, no longer in use": (crl((TSA, AFTER, SOFT)), "good"),
+    "revoked later, key compromised": (crl((TSA, AFTER, HARD)), "REVOKED"),
+    "revoked later, without a reason": (crl((TSA, AFTER, None)), "REVOKED"),
+    "another certificate revoked": (crl((ROOT, BEFORE, HARD)), "good"),
     "a list signed by another key": (crl(by=root("Other")), "unknown"),
     "a list of another issuer": (crl((TSA, BEFORE, HARD), by=(o := root("Other")), name=o), "unknown"),
     "a list of changes only": (crl(extension=x509.DeltaCRLIndicator(1)), "unknown"),
     "a list made after its end": (crl(at=NOW + 301 * DAY), "unknown"),
-    "no list at all": (b"garbage", "unknown"),
+    "not a list": (b"garbage", "unknown"),
 }
 
 
 @pytest.mark.parametrize("case", LISTS)
 def test_lists(case: str) -> None:
-    made, said = LISTS[case]
-    assert known(crls=[made]) == said
+    made, expected = LISTS[case]
+    assert known(crls=[made]) == expected
 
 
 def test_a_list_inside_the_token_counts_as_well() -> None:
@@ -117,40 +117,40 @@ def test_a_list_inside_the_token_counts_as_well() -> None:
 
 
 GOOD, REVOKED, UNKNOWN = ocsp.OCSPCertStatus.GOOD, ocsp.OCSPCertStatus.REVOKED, ocsp.OCSPCertStatus.UNKNOWN
-DEPUTY = certify("Deputy", ROOT, purposes=[ExtendedKeyUsageOID.OCSP_SIGNING])
-OLD = certify("Deputy", ROOT, purposes=[ExtendedKeyUsageOID.OCSP_SIGNING], ends=BEFORE)
+DELEGATE = certify("Delegate", ROOT, purposes=[ExtendedKeyUsageOID.OCSP_SIGNING])
+OLD = certify("Delegate", ROOT, purposes=[ExtendedKeyUsageOID.OCSP_SIGNING], ends=BEFORE)
 ANSWERS = {
     "good": (answer(), "good"),
-    "good by a deputy": (answer(by=DEPUTY), "good"),
-    "good by one who is no deputy": (answer(by=certify("Nobody", ROOT)), "unknown"),
-    "good by a deputy of the past": (answer(by=OLD), "unknown"),
-    "good by a stranger": (answer(by=root("Other")), "unknown"),
+    "good by a delegate": (answer(by=DELEGATE), "good"),
+    "good by an unauthorized responder": (answer(by=certify("Unauthorized", ROOT)), "unknown"),
+    "good by an expired delegate": (answer(by=OLD), "unknown"),
+    "good by another root": (answer(by=root("Other")), "unknown"),
     "good long before": (answer(at=NOW - 30 * DAY), "unknown"),
     "about another issuer": (answer(issuer=root("Other")), "unknown"),
     "not known": (answer(UNKNOWN), "unknown"),
     "revoked before": (answer(REVOKED, when=BEFORE, why=SOFT), "REVOKED"),
-    "revoked later, for good order": (answer(REVOKED, when=AFTER, why=SOFT), "good"),
-    "revoked later, its key known to others": (answer(REVOKED, when=AFTER, why=HARD), "REVOKED"),
+    "revoked later, no longer in use": (answer(REVOKED, when=AFTER, why=SOFT), "good"),
+    "revoked later, key compromised": (answer(REVOKED, when=AFTER, why=HARD), "REVOKED"),
     "too busy": (
         ocsp.OCSPResponseBuilder.build_unsuccessful(ocsp.OCSPResponseStatus.TRY_LATER).public_bytes(
             Encoding.DER
         ),
         "unknown",
     ),
-    "no answer at all": (b"garbage", "unknown"),
+    "not a response": (b"garbage", "unknown"),
 }
 
 
 @pytest.mark.parametrize("case", ANSWERS)
 def test_answers(case: str) -> None:
-    made, said = ANSWERS[case]
-    assert known(ocsps=[made]) == said
+    made, expected = ANSWERS[case]
+    assert known(ocsps=[made]) == expected
 
 
 @pytest.mark.parametrize("case", ["good", "revoked before", "too busy"])
 def test_an_answer_inside_the_token_counts_as_well(case: str) -> None:
-    made, said = ANSWERS[case]
-    assert known(Recipe(TSA, DIGEST, ocsps=[made])) == said
+    made, expected = ANSWERS[case]
+    assert known(Recipe(TSA, DIGEST, ocsps=[made])) == expected
 
 
 def test_one_source_that_knows_of_a_revocation_is_enough() -> None:
@@ -158,7 +158,7 @@ def test_one_source_that_knows_of_a_revocation_is_enough() -> None:
     assert known(crls=[crl()], ocsps=[answer(REVOKED, when=BEFORE, why=HARD)]) == "REVOKED"
 
 
-def test_every_certificate_on_the_way_has_to_be_known() -> None:
+def test_the_status_of_every_certificate_of_the_chain_is_needed() -> None:
     mid = certify("Mid", ROOT, ca=True, key=rsa_key())
     low = signer(mid)
     recipe = Recipe(low, DIGEST, embedded=[low, mid])
@@ -171,7 +171,7 @@ def test_every_certificate_on_the_way_has_to_be_known() -> None:
     assert revoked.reason is Reason.REVOKED
 
 
-def test_an_issuer_that_may_not_sign_lists_says_nothing() -> None:
+def test_a_list_by_an_issuer_that_may_not_sign_lists_is_ignored() -> None:
     mid = certify("Mid", ROOT, ca=True, usage="key_cert_sign")
     low = signer(mid)
     made = reply(Recipe(low, DIGEST, embedded=[low, mid]))

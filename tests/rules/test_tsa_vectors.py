@@ -1,4 +1,4 @@
-"""Tokens of authorities that we do not run get the verdicts that they deserve."""
+"""Real tokens of other authorities get the right findings."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ HELLO = b"hello"
 def checked(
     folder: str, name: str, *, data: bytes | None = None, at: datetime = TODAY, whole: bool = False
 ) -> Checked:
-    """Check a vector against its root; the rest of its chain only helps, unless `whole` is trusted."""
+    """Check a vector against its root; the rest of its chain is trusted only if `whole`."""
     *others, root = trusted(shared("rfc3161", folder, "ts_chain.pem").read_bytes())
     reply = shared("rfc3161", folder, name).read_bytes()
-    stamp = said(reply)
+    stamp = read_timestamp(reply)
     digest = stamp.imprint if data is None else digest_by(stamp.algorithm or "", data).digest()
     roots, between = ((*others, root), ()) if whole else ((root,), tuple(others))
     return check(reply, digest, roots=roots, intermediates=between, algorithm=stamp.algorithm or "", at=at)
 
 
-def said(reply: bytes) -> Timestamp:
+def read_timestamp(reply: bytes) -> Timestamp:
     stamp = check(reply, b"", roots=()).stamp
     assert stamp is not None
     return stamp
@@ -71,23 +71,23 @@ def test_a_token_was_good_while_its_root_was() -> None:
     assert checked("sigstore.mock", "response-expired.tsr", data=payload, at=then).verified
 
 
-def test_without_the_chain_nothing_is_known_about_a_signer() -> None:
+def test_without_the_chain_the_signer_is_unknown() -> None:
     [*_, root] = trusted(shared("rfc3161", "sigstage", "ts_chain.pem").read_bytes())
     reply = shared("rfc3161", "sigstage", "response-no-embedded-cert.tsr").read_bytes()
-    found = check(reply, said(reply).imprint, roots=[root], algorithm="sha256")
+    found = check(reply, read_timestamp(reply).imprint, roots=[root], algorithm="sha256")
     assert found.finding.reason is Reason.SIGNER_CERTIFICATE_MISSING
     assert found.finding.status is Status.INDETERMINATE
 
 
 def test_without_trust_nothing_passes() -> None:
     reply = shared("rfc3161", "test_tsa", "response.tsr").read_bytes()
-    found = check(reply, said(reply).imprint, roots=(), algorithm="sha512")
+    found = check(reply, read_timestamp(reply).imprint, roots=(), algorithm="sha512")
     assert (found.finding.status, found.finding.reason) == (Status.INDETERMINATE, Reason.NO_TRUST_ANCHOR)
 
 
 def test_a_request_of_another_client_is_read() -> None:
-    asked = read_request(shared("rfc3161", "test_tsa", "request.der").read_bytes())
-    stamp = said(shared("rfc3161", "test_tsa", "response.tsr").read_bytes())
-    assert (asked.algorithm, asked.imprint) == (stamp.algorithm, stamp.imprint)
-    assert asked.nonce == stamp.nonce
-    assert asked.certificate
+    request = read_request(shared("rfc3161", "test_tsa", "request.der").read_bytes())
+    stamp = read_timestamp(shared("rfc3161", "test_tsa", "response.tsr").read_bytes())
+    assert (request.algorithm, request.imprint) == (stamp.algorithm, stamp.imprint)
+    assert request.nonce == stamp.nonce
+    assert request.certificate

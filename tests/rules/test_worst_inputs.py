@@ -1,4 +1,4 @@
-"""The worst that each parser can be given costs bounded time and memory: nobody is stopped by a file."""
+"""The worst input of each parser costs bounded time and memory."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from hashlib import sha256
 
 import pytest
 
@@ -34,8 +35,8 @@ from tests.rules.streams import stream
 AT = NOW + timedelta(hours=1)
 SCENE, PROOFS, INSTANCE = Scene(), all_proofs(), sigstores.Instance()
 DIGEST = stamps.DIGEST
-EVENT = stream("document", ENTITY, SCENE.said(DIGEST))[-1]
-PLACE = SCENE.prove(EVENT).text().encode()
+EVENT = stream("document", ENTITY, SCENE.document_events(DIGEST))[-1]
+LOG_PROOF = SCENE.prove(EVENT).text().encode()
 SECONDS, KILOBYTES = 3.0, 160 << 10
 CHAIN = 1000
 
@@ -64,21 +65,21 @@ def linked(count: int) -> list[tuple[int, bytes]]:
 
 
 def far(count: int) -> Judge:
-    """Judge proofs that lead to one block, a long way below the one that is named."""
+    """Judge proofs that lead to one block, far below the trusted one."""
     *headers, last = linked(CHAIN)
-    named = replace(PROOFS.trust, headers=(last,))
+    trusted = replace(PROOFS.trust, headers=(last,))
     data = ots(WAY, (b"\xff" + ATTESTED) * (15_000 // count), ATTESTED)
 
     def judge() -> None:
         for _ in range(count):
-            found = check_proof(data, DIGEST, named, AT, kind="bitcoin", headers=headers)
+            found = check_proof(data, DIGEST, trusted, AT, kind="bitcoin", headers=headers)
             assert found.status == "VERIFIED"
 
     return judge
 
 
 def nested(depth: int) -> bytes:
-    """Return lists in lists, as RLP spells them, so deep that no stack holds them."""
+    """Return nested RLP lists, too deep for any stack."""
     data = b"\xc0"
     for _ in range(depth):
         size = len(data).to_bytes((len(data).bit_length() + 7) // 8, "big")
@@ -124,6 +125,23 @@ def file(name: str, data: bytes) -> Judge:
     return lambda: judge_bundle(io.BytesIO(whole), BundleRequest(SCENE.trust, AT))
 
 
+def reorged(count: int) -> Judge:
+    """Judge a history in which an anchor is recorded and taken back again and again."""
+    anchor: Json = {"network": "bitcoin", "witness_hash": DIGEST.hex(), "attempt": 1, "proof": "MAA="}
+    failure: Json = {**anchor, "failure_code": "reorged"}  # type: ignore[dict-item]
+    repeated = [("anchor.submitted", anchor), ("anchor.failed", failure)] * count
+    events = SCENE.document_events(sha256(b"document").digest(), repeated)
+    contents = SCENE.contents(b"document", events)
+    manifest = replace(contents.manifest, evidence=contents.manifest.evidence[:1])
+    whole = SCENE.seal(replace(contents, manifest=manifest, proofs=contents.proofs[:1]).parts())
+
+    def judge() -> None:
+        report = judge_bundle(io.BytesIO(whole), BundleRequest(SCENE.trust, AT))
+        assert report.verdict == "TOTAL_PASSED"
+
+    return judge
+
+
 def crowded() -> Judge:
     whole = b"".join(write([part(f"evidence/{number}", b"") for number in range(4000)]))
     return lambda: judge_bundle(io.BytesIO(whole), BundleRequest(SCENE.trust, AT))
@@ -143,7 +161,7 @@ WORST: dict[str, Callable[[], Judge]] = {
     "ots: as many operations as fit": lambda: proof("bitcoin", ots(b"\x08" * 200_000)),
     "ots: long messages hashed slowly": lambda: proof("bitcoin", ots(LONG, b"\xff\x67\x00" * 80_000)),
     "ots: a fork at every step": lambda: proof("bitcoin", ots(b"\xff\x08" * 100_000)),
-    "ots: one block attested again and again, far from the named one": lambda: far(1),
+    "ots: one block attested again and again, far from the trusted one": lambda: far(1),
     "ots: many files of that kind in one bundle": lambda: far(64),
     "evm: lists in lists": lambda: proof("evm", evm(header_rlp="0x" + nested(20_000).hex())),
     "evm: many nodes": lambda: proof("evm", evm(tx_proof=["0x" + "00" * 600] * 6000)),
@@ -152,7 +170,7 @@ WORST: dict[str, Callable[[], Judge]] = {
     "sigstore: many entries": lambda: proof("rekor", sigstore(many_entries)),
     "sigstore: a long path": lambda: proof("rekor", sigstore(long_path)),
     "sigstore: deep JSON": lambda: proof("rekor", b'{"a":' + b"[" * 4_000_000),
-    "token: lengths that lie": lambda: proof("tsa", b"\x30\x84\x7f\xff\xff\xff" * 100_000),
+    "token: false lengths": lambda: proof("tsa", b"\x30\x84\x7f\xff\xff\xff" * 100_000),
     "token: a large one": lambda: proof("tsa", PROOFS.files["tsa"] + bytes(LARGEST_PROOF // 2)),
     "manifest: deep": lambda: file(names.MANIFEST, b"[" * 4_000_000),
     "manifest: large": lambda: file(names.MANIFEST, b'{"a":[' + b"0," * 1_900_000 + b"0]}"),
@@ -160,12 +178,15 @@ WORST: dict[str, Callable[[], Judge]] = {
     "history: a line of numbers": lambda: file(names.EVENTS, b"9" * (7 << 20) + b"\n"),
     "history: empty lines": lambda: file(names.EVENTS, b"\n" * (8 << 20)),
     "history: deep": lambda: file(names.EVENTS, b'{"event":' + b"[" * (4 << 20) + b"\n"),
-    "log proof: hashes without end": lambda: file(names.LOG_PROOF, PLACE[:30] + b"AAAA\n" * 1_000_000),
-    "log proof: signatures without end": lambda: file(names.LOG_PROOF, PLACE + PLACE[-120:] * 50_000),
+    "history: an anchor that is taken back again and again": lambda: reorged(12_000),
+    "log proof: hashes without end": lambda: file(names.LOG_PROOF, LOG_PROOF[:30] + b"AAAA\n" * 1_000_000),
+    "log proof: signatures without end": lambda: file(names.LOG_PROOF, LOG_PROOF + LOG_PROOF[-120:] * 50_000),
     "bundle: as many files as allowed": crowded,
-    "event: deep": lambda: lambda: check_event(b'{"event":' + b"{" * 4_000_000, PLACE, SCENE.trust),
-    "export: no line ends": lambda: lambda: check_history(iter([bytes(1 << 20)] * 64), PLACE, SCENE.trust),
-    "export: many lines": lambda: lambda: check_history([b"{}\n" * 350_000] * 12, PLACE, SCENE.trust),
+    "event: deep": lambda: lambda: check_event(b'{"event":' + b"{" * 4_000_000, LOG_PROOF, SCENE.trust),
+    "export: no line ends": lambda: (
+        lambda: check_history(iter([bytes(1 << 20)] * 64), LOG_PROOF, SCENE.trust)
+    ),
+    "export: many lines": lambda: lambda: check_history([b"{}\n" * 350_000] * 12, LOG_PROOF, SCENE.trust),
     "trust: blocks that never end": lambda: trust(b"-----BEGIN CERTIFICATE-----\n" * 150_000),
     "trust: dashes": lambda: trust(b"-" * LARGEST_TRUST),
     "trust: a long line": lambda: trust(b"a+" * (LARGEST_TRUST // 2)),

@@ -1,4 +1,4 @@
-"""The certificate for people: what a judgement found, on one page a judge can read. It proves nothing.
+"""The certificate: a report on one page for people. It proves nothing itself.
 
 `page.certificate` makes it: PDF/A-3, English or Spanish, the same bytes for the same report.
 """

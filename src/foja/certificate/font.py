@@ -1,7 +1,7 @@
-"""The letters of the certificate: a font that is free, that is here already, and that speaks Spanish.
+"""The font of the certificate: free, already installed, with the letters that Spanish needs.
 
-PDF/A wants every letter embedded. Pillow, which fpdf2 needs anyway, carries Aileron (CC0, no rights
-reserved) without a single accent; the accented letters are put together here from the marks it has.
+PDF/A requires every glyph embedded. Pillow, which fpdf2 needs anyway, includes Aileron (CC0, no rights
+reserved) without accented letters; they are composed here from its other glyphs.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from PIL import ImageFont
 NAME = "Aileron"
 ACUTE, TILDE, DIAERESIS = "\u0301", "\u0303", "\u0308"
 DOTLESS = "ı"
-# a glyph drawn so: which one, scale of x and y, moved by x and y
+# a glyph, its scale in x and y, its offset in x and y
 Piece: TypeAlias = tuple[str, float, float, float, float]
 Stroke: TypeAlias = tuple[str, tuple[tuple[float, float], ...]]
-_EPOCH_OF_FONTS = 3_600_000_000  # seconds since 1904; a fixed day, so that the bytes never depend on today
+_MODIFIED = 3_600_000_000  # seconds since 1904; a fixed day, so that the bytes do not depend on the date
 
 
 @lru_cache(maxsize=1)
 def font_bytes() -> bytes:
-    """Return the font with the letters Spanish needs; the same bytes every time."""
+    """Return the font with the letters that Spanish needs; always the same bytes."""
     font = _plain()
     for letter, pieces in _letters(font).items():
         _add(font, letter, pieces)
-    font["head"].modified = _EPOCH_OF_FONTS
+    font["head"].modified = _MODIFIED
     font.recalcTimestamp = False
     out = io.BytesIO()
     font.save(out)
@@ -40,14 +40,14 @@ def font_bytes() -> bytes:
 
 
 @lru_cache(maxsize=1)
-def letters() -> frozenset[str]:
-    """Return every letter that can be written."""
+def characters() -> frozenset[str]:
+    """Return every character of the font."""
     return frozenset(map(chr, TTFont(io.BytesIO(font_bytes())).getBestCmap()))
 
 
-def writable(text: str) -> str:
-    """Return the text with every letter the font lacks spelled as its number."""
-    return "".join(each if each in letters() else f"[U+{ord(each):04X}]" for each in text)
+def replace_missing(text: str) -> str:
+    """Return the text with each character that the font lacks replaced by its code point."""
+    return "".join(each if each in characters() else f"[U+{ord(each):04X}]" for each in text)
 
 
 def _plain() -> TTFont:

@@ -1,4 +1,4 @@
-"""The page itself. fpdf2 draws it; the date on it is the report's, never the clock's."""
+"""The page of the certificate, drawn by fpdf2. Its date comes from the report, never from the clock."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ import segno
 from fpdf import FPDF
 from fpdf.enums import XPos, YPos
 
-from foja.certificate.font import NAME, font_bytes, writable
-from foja.certificate.notices import spoken
-from foja.certificate.translations import KINDS, LANGUAGES, STATUSES, VERDICTS, word
+from foja.certificate.font import NAME, font_bytes, replace_missing
+from foja.certificate.notices import translate
+from foja.certificate.translations import KINDS, LANGUAGES, STATUSES, VERDICTS, translation
 from foja.errors import Refused
 from foja.judge.report import Report, instant
 from foja.proofs.finding import Finding
 
 PRODUCER = "Foja, with fpdf2"
-MARGIN, WIDTH, SQUARE = 20, 170, 34
+MARGIN, WIDTH, QR_SIZE = 20, 170, 34
 GREY, BLACK = 110, 0
 
 
 @dataclass(frozen=True, slots=True)
 class BundleInfo:
-    """Which bundle the page is about."""
+    """The bundle that the page is about."""
 
     sha256: str
     size: int
@@ -35,19 +35,19 @@ class BundleInfo:
 def certificate(report: Report, bundle: BundleInfo | None = None, *, language: str = "en") -> bytes:
     """Return the certificate as a PDF/A-3: the same bytes for the same report."""
     if language not in LANGUAGES:
-        raise Refused(f"the certificate is written in {' or '.join(LANGUAGES)}, not in {language!r}")
+        raise Refused(f"the certificate is available in {' or '.join(LANGUAGES)}, not in {language!r}")
     page = _Page(language)
-    page.top()
-    page.document(report)
-    page.found(report)
-    page.evidence(report)
-    page.missed(report)
-    page.checking(bundle)
+    page.add_title()
+    page.add_document(report)
+    page.add_result(report)
+    page.add_evidence(report)
+    page.add_not_checked(report)
+    page.add_instructions(bundle)
     return page.finish(report)
 
 
 class _Page:
-    """A page being written from top to bottom."""
+    """A page that is written from top to bottom."""
 
     def __init__(self, language: str) -> None:
         self.language = language
@@ -55,73 +55,71 @@ class _Page:
         self.pdf.set_margin(MARGIN)
         self.pdf.set_auto_page_break(True, MARGIN)
         with tempfile.TemporaryDirectory() as folder:  # fpdf2 takes fonts from files only
-            path = Path(folder) / "letters.ttf"
+            path = Path(folder) / "font.ttf"
             path.write_bytes(font_bytes())
             self.pdf.add_font(NAME, fname=path)
         self.pdf.add_page()
 
-    def top(self) -> None:
-        self._line(word("title", self.language), 20)
-        self._line(word("notice", self.language), 11)
+    def add_title(self) -> None:
+        self._line(self._text("title"), 20)
+        self._line(self._text("notice"), 11)
 
-    def document(self, report: Report) -> None:
-        """Say which document is meant, with its digest as a square code."""
+    def add_document(self, report: Report) -> None:
+        """Write the document's name and its digest, with the digest as a QR code."""
         digest = report.subject.sha256.hex() if report.subject.sha256 else "?"
         self._heading("document")
         top = self.pdf.get_y()
-        square = io.BytesIO()
-        segno.make(f"sha256:{digest}", error="m", micro=False).save(square, kind="png", scale=4, border=2)
-        self.pdf.image(square, x=MARGIN + WIDTH - SQUARE, y=top, w=SQUARE, alt_text=f"sha256:{digest}")
-        beside = WIDTH - SQUARE - 6
-        name = report.subject.name or word("unnamed", self.language)
-        self._line(f"{word('name', self.language)}: {name}", 10, width=beside)
-        self._line(f"{word('digest', self.language)}: {_grouped(digest)}", 10, width=beside)
-        self._line(word("digest_meaning", self.language), 9, GREY, width=beside)
-        self.pdf.set_y(max(self.pdf.get_y(), top + SQUARE))
+        code = io.BytesIO()
+        segno.make(f"sha256:{digest}", error="m", micro=False).save(code, kind="png", scale=4, border=2)
+        self.pdf.image(code, x=MARGIN + WIDTH - QR_SIZE, y=top, w=QR_SIZE, alt_text=f"sha256:{digest}")
+        beside = WIDTH - QR_SIZE - 6
+        name = report.subject.name or self._text("unnamed")
+        self._line(f"{self._text('name')}: {name}", 10, width=beside)
+        self._line(f"{self._text('digest')}: {_grouped(digest)}", 10, width=beside)
+        self._line(self._text("digest_meaning"), 9, GREY, width=beside)
+        self.pdf.set_y(max(self.pdf.get_y(), top + QR_SIZE))
 
-    def found(self, report: Report) -> None:
-        """Say in a sentence what is proven."""
+    def add_result(self, report: Report) -> None:
+        """Write in a sentence what is proven."""
         self._heading("finding")
         self._line(VERDICTS[report.verdict][LANGUAGES.index(self.language)], 12)
         earliest = report.earliest
         if earliest:
-            self._line(word("proven", self.language).format(**self._when(earliest)), 11)
+            self._line(self._text("proven").format(**self._when(earliest)), 11)
         else:
-            self._line(word("nothing_proven", self.language), 11)
+            self._line(self._text("nothing_proven"), 11)
         if revoked := report.revoked:
-            said = word("revoked", self.language).format(
-                time=_moment(revoked.at), reason=revoked.reason or "–"
-            )
-            self._line(said, 11)
-        self._line(word("judged_at", self.language).format(time=_moment(report.at)), 9, GREY)
+            reason = revoked.reason or "–"
+            self._line(self._text("revoked").format(time=_moment(revoked.at), reason=reason), 11)
+        self._line(self._text("judged_at").format(time=_moment(report.at)), 9, GREY)
 
-    def evidence(self, report: Report) -> None:
-        """List what was looked at."""
+    def add_evidence(self, report: Report) -> None:
+        """List what was checked."""
         self._heading("evidence")
         for each in report.evidence:
             self._line(self._sentence(each), 10)
 
-    def missed(self, report: Report) -> None:
-        """List what was not looked at, each once."""
-        self._heading("missed")
-        every = dict.fromkeys(text for each in report.evidence for text in each.not_checked)
-        for text in every:
-            self._line(f"· {spoken(text, self.language)}", 9)
-        if not every:
-            self._line(word("nothing_missed", self.language), 9)
+    def add_not_checked(self, report: Report) -> None:
+        """List what was not checked, each notice once."""
+        self._heading("not_checked")
+        notices = dict.fromkeys(text for each in report.evidence for text in each.not_checked)
+        for text in notices:
+            self._line(f"· {translate(text, self.language)}", 9)
+        if not notices:
+            self._line(self._text("all_checked"), 9)
 
-    def checking(self, bundle: BundleInfo | None) -> None:
-        """Say how others check it."""
+    def add_instructions(self, bundle: BundleInfo | None) -> None:
+        """Write how to check the evidence independently."""
         self._heading("check")
         for step in ("step_digest", "step_verify", "step_other"):
-            self._line(word(step, self.language), 9)
+            self._line(self._text(step), 9)
         if bundle:
             size = f"{bundle.size} bytes"
-            self._line(f"{word('bundle', self.language)}: SHA-256 {_grouped(bundle.sha256)}, {size}", 9, GREY)
+            self._line(f"{self._text('bundle')}: SHA-256 {_grouped(bundle.sha256)}, {size}", 9, GREY)
 
     def finish(self, report: Report) -> bytes:
         """Return the bytes, with the whole report attached for programs."""
-        self.pdf.set_title(word("title", self.language))
+        self.pdf.set_title(self._text("title"))
         self.pdf.set_producer(PRODUCER)
         self.pdf.set_lang(self.language)
         self.pdf.set_creation_date(report.at)
@@ -133,30 +131,30 @@ class _Page:
             modification_date=report.at,
             mime_type="application/json",
             associated_file_relationship="Data",
-            desc=word("report", self.language),
+            desc=self._text("report"),
         )
         return bytes(self.pdf.output())
 
     def _sentence(self, finding: Finding) -> str:
         at = LANGUAGES.index(self.language)
         kind = KINDS.get(finding.evidence, (finding.evidence,) * 2)[at]
-        said = f"{kind}: {STATUSES[finding.status][at]}"
+        sentence = f"{kind}: {STATUSES[finding.status][at]}"
         if finding.reason:
-            said += f" ({finding.reason})"
+            sentence += f" ({finding.reason})"
         if finding.no_later_than:
-            said += f"; {word('until', self.language).format(**self._when(finding))}"
-        return f"· {said}"
+            sentence += f"; {self._text('until').format(**self._when(finding))}"
+        return f"· {sentence}"
 
     def _when(self, finding: Finding) -> dict[str, str]:
-        """Return time and source; a miner's clock may be two hours off, so Bitcoin's time is about right."""
+        """Return time and source; Bitcoin's time is approximate: a miner's clock may be two hours off."""
         moment = finding.no_later_than
-        about = word("about", self.language) if finding.evidence == "bitcoin" else ""
-        source = spoken(finding.according_to or "?", self.language)
+        about = self._text("about") if finding.evidence == "bitcoin" else ""
+        source = translate(finding.according_to or "?", self.language)
         return {"time": about + _moment(moment) if moment else "?", "source": source}
 
     def _heading(self, name: str) -> None:
         self.pdf.ln(3)
-        self._line(word(name, self.language), 13)
+        self._line(self._text(name), 13)
         self.pdf.line(MARGIN, self.pdf.get_y(), MARGIN + WIDTH, self.pdf.get_y())
         self.pdf.ln(1.5)
 
@@ -164,13 +162,16 @@ class _Page:
         self.pdf.set_font(NAME, size=size)
         self.pdf.set_text_color(grey)
         self.pdf.multi_cell(
-            width, size * 0.48, writable(text), align="L", new_x=XPos.LMARGIN, new_y=YPos.NEXT
+            width, size * 0.48, replace_missing(text), align="L", new_x=XPos.LMARGIN, new_y=YPos.NEXT
         )
         self.pdf.ln(0.8)
 
+    def _text(self, name: str) -> str:
+        return translation(name, self.language)
+
 
 def _metadata(pdf: FPDF, at: datetime) -> str:
-    """Return what fpdf2 would say of the file, without the time of day it would put in."""
+    """Return the metadata that fpdf2 would write, without the current time."""
     moment = at.astimezone(UTC).isoformat(timespec="seconds")
     return f"""<x:xmpmeta xmlns:x="adobe:ns:meta/">
   <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:dc="http://purl.org/dc/elements/1.1/"
@@ -187,7 +188,7 @@ def _metadata(pdf: FPDF, at: datetime) -> str:
 
 
 def _moment(moment: datetime) -> str:
-    """Write a time as people read it; it is always that of Greenwich."""
+    """Return a time for people, in UTC."""
     return f"{(instant(moment) or '').removesuffix('Z').replace('T', ' ')} UTC"
 
 

@@ -1,4 +1,4 @@
-"""Every word of the certificate, in English and in Spanish; the same sentences, side by side."""
+"""Every text of the certificate, in English and in Spanish, side by side."""
 
 from __future__ import annotations
 
@@ -10,53 +10,53 @@ from foja.proofs.finding import Status
 LANGUAGES: Final = ("en", "es")
 
 TRANSLATIONS: Final = {
-    "title": ("Certificate about evidence", "Certificado sobre evidencia"),
+    "title": ("Certificate about evidence", "Certificado sobre pruebas"),
     "notice": (
-        "This page explains. It is not evidence: that is in the bundle, and anyone can check it without us.",
-        "Esta página explica. No es evidencia: esta se halla en el paquete, y cualquiera puede comprobarla.",
+        "This page is an explanation, not evidence. Anyone can check the evidence in the bundle without us.",
+        "Esta página explica; no es una prueba. Cualquiera puede comprobar las pruebas del paquete.",
     ),
     "document": ("The document", "El documento"),
     "name": ("Name", "Nombre"),
     "unnamed": ("without a name", "sin nombre"),
     "digest": ("SHA-256", "SHA-256"),
     "digest_meaning": (
-        "It comes from every byte of the document: change one, and it is another. The square holds it too.",
-        "Sale de cada byte del documento: si cambia uno, es otro. El cuadrado también lo contiene.",
+        "Any change to the document changes this digest. The QR code contains it too.",
+        "Cualquier cambio en el documento cambia esta huella. El código QR también la contiene.",
     ),
     "finding": ("What was found", "Qué se encontró"),
     "proven": (
-        "The document with this number existed no later than {time}, according to {source}.",
-        "El documento con este número existía a más tardar el {time}, según {source}.",
+        "The document with this digest existed no later than {time}, according to {source}.",
+        "El documento con esta huella existía a más tardar el {time}, según {source}.",
     ),
     "nothing_proven": (
-        "Nothing is proven about when the document existed.",
-        "No está probado nada sobre cuándo existía el documento.",
+        "It is not proven when the document existed.",
+        "No está probado cuándo existía el documento.",
     ),
     "revoked": (
         "The document was revoked on {time}: {reason}",
         "El documento fue revocado el {time}: {reason}",
     ),
     "judged_at": ("Judged as of {time}.", "Examinado con fecha {time}."),
-    "evidence": ("The evidence, one by one", "La evidencia, una por una"),
+    "evidence": ("The evidence, one by one", "Las pruebas, una por una"),
     "until": ("no later than {time}, according to {source}", "a más tardar el {time}, según {source}"),
     "about": ("about ", "(aprox.) "),
-    "missed": ("What was not checked", "Qué no se comprobó"),
-    "nothing_missed": ("Nothing that is known to us.", "Nada que conozcamos."),
-    "check": ("How to check it without us", "Cómo comprobarlo sin nosotros"),
+    "not_checked": ("What was not checked", "Qué no se comprobó"),
+    "all_checked": ("Nothing, as far as is known.", "Nada, hasta donde se sabe."),
+    "check": ("How to check it yourself", "Cómo comprobarlo usted mismo"),
     "step_digest": (
-        "1. Compute the SHA-256 of your copy, for example: sha256sum FILE. It must be the number above.",
-        "1. Calcule el SHA-256 de su copia, por ejemplo: sha256sum ARCHIVO. Debe ser el número de arriba.",
+        "1. Compute the SHA-256 of your copy, for example: sha256sum FILE. It must equal the digest above.",
+        "1. Calcule el SHA-256 de su copia, por ejemplo: sha256sum ARCHIVO. Debe ser igual a la huella.",
     ),
     "step_verify": (
-        "2. Judge the bundle, offline, by roots you got yourself: foja verify BUNDLE --trust ROOTS.",
-        "2. Examine el paquete, sin red, con raíces que obtuvo usted: foja verify PAQUETE --trust RAÍCES.",
+        "2. Verify the bundle offline, with roots you obtained yourself: foja verify BUNDLE --trust ROOTS.",
+        "2. Verifique el paquete sin red, con raíces que obtuvo usted: foja verify PAQUETE --trust RAÍCES.",
     ),
     "step_other": (
-        "3. Or unzip it: openssl ts -verify -digest NUMBER -in evidence/tsa/01.tsr -CAfile ROOTS.",
-        "3. O descomprímalo: openssl ts -verify -digest NÚMERO -in evidence/tsa/01.tsr -CAfile RAÍCES.",
+        "3. Or unzip it: openssl ts -verify -digest DIGEST -in evidence/tsa/01.tsr -CAfile ROOTS.",
+        "3. O descomprímalo: openssl ts -verify -digest HUELLA -in evidence/tsa/01.tsr -CAfile RAÍCES.",
     ),
     "bundle": ("The bundle", "El paquete"),
-    "report": ("The report this page was made from", "El informe del que salió esta página"),
+    "report": ("The report behind this page", "El informe en que se basa esta página"),
 }
 
 KINDS: Final = {
@@ -78,27 +78,27 @@ STATUSES: Final = {
         "undecided with the roots given",
         "sin decidir con las raíces dadas",
     ),
-    Status.INVALID: ("WRONG", "INCORRECTO"),
+    Status.INVALID: ("INVALID", "NO VÁLIDO"),
     Status.ABSENT: ("missing", "falta"),
-    Status.UNSUPPORTED: ("not understood", "no se entiende"),
+    Status.UNSUPPORTED: ("not supported", "no admitido"),
 }
 
 VERDICTS: Final = {
     Verdict.TOTAL_PASSED: (
-        "All required evidence was checked and holds.",
-        "Toda la evidencia exigida se comprobó y es correcta.",
+        "All required evidence was checked and is valid.",
+        "Todas las pruebas exigidas se comprobaron y son válidas.",
     ),
     Verdict.INDETERMINATE: (
-        "Not all required evidence could be checked. That does not mean that it is wrong.",
-        "No se pudo comprobar toda la evidencia exigida. Eso no significa que sea incorrecta.",
+        "Not all required evidence could be checked. This does not mean that it is invalid.",
+        "No se pudieron comprobar todas las pruebas exigidas. Esto no significa que no sean válidas.",
     ),
     Verdict.TOTAL_FAILED: (
-        "Something in the evidence is wrong. Do not rely on it.",
-        "Algo en la evidencia es incorrecto. No se apoye en ella.",
+        "Some of the evidence is invalid. Do not rely on it.",
+        "Algunas de las pruebas no son válidas. No confíe en ellas.",
     ),
 }
 
 
-def word(name: str, language: str) -> str:
-    """Return a sentence of the page."""
+def translation(name: str, language: str) -> str:
+    """Return a text of the page in this language."""
     return TRANSLATIONS[name][LANGUAGES.index(language)]

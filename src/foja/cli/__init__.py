@@ -1,7 +1,7 @@
-"""The command `foja`. Nothing heavy is imported before it is known what to do.
+"""The command `foja`. Modules of a verb are imported only when the verb runs.
 
-Ends with 0 if all is well, 1 if something was found or refused, 2 if the command or
-the installation is wrong, 130 after Ctrl-C and 143 after a request to end.
+Exit codes: 0 success, 1 something was found or refused, 2 the command or the
+installation is wrong, 130 after Ctrl-C, 143 after SIGTERM.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ from types import CoroutineType
 from typing import Any
 
 from foja import missing
-from foja.cli.output import complain, speak_anywhere
-from foja.cli.parser import grammar
+from foja.cli.output import escape_unencodable, report_error
+from foja.cli.parser import build_parser
 from foja.errors import FojaError, SetupFailed, Unavailable
 
 FOUND, WRONG, INTERRUPTED, PIPE_CLOSED, TERMINATED = 1, 2, 130, 141, 143
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Do what the words say and return the exit code; our errors are one line each."""
-    speak_anywhere()
-    arguments = grammar().parse_args(words)
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; each of our errors is printed as one line."""
+    escape_unencodable()
+    arguments = build_parser().parse_args(argv)
     try:
         return _run(arguments)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        return _end_quietly()
+        return _ignore_closed_pipe()
     except FojaError as error:
-        complain(str(error))
+        report_error(error, as_json=arguments.json)
         return WRONG if isinstance(error, SetupFailed | Unavailable) else FOUND
     except OSError as error:
-        complain(f"{error.filename or 'the system'}: {error.strerror or error}")
+        report_error(error, as_json=arguments.json)
         return WRONG
 
 
-def verb(arguments: Namespace) -> Any:
-    """Return the function of a verb, imported only now."""
+def load_command(arguments: Namespace) -> Any:
+    """Import and return the function of a verb."""
     module, _, name = arguments.run.partition(":")
     try:
         return getattr(import_module(f"foja.cli.{module}"), name)
@@ -50,30 +50,30 @@ def verb(arguments: Namespace) -> Any:
 
 
 def _run(arguments: Namespace) -> int:
-    result = verb(arguments)(arguments)
-    code: int = _wait(result) if isinstance(result, CoroutineType) else result
+    result = load_command(arguments)(arguments)
+    code: int = _run_async(result) if isinstance(result, CoroutineType) else result
     sys.stdout.flush()
     return code
 
 
-def _wait(work: Coroutine[Any, Any, int]) -> int:
-    """Run work that waits; a request to end cancels it, so that everything it opened is closed."""
-    import asyncio  # late: what does not wait starts faster without it
+def _run_async(command: Coroutine[Any, Any, int]) -> int:
+    """Run a coroutine; SIGTERM cancels it, so that it closes what it opened."""
+    import asyncio  # late: commands that are not async start faster without it
     import signal
 
-    async def until_told() -> int:
+    async def run() -> int:
         task = asyncio.current_task()
         assert task is not None
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        return await work
+        return await command
 
     try:
-        return asyncio.run(until_told())
+        return asyncio.run(run())
     except asyncio.CancelledError:
         return TERMINATED
 
 
-def _end_quietly() -> int:
-    """Whoever read our output has gone; Python must not complain about it at exit."""
+def _ignore_closed_pipe() -> int:
+    """Redirect stdout, so that Python does not report the closed pipe again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return PIPE_CLOSED

@@ -1,4 +1,4 @@
-"""`foja bench`: how fast this server takes appends. It writes to a database of its own."""
+"""`foja bench`: measure appends on this server, in a temporary database."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from foja.app import App
-from foja.cli.installation import settings_of
-from foja.cli.output import document, table
-from foja.cli.temporary_database import scratch
+from foja.cli.installation import read_settings
+from foja.cli.output import print_json, print_table
+from foja.cli.temporary_database import temporary_database
 from foja.conversations.service import Conversation
 from foja.embedded.servers import database
 from foja.settings import Settings
@@ -22,7 +22,7 @@ MANY, BATCH = 256, 100
 
 @dataclass(frozen=True, slots=True)
 class BenchCase:
-    """A kind of load: so many callers, on so many streams, so many events a call."""
+    """One load: the number of callers, of streams and of events per call."""
 
     name: str
     callers: int
@@ -32,7 +32,7 @@ class BenchCase:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a case reached."""
+    """The measured rate and latencies of a case."""
 
     case: str
     events_per_second: float
@@ -50,17 +50,17 @@ CASES = (
 
 
 async def bench(arguments: Namespace) -> int:
-    """Run every case for a while and print what it reached."""
-    settings = settings_of(arguments)
+    """Run every case and print its results."""
+    settings = read_settings(arguments)
     with tempfile.TemporaryDirectory(prefix="foja-bench-") as home:
-        async with database(settings) as url, scratch(url) as aside:
-            changed = {"database_url": aside, "home": Path(home), "storage_url": ""}
+        async with database(settings) as url, temporary_database(url) as temporary_url:
+            changed = {"database_url": temporary_url, "home": Path(home), "storage_url": ""}
             results = await _run_all(settings.model_copy(update=changed), arguments.seconds)
     if arguments.json:
-        document([asdict(result) for result in results])
+        print_json([asdict(result) for result in results])
     else:
         rows = [(r.case, r.events_per_second, r.p50_ms, r.p99_ms) for r in results]
-        table(("case", "events/s", "p50 ms", "p99 ms"), rows)
+        print_table(("case", "events/s", "p50 ms", "p99 ms"), rows)
     return 0
 
 
@@ -94,6 +94,6 @@ async def _append(stream: Conversation, batch: int) -> None:
 
 def _result(case: BenchCase, times: list[float], elapsed: float) -> Result:
     times.sort()
-    middle, late = times[len(times) // 2], times[len(times) * 99 // 100]
+    p50, p99 = times[len(times) // 2], times[len(times) * 99 // 100]
     rate = len(times) * case.batch / elapsed
-    return Result(case.name, round(rate, 1), round(middle * 1000, 2), round(late * 1000, 2))
+    return Result(case.name, round(rate, 1), round(p50 * 1000, 2), round(p99 * 1000, 2))

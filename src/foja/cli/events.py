@@ -1,4 +1,4 @@
-"""`foja events`: a stream as lines, for people or as JSON."""
+"""`foja events`: print a stream as text or as JSON lines."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from uuid import UUID
 
 from foja.app import App
-from foja.cli.installation import opened
-from foja.cli.output import complain, record, say
+from foja.cli.installation import open_installation
+from foja.cli.output import print_error, print_json_line, print_line
 from foja.errors import UnknownEntity
 from foja.ledger.event import Event, Reset, StreamItem, Transient
 
@@ -17,11 +17,11 @@ WIDTH = 160
 
 
 async def events(arguments: Namespace) -> int:
-    """Print what is there and, if asked to, what comes."""
-    show = _show_json if arguments.json else _show
-    async with opened(arguments) as app:
+    """Print the events of a stream and, with --follow, new ones as they arrive."""
+    show = _print_event_json if arguments.json else _print_event
+    async with open_installation(arguments) as app:
         if arguments.follow:
-            await tell_if_empty(app, arguments.entity)
+            await warn_if_empty(app, arguments.entity)
             async for event in _follow(app, arguments):
                 show(event)
         else:
@@ -34,14 +34,14 @@ async def _read(app: App, arguments: Namespace) -> list[Event]:
     if arguments.entity is None:
         return await app.ledger.log.events(_log_cursor(arguments.after), arguments.limit)
     if not (await app.ledger.state(arguments.entity)).next_seq:
-        raise UnknownEntity(f"nothing was ever written to {arguments.entity}; check the id and FOJA_TENANT")
+        raise UnknownEntity(f"{arguments.entity} has no events; check the id and FOJA_TENANT")
     return await app.ledger.events(arguments.entity, arguments.after, arguments.limit)
 
 
-async def tell_if_empty(app: App, entity_id: UUID | None) -> None:
-    """Say that there is nothing to follow yet: the id may be wrong, and the wait for ever."""
+async def warn_if_empty(app: App, entity_id: UUID | None) -> None:
+    """Warn that a stream is empty: if the id is wrong, the command would wait for ever."""
     if entity_id and not (await app.ledger.state(entity_id)).next_seq:
-        complain(f"nothing was written to {entity_id} yet; waiting. Check the id and FOJA_TENANT")
+        print_error(f"{entity_id} has no events yet; waiting. Check the id and FOJA_TENANT")
 
 
 def _follow(app: App, arguments: Namespace) -> AsyncIterator[StreamItem]:
@@ -54,26 +54,26 @@ def _log_cursor(after: str | int | None) -> str | None:
     return None if after is None else str(after)
 
 
-def _show(event: StreamItem) -> None:
+def _print_event(event: StreamItem) -> None:
     if isinstance(event, Reset):
-        say(f"reset: {event.reason}; everything comes again")
+        print_line(f"reset: {event.reason}; all events follow again")
         return
     at = event.at.isoformat(timespec="milliseconds") if event.at else "-"
     if isinstance(event, Transient):
         body = json.dumps(event.payload, ensure_ascii=False)
-        say(f"{'·':>6}  {at:<29}  {event.kind:<22}  {'-':<10}  {_short(body)}")
+        print_line(f"{'·':>6}  {at:<29}  {event.kind:<22}  {'-':<10}  {_shorten(body)}")
         return
     body = "(erased)" if event.payload is None else json.dumps(event.payload, ensure_ascii=False)
     who = event.actor or event.source or "-"
-    say(f"{event.seq:>6}  {at:<29}  {event.kind:<22}  {who:<10}  {_short(body)}")
+    print_line(f"{event.seq:>6}  {at:<29}  {event.kind:<22}  {who:<10}  {_shorten(body)}")
 
 
-def _short(body: str) -> str:
+def _shorten(body: str) -> str:
     return body if len(body) <= WIDTH else f"{body[: WIDTH - 1]}…"
 
 
-def _show_json(event: StreamItem) -> None:
+def _print_event_json(event: StreamItem) -> None:
     if isinstance(event, Reset):
-        record({"kind": event.kind, "reason": event.reason})
+        print_json_line({"kind": event.kind, "reason": event.reason})
     else:
-        record(event.envelope())
+        print_json_line(event.envelope())

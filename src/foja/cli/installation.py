@@ -1,4 +1,4 @@
-"""The installation that a command is about."""
+"""Open the installation that a command works on."""
 
 from __future__ import annotations
 
@@ -16,55 +16,47 @@ from foja.errors import SetupFailed
 from foja.observe.snapshot import snapshot
 from foja.settings import Settings, load
 
-OPTIONS = ("home", "database_url", "web_host", "web_port", "web_expose")
+OPTIONS = ("home", "database_url", "domains", "web_host", "web_port", "web_expose")
 
 
-def settings_of(arguments: Namespace) -> Settings:
-    """Return the settings of the environment, the options of the command over them."""
+def read_settings(arguments: Namespace) -> Settings:
+    """Return the settings; options of the command override the environment."""
     return load(**{name: getattr(arguments, name) for name in OPTIONS if hasattr(arguments, name)})
 
 
 @asynccontextmanager
-async def opened(arguments: Namespace) -> AsyncIterator[App]:
-    """Lend the running installation; it must exist."""
-    settings = settings_of(arguments)
+async def open_installation(arguments: Namespace) -> AsyncIterator[App]:
+    """Yield the App of an installation that must already exist."""
+    settings = read_settings(arguments)
     _check_exists(settings)
-    async with started(settings) as app:
-        yield app
-
-
-@asynccontextmanager
-async def started(settings: Settings) -> AsyncIterator[App]:
-    """Lend the running installation, made if there is none."""
     async with App(settings) as app:
         yield app
 
 
 @asynccontextmanager
-async def recorded(arguments: Namespace) -> AsyncIterator[str]:
-    """Lend the database as it is: nobody migrates it or makes one for the occasion."""
-    settings = settings_of(arguments)
+async def open_database(arguments: Namespace) -> AsyncIterator[str]:
+    """Yield the URL of the existing database; it is neither created nor migrated."""
+    settings = read_settings(arguments)
     _check_exists(settings)
     async with database(settings) as url:
         yield url
 
 
-def published(arguments: Namespace) -> Store:
-    """Return the store of the installation."""
-    settings = settings_of(arguments)
-    return open_store(settings.store_url)
+def open_object_store(arguments: Namespace) -> Store:
+    """Return the object store of the installation."""
+    return open_store(read_settings(arguments).store_url)
 
 
-async def verifiers(arguments: Namespace, url: str) -> list[Verifier]:
-    """Return the key given with the command, or else the installation's own."""
+async def read_verifiers(arguments: Namespace, url: str) -> list[Verifier]:
+    """Return the log key given with the command, or the key of the installation."""
     key = getattr(arguments, "key", None)
-    return [read_key(key) if key else await _own_key(settings_of(arguments), url)]
+    return [read_key(key) if key else await _read_own_key(read_settings(arguments), url)]
 
 
-async def _own_key(settings: Settings, url: str) -> Verifier:
+async def _read_own_key(settings: Settings, url: str) -> Verifier:
     path = settings.home / "keys" / "log.key"
     if not path.exists():
-        raise SetupFailed(f"the log's key is not in {path}; give its public half with --key")
+        raise SetupFailed(f"the key of the log is not in {path}; give its public key with --key")
     async with snapshot(url) as moment:
         installation_id, *_ = await moment.row("installation")
     name = settings.log_name or f"foja.local/{installation_id.hex[:12]}"
@@ -74,5 +66,5 @@ async def _own_key(settings: Settings, url: str) -> Verifier:
 def _check_exists(settings: Settings) -> None:
     if not settings.database_url and not (settings.home / "postgres").exists():
         raise SetupFailed(
-            f"nothing is installed in {settings.home}; run `foja up`, or say --home or --database-url"
+            f"nothing is installed in {settings.home}; run `foja up`, or give --home or --database-url"
         )

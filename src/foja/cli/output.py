@@ -1,4 +1,4 @@
-"""What people and programs read: lines, tables, JSON, progress."""
+"""Output: lines, tables, JSON and progress bars."""
 
 from __future__ import annotations
 
@@ -10,54 +10,71 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
+from foja.errors import FojaError
+
 Progress = Callable[[int, int], None]
 
 
-def speak_anywhere() -> None:
-    """Let no terminal that lacks a character stop a command."""
+def escape_unencodable() -> None:
+    """Escape characters that the terminal cannot encode; they must not stop a command."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
-def say(line: str = "") -> None:
-    """Print a line for people."""
+def print_line(line: str = "") -> None:
+    """Print one line of text."""
     print(line, flush=True)
 
 
-def complain(line: str) -> None:
-    """Print what went wrong, as one line beside the output."""
+def print_error(line: str) -> None:
+    """Print an error as one line on stderr."""
     print(f"foja: {' '.join(line.split())}", file=sys.stderr, flush=True)
 
 
-def document(value: Any) -> None:
+def report_error(error: FojaError | OSError, *, as_json: bool) -> None:
+    """Print an error on standard error: one line, or one JSON object with its code."""
+    if isinstance(error, FojaError):
+        code, retryable, detail = error.code, error.retryable, str(error)
+    else:
+        code, retryable = "os_error", False
+        detail = f"{error.filename or 'the system'}: {error.strerror or error}"
+    if as_json:
+        body = {"error": type(error).__name__, "code": code, "retryable": retryable, "detail": detail}
+        print(json.dumps(body, ensure_ascii=False), file=sys.stderr, flush=True)
+    else:
+        print_error(detail)
+
+
+def print_json(value: Any) -> None:
     """Print one JSON document."""
-    print(json.dumps(value, ensure_ascii=False, indent=2, default=_word), flush=True)
+    print(json.dumps(value, ensure_ascii=False, indent=2, default=_to_text), flush=True)
 
 
-def record(value: Any) -> None:
+def print_json_line(value: Any) -> None:
     """Print one line of JSON."""
-    print(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_word), flush=True)
+    print(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_to_text), flush=True)
 
 
-def _word(value: object) -> str:
-    """Return what JSON has no type for; a moment as ISO 8601 writes it."""
+def _to_text(value: object) -> str:
+    """Return a value that JSON has no type for as text; times in ISO 8601."""
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print columns under their heads; numbers to the right."""
+def print_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print rows as a table with a heading; numbers are aligned to the right."""
     lines = [[_cell(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
     right = [all(isinstance(row[at], int | float | None) for row in rows) for at in range(len(head))]
     for line in (head, *lines):
         cells = zip(line, widths, right, strict=True)
-        say("  ".join(cell.rjust(w) if to_right else cell.ljust(w) for cell, w, to_right in cells).rstrip())
+        aligned = (cell.rjust(w) if to_right else cell.ljust(w) for cell, w, to_right in cells)
+        print_line("  ".join(aligned).rstrip())
 
 
 @contextmanager
-def progress(label: str) -> Iterator[Progress | None]:
-    """Show a bar while something long goes on, if anybody is looking at it."""
+def progress_bar(label: str) -> Iterator[Progress | None]:
+    """Show a progress bar while the block runs; yield None if stderr is not a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -72,10 +89,6 @@ def progress(label: str) -> Iterator[Progress | None]:
 def _cell(value: object) -> str:
     if value is None:
         return "-"
-    return (
-        f"{value:,.2f}"
-        if isinstance(value, float)
-        else f"{value:,}"
-        if isinstance(value, int)
-        else str(value)
-    )
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

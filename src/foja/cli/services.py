@@ -1,4 +1,4 @@
-"""`foja up`, `foja worker` and `foja web`: they run until somebody stops them."""
+"""`foja up`, `foja worker` and `foja web`: services that run until they are stopped."""
 
 from __future__ import annotations
 
@@ -9,61 +9,63 @@ from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 
 from foja.app import App
-from foja.cli.installation import settings_of, started
-from foja.cli.output import record, say
+from foja.cli.installation import read_settings
+from foja.cli.output import print_json_line, print_line
 
 
 async def up(arguments: Namespace) -> int:
-    """Start everything and say where it is."""
-    from foja.web.server import address, bind, serving  # a worker starts without it
-
-    async with started(settings_of(arguments)) as app:
-        settings = app.settings
-        with bind(settings.web_host, settings.web_port, expose=settings.web_expose) as listener:
-            async with serving(app, listener, expose=settings.web_expose) as server:
-                _tell_places(arguments, {**_places(app), "web": address(listener)})
-                async with working(app) as work:
-                    return await until_told(arguments, server, work)
+    """Start database, worker and web, and print their addresses."""
+    async with App(read_settings(arguments)) as app, _web_server(app) as (server, url):
+        _print_addresses(arguments, {**_addresses(app), "web": url})
+        async with run_worker(app) as work:
+            return await run_until_stopped(arguments, server, work)
 
 
 async def worker(arguments: Namespace) -> int:
-    """Do what no caller waits for."""
-    async with started(settings_of(arguments)) as app:
-        begun(arguments, f"working on {app.settings.database_url}", database=app.settings.database_url)
-        async with working(app, arguments.only) as work:
-            return await until_told(arguments, work)
+    """Run the workers and the maintenance."""
+    async with App(read_settings(arguments)) as app:
+        url = app.settings.database_url
+        print_started(arguments, f"working on {url}", database=url)
+        async with run_worker(app, arguments.only) as work:
+            return await run_until_stopped(arguments, work)
 
 
 async def web(arguments: Namespace) -> int:
     """Serve HTTP."""
-    from foja.web.server import address, bind, serving  # a worker starts without it
-
-    async with started(settings_of(arguments)) as app:
-        settings = app.settings
-        with bind(settings.web_host, settings.web_port, expose=settings.web_expose) as listener:
-            async with serving(app, listener, expose=settings.web_expose) as server:
-                begun(arguments, f"serving {address(listener)}", web=address(listener))
-                return await until_told(arguments, server)
+    async with App(read_settings(arguments)) as app, _web_server(app) as (server, url):
+        print_started(arguments, f"serving {url}", web=url)
+        return await run_until_stopped(arguments, server)
 
 
-def begun(arguments: Namespace, words: str, **places: str | None) -> None:
-    """Say that it runs, and where."""
+def print_started(arguments: Namespace, message: str, **fields: str | None) -> None:
+    """Print that a service runs: the message, or the fields as JSON."""
     if arguments.json:
-        record(places)
+        print_json_line(fields)
     else:
-        say(f"{words}; stop with Ctrl-C")
+        print_line(f"{message}; stop with Ctrl-C")
 
 
-def _tell_places(arguments: Namespace, places: dict[str, str]) -> None:
+def _print_addresses(arguments: Namespace, addresses: dict[str, str]) -> None:
     if not arguments.json:
-        for name, place in places.items():
-            say(f"{name:<10}{place}")
-    begun(arguments, "running", **{name.replace(" ", "_"): place for name, place in places.items()})
+        for name, value in addresses.items():
+            print_line(f"{name:<10}{value}")
+    fields = {name.replace(" ", "_"): value for name, value in addresses.items()}
+    print_started(arguments, "running", **fields)
 
 
 @asynccontextmanager
-async def working(app: App, only: Collection[str] | None = None) -> AsyncIterator[asyncio.Task[None]]:
-    """Do what no caller waits for, until the block ends."""
+async def _web_server(app: App) -> AsyncIterator[tuple[asyncio.Task[None], str]]:
+    from foja.web.server import address, bind, serving  # late: a worker starts without it
+
+    settings = app.settings
+    with bind(settings.web_host, settings.web_port, expose=settings.web_expose) as listener:
+        async with serving(app, listener, expose=settings.web_expose) as server:
+            yield server, address(listener)
+
+
+@asynccontextmanager
+async def run_worker(app: App, only: Collection[str] | None = None) -> AsyncIterator[asyncio.Task[None]]:
+    """Run the workers and the maintenance in a task until the block ends."""
     work = asyncio.create_task(app.work(only=only))
     try:
         yield work
@@ -72,25 +74,25 @@ async def working(app: App, only: Collection[str] | None = None) -> AsyncIterato
         await asyncio.gather(work, return_exceptions=True)
 
 
-async def until_told(arguments: Namespace, *tasks: asyncio.Task[None]) -> int:
-    """Return when asked to end: a wish that is granted is no failure. Raise what a task raises."""
-    told = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told.set)
-    end = asyncio.create_task(told.wait())
+async def run_until_stopped(arguments: Namespace, *tasks: asyncio.Task[None]) -> int:
+    """Return 0 after SIGTERM, which is a normal end here. Raise what a task raises."""
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    stopped = asyncio.create_task(stop.wait())
     try:
-        done, _ = await asyncio.wait({*tasks, end}, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait({*tasks, stopped}, return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             await task
     finally:
-        end.cancel()
+        stopped.cancel()
     if arguments.json:
-        record({"stopped": True})
+        print_json_line({"stopped": True})
     else:
-        say("stopped")
+        print_line("stopped")
     return 0
 
 
-def _places(app: App) -> dict[str, str]:
+def _addresses(app: App) -> dict[str, str]:
     settings = app.settings
     return {
         "home": str(settings.home),

@@ -1,4 +1,4 @@
-"""Databases for a short time, on the server of another one."""
+"""Temporary databases on an existing server."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ EMPTY = "template1"
 
 
 @asynccontextmanager
-async def scratch(url: str, *, copied: bool = False) -> AsyncIterator[str]:
-    """Lend a new database beside `url`, or a copy of it, and drop it afterwards."""
+async def temporary_database(url: str, *, copied: bool = False) -> AsyncIterator[str]:
+    """Yield the URL of a new database on the server of `url`, or of a copy; drop it afterwards."""
     name = f"foja_scratch_{secrets.token_hex(6)}"
     template = str(conninfo_to_dict(url)["dbname"]) if copied else EMPTY
     await _administer(url, "create_scratch", name=name, template=template)
@@ -29,10 +29,10 @@ async def scratch(url: str, *, copied: bool = False) -> AsyncIterator[str]:
 
 
 async def _administer(url: str, query: str, **names: str) -> None:
-    """Run a statement about whole databases, from one that nobody copies."""
-    words = {key: composed.Identifier(name) for key, name in names.items()}
+    """Run a statement about databases, connected to `postgres`: a template must have no connections."""
+    identifiers = {key: composed.Identifier(name) for key, name in names.items()}
     with our_errors():
         async with await AsyncConnection.connect(
             make_conninfo(url, dbname="postgres"), autocommit=True
         ) as connection:
-            await connection.execute(composed.SQL(sql.query(query)).format(**words))
+            await connection.execute(composed.SQL(sql.query(query)).format(**identifiers))

@@ -1,4 +1,4 @@
-"""Asking people: request, decide, wait, expire. Nothing is kept but events, so a restart loses nothing."""
+"""Approvals: request, decide, wait, expire. Events are the only state, so a restart loses nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 from uuid import UUID
 
 from foja import sql
@@ -21,11 +21,12 @@ from foja.ledger.live.notifier import Notifier
 
 EXPIRY_LIMIT = 100
 MAX_SECONDS = 366 * 86_400
+Payload: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What stands, and whether it is what you said; the first decision or expiry wins."""
+    """The decision in effect, and whether it is the caller's. The first decision or expiry wins."""
 
     approval: Approval
     mine: bool
@@ -38,7 +39,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Approvals:
-    """What is asked and decided in one conversation."""
+    """The approvals of one conversation."""
 
     conversation_id: UUID
     _ledger: Ledger
@@ -46,79 +47,79 @@ class Approvals:
     async def request(
         self,
         tool_name: str,
-        tool_args: Mapping[str, Any],
+        tool_args: Payload,
         *,
         ttl: float,
         approval_id: str | None,
         actor: str | None,
-        place: Mapping[str, Any],
+        place: Payload,
     ) -> Approval:
-        """Ask. The same id again returns what was asked first, so a restart may ask again."""
+        """Request an approval. The same id again returns the first request, so a restart may repeat it."""
         if not 0 < ttl <= MAX_SECONDS:
-            raise BadPayload(f"an approval stays open for up to {MAX_SECONDS:,} seconds, not for {ttl}")
+            raise BadPayload(f"not a valid ttl of an approval: {ttl}; expected up to {MAX_SECONDS:,} seconds")
         name = str(new_id()) if approval_id is None else approval_id
         due = (datetime.now(UTC) + timedelta(seconds=ttl)).isoformat()
-        asked = {"approval_id": name, "tool_name": tool_name, "tool_args": dict(tool_args), "expires_at": due}
+        call = {"approval_id": name, "tool_name": tool_name, "tool_args": dict(tool_args)}
         key = f"approval_requested:{name}"
         with contextlib.suppress(IdempotencyConflict):
-            await self._append("approval_requested", {**asked, **place}, actor, key)
+            await self._append("approval_requested", {**call, "expires_at": due, **place}, actor, key)
         return await self.one(name)
 
     async def decide(
         self, approval_id: str, decision: str, *, reason: str | None, actor: str | None
     ) -> Decision:
-        """Decide, unless somebody or the clock was faster; return what stands."""
+        """Decide, unless it is decided or expired; return the decision in effect."""
         if decision not in (APPROVED, DENIED):
-            raise BadPayload(f"one can say {APPROVED!r} or {DENIED!r}, not {decision!r}")
-        stands = await self.one(approval_id)
-        if stands.open:
-            stands = await self._settle(approval_id, decision, reason, actor)
-        elif stands.decided_seq is None:
-            stands = await self._settle(approval_id, EXPIRED, None, None)
-        return Decision(stands, stands.says(decision, reason, actor))
+            raise BadPayload(f"not a valid decision: {decision!r}; expected {APPROVED!r} or {DENIED!r}")
+        approval = await self.one(approval_id)
+        if approval.open:
+            approval = await self._settle(approval_id, decision, reason, actor)
+        elif approval.decided_seq is None:
+            approval = await self._settle(approval_id, EXPIRED, None, None)
+        return Decision(approval, approval.matches(decision, reason, actor))
 
     async def wait(self, approval_id: str) -> Approval:
-        """Return the approval once it is decided or expired; ask again after a restart."""
-        stands = await self.one(approval_id)
-        while stands.open:
+        """Return the approval once it is decided or expired; call it again after a restart."""
+        approval = await self.one(approval_id)
+        while approval.open:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_seconds_left(stands)):
-                    await self._hear(stands)
-            stands = await self.one(approval_id)
-        if stands.decided_seq is None:
-            stands = await self._settle(approval_id, EXPIRED, None, None)
-        return stands
+                async with asyncio.timeout(_seconds_left(approval)):
+                    await self._follow_until_decided(approval)
+            approval = await self.one(approval_id)
+        if approval.decided_seq is None:
+            approval = await self._settle(approval_id, EXPIRED, None, None)
+        return approval
 
     async def one(self, approval_id: str) -> Approval:
-        """Return how one approval stands."""
+        """Return one approval with its state."""
         found = await self._read(approval_id)
         if approval_id not in found:
-            raise UnknownApproval(f"nobody asked for {approval_id!r} here; request_approval() returns the id")
+            raise UnknownApproval(f"unknown approval {approval_id!r}; use an id from request_approval()")
         return found[approval_id]
 
     async def all(self) -> list[Approval]:
-        """Return every approval that was asked for, in order."""
+        """Return every approval that was requested, in order."""
         return list((await self._read(None)).values())
 
     async def _settle(
         self, approval_id: str, decision: str, reason: str | None, actor: str | None
     ) -> Approval:
-        said = {"approval_id": approval_id, "decision": decision, "reason": reason}
+        payload = {"approval_id": approval_id, "decision": decision, "reason": reason}
         with contextlib.suppress(IdempotencyConflict):
-            await self._append("approval_completed", said, actor, None)
+            await self._append("approval_completed", payload, actor, None)
         return await self.one(approval_id)
 
-    async def _append(self, kind: str, said: Mapping[str, Any], actor: str | None, key: str | None) -> Event:
+    async def _append(self, kind: str, payload: Payload, actor: str | None, key: str | None) -> Event:
         draft = self._ledger.draft(
-            CONVERSATION, self.conversation_id, kind, said, actor=actor, idempotency_key=key
+            CONVERSATION, self.conversation_id, kind, payload, actor=actor, idempotency_key=key
         )
         return await self._ledger.append(draft)
 
-    async def _hear(self, approval: Approval) -> None:
-        """Return when a decision on this approval is heard of."""
+    async def _follow_until_decided(self, approval: Approval) -> None:
+        """Return when an event decides this approval."""
         following = self._ledger.follow(self.conversation_id, approval.requested_seq)
-        async with contextlib.aclosing(cast(AsyncGenerator[Any, None], following)) as heard:
-            async for event in heard:
+        async with contextlib.aclosing(cast(AsyncGenerator[Any, None], following)) as events:
+            async for event in events:
                 if event.kind == "approval_completed" and event.payload["approval_id"] == approval.id:
                     return
 
@@ -129,7 +130,7 @@ class Approvals:
 
 
 async def expire_approvals(database: Database, notifier: Notifier) -> int:
-    """Write down what nobody decided in time; returns how much there was to look at."""
+    """Record the expiry of undecided approvals; return how many were due."""
     due = await database.rows(sql.query("due_approvals"), most=EXPIRY_LIMIT)
     for entity, decision in due:
         with contextlib.suppress(IdempotencyConflict):  # decided at the last moment
@@ -139,7 +140,7 @@ async def expire_approvals(database: Database, notifier: Notifier) -> int:
 
 
 def _seconds_left(approval: Approval) -> float | None:
-    """Return how long to wait at most, and never so short that waiting is polling."""
+    """Return the longest time to wait, but never so short that it becomes polling."""
     if approval.expires_at is None:
         return None
     return max(0.05, (approval.expires_at - datetime.now(UTC)).total_seconds())

@@ -1,80 +1,29 @@
-"""Conversations for programs: open one, append, reserve, read, follow."""
+"""Conversations: open, append, reserve, read, follow, prove, protect."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 from uuid import UUID
 
 from foja.conversations.approvals import Approvals, Decision
 from foja.conversations.model.approvals import Approval
 from foja.conversations.model.events import CONVERSATION, check_transient
 from foja.conversations.tools import Tools, use_tools
-from foja.errors import UnknownEntity
-from foja.ledger.event import Draft, Event, StreamItem, Transient, new_id
+from foja.ledger.event import Transient, new_id
 from foja.ledger.ledger import Ledger
-from foja.ledger.reader import StreamState
-from foja.ledger.slots import Slots
-from foja.ledger.writer import AppendResult
+from foja.ledger.stream import Stream, stream_id
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
-    """One conversation. It exists from its first event on."""
+class Conversation(Stream):
+    """A handle on one conversation, which exists from its first event on."""
 
-    id: UUID
-    _ledger: Ledger
+    __slots__ = ()
 
-    async def append(
-        self,
-        kind: str,
-        payload: Mapping[str, Any],
-        *,
-        idempotency_key: str | None = None,
-        expected_seq: int | None = None,
-        actor: str | None = None,
-        v: int = 1,
-    ) -> Event:
-        """Write one event and return it with its number."""
-        return await self._ledger.append(
-            self._ledger.draft(
-                CONVERSATION,
-                self.id,
-                kind,
-                payload,
-                idempotency_key=idempotency_key,
-                expected_seq=expected_seq,
-                actor=actor,
-                v=v,
-            )
-        )
-
-    async def append_many(self, drafts: Sequence[Draft]) -> list[Event]:
-        """Write all of these drafts or none."""
-        return await self._ledger.append_many(drafts)
-
-    async def append_each(self, drafts: Sequence[Draft]) -> list[AppendResult]:
-        """Write what can be written; each draft gets its event or its error."""
-        return await self._ledger.append_each(drafts)
-
-    def draft(self, kind: str, payload: Mapping[str, Any], **more: Any) -> Draft:
-        """Return an event of this conversation, checked but not written."""
-        return self._ledger.draft(CONVERSATION, self.id, kind, payload, **more)
-
-    async def reserve(self, count: int, *, ttl: float = 30, intents: Sequence[Any] | None = None) -> Slots:
-        """Take the next `count` numbers, to be filled in any order within `ttl` seconds."""
-        return await self._ledger.reserve(CONVERSATION, self.id, count, ttl, intents)
-
-    async def events(self, *, after: str | int | None = None, limit: int = 1000) -> list[Event]:
-        """Return up to `limit` events after a cursor or number, open slots as `slot.open`."""
-        return await self._ledger.events(self.id, after, limit)
-
-    def follow(self, *, after: str | int | None = None) -> AsyncGenerator[StreamItem]:
-        """Yield what is there and then what comes, and what is said in passing, for ever."""
-        return self._ledger.follow(self.id, after)
+    def __init__(self, conversation_id: UUID, ledger: Ledger) -> None:
+        super().__init__(conversation_id, ledger, CONVERSATION)
 
     async def emit(
         self,
@@ -86,22 +35,15 @@ class Conversation:
         event_index: int | None = None,
         v: int = 1,
     ) -> Transient:
-        """Show something to whoever follows now; it gets no number and is kept nowhere."""
+        """Send a transient to the current followers. It is not numbered and not stored."""
         rule = check_transient(
             kind, payload, turn=turn, block_index=block_index, event_index=event_index, v=v
         )
         at = datetime.now(UTC)
-        said = Transient(self.id, new_id(), rule.name, at, turn, block_index, event_index, payload, rule.v)
-        await self._ledger.emit(said)
-        return said
-
-    def slots(self, token: UUID, seqs: Sequence[int]) -> Slots:
-        """Return a reservation made elsewhere, from its token and its numbers."""
-        return self._ledger.resume(CONVERSATION, self.id, seqs, token)
-
-    async def state(self) -> StreamState:
-        """Return how many numbers this conversation has given, and how many are sealed."""
-        return await self._ledger.state(self.id)
+        place = (turn, block_index, event_index)
+        transient = Transient(self.id, new_id(), rule.name, at, *place, payload, rule.v)
+        await self._ledger.emit(transient)
+        return transient
 
     def tools(
         self,
@@ -112,10 +54,10 @@ class Conversation:
         actor: str | None = None,
         requested: bool = False,
     ) -> AbstractAsyncContextManager[Tools]:
-        """Ask for tools, each `{tool_name, tool_args, tool_use_id?}`, and keep a number for every result.
+        """Request tools, each `{tool_name, tool_args, tool_use_id?}`, and reserve a number for every result.
 
-        The numbers are kept while the context is open, and for `ttl` seconds should this process
-        die. `requested` says that the requests are written already.
+        The reservation lasts while the context is open, and `ttl` seconds longer if this process
+        is killed. `requested` means that the requests were appended before.
         """
         place = {} if turn is None else {"turn": turn}
         return use_tools(self._ledger, self.id, calls, ttl=ttl, place=place, actor=actor, requested=requested)
@@ -132,7 +74,7 @@ class Conversation:
         block_index: int | None = None,
         actor: str | None = None,
     ) -> Approval:
-        """Ask somebody to allow a tool, within `ttl` seconds. The same id again returns the first request."""
+        """Request an approval within `ttl` seconds. The same id returns the first request."""
         given = {"tool_use_id": tool_use_id, "turn": turn, "block_index": block_index}
         place = {name: value for name, value in given.items() if value is not None}
         return await self._approvals.request(
@@ -142,63 +84,46 @@ class Conversation:
     async def decide(
         self, approval_id: str, decision: str, *, reason: str | None = None, actor: str | None = None
     ) -> Decision:
-        """Say `approved` or `denied`; the first decision or expiry wins, and is what you get back."""
+        """Decide `approved` or `denied`. Return the decision that counts: the first one, or the expiry."""
         return await self._approvals.decide(approval_id, decision, reason=reason, actor=actor)
 
     async def approval(self, approval_id: str) -> Approval:
-        """Return how an approval stands."""
+        """Return an approval with its state."""
         return await self._approvals.one(approval_id)
 
     async def approvals(self) -> list[Approval]:
-        """Return every approval that was asked for, in order."""
+        """Return every approval that was requested, in order."""
         return await self._approvals.all()
 
     async def wait_for_approval(self, approval_id: str) -> Approval:
-        """Return an approval once it is decided or expired; after a restart, just wait again."""
+        """Wait until an approval is decided or expired and return it. After a restart, wait again."""
         return await self._approvals.wait(approval_id)
 
     @property
     def _approvals(self) -> Approvals:
         return Approvals(self.id, self._ledger)
 
-    async def erase(self, seq: int, *, reason: str, actor: str | None = None) -> None:
-        """Forget what one event said; that it was said stays proven."""
-        await self._ledger.erase(self.id, seq, reason=reason, actor=actor)
+
+Document = TypeVar("Document")  # given by the application, since domains do not import each other
+Protect: TypeAlias = Callable[[UUID, Iterable[str]], Awaitable[Document]]
 
 
-class Protected(Protocol):
-    """The document that a conversation became."""
-
-    @property
-    def id(self) -> UUID: ...
-    @property
-    def sha256(self) -> str: ...
-
-
-Protect: TypeAlias = Callable[[UUID, Iterable[str]], Awaitable[Protected]]
-
-
-class Conversations:
+class Conversations(Generic[Document]):
     """Every conversation of this tenant."""
 
-    def __init__(self, ledger: Ledger, protect: Protect) -> None:
+    def __init__(self, ledger: Ledger, protect: Protect[Document]) -> None:
         self._ledger, self._protect = ledger, protect
 
     async def protect(
         self, conversation_id: UUID | str, required_evidence: Iterable[str] = ("tsa",)
-    ) -> Protected:
-        """Make a document of what was said and sealed so far, and ask for evidence of it."""
+    ) -> Document:
+        """Add the sealed events as a document, request evidence of it and return it."""
         return await self._protect((await self.open(conversation_id)).id, required_evidence)
 
     async def open(self, conversation_id: UUID | str | None = None) -> Conversation:
         """Return a new conversation, or the one with this id."""
-        if conversation_id is None:
-            return Conversation(new_id(), self._ledger)
-        try:
-            return Conversation(UUID(str(conversation_id)), self._ledger)
-        except ValueError:
-            raise UnknownEntity(f"{conversation_id!r} is no id of a conversation; they are UUIDs") from None
+        return Conversation(stream_id(conversation_id, CONVERSATION.name), self._ledger)
 
     async def list(self, *, before: UUID | None = None, limit: int = 100) -> list[UUID]:
-        """Return the ids of conversations, newest first, from below one of them."""
+        """Return the ids of conversations, newest first; `before` is the last id of the page before."""
         return await self._ledger.entities(CONVERSATION, before, limit)

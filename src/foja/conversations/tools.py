@@ -1,7 +1,7 @@
-"""Several tools at once: results in any order, read in the order they were asked for.
+"""Several tool uses at once: results in any order, read in the order of the requests.
 
-Each request names the number kept for its result, so whatever becomes of a tool is
-explained: by an answer, by a refusal, or by a voided number.
+Each request names the slot of its result, so the outcome of every tool use is recorded:
+a result, a refusal, or a voided slot.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from foja.ledger.ledger import Ledger
 from foja.ledger.slots import Slots
 
 MAX_TOOLS = 128
-ASKED, DONE = "tool_use_requested", "tool_use_completed"
+REQUESTED, COMPLETED = "tool_use_requested", "tool_use_completed"
 Payload = Mapping[str, Any]
 Function = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """One tool that was asked for. Answer it: `complete`, `fail` or `deny`."""
+    """One requested tool use. Settle it with `complete`, `fail` or `deny`."""
 
     tool_use_id: str
     tool_name: str
@@ -37,7 +37,7 @@ class ToolUse:
     _tools: Tools
 
     async def complete(self, result: object) -> Event:
-        """Record what the tool returned."""
+        """Record the tool's result."""
         return await self._answer(tool_result=result, success=True, error_message=None)
 
     async def fail(self, message: str, *, result: object = None) -> Event:
@@ -45,11 +45,11 @@ class ToolUse:
         return await self._answer(tool_result=result, success=False, error_message=message)
 
     async def deny(self, reason: str) -> Event:
-        """Record that the tool never ran because somebody said no."""
+        """Record that the tool did not run because it was denied."""
         return await self._answer(tool_result=None, success=False, error_message=reason, denied=True)
 
     async def run(self, function: Function | None) -> Event:
-        """Call a function with the tool's arguments and record what came of it."""
+        """Call a function with the tool's arguments and record its result or its error."""
         if function is None:
             return await self.fail(f"there is no tool named {self.tool_name!r}")
         try:
@@ -59,7 +59,7 @@ class ToolUse:
             return await self.fail(f"{type(error).__name__}: {error}")
         try:
             return await self.complete(result)
-        except BadPayload as error:  # what it returned cannot be recorded, but that can
+        except BadPayload as error:  # the result cannot be stored, but the error can
             return await self.fail(f"{type(error).__name__}: {error}")
 
     async def _answer(self, **outcome: Any) -> Event:
@@ -68,14 +68,14 @@ class ToolUse:
 
 
 class Tools:
-    """Tools that were asked for together, in the order they were asked for."""
+    """Tool uses that were requested together, in the order of the requests."""
 
     def __init__(
         self, ledger: Ledger, slots: Slots, calls: Sequence[Payload], place: Payload, actor: str | None
     ):
         self._ledger, self._slots, self._place, self._actor = ledger, slots, place, actor
         self._calls, self._filled = calls, set[int]()
-        # Numbers for the requests, if any, come first; those for the results are the last.
+        # The slots of the requests, if any, come first; the slots of the results are the last.
         self._first = len(slots.seqs) - len(calls)
         self._uses = [
             ToolUse(call["tool_use_id"], call["tool_name"], call["tool_args"], ordinal, self)
@@ -92,7 +92,7 @@ class Tools:
         return self._uses[ordinal]
 
     async def run(self, functions: Mapping[str, Function]) -> list[Event]:
-        """Run every tool at once, by its name; return the results in the order they were asked for."""
+        """Run all tools concurrently, by name; return the results in the order of the requests."""
         running = [asyncio.ensure_future(use.run(functions.get(use.tool_name))) for use in self._uses]
         try:
             await asyncio.wait(running)
@@ -101,26 +101,26 @@ class Tools:
                 each.cancel()
         return [each.result() for each in running]
 
-    async def ask(self) -> None:
-        """Write the requests, each with the number of its result."""
-        kept = self._slots.seqs[self._first :]
-        asked = [{**call, "result_seq": seq} for call, seq in zip(self._calls, kept, strict=True)]
-        await asyncio.gather(*[self._fill(n, ASKED, payload) for n, payload in enumerate(asked)])
+    async def request(self) -> None:
+        """Record the requests, each with the number of its result."""
+        seqs = self._slots.seqs[self._first :]
+        payloads = [{**call, "result_seq": seq} for call, seq in zip(self._calls, seqs, strict=True)]
+        await asyncio.gather(*[self._fill(n, REQUESTED, payload) for n, payload in enumerate(payloads)])
 
     async def answer(self, ordinal: int, payload: Payload) -> Event:
-        """Record an answer at its number, or at the head if it comes too late for that."""
-        said, place = {**payload, **self._place}, self._first + ordinal
+        """Record a result in its slot, or at the head if the slot was voided."""
+        result, place = {**payload, **self._place}, self._first + ordinal
         try:
-            return await self._fill(place, DONE, said)
+            return await self._fill(place, COMPLETED, result)
         except SlotVoided:
-            key = f"slot:{self._slots.token}:{self._slots.seqs[place]}"  # as `fill` has it
+            key = f"slot:{self._slots.token}:{self._slots.seqs[place]}"  # the key that `fill` uses
             draft = self._ledger.draft(
-                CONVERSATION, self._slots.entity_id, DONE, said, actor=self._actor, idempotency_key=key
+                CONVERSATION, self._slots.entity_id, COMPLETED, result, actor=self._actor, idempotency_key=key
             )
             return await self._ledger.append(draft)
 
-    async def keep(self, ttl: float) -> None:
-        """Keep the numbers while this process lives; if it dies, their deadline voids them."""
+    async def extend_slots(self, ttl: float) -> None:
+        """Extend the slots while this process lives; if it dies, their deadline voids them."""
         while True:
             await asyncio.sleep(ttl / 3)
             try:
@@ -128,10 +128,10 @@ class Tools:
             except SlotVoided:
                 return
             except FojaError:
-                continue  # not now; there is time for another two
+                continue  # there is time for two more attempts
 
     async def abandon(self, reason: str) -> None:
-        """Void what holds nothing, and say why. What cannot be voided now, its deadline will."""
+        """Void the slots that are not filled. Where that fails, the deadline voids them."""
         for ordinal in set(range(len(self._slots.seqs))) - self._filled:
             with contextlib.suppress(FojaError):
                 await self._slots.void(ordinal, reason=f"abandoned: {reason}")
@@ -153,18 +153,18 @@ async def use_tools(
     actor: str | None,
     requested: bool,
 ) -> AsyncIterator[Tools]:
-    """Ask for tools and keep a number for the result of each; on leaving, void what has no answer."""
-    asked = [_checked({"tool_use_id": str(new_id()), **call, **place}) for call in calls]
-    if not 1 <= len(asked) <= MAX_TOOLS:
-        raise BadReservation(f"1 to {MAX_TOOLS} tools can be asked for at once, not {len(asked)}")
-    kinds = [DONE] if requested else [ASKED, DONE]
-    intents = [{"kind": kind, "tool_use_id": each["tool_use_id"]} for kind in kinds for each in asked]
+    """Request tool uses and reserve a slot for each result; on exit, void the slots without one."""
+    requests = [_check_call({"tool_use_id": str(new_id()), **call, **place}) for call in calls]
+    if not 1 <= len(requests) <= MAX_TOOLS:
+        raise BadReservation(f"1 to {MAX_TOOLS} tool uses can be requested at once, not {len(requests)}")
+    kinds = [COMPLETED] if requested else [REQUESTED, COMPLETED]
+    intents = [{"kind": kind, "tool_use_id": each["tool_use_id"]} for kind in kinds for each in requests]
     slots = await ledger.reserve(CONVERSATION, conversation_id, len(intents), ttl, intents)
-    tools = Tools(ledger, slots, asked, place, actor)
-    beat = asyncio.ensure_future(tools.keep(ttl))
+    tools = Tools(ledger, slots, requests, place, actor)
+    extending = asyncio.ensure_future(tools.extend_slots(ttl))
     try:
         if not requested:
-            await tools.ask()
+            await tools.request()
         yield tools
     except BaseException as error:
         await tools.abandon(type(error).__name__)
@@ -172,12 +172,12 @@ async def use_tools(
     else:
         await tools.abandon("nobody answered")
     finally:
-        beat.cancel()
-        await asyncio.wait([beat])
+        extending.cancel()
+        await asyncio.wait([extending])
 
 
-def _checked(call: Payload) -> Payload:
-    """Return a request that can be written; a number is taken only for such."""
-    CONVERSATION.kind(ASKED, 1, "api").check(call)
+def _check_call(call: Payload) -> Payload:
+    """Return the request if it is valid: slots are reserved only for valid requests."""
+    CONVERSATION.kind(REQUESTED, 1, "api").check(call)
     bounded(call)
     return call

@@ -1,12 +1,12 @@
-"""One spelling for every JSON value: RFC 8785 (JCS), within limits.
+"""Canonical JSON: RFC 8785 (JCS), within limits.
 
-`canonical` accepts what Python, PostgreSQL and JavaScript read back alike and refuses
-the rest: U+0000, lone surrogates, numbers that are not finite, numbers a double cannot
-count (beyond ±(2⁵³−1), below 1e21), more than 64 containers inside each other.
+`canonical` accepts the values that Python, PostgreSQL and JavaScript read back alike and
+refuses the rest: U+0000, lone surrogates, numbers that are not finite, whole numbers that a
+double cannot hold (beyond ±(2⁵³−1), below 1e21), more than 64 nested containers.
 
-Most values need no care: they hold no float, and their keys have the same order by code
-point as by UTF-16 unit. The C encoder spells those; `spelling` spells the others and
-words every refusal.
+Most values are plain: they hold no float, and their keys have the same order by code point
+as by UTF-16 unit. The C encoder writes those; `serializer` writes the others and explains
+every refusal.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from collections.abc import Iterable
 from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]
 from typing import NoReturn, TypeAlias
 
-from foja.core.serializer import MAX_DEPTH, MAX_INTEGER, spell
+from foja.core.serializer import MAX_DEPTH, MAX_INTEGER, serialize
 from foja.errors import NotCanonical
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 
 
 def canonical(value: object) -> bytes:
-    """Return the only spelling of this value, or raise `NotCanonical`."""
-    return _spell_plain(value) or spell(value).encode()
+    """Return the canonical form of this value, or raise `NotCanonical`."""
+    return _encode_plain(value) or serialize(value).encode()
 
 
 def parse(data: bytes | str) -> Json:
-    """Return the value of a JSON text that can be read in one way only.
+    """Return the value of a JSON text, or raise `NotCanonical` if the text is ambiguous.
 
-    Duplicate keys, NaN and overflowing numbers are refused here, in any spelling; whether
-    the value has a canonical form at all is for `canonical` to say.
+    Duplicate keys, NaN and overflowing numbers are refused here. Whether the value has a
+    canonical form is checked by `canonical`.
     """
     try:
         value: Json = _decode(data if isinstance(data, str) else data.decode())
@@ -45,8 +45,8 @@ def parse(data: bytes | str) -> Json:
     return value
 
 
-def _spell_plain(value: object) -> bytes | None:
-    """Return the C encoder's spelling where it is surely canonical."""
+def _encode_plain(value: object) -> bytes | None:
+    """Return the output of the C encoder if it is surely canonical, else None."""
     if not _is_plain((value,), 0):
         return None
     text = "".join(_encode(value, 0))
@@ -59,7 +59,7 @@ def _spell_plain(value: object) -> bytes | None:
 
 
 def _is_plain(values: Iterable[object], depth: int) -> bool:
-    """Say whether types, keys, numbers and depth leave nothing to decide."""
+    """Return whether the C encoder gives the canonical form of these values."""
     for value in values:
         if isinstance(value, str) or value is None:
             continue
@@ -91,7 +91,7 @@ def _refuse_duplicates(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     if len(value) != len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise NotCanonical(f"refused: the key {json.dumps(twice)} is there twice; send it once")
+        raise NotCanonical(f"refused: the key {json.dumps(twice)} occurs twice; send it once")
     return value
 
 
@@ -106,8 +106,8 @@ def _refuse_constant(name: str) -> NoReturn:
     raise NotCanonical(f"refused: {name} is not a JSON number; send null or a string")
 
 
-# What `JSONEncoder.encode` makes anew for every value. No circularity check: `_is_plain` has bounded
-# the depth by then.
+# `JSONEncoder.encode` would make this anew for every value. No circularity check: `_is_plain` has
+# bounded the depth already.
 _encode = c_make_encoder(None, None, encode_basestring, None, ":", ",", True, False, True)
 _decode = json.JSONDecoder(
     object_pairs_hook=_refuse_duplicates, parse_float=_refuse_overflow, parse_constant=_refuse_constant

@@ -17,7 +17,7 @@ _NAME = b"foja/chain/v1"
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What the chain needs to know of one event; outlives its body."""
+    """The fields of an event that the chain covers; they outlive its body."""
 
     seq: int
     event_id: UUID
@@ -58,14 +58,14 @@ def check(domain: str, entity_id: UUID, links: Iterable[Link], head: bytes | Non
 
 
 def leaf_entry(entity_id: UUID, seq: int, chain_hash: bytes) -> bytes:
-    """Return what the log records of one sealed event."""
+    """Return the log entry of one sealed event."""
     return _LEAF + entity_id.bytes + u64(seq) + chain_hash
 
 
 def _follow(digest: bytes, entity_id: UUID, link: Link, expected: int) -> bytes:
     if link.seq != expected:
         raise Tampered(
-            f"{_stream(entity_id)}: number {expected} is wrong, {link.seq} stands in its place;"
+            f"{_stream(entity_id)}: expected number {expected}, found {link.seq};"
             " an event was removed, added or moved"
         )
     try:

@@ -1,6 +1,6 @@
-"""One event with all that a stranger needs to check it: body to hash, hash to chain, chain to leaf.
+"""One event with everything needed to check it offline: body to hash, hash to chain, chain to leaf.
 
-With the proof that the leaf is in the log, this is evidence that needs no database.
+Together with the proof that its leaf is in the log, it is evidence that needs no database.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """An event as it was recorded; without salt its body was erased."""
+    """An event as it was recorded; `salt` is None if its body was erased."""
 
     domain: str
     entity_id: UUID
@@ -43,7 +43,7 @@ class Excerpt:
 
     @property
     def erased(self) -> bool:
-        """Is the body gone?"""
+        """Whether the body was erased."""
         return self.salt is None
 
     def check(self) -> bytes:
@@ -62,18 +62,18 @@ class Excerpt:
     def _check_body(self) -> None:
         if self.salt is None:
             if self.payload is not None or self.actor is not None:
-                raise Tampered(f"event {self.seq} shows a body and no salt to check it with")
+                raise Tampered(f"event {self.seq} has a body but no salt to check it with")
             return
         body = body_bytes(self.actor, canonical(self.payload), self.source, self.v)
         if body_hash(self.salt, body) != self.body_hash:
-            raise Tampered(f"the body of event {self.seq} is not the one its hash was made of")
+            raise Tampered(f"the body of event {self.seq} does not match its hash")
 
     def _check_chain(self) -> None:
         if self.seq == 0 and self.previous != genesis(self.domain, self.entity_id):
-            raise Tampered("event 0 does not follow the beginning of its stream")
+            raise Tampered("event 0 does not follow the genesis of its stream")
         fields = (self.entity_id, self.seq, self.event_id, self.kind, self.at_us, self.body_hash)
         if step(self.previous, *fields) != self.chain_hash:
-            raise Tampered(f"event {self.seq} is not the one its chain hash was made of")
+            raise Tampered(f"event {self.seq} does not match its chain hash")
 
     def _document(self) -> dict[str, Any]:
         return {
@@ -88,7 +88,7 @@ class Excerpt:
 
 
 def envelope(event: Excerpt) -> dict[str, Any]:
-    """Return the event as every reader sees it, without what only checking needs."""
+    """Return the event as readers see it, without the fields that only checking needs."""
     return {
         "seq": event.seq,
         "id": str(event.event_id),
@@ -104,12 +104,12 @@ def envelope(event: Excerpt) -> dict[str, Any]:
 
 
 def moment(at_us: int) -> datetime:
-    """Return a moment in UTC; one beyond the calendar is an `OverflowError`."""
+    """Return a time in UTC, or raise `OverflowError` if it is beyond the calendar."""
     return _EPOCH + timedelta(microseconds=at_us)
 
 
 def instant_text(at_us: int) -> str:
-    """Return a moment in UTC, to the microsecond."""
+    """Return a time in UTC as text, to the microsecond."""
     return moment(at_us).isoformat(timespec="microseconds")
 
 
@@ -119,14 +119,14 @@ def parse_excerpt(text: str | bytes) -> Excerpt:
         document = _object(parse(text))
         if document.get("form") != FORM:
             raise Tampered(f"not an excerpt: its form is {document.get('form')!r}, not {FORM}")
-        before = _read(document, "previous_chain_hash", bytes.fromhex)
-        return read_event(document, before, _read(document, "chain_hash", bytes.fromhex))
+        previous = _read(document, "previous_chain_hash", bytes.fromhex)
+        return read_event(document, previous, _read(document, "chain_hash", bytes.fromhex))
     except NotCanonical as error:
         raise Tampered(f"not an excerpt: {error}") from None
 
 
 def read_event(document: Mapping[str, Json], previous: bytes, chain_hash: bytes) -> Excerpt:
-    """Return the event in a document, at this place of its chain, or raise `Tampered`."""
+    """Return the event in a document, with these chain hashes, or raise `Tampered`."""
     event = _object(document.get("event"))
     if event.get("correlation_id") != event.get("entity_id"):
         raise Tampered("not an excerpt: correlation_id is not the entity's own id")
@@ -173,7 +173,7 @@ def _object(value: Json) -> Mapping[str, Json]:
 
 
 def _instant(text: str) -> int:
-    """Return a moment that can be written again; one beyond the calendar is an `OverflowError`."""
+    """Return microseconds since 1970, or raise `OverflowError` if `instant_text` cannot write them."""
     at_us = microseconds(datetime.fromisoformat(text))
     instant_text(at_us)
     return at_us

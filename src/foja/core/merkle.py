@@ -24,7 +24,7 @@ HashAt: TypeAlias = Callable[[int, int], bytes]
 
 
 def leaf_hash(entry: bytes) -> bytes:
-    """Return the hash of a leaf, which no inner node can have."""
+    """Return the hash of a leaf; its prefix distinguishes it from an inner node."""
     return sha256(b"\x00" + entry).digest()
 
 
@@ -35,7 +35,7 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """All a growing tree must remember: its complete subtrees, widest first."""
+    """All that a growing tree has to store: the hashes of its complete subtrees, widest first."""
 
     size: int = 0
     hashes: tuple[bytes, ...] = ()
@@ -47,18 +47,18 @@ class Frontier:
 
     @classmethod
     def decode(cls, data: bytes) -> Frontier:
-        """Return what `encode` was given, or raise `Tampered`."""
+        """Return the frontier that `encode` wrote, or raise `Tampered`."""
         size = int.from_bytes(data[:8], "big")
         if len(data) != 8 + HASH_BYTES * size.bit_count():
-            raise Tampered(f"{len(data)} bytes are no frontier of {size} leaves; rebuild it from the leaves")
+            raise Tampered(f"not a frontier of {size} leaves: {len(data)} bytes; rebuild it from the leaves")
         return cls(size, tuple(data[at : at + HASH_BYTES] for at in range(8, len(data), HASH_BYTES)))
 
     def encode(self) -> bytes:
-        """Return the size and the hashes, to be stored."""
+        """Return the size and the hashes as bytes to store."""
         return u64(self.size) + b"".join(self.hashes)
 
     def append(self, leaf: bytes) -> Frontier:
-        """Return the frontier with one more leaf hash; this one stays as it is."""
+        """Return the frontier with one more leaf hash; this one does not change."""
         return self.extend((leaf,))
 
     def extend(self, leaves: Iterable[bytes]) -> Frontier:
@@ -106,7 +106,7 @@ def inclusion_spans(index: int, size: int) -> list[Span]:
 def consistency_spans(old_size: int, new_size: int) -> list[Span]:
     """Return the spans of leaves whose hashes are the proof, in its order."""
     if not 0 <= old_size <= new_size:
-        raise Refused(f"a tree of {new_size} leaves has no past of {old_size}; ask for a smaller one")
+        raise Refused(f"a tree of {new_size} leaves never had {old_size} leaves; ask for a smaller size")
     if old_size == 0:
         return []
     spans, start, end = [], 0, new_size
@@ -159,7 +159,7 @@ def _check_trivial(
     old_size: int, old_root: bytes, new_size: int, new_root: bytes, proof: Sequence[bytes]
 ) -> None:
     if proof:
-        raise Tampered(f"consistency: {old_size} to {new_size} leaves needs no proof, one was given")
+        raise Tampered(f"consistency: {old_size} to {new_size} leaves needs no proof, but one was given")
     if old_size == 0:
         _check_equal("consistency: the root of no leaves", EMPTY_ROOT, old_root)
     if old_size == new_size:
@@ -182,7 +182,7 @@ def _check_growth(
 
 
 def _climb(position: int, last: int, proof: Sequence[bytes]) -> Iterator[tuple[bytes, bool]]:
-    """Yield each sibling and whether it is the left one, up to the very root."""
+    """Yield each sibling and whether it is the left one, up to the root."""
     for sibling in proof:
         if last == 0:
             raise Tampered("the proof is too long for this tree; fetch it again")

@@ -1,4 +1,4 @@
-"""Signed notes and checkpoints, exactly as C2SP writes them (Ed25519 only).
+"""Signed notes and checkpoints, exactly as C2SP specifies them (Ed25519 only).
 
 A note is a text, an empty line and signature lines; a checkpoint is a note whose text
 is a log's origin, size and root (c2sp.org/signed-note, c2sp.org/tlog-checkpoint).
@@ -43,27 +43,27 @@ class Verifier:
 
     @classmethod
     def from_vkey(cls, text: str) -> Verifier:
-        """Return the key of a `name+id+key` text whose id is right."""
+        """Return the key in a `name+id+key` text, or raise `Refused`."""
         name, _, rest = text.partition("+")
         key = _base64(rest.partition("+")[2]) or b""
         if key[:1] != _ED25519:
             raise Refused(f"{text!a} is not an Ed25519 verifier key; copy all of name+id+key")
         verifier = cls(name, key[1:])
         if verifier.vkey() != text:
-            raise Refused(f"{text!a} has another id than its key; copy all of name+id+key")
+            raise Refused(f"the id in {text!a} does not match its key; copy all of name+id+key")
         return verifier
 
     @property
     def key_id(self) -> bytes:
-        """Four bytes that tell this key from others of the same name."""
+        """Four bytes that distinguish this key from others of the same name."""
         return sha256(self.name.encode() + b"\n" + _ED25519 + self.public_key).digest()[:_KEY_ID_BYTES]
 
     def vkey(self) -> str:
-        """Return the text to hand out, so that others can verify."""
+        """Return the key as text, to be published."""
         return f"{self.name}+{self.key_id.hex()}+{_text64(_ED25519 + self.public_key)}"
 
     def accepts(self, text: str, signature: bytes) -> bool:
-        """Say whether this key made this signature of this text."""
+        """Return whether this key made this signature of this text."""
         try:
             Ed25519PublicKey.from_public_bytes(self.public_key).verify(signature, text.encode())
         except InvalidSignature:
@@ -84,11 +84,11 @@ class Signer:
         self.verifier()
 
     def verifier(self) -> Verifier:
-        """Return what others need to check this signer's notes."""
+        """Return the public key that checks this signer's notes."""
         return Verifier(self.name, self._key().public_key().public_bytes_raw())
 
     def sign(self, text: str) -> str:
-        """Return the text as a note under this one signature."""
+        """Return the text as a note with this one signature."""
         if not text.endswith("\n") or _FORBIDDEN.search(text):
             raise Refused("a note is whole lines without control characters; end it with a newline")
         signature = self.verifier().key_id + self._key().sign(text.encode())
@@ -100,7 +100,7 @@ class Signer:
 
 @dataclass(frozen=True, slots=True)
 class NoteSignature:
-    """One signature line: which key it claims, and what that key said."""
+    """One signature line: the key that it names, and the signature."""
 
     name: str
     key_id: bytes
@@ -109,7 +109,7 @@ class NoteSignature:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """How long a log is and what is in it."""
+    """The size and the root of a log."""
 
     origin: str
     size: int
@@ -119,7 +119,7 @@ class Checkpoint:
         if not self.origin or "\n" in self.origin or _FORBIDDEN.search(self.origin):
             raise Refused(f"{self.origin!a} cannot name a log; use one line of plain text")
         if self.size < 0 or len(self.root) != _ROOT_BYTES:
-            raise Refused(f"a checkpoint needs a size from 0 on and a root of {_ROOT_BYTES} bytes")
+            raise Refused(f"a checkpoint needs a size of 0 or more and a root of {_ROOT_BYTES} bytes")
 
     def text(self) -> str:
         """Return the text to sign."""
@@ -129,7 +129,7 @@ class Checkpoint:
 def open_note(note: str | bytes, verifiers: Iterable[Verifier]) -> str:
     """Return the text of a note that a known key signed, or raise `Tampered`.
 
-    Signatures of unknown keys are ignored; a wrong one of a known key spoils the note.
+    Signatures of unknown keys are ignored; a wrong signature of a known key is refused.
     """
     text, signatures = split_note(note)
     known = {(verifier.name, verifier.key_id): verifier for verifier in verifiers}
@@ -137,10 +137,10 @@ def open_note(note: str | bytes, verifiers: Iterable[Verifier]) -> str:
         (known[each.name, each.key_id], each) for each in signatures if (each.name, each.key_id) in known
     ]
     if not found:
-        raise Tampered("the note is signed by no key you trust; check which log it comes from")
+        raise Tampered("no key you trust signed the note; check which log it comes from")
     for verifier, signature in found:
         if not verifier.accepts(text, signature.data):
-            raise Tampered(f"the signature of {verifier.name} does not fit the note; fetch it again")
+            raise Tampered(f"the signature of {verifier.name} does not match the note; fetch it again")
     return text
 
 
@@ -184,12 +184,12 @@ def _signature(line: str) -> NoteSignature:
 
 
 def _is_name(name: str) -> bool:
-    spoilt = "+" in name or _FORBIDDEN.search(name) is not None
-    return bool(name) and not spoilt and not any(character.isspace() for character in name)
+    forbidden = "+" in name or _FORBIDDEN.search(name) is not None
+    return bool(name) and not forbidden and not any(character.isspace() for character in name)
 
 
 def _base64(text: str) -> bytes | None:
-    """Decode base64 in its one canonical spelling, else return None."""
+    """Return the bytes of a text in canonical base64, or None."""
     try:
         data = b64decode(text, validate=True)
     except (binascii.Error, ValueError):

@@ -1,4 +1,4 @@
-"""One entry's place in a log, as a text that is checked offline: c2sp.org/tlog-proof."""
+"""The inclusion proof of one log entry, as a text that is checked offline: c2sp.org/tlog-proof."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INDEX = re.compile("index (0|[1-9][0-9]{0,18})")
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Where an entry stands, the hashes beside its path, and the signed checkpoint."""
+    """The index of an entry, the hashes beside its path, and the signed checkpoint."""
 
     index: int
     path: tuple[bytes, ...]

@@ -1,7 +1,7 @@
-"""The careful half of `canonical`: spells any value, words any refusal.
+"""Serialize any value to canonical JSON, or explain why it has no canonical form.
 
-Complete on its own. `canonical` takes a shorter way where nothing is left to decide, and
-must then give the same bytes.
+Complete on its own. `canonical` uses the faster C encoder for plain values, which must give
+the same bytes.
 """
 
 from __future__ import annotations
@@ -23,41 +23,41 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _PLAIN_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
 
-def spell(value: object) -> str:
-    """Return the canonical text of this value, or say where it has none."""
+def serialize(value: object) -> str:
+    """Return the canonical text of this value, or raise `NotCanonical` with the path of the fault."""
     pieces: list[str] = []
-    _spell(value, [], pieces)
+    _serialize(value, [], pieces)
     return "".join(pieces)
 
 
-def _spell(value: object, trail: Trail, pieces: list[str]) -> None:
+def _serialize(value: object, trail: Trail, pieces: list[str]) -> None:
     if isinstance(value, dict):
-        _spell_object(value, trail, pieces)
+        _serialize_object(value, trail, pieces)
     elif isinstance(value, list | tuple):
-        _spell_array(value, trail, pieces)
+        _serialize_array(value, trail, pieces)
     else:
         pieces.append(_scalar(value, trail))
 
 
-def _spell_object(value: dict[object, object], trail: Trail, pieces: list[str]) -> None:
+def _serialize_object(value: dict[object, object], trail: Trail, pieces: list[str]) -> None:
     _check_depth(trail)
     before = "{"
     for key in sorted([_checked_key(key, trail) for key in value], key=_utf16_units):
         pieces.append(f"{before}{encode_basestring(key)}:")
         trail.append(key)
-        _spell(value[key], trail, pieces)
+        _serialize(value[key], trail, pieces)
         trail.pop()
         before = ","
     pieces.append("}" if value else "{}")
 
 
-def _spell_array(value: list[object] | tuple[object, ...], trail: Trail, pieces: list[str]) -> None:
+def _serialize_array(value: list[object] | tuple[object, ...], trail: Trail, pieces: list[str]) -> None:
     _check_depth(trail)
     before = "["
     for index, item in enumerate(value):
         pieces.append(before)
         trail.append(index)
-        _spell(item, trail, pieces)
+        _serialize(item, trail, pieces)
         trail.pop()
         before = ","
     pieces.append("]" if value else "[]")
@@ -94,9 +94,9 @@ def _double(value: float, trail: Trail) -> str:
 
 
 def _ecmascript(value: float) -> str:
-    """Spell a double as ECMAScript does; the digits are those of `repr`.
+    """Return a double as ECMAScript writes it; the digits are those of `repr`.
 
-    Python turns to exponents at 1e16, ECMAScript at 1e21: what lies between is refused.
+    Python uses exponents from 1e16 on, ECMAScript from 1e21 on: the numbers between are refused.
     """
     mantissa, _, exponent = float.__repr__(value).partition("e")
     if not exponent:
@@ -129,7 +129,7 @@ def _checked_text(text: str, trail: Trail) -> str:
 
 def _check_depth(trail: Trail) -> None:
     if len(trail) >= MAX_DEPTH:
-        raise _refusal(f"more than {MAX_DEPTH} containers are inside each other", trail, "flatten it")
+        raise _refusal(f"more than {MAX_DEPTH} containers are nested", trail, "flatten it")
 
 
 def _refusal(what: str, trail: Trail, remedy: str) -> NotCanonical:

@@ -1,4 +1,4 @@
-"""How the tree lies in files: c2sp.org/tlog-tiles, 256 hashes to a tile.
+"""The files of the tree: c2sp.org/tlog-tiles, 256 hashes per tile.
 
 Tile level L holds the hashes of complete subtrees of 256**L leaves. A tile that is not
 full yet has its width in its name, so no file ever changes once it is written.
@@ -38,27 +38,27 @@ class Tile:
 
     @property
     def path(self) -> str:
-        """Where the hashes are."""
+        """The path of the tile, relative to the log's address."""
         return tile_path(self.level, self.index, self.width)
 
 
 def tile_path(level: int, index: int, width: int = WIDTH) -> str:
-    """Return where a tile lies, below the log's own address."""
+    """Return the path of a tile, relative to the log's address."""
     return f"tile/{level}/{_number_path(index)}{_width_path(width)}"
 
 
 def entries_path(index: int, width: int = WIDTH) -> str:
-    """Return where the entries of a level 0 tile lie."""
+    """Return the path of the entries of a level 0 tile."""
     return f"tile/entries/{_number_path(index)}{_width_path(width)}"
 
 
 def new_tiles(old_size: int, new_size: int) -> list[Tile]:
-    """Return the tiles to write when a tree grows; from 0, all it has."""
+    """Return the tiles to write when a tree grows; from size 0, all its tiles."""
     return [tile for level in _levels(new_size) for tile in _new_in_level(level, old_size, new_size)]
 
 
 def edge_tiles(size: int) -> list[Tile]:
-    """Return the unfinished tiles of a tree: all that growing it must read."""
+    """Return the partial tiles of a tree: all that growing it has to read."""
     edges = [_tile_at(level, _count(level, size) // WIDTH, size) for level in _levels(size)]
     return [tile for tile in edges if tile.width]
 
@@ -76,7 +76,7 @@ def grow(size: int, leaves: Sequence[bytes], edges: Mapping[Tile, bytes]) -> dic
 
 
 def locate(level: int, index: int) -> tuple[int, int, int, int]:
-    """Return where a complete subtree lies: tile level, tile, offset, how many."""
+    """Return the location of a complete subtree: tile level, tile, offset, number of hashes."""
     tile_level, above = divmod(level, HEIGHT)
     tile_index, offset = divmod(index << above, WIDTH)
     return tile_level, tile_index, offset, 1 << above
@@ -98,24 +98,24 @@ def root_tiles(size: int) -> list[Tile]:
 
 
 def prove_inclusion(index: int, size: int, tiles: Mapping[Tile, bytes]) -> list[bytes]:
-    """Return the inclusion proof out of the tiles it needs."""
+    """Return the inclusion proof from the tiles it needs."""
     return inclusion_proof(index, size, hash_reader(size, tiles))
 
 
 def prove_consistency(old_size: int, new_size: int, tiles: Mapping[Tile, bytes]) -> list[bytes]:
-    """Return the consistency proof out of the tiles it needs."""
+    """Return the consistency proof from the tiles it needs."""
     return consistency_proof(old_size, new_size, hash_reader(new_size, tiles))
 
 
 def frontier(size: int, tiles: Mapping[Tile, bytes]) -> Frontier:
-    """Return the frontier, and so the root, of a tree out of its tiles."""
+    """Return the frontier of a tree, and so its root, from its tiles."""
     return Frontier.at(size, hash_reader(size, tiles))
 
 
 def hash_reader(size: int, tiles: Mapping[Tile, bytes]) -> HashAt:
     """Return `hash_at` over the tiles of a tree of this size.
 
-    The bytes may be those of a later, wider tile: a log may drop the narrow ones.
+    The bytes may be those of a later, wider tile: a log may delete the narrow ones.
     """
 
     def hash_at(level: int, index: int) -> bytes:
@@ -127,7 +127,7 @@ def hash_reader(size: int, tiles: Mapping[Tile, bytes]) -> HashAt:
 
 
 def encode_entries(entries: Iterable[bytes]) -> bytes:
-    """Return entries as one bundle, each after its length in two bytes."""
+    """Return entries as one bundle, each preceded by its length in two bytes."""
     return b"".join(map(_encode_entry, entries))
 
 
@@ -145,7 +145,7 @@ def decode_entries(data: bytes) -> list[bytes]:
 
 def _encode_entry(entry: bytes) -> bytes:
     if len(entry) > _LONGEST_ENTRY:
-        raise Refused(f"a log entry of {len(entry)} bytes; keep it to {_LONGEST_ENTRY}")
+        raise Refused(f"a log entry has {len(entry)} bytes; at most {_LONGEST_ENTRY} are allowed")
     return len(entry).to_bytes(2, "big") + entry
 
 
@@ -168,8 +168,8 @@ def _new_in_level(level: int, old_size: int, new_size: int) -> Iterator[Tile]:
 
 def _tiles_under(spans: Iterable[Span], size: int) -> list[Tile]:
     nodes = chain.from_iterable(cover(*span) for span in spans)
-    places = {locate(*node)[:2] for node in nodes}
-    return sorted(_tile_at(level, index, size) for level, index in places)
+    locations = {locate(*node)[:2] for node in nodes}
+    return sorted(_tile_at(level, index, size) for level, index in locations)
 
 
 def _tile_bytes(tile: Tile, tiles: Mapping[Tile, bytes]) -> bytes:
@@ -177,7 +177,7 @@ def _tile_bytes(tile: Tile, tiles: Mapping[Tile, bytes]) -> bytes:
     if data is None:
         raise Refused(f"{tile.path} is needed; read it first")
     if len(data) < tile.width * HASH_BYTES:
-        raise Tampered(f"{tile.path} is {len(data)} bytes long, too short for {tile.width} hashes")
+        raise Tampered(f"{tile.path} has {len(data)} bytes, too short for {tile.width} hashes")
     return data
 
 

@@ -1,4 +1,4 @@
-"""Who stamps, by the settings: authorities over HTTP or the local one, and what their tokens must fulfil."""
+"""The timestamp authorities of the settings: over HTTP or the local one, and the terms for their tokens."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Authorities:
-    """Whom to ask, in order; the terms of a good token; the roots behind these, as PEM."""
+    """The authorities in order, the terms of a valid token, and the trusted roots as PEM."""
 
     asked: list[TimestampAuthority]
     terms: Terms
     roots: list[bytes]
 
 
-def worth(settings: Settings) -> str | None:
-    """Return what reports have to add while no token can be anybody's but a local authority's."""
+def local_notice(settings: Settings) -> str | None:
+    """Return the remark for reports if every token is of a local authority, else None."""
     if not settings.tsa_urls.split():
         return LOCAL_NOTICE
-    roots = [each for each in _given_roots(settings) if each.vouches_for_itself]
+    roots = [each for each in _given_roots(settings) if each.is_self_issued]
     return LOCAL_NOTICE if roots and all(map(tsa.is_local, roots)) else None
 
 
 async def open_authorities(settings: Settings, closing: AsyncExitStack) -> Authorities:
-    """Return the authorities of an installation; the local one is made if it is needed."""
+    """Return the authorities of an installation; the local one is created if it is needed."""
     if settings.tsa_urls and not settings.tsa_roots:
-        raise SetupFailed("FOJA_TSA_URLS is set and no root is trusted; name roots in FOJA_TSA_ROOTS")
+        raise SetupFailed("FOJA_TSA_URLS is set and no root is trusted; set FOJA_TSA_ROOTS")
     if settings.tsa_require_revocation and not settings.tsa_urls and not settings.tsa_crls:
         raise SetupFailed(
-            "FOJA_TSA_REQUIRE_REVOCATION is set, and the local authority has no list of the revoked; "
-            "name authorities in FOJA_TSA_URLS"
+            "FOJA_TSA_REQUIRE_REVOCATION is set, and the local authority publishes no revocation list; "
+            "set FOJA_TSA_URLS"
         )
     asked = _remote(settings, closing) or [await asyncio.to_thread(tsa.LocalAuthority, settings.home)]
     given = _given_roots(settings)
-    if given and not any(each.vouches_for_itself for each in given):
-        raise SetupFailed("no certificate in FOJA_TSA_ROOTS is a root: none vouches for itself; add theirs")
+    if given and not any(each.is_self_issued for each in given):
+        raise SetupFailed("FOJA_TSA_ROOTS contains no self-signed certificate; add the roots")
     local = tsa.kept_root(settings.home)  # old tokens stay verifiable when others are asked
-    roots = [each.pem for each in given if each.vouches_for_itself] + ([local] if local else [])
+    roots = [each.pem for each in given if each.is_self_issued] + ([local] if local else [])
     terms = Terms(
         trusted(*roots),
-        [each for each in given if not each.vouches_for_itself],
+        [each for each in given if not each.is_self_issued],
         policies=settings.tsa_policies.split() or None,
         worst_accuracy=timedelta(seconds=settings.tsa_worst_accuracy_seconds),
         require_accuracy=False,
@@ -78,7 +78,7 @@ def _remote(settings: Settings, closing: AsyncExitStack) -> list[TimestampAuthor
 
 
 def _read(reader: Callable[..., T], place: str, setting: str) -> T:
-    """Return what a reader finds in a file, or in every file of a folder, that a setting names."""
+    """Parse the file, or every file of the folder, that a setting names."""
     path = Path(place).expanduser()
     try:
         paths = sorted(path.iterdir()) if place and path.is_dir() else [path] if place else []

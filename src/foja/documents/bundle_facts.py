@@ -1,4 +1,4 @@
-"""What a bundle holds, taken out of the ledger, the log and the store. It judges nothing."""
+"""Read what a bundle holds from the ledger, the log and the store. Nothing is judged here."""
 
 from __future__ import annotations
 
@@ -13,67 +13,63 @@ from foja.core.bundle import history, names
 from foja.core.bundle.archive import Part, measured, part
 from foja.core.bundle.assembly import Contents
 from foja.core.bundle.manifest import EvidenceFile, Manifest, Signed, StreamHead
-from foja.core.bundle.record import Record, recorded
+from foja.core.bundle.record import Record
 from foja.core.bundle.transcript import transcript
 from foja.core.canonical import Json
 from foja.core.excerpt import Excerpt
 from foja.core.note import parse_checkpoint, split_note
 from foja.core.proof import Proof
+from foja.documents.model.history import History
+from foja.documents.model.recorded import read_records
 from foja.errors import NotCovered, UnknownEntity
 from foja.ledger.excerpts import covered, excerpts
 from foja.ledger.ledger import Ledger
 
 CHUNK_BYTES = 1 << 20
-ADDED, REQUESTED = "document.added", "document.protected.requested"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a document's events say that its bundle must show."""
+class DocumentFacts:
+    """What a bundle shows of a document: its events, and what they record about the witness."""
 
     events: Sequence[Excerpt]
+    history: History
+    witness: str
+    records: Sequence[Record]  # every proof of the witness, in the order of the ledger
 
     @property
     def stream(self) -> StreamHead:
-        """Where the history ends."""
+        """The end of the history."""
         last = self.events[-1]
         return StreamHead(last.domain, last.entity_id, len(self.events), last.chain_hash)
 
     @property
-    def witness(self) -> str:
-        """The digest of the last request, or of what was added."""
-        said = self._last(REQUESTED).get("witness_hash") or self.added.get("sha256")
-        if not isinstance(said, str):
-            raise UnknownEntity(
-                f"document {self.events[0].entity_id} names no digest any more: its first event was erased"
-            )
-        return said
-
-    @property
     def required(self) -> tuple[str, ...]:
-        """The evidence of the last request."""
-        wanted = self._last(REQUESTED).get("required_evidence")
-        return tuple(map(str, wanted)) if isinstance(wanted, list) else ()
+        """The evidence of the last request, as it was recorded."""
+        last = self.history.last
+        return tuple(map(str, last.payload["required_evidence"])) if last else ()
 
     @property
     def added(self) -> Mapping[str, Json]:
-        """What was added."""
-        return self._last(ADDED)
+        """The body of `document.added`."""
+        return self.history.added or {}
 
-    @property
-    def records(self) -> list[Record]:
-        """Every proof of the witness, in the order of the ledger."""
-        found = (recorded(event) for event in self.events)
-        return [each for each in found if each and each.witness_hash == self.witness]
 
-    def _last(self, kind: str) -> Mapping[str, Json]:
-        said = [event.payload for event in self.events if event.kind == kind]
-        return said[-1] if said and isinstance(said[-1], dict) else {}
+def document_facts(events: Sequence[Excerpt]) -> DocumentFacts:
+    """Return what a bundle of these events shows, or raise `UnknownEntity` if no digest is left."""
+    found = read_records(events)
+    witness = found.history.witness
+    if witness is None:
+        raise UnknownEntity(
+            f"document {events[0].entity_id} has no digest: its first event was erased, and it has no request"
+        )
+    records = [each for each in found.records.values() if each.witness_hash == witness]
+    return DocumentFacts(events, found.history, witness, records)
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A stream as a document, and the events it is made of."""
+    """A stream as a document, and the events that it is made of."""
 
     stream: StreamHead
     text: bytes
@@ -86,12 +82,16 @@ class BundleFacts:
     def __init__(self, ledger: Ledger, store: Store, trust: Mapping[str, bytes]) -> None:
         self._ledger, self._store, self._trust = ledger, store, trust
 
+    def of(self, tenant: str) -> BundleFacts:
+        """Return the same for another tenant."""
+        return BundleFacts(self._ledger.of(tenant), self._store, self._trust)
+
     async def history(self, entity_id: UUID, high: int | None = None) -> list[Excerpt]:
         """Return the sealed events of a stream below a number, with their chain."""
         return [event async for event in excerpts(self._ledger, entity_id, high)]
 
     async def transcribe(self, entity_id: UUID) -> Transcript:
-        """Return everything a stream says that is sealed."""
+        """Return the sealed events of a stream as a document."""
         events = await self.history(entity_id)
         last = events[-1]
         text = transcript(last.domain, entity_id, events)
@@ -103,46 +103,46 @@ class BundleFacts:
         return await covered(self._ledger, entity_id)
 
     async def prove(self, stream: StreamHead) -> Proof | None:
-        """Return the first proof that there ever was of the end of a history."""
+        """Return the first proof of the end of a history, or None if no checkpoint covers it."""
         try:
             proven = await self._ledger.log.prove(stream.entity_id, stream.events - 1, first=True)
         except NotCovered:
             return None
         return proven.proof
 
-    async def contents(self, told: Told, spool: BinaryIO | None) -> Contents:
-        """Return what goes into the bundle; the document by way of `spool`, if it is wanted and here."""
-        document = await self._document(told, spool) if spool else None
-        proof = await self.prove(told.stream)
-        source = _source(told.added)
+    async def contents(self, facts: DocumentFacts, spool: BinaryIO | None) -> Contents:
+        """Return the contents of the bundle; with a `spool` also the document, if its bytes are stored."""
+        document = await self._document(facts, spool) if spool else None
+        proof = await self.prove(facts.stream)
+        source = _source(facts.added)
         source_proof = await self.prove(source) if source else None
-        proofs = [await self._proof(record, number) for number, record in enumerate(told.records, 1)]
+        proofs = [await self._proof(record, number) for number, record in enumerate(facts.records, 1)]
         manifest = Manifest(
-            witness_hash=bytes.fromhex(told.witness),
+            witness_hash=bytes.fromhex(facts.witness),
             document=document.entry.name if document else None,
-            stream=told.stream,
+            stream=facts.stream,
             checkpoint=_signed(proof),
             source=source,
-            required=told.required,
-            evidence=tuple(map(_evidence, told.records, proofs)),
+            required=facts.required,
+            evidence=tuple(map(_evidence, facts.records, proofs)),
         )
         return Contents(
             manifest=manifest,
-            events=part(names.EVENTS, b"".join(history.encode(told.events))),
+            events=part(names.EVENTS, b"".join(history.encode(facts.events))),
             document=document,
             log_proof=proof.text() if proof else None,
-            source_events=await self._source_events(told.added) if source else None,
+            source_events=await self._source_events(facts.added) if source else None,
             source_proof=source_proof.text() if source_proof else None,
             proofs=proofs,
             trust=self._trust,
         )
 
-    async def _document(self, told: Told, spool: BinaryIO) -> Part | None:
-        """Return the document itself, unless its bytes are elsewhere or the witness is another rendition."""
-        if told.added.get("custody") != "stored" or told.added.get("sha256") != told.witness:
+    async def _document(self, facts: DocumentFacts, spool: BinaryIO) -> Part | None:
+        """Return the document, or None if its bytes are not stored or the witness is another rendition."""
+        if facts.added.get("custody") != "stored" or facts.added.get("sha256") != facts.witness:
             return None
-        await self._store.fetch(told.witness, spool)
-        name = told.added.get("name")
+        await self._store.fetch(facts.witness, spool)
+        name = facts.added.get("name")
         place = names.document_name(name if isinstance(name, str) else "")
         return await asyncio.to_thread(measured, place, lambda: _pieces(spool))
 
@@ -166,7 +166,7 @@ def _signed(proof: Proof | None) -> Signed | None:
 
 
 def _source(added: Mapping[str, Json]) -> StreamHead | None:
-    """Return the stream that a transcript was made of."""
+    """Return the stream of a transcript, or None if the document is not one."""
     named = added.get("transcript_of")
     if not isinstance(named, dict):
         return None

@@ -1,4 +1,4 @@
-"""Bundles: gathered, stamped, written, and judged by the code that everybody else uses."""
+"""Bundles: read, stamped and written, and judged by the code that `foja verify` runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from uuid import UUID
 from foja.core.bundle import archive, assembly, names
 from foja.core.bundle.archive import Part, measured
 from foja.core.bundle.reader import Container, open_container
-from foja.documents.bundle_facts import BundleFacts, Told, Transcript
+from foja.documents.bundle_facts import BundleFacts, Transcript, document_facts
 from foja.documents.stamper import Confirmed, Stamper
 from foja.errors import Unstamped
 from foja.judge.container.bundle import BundleRequest, judge_bundle
@@ -26,7 +26,7 @@ from foja.proofs.tsa import Timestamp
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A container that was written: what it is about, and its seal."""
+    """A container that was written: its witness, and its seal."""
 
     witness: str
     stamp: Timestamp
@@ -35,29 +35,33 @@ class Written:
 class Bundles:
     """Writes the bundle of any document, at any time."""
 
-    def __init__(self, gathering: BundleFacts, stamper: Stamper, trust: Trust) -> None:
-        self._gathering, self._stamper, self._trust = gathering, stamper, trust
+    def __init__(self, facts: BundleFacts, stamper: Stamper, trust: Trust) -> None:
+        self._facts, self._stamper, self._trust = facts, stamper, trust
+
+    def of(self, tenant: str) -> Bundles:
+        """Return the same for the documents of another tenant."""
+        return Bundles(self._facts.of(tenant), self._stamper, self._trust)
 
     async def write(
         self, document: UUID, target: BinaryIO, *, with_document: bool = True, events: int | None = None
     ) -> Written:
         """Write the bundle of a document's first `events`, or of as many as a checkpoint covers."""
-        high = events or await self._gathering.covered(document) or None
-        told = Told(await self._gathering.history(document, high))
+        high = events or await self._facts.covered(document) or None
+        facts = document_facts(await self._facts.history(document, high))
         with tempfile.TemporaryFile() if with_document else nullcontext() as spool:
-            contents = await self._gathering.contents(told, cast("BinaryIO | None", spool))
+            contents = await self._facts.contents(facts, cast("BinaryIO | None", spool))
             parts = contents.parts()
             found = await self._stamp(assembly.listing(parts))
             await asyncio.to_thread(_write, assembly.seal(parts, found.token), target)
-        return Written(told.witness, found)
+        return Written(facts.witness, found)
 
     async def transcribe(self, entity_id: UUID) -> Transcript:
-        """Return what a stream of any domain says so far, as a document."""
-        return await self._gathering.transcribe(entity_id)
+        """Return the sealed events of a stream of any domain as a document."""
+        return await self._facts.transcribe(entity_id)
 
     async def is_covered(self, document: UUID, events: int) -> bool:
-        """Say whether a published checkpoint covers so many events of a document."""
-        return await self._gathering.covered(document) >= events
+        """Return whether a published checkpoint covers this many events of a document."""
+        return await self._facts.covered(document) >= events
 
     async def renew(self, source: BinaryIO, target: BinaryIO) -> Timestamp:
         """Write a container again, with one more token over everything in it."""
@@ -69,11 +73,11 @@ class Bundles:
         return found
 
     async def judge(self, file: BinaryIO) -> Report:
-        """Return what the world would say of a container, as of now."""
+        """Return the report that anybody would get for a container now."""
         return await asyncio.to_thread(judge_bundle, file, BundleRequest(self._trust, datetime.now(UTC)))
 
-    async def _stamp(self, listed: bytes) -> Timestamp:
-        found = await self._stamper.stamp(sha256(listed).digest())
+    async def _stamp(self, listing: bytes) -> Timestamp:
+        found = await self._stamper.stamp(sha256(listing).digest())
         if isinstance(found, Confirmed):
             return found.stamp
         raise Unstamped(found.code, f"no authority stamped the bundle: {found.detail}; try again later")

@@ -1,4 +1,4 @@
-"""Documents: add, protect, look, explain. What follows from a request is done by workers."""
+"""Documents: add, open, protect, view, explain. Workers do what a request leads to."""
 
 from __future__ import annotations
 
@@ -11,9 +11,18 @@ from uuid import UUID
 
 from foja.blobs.store import Store
 from foja.core.registry import check_digest
-from foja.documents import intake
 from foja.documents.bundles import Bundles
-from foja.documents.intake import Data, Document
+from foja.documents.document import (
+    Data,
+    Document,
+    added_payload,
+    check_stage,
+    derive_id,
+    describe_digest,
+    parse_id,
+    store_data,
+    store_transcript,
+)
 from foja.documents.lists import DocumentLists
 from foja.documents.model.events import DOCUMENT, REQUIRABLE, Evidence, Stage
 from foja.documents.model.history import read
@@ -35,17 +44,15 @@ class Documents(DocumentLists):
         store: Store,
         *,
         namespace: UUID,
-        tenant: str,
         abilities: AbstractSet[str],
         policy: Policy,
         bundles: Bundles,
-        tell: Callable[[], None],
+        notify: Callable[[], None],
         note: str | None,
     ) -> None:
         super().__init__(ledger, note)
-        self._store, self._tell = store, tell
-        self._namespace, self._tenant = namespace, tenant
-        self._bundles = bundles
+        self._store, self._notify = store, notify
+        self._namespace, self._bundles = namespace, bundles
         self.abilities, self.policy = frozenset(abilities), policy
 
     async def add(
@@ -57,12 +64,12 @@ class Documents(DocumentLists):
         predecessor: UUID | None = None,
         actor: str | None = None,
     ) -> Document:
-        """Keep the bytes of a file, a path or a stream, and begin its history. Adding twice is adding once.
+        """Store bytes, a path or a binary file and add the document. Adding it again returns the same one.
 
-        A new version is a document of its own that names its `predecessor`, one that is here.
+        A new version is a document of its own; `predecessor` is the id of the version before it.
         """
-        said = await intake.kept(self._store, data)
-        return await self._begin(said, name, media_type, predecessor, actor)
+        content = await store_data(self._store, data)
+        return await self._add(content, name, media_type, predecessor, actor)
 
     async def add_digest(
         self,
@@ -74,18 +81,23 @@ class Documents(DocumentLists):
         predecessor: UUID | None = None,
         actor: str | None = None,
     ) -> Document:
-        """Begin the history of something whose bytes stay with whoever has them."""
-        said = intake.elsewhere(sha256, size)
-        return await self._begin(said, name, media_type, predecessor, actor)
+        """Add a document by its digest, without storing its bytes."""
+        return await self._add(describe_digest(sha256, size), name, media_type, predecessor, actor)
 
     async def add_transcript(
         self, entity_id: UUID, *, name: str | None = None, actor: str | None = None
     ) -> Document:
-        """Begin the history of what another stream says so far. Its bundle shows that it says so."""
-        made = await self._bundles.transcribe(entity_id)
-        said = await intake.transcribed(self._store, made)
-        called = name or f"{made.stream.domain}-{entity_id}.jsonl"
-        return await self._begin(said, called, "application/jsonl", None, actor)
+        """Add the sealed events of another stream as a document. Its bundle proves that they are complete."""
+        transcript = await self._bundles.transcribe(entity_id)
+        content = await store_transcript(self._store, transcript)
+        name = name or f"{transcript.stream.domain}-{entity_id}.jsonl"
+        return await self._add(content, name, "application/jsonl", None, actor)
+
+    async def open(self, document_id: UUID | str) -> Document:
+        """Return the document with this id, or raise `UnknownEntity`."""
+        document = parse_id(document_id)
+        events, _ = await self._history(document)
+        return self._handle(document, read(events).added or {}, new=False)
 
     async def protect(
         self,
@@ -96,19 +108,19 @@ class Documents(DocumentLists):
         witness_hash: str | None = None,
         actor: str | None = None,
     ) -> Event:
-        """Ask for evidence of the document as it is now; an equal request returns the first."""
-        document = _id(document_id)
-        wanted = self.wanted(required_evidence)
-        witness = check_digest(witness_hash or await self._witness(document))
-        said: dict[str, Any] = {"witness_hash": witness, "required_evidence": list(wanted)}
+        """Request evidence of the document as it is now. An equal request returns the first one."""
+        document = parse_id(document_id)
+        evidence = self.check_evidence(required_evidence)
+        witness = check_digest(witness_hash or await self._rendition(document))
+        payload: dict[str, Any] = {"witness_hash": witness, "required_evidence": list(evidence)}
         if stage is not None:
-            said["stage"] = _stage(stage)
-        key = f"request:{stage or Stage.FINAL}:{witness}:{','.join(wanted)}"
+            payload["stage"] = check_stage(stage)
+        key = f"request:{stage or Stage.FINAL}:{witness}:{','.join(evidence)}"
         try:
-            return await self._append(document, "document.protected.requested", said, actor, key)
+            return await self._append(document, "document.protected.requested", payload, actor, key)
         except (IdempotencyConflict, BadPayload, OutOfTurn):
-            # Asked for before: with or without the word `final`, or from SQL, where there is no key.
-            if first := await self._first_request(document, said):
+            # Requested before: with or without `stage: final`, or from SQL, where there is no key.
+            if first := await self._first_request(document, payload):
                 return first
             raise
 
@@ -121,15 +133,15 @@ class Documents(DocumentLists):
         actor: str | None = None,
         idempotency_key: str | None = None,
     ) -> Event:
-        """Write something that happened to the document: signed, witness ready, …"""
-        return await self._append(_id(document_id), kind, dict(payload or {}), actor, idempotency_key)
+        """Append an event of the document's lifecycle, such as `document.signed`."""
+        return await self._append(parse_id(document_id), kind, dict(payload or {}), actor, idempotency_key)
 
     async def revoke(self, document_id: UUID | str, *, reason: str, actor: str | None = None) -> Event:
-        """Say that the document no longer holds. What is proven stays proven; nothing more is asked for."""
+        """Revoke the document. Its proofs stay valid; no further evidence is requested."""
         return await self.record(document_id, "document.revoked", {"reason": reason}, actor=actor)
 
     async def archive(self, document_id: UUID | str, *, reason: str, actor: str | None = None) -> Event:
-        """Put the document away. Nothing more is asked for, and nothing more may be said by people."""
+        """Archive the document. No further evidence is requested, and only workers may append events."""
         return await self.record(document_id, "document.archived", {"reason": reason}, actor=actor)
 
     async def retry(
@@ -144,8 +156,7 @@ class Documents(DocumentLists):
         granted = await self.grant(document_id, [evidence], reason=reason, actor=actor)
         if not granted:
             raise OutOfTurn(
-                f"{evidence} of {document_id} was not given up; "
-                f"`foja explain {document_id}` says where it stands"
+                f"{evidence} of {document_id} was not given up; `foja explain {document_id}` shows its state"
             )
         return granted[-1]
 
@@ -157,25 +168,27 @@ class Documents(DocumentLists):
         reason: str | None = None,
         actor: str | None = None,
     ) -> Sequence[Event]:
-        """Do the same for every evidence of these that was given up, if any was; return what was said."""
-        document = _id(document_id)
+        """Grant new attempts for each of these that was given up; return the events, none if none was."""
+        document = parse_id(document_id)
         events, _ = await self._history(document)
-        history, because = read(events), {"reason": reason} if reason else {}
+        history, optional = read(events), {"reason": reason} if reason else {}
         granted = []
         for track in history.tracks.values():
             if track.evidence in evidence and track_state(track, self.policy) is TrackState.GIVEN_UP:
                 witness = track.witness
                 if track.evidence is Evidence.ARTIFACT and history.last:
-                    witness = history.last.witness  # a document has one artifact: of the request that rules
-                said = {"evidence": track.evidence, "witness_hash": witness, **because}
-                granted.append(await self.record(document, "protection.retry.requested", said, actor=actor))
+                    witness = history.last.witness  # a document has one artifact: that of its last request
+                payload = {"evidence": track.evidence, "witness_hash": witness, **optional}
+                granted.append(
+                    await self.record(document, "protection.retry.requested", payload, actor=actor)
+                )
         return granted
 
     async def view(self, document_id: UUID | str) -> DocumentView:
-        """Return where the document stands, computed from its events."""
-        document = _id(document_id)
+        """Return the state of the document, computed from its events."""
+        document = parse_id(document_id)
         events, now = await self._history(document)
-        after = [each for (each,) in await self._ledger.ask("document_successors", document=document)]
+        rows = await self._ledger.ask("document_successors", document=document)
         return view(
             document,
             events,
@@ -183,11 +196,11 @@ class Documents(DocumentLists):
             at=now,
             policy=self.policy,
             note=self.note,
-            successors=after,
+            successors=[successor for (successor,) in rows],
         )
 
     async def bundle(self, document_id: UUID | str, *, with_document: bool = True) -> bytes:
-        """Return the evidence as it is now, as one file that anybody can check."""
+        """Return the evidence there is now as one file that `foja.verify` checks."""
         with io.BytesIO() as file:
             await self.write_bundle(document_id, file, with_document=with_document)
             return file.getvalue()
@@ -195,11 +208,11 @@ class Documents(DocumentLists):
     async def write_bundle(
         self, document_id: UUID | str, target: BinaryIO, *, with_document: bool = True
     ) -> None:
-        """Write the same to a file: the artifact once it is final, else what there is by now.
+        """Write the bundle to a file: the artifact if it is final, else the evidence there is now.
 
-        What was revoked since is written anew, so that its bundle says so.
+        The bundle of a revoked document is built again, so that it contains the revocation.
         """
-        document = _id(document_id)
+        document = parse_id(document_id)
         artifact = await self._ledger.ask("document_artifact", document=document)
         if artifact and with_document:
             await self._store.fetch(artifact[0][0], target)
@@ -211,84 +224,72 @@ class Documents(DocumentLists):
         return (await self.view(document_id)).explain
 
     async def events(self, document_id: UUID | str) -> Sequence[Event]:
-        """Return everything that was said about the document, in order."""
-        return (await self._history(_id(document_id)))[0]
+        """Return all events of the document, in order."""
+        return (await self._history(parse_id(document_id)))[0]
 
     def identity(self, sha256: str, name: str | None, predecessor: UUID | None = None) -> UUID:
-        """Return the id that these bytes have, or would have, under this name."""
-        return intake.identity(self._namespace, self._tenant, sha256, name, predecessor)
+        """Return the id of the document with these bytes and this name, whether it was added or not."""
+        return derive_id(self._namespace, self._ledger.tenant, sha256, name, predecessor)
 
-    async def _begin(
+    async def _add(
         self,
-        said: Mapping[str, Any],
+        content: Mapping[str, Any],
         name: str | None,
         media_type: str | None,
         predecessor: UUID | None,
         actor: str | None,
     ) -> Document:
-        document = self.identity(said["sha256"], name, predecessor)
-        body = intake.described(said, name, media_type, predecessor)
+        document = self.identity(content["sha256"], name, predecessor)
+        payload = added_payload(content, name, media_type, predecessor)
         try:
-            new = not (await self._append(document, "document.added", body, actor, ADDED)).replayed
-        except IdempotencyConflict:  # added before, in other words: those count
+            new = not (await self._append(document, "document.added", payload, actor, ADDED)).replayed
+        except IdempotencyConflict:  # added before with other fields: the first ones count
             events, _ = await self._history(document)
-            new, body = False, {**body, **(read(events).added or {})}
-        return Document(document, said["sha256"], name, body.get("size"), body["custody"], new)
+            new, payload = False, {**payload, **(read(events).added or {})}
+        return self._handle(document, {**payload, "sha256": content["sha256"], "name": name}, new=new)
 
-    def wanted(self, evidence: Iterable[str]) -> Sequence[str]:
-        """Return what is asked for, in order, or say why it cannot be had here."""
-        asked = set(evidence)
-        if unknown := sorted(asked - set(REQUIRABLE)):
-            raise BadPayload(f"{unknown[0]!r} is no evidence; it is one of {', '.join(REQUIRABLE)}")
-        if Evidence.TSA not in asked:
+    def _handle(self, document: UUID, added: Mapping[str, Any], *, new: bool) -> Document:
+        sha256, name, size, custody = map(added.get, ("sha256", "name", "size", "custody"))
+        return Document(document, sha256, name, size, custody, new, self, self._ledger)
+
+    def check_evidence(self, evidence: Iterable[str]) -> Sequence[str]:
+        """Return the required evidence in order; raise if it is unknown or cannot be produced here."""
+        required = set(evidence)
+        if unknown := sorted(required - set(REQUIRABLE)):
+            raise BadPayload(f"unknown evidence {unknown[0]!r}: expected one of {', '.join(REQUIRABLE)}")
+        if Evidence.TSA not in required:
             raise BadPayload("a timestamp is always required: add `tsa` to the evidence")
-        if missing := sorted(asked - self.abilities):
+        if missing := sorted(required - self.abilities):
             raise CannotProduce(
                 f"this installation cannot produce {', '.join(missing)}; leave it out, or install what does"
             )
-        return [each.value for each in REQUIRABLE if each in asked]
+        return [each.value for each in REQUIRABLE if each in required]
 
-    async def _witness(self, document: UUID) -> str:
-        rows = await self._ledger.ask("document_witness", document=document)
-        if not rows:
-            raise UnknownEntity(f"there is no document {document}; add() returns its id")
-        return str(rows[0][0])
-
-    async def _first_request(self, document: UUID, said: Mapping[str, Any]) -> Event | None:
-        """Return the request that says the same, if there is one."""
+    async def _rendition(self, document: UUID) -> str:
         events, _ = await self._history(document)
-        same = (said["witness_hash"], said.get("stage", Stage.FINAL), tuple(said["required_evidence"]))
-        asked = [
-            events[each.seq]
-            for each in read(events).requests
-            if (each.witness, each.stage, each.evidence) == same
-        ]
-        return asked[0] if asked else None
+        if digest := read(events).rendition:
+            return digest
+        raise UnknownEntity(f"document {document} has no digest, it was erased; give witness_hash")
+
+    async def _first_request(self, document: UUID, payload: Mapping[str, Any]) -> Event | None:
+        """Return the first request that is equal to this one, if there is one."""
+        events, _ = await self._history(document)
+        stage, evidence = payload.get("stage", Stage.FINAL), tuple(payload["required_evidence"])
+        for each in read(events).requests:
+            if (each.witness, each.stage, each.evidence) == (payload["witness_hash"], stage, evidence):
+                return events[each.seq]
+        return None
 
     async def _append(
-        self, document: UUID, kind: str, said: Mapping[str, Any], actor: str | None, key: str | None
+        self, document: UUID, kind: str, payload: Mapping[str, Any], actor: str | None, key: str | None
     ) -> Event:
-        written = await self._ledger.append(
-            self._ledger.draft(DOCUMENT, document, kind, said, actor=actor, idempotency_key=key)
-        )
-        self._tell()
-        return written
+        draft = self._ledger.draft(DOCUMENT, document, kind, payload, actor=actor, idempotency_key=key)
+        event = await self._ledger.append(draft)
+        self._notify()
+        return event
 
     async def _history(self, document: UUID) -> tuple[list[Event], datetime]:
         rows = await self._ledger.ask("document_history", document=document)
         if not rows:
             raise UnknownEntity(f"there is no document {document}; check the id and FOJA_TENANT")
         return [Event(document, *row[:-1]) for row in rows], rows[0][-1].astimezone(UTC)
-
-
-def _id(document_id: UUID | str) -> UUID:
-    try:
-        return UUID(str(document_id))
-    except ValueError:
-        raise UnknownEntity(f"{document_id!r} is no id of a document; they are UUIDs") from None
-
-
-def _stage(stage: str) -> str:
-    if stage not in set(Stage):
-        raise BadPayload(f"{stage!r} is no stage; it is one of {', '.join(Stage)}")
-    return str(stage)

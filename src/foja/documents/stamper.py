@@ -1,4 +1,4 @@
-"""From a digest to a token that was checked in full: authorities in turn, until one proves it."""
+"""Stamp a digest: ask the authorities in order until one returns a token that passes every check."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from foja.proofs.tsa import Checked, Terms, Timestamp, judge, request
 from foja.remote.tsa import NoReply, Trouble
 
 NONCE_BITS = 64
-REST_SECONDS = 30.0
+SKIP_SECONDS = 30.0
 _seconds, _count = cache(TIMESTAMP_SECONDS.labels), cache(TIMESTAMPS.labels)  # looked up once for each
 
 
 class TimestampAuthority(Protocol):
-    """Somebody who can be asked: over HTTP, or in this process."""
+    """A timestamp authority: over HTTP, or in this process."""
 
     @property
     def name(self) -> str:
-        """What to call it when something went wrong."""
+        """Its name in messages and metrics."""
 
     async def ask(self, query: bytes) -> bytes | NoReply:
-        """Return its reply, or why none came."""
+        """Return its reply, or why there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorityFailure:
-    """What one authority did instead of proving it; `code` is a `Trouble` or a `Reason`."""
+    """Why one authority gave no valid token; `code` is a `Trouble` or a `Reason`."""
 
     authority: str
     code: str
@@ -44,77 +44,77 @@ class AuthorityFailure:
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """A reply that proves it, and what others did before."""
+    """A reply with a valid token, and the failures before it."""
 
     reply: bytes
     stamp: Timestamp
     authority: str
-    setbacks: tuple[AuthorityFailure, ...] = ()
+    failures: tuple[AuthorityFailure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Unconfirmed:
-    """Nobody proved it; asking again later may help."""
+    """No authority gave a valid token; a later attempt may succeed."""
 
-    setbacks: tuple[AuthorityFailure, ...]
+    failures: tuple[AuthorityFailure, ...]
 
     @property
     def code(self) -> str:
         """The reason of the authority that was asked first."""
-        return self.setbacks[0].code
+        return self.failures[0].code
 
     @property
     def detail(self) -> str:
-        """What every authority did, in a sentence."""
-        return "; ".join(map(str, self.setbacks))
+        """The failure of every authority, in a sentence."""
+        return "; ".join(map(str, self.failures))
 
 
 class Stamper:
-    """Asks its authorities in order, each with a new nonce, and believes only what it checked."""
+    """Asks its authorities in order, each with a new nonce, and checks every reply."""
 
     def __init__(self, authorities: Sequence[TimestampAuthority], terms: Terms) -> None:
         self._authorities, self._terms = list(authorities), terms
-        self._resting = dict[str, float]()
+        self._skipped = dict[str, float]()
 
     async def stamp(self, digest: bytes, *, algorithm: str = "sha256") -> Confirmed | Unconfirmed:
-        """Return a token over a digest, or what kept every authority from giving one."""
-        setbacks = list[AuthorityFailure]()
-        for authority in self._in_turn():
+        """Return a token over a digest, or the failure of every authority."""
+        failures = list[AuthorityFailure]()
+        for authority in self._in_order():
             found = await self._try(authority, digest, algorithm)
             if isinstance(found, AuthorityFailure):
-                setbacks.append(found)
+                failures.append(found)
             else:
-                return replace(found, setbacks=tuple(setbacks)) if setbacks else found
-        return Unconfirmed(tuple(setbacks))
+                return replace(found, failures=tuple(failures)) if failures else found
+        return Unconfirmed(tuple(failures))
 
-    def _in_turn(self) -> list[TimestampAuthority]:
-        """Return everybody as configured, but last those who did not answer a moment ago."""
-        if not self._resting:
+    def _in_order(self) -> list[TimestampAuthority]:
+        """Return the authorities as configured, but last those that did not answer recently."""
+        if not self._skipped:
             return self._authorities
         now = time.monotonic()
-        return sorted(self._authorities, key=lambda each: self._resting.get(each.name, 0.0) > now)
+        return sorted(self._authorities, key=lambda each: self._skipped.get(each.name, 0.0) > now)
 
     async def _try(
         self, authority: TimestampAuthority, digest: bytes, algorithm: str
     ) -> Confirmed | AuthorityFailure:
         began = time.monotonic()
-        found = await self._asked(authority, digest, algorithm)
+        found = await self._ask(authority, digest, algorithm)
         if isinstance(found, AuthorityFailure) and found.code == Trouble.UNREACHABLE:
-            # A connection that was kept may have been closed at the other end: the next one is new.
-            found = await self._asked(authority, digest, algorithm)
+            # The server may have closed an idle connection: the next one is new.
+            found = await self._ask(authority, digest, algorithm)
         _seconds(authority.name).observe(time.monotonic() - began)
         _count(authority.name, "confirmed" if isinstance(found, Confirmed) else found.code).inc()
         return found
 
-    async def _asked(
+    async def _ask(
         self, authority: TimestampAuthority, digest: bytes, algorithm: str
     ) -> Confirmed | AuthorityFailure:
         nonce, since = secrets.randbits(NONCE_BITS), datetime.now(UTC)
         reply = await authority.ask(request(digest, nonce=nonce, algorithm=algorithm))
         if isinstance(reply, NoReply):
-            self._resting[authority.name] = time.monotonic() + REST_SECONDS
+            self._skipped[authority.name] = time.monotonic() + SKIP_SECONDS
             return AuthorityFailure(authority.name, reply.trouble, reply.detail)
-        terms = self._terms.asked(nonce, algorithm, since=since, at=datetime.now(UTC))
+        terms = self._terms.for_request(nonce, algorithm, since=since, at=datetime.now(UTC))
         return _outcome(authority.name, reply, judge(reply, digest, terms))
 
 

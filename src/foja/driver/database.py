@@ -41,6 +41,7 @@ REFUSALS: dict[str, type[errors.Refused]] = {
     "slot_filled": errors.SlotFilled,
     "unknown_entity": errors.UnknownEntity,
     "unknown_job": errors.UnknownJob,
+    "bad_domain": errors.BadDomain,
     "on_redis": OnRedis,
     "cannot_produce": errors.CannotProduce,
     "document_final": errors.DocumentFinal,
@@ -48,6 +49,7 @@ REFUSALS: dict[str, type[errors.Refused]] = {
     "already_added": errors.OutOfTurn,
     "already_requested": errors.OutOfTurn,
     "already_asked": errors.OutOfTurn,
+    "already_submitted": errors.OutOfTurn,
     "already_confirmed": errors.OutOfTurn,
     "attempt_not_open": errors.OutOfTurn,
 }
@@ -70,7 +72,7 @@ def refusal(detail: str) -> errors.Refused:
     """Return the error for a refusal of the database, written `code: detail`."""
     code, _, message = detail.partition(": ")
     if code.startswith(PRECONDITION):
-        return errors.PreconditionFailed(detail)
+        return errors.PreconditionFailed(code, detail)
     advice = f"; {ADVICE[code]}" if code in ADVICE else ""
     return REFUSALS.get(code, errors.Refused)(f"{message or code}{advice}")
 

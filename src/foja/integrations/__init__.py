@@ -1,1 +1,1 @@
-"""Friends of the ecosystem: each room speaks for one library, and is the only one to import it."""
+"""Integrations: each package adapts one library, and only it imports that library."""

@@ -1,8 +1,8 @@
-"""The operator's desk: see what is queued, and have it done again, not at all, or later."""
+"""Jobs for callers and operators: enqueue, list, retry, cancel, pause."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, get_args
@@ -11,7 +11,9 @@ from uuid import UUID
 from foja import sql
 from foja.driver.database import Database
 from foja.errors import Refused, UnknownJob
-from foja.jobs.outcome import State
+from foja.jobs.outcome import NewJob, State
+from foja.jobs.queue import Queue
+from foja.ledger.live.notifier import Notifier
 
 STATES: tuple[str, ...] = get_args(State)
 
@@ -45,11 +47,31 @@ class JobView:
         return asdict(self)
 
 
-class JobAdmin:
-    """Jobs of one tenant, for whoever keeps an eye on them."""
+class Jobs:
+    """Jobs of one tenant, or of all; new ones are of `own_tenant`."""
 
-    def __init__(self, database: Database, tenant: str) -> None:
-        self._database, self._tenant = database, tenant
+    def __init__(self, database: Database, notifier: Notifier, tenant: str | None, own_tenant: str) -> None:
+        self._database, self._tenant, self._own_tenant = database, tenant, own_tenant
+        self._queue = Queue(database, notifier, source="api")
+
+    async def close(self) -> None:
+        """Close the connections that enqueue."""
+        await self._queue.close()
+
+    async def enqueue(
+        self,
+        job_type: str,
+        entity_id: UUID,
+        *,
+        key: str,
+        payload: Mapping[str, Any] | None = None,
+        delay: float = 0.0,
+        priority: int = 1,
+        on_death: Mapping[str, Any] | None = None,
+    ) -> bool:
+        """Queue a job; return whether it is new. A type, a stream and a key make one job, for ever."""
+        job = NewJob(job_type, entity_id, key, payload or {}, delay, priority, on_death)
+        return await self._queue.enqueue([job], self._own_tenant) > 0
 
     async def list(
         self,

@@ -1,83 +1,83 @@
-"""Outcomes as the database takes them: a column for each of their parts."""
+"""Jobs and outcomes as the database takes them."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from foja.driver import encoding
 from foja.driver.encoding import Value
 from foja.jobs.outcome import Done, GiveUp, Job, NewJob, Outcome, Retry, Snooze
 from foja.ledger.event import Draft
-from foja.ledger.receipts import batch_values
+from foja.ledger.receipts import draft_array
 
 Settled = Sequence[tuple[Job, Outcome]]
 OUTCOME_NAMES = {Done: "done", Retry: "retry", GiveUp: "give_up", Snooze: "snooze"}
+_NEW_JOB, _SETTLEMENT = encoding.record_head(9), encoding.record_head(6)
+_NO_ID = encoding.field(encoding.UUID_OID, None)
 _encode = json.JSONEncoder(allow_nan=False).encode  # made once: `dumps` makes one for every job
 
 
-def settle_values(
-    settled: Settled, draft_type: int, *, source: str, tenant: str, careful: bool
-) -> list[Value]:
+class TypeNumbers(NamedTuple):
+    """The numbers of our composite types in one database."""
+
+    draft: int
+    new_job: int
+    settlement: int
+
+
+def job_array(jobs: Sequence[tuple[NewJob, str]], types: TypeNumbers) -> Value:
+    """Return new jobs, each with its tenant, as an array of `foja.new_job`."""
+    return encoding.array(types.new_job, [_job(job, tenant) for job, tenant in jobs])
+
+
+def settle_values(settled: Settled, types: TypeNumbers, *, careful: bool) -> list[Value]:
     """Return a batch of outcomes as the values of `settle_jobs_v1`."""
+    drafts = [(at, draft) for at, (_, end) in enumerate(settled, 1) for draft in _drafts(end)]
+    jobs = [(at, new, job.tenant) for at, (job, end) in enumerate(settled, 1) for new in _next(end)]
     return [
-        *_ends(settled),
-        *_events(
-            [(at, draft) for at, (_, end) in enumerate(settled, 1) for draft in _said(end)],
-            draft_type,
-            source,
-        ),
-        *_jobs([(at, job) for at, (_, end) in enumerate(settled, 1) for job in _next(end)]),
-        encoding.text(source),
-        encoding.text(tenant),
+        encoding.array(types.settlement, [_settlement(job, outcome) for job, outcome in settled]),
+        encoding.array(encoding.INTEGER_OID, [encoding.integer(at) for at, _ in drafts]),
+        draft_array([draft for _, draft in drafts], types.draft),
+        encoding.array(encoding.INTEGER_OID, [encoding.integer(at) for at, _, _ in jobs]),
+        job_array([(new, tenant) for _, new, tenant in jobs], types),
         encoding.boolean(careful),
     ]
 
 
-def _ends(settled: Settled) -> list[Value]:
-    outcomes = [outcome for _, outcome in settled]
-    return [
-        encoding.array(encoding.BIGINT_OID, [encoding.bigint(job.id) for job, _ in settled]),
-        encoding.uuids([job.token for job, _ in settled]),
-        encoding.array(
-            encoding.TEXT_OID, [encoding.name(OUTCOME_NAMES[type(outcome)]) for outcome in outcomes]
-        ),
-        encoding.array(encoding.TEXT_OID, [encoding.text(_error(outcome)) for outcome in outcomes]),
-        encoding.array(encoding.DOUBLE_OID, [_double(_delay(outcome)) for outcome in outcomes]),
-        encoding.array(
-            encoding.BIGINT_OID, [encoding.bigint(getattr(outcome, "read", None)) for outcome in outcomes]
-        ),
-    ]
+def _job(job: NewJob, tenant: str) -> bytes:
+    return b"".join(
+        (
+            _NEW_JOB,
+            encoding.named(job.type),
+            encoding.field(encoding.UUID_OID, job.entity_id.bytes),
+            encoding.named(tenant),
+            encoding.field(encoding.TEXT_OID, encoding.text(job.key)),
+            encoding.field(encoding.TEXT_OID, _json(job.payload)),
+            encoding.field(encoding.DOUBLE_OID, _double(job.delay)),
+            encoding.numbered(job.priority),
+            encoding.field(encoding.TEXT_OID, _json(job.on_death)),
+            _NO_ID,
+        )
+    )
 
 
-def _events(events: Sequence[tuple[int, Draft]], draft_type: int, source: str) -> list[Value]:
-    drafts = [draft for _, draft in events]
-    packed = batch_values(drafts, draft_type, source=source, tenant="", atomic=True, careful=False)[0]
-    return [encoding.array(encoding.INTEGER_OID, [encoding.integer(at) for at, _ in events]), packed]
+def _settlement(job: Job, outcome: Outcome) -> bytes:
+    return b"".join(
+        (
+            _SETTLEMENT,
+            encoding.field(encoding.BIGINT_OID, encoding.bigint(job.id)),
+            encoding.field(encoding.UUID_OID, job.token.bytes),
+            encoding.named(OUTCOME_NAMES[type(outcome)]),
+            encoding.field(encoding.TEXT_OID, encoding.text(_error(outcome))),
+            encoding.field(encoding.DOUBLE_OID, _double(_delay(outcome))),
+            encoding.field(encoding.BIGINT_OID, encoding.bigint(getattr(outcome, "read", None))),
+        )
+    )
 
 
-def _jobs(jobs: Sequence[tuple[int, NewJob]]) -> list[Value]:
-    return [
-        encoding.array(encoding.INTEGER_OID, [encoding.integer(at) for at, _ in jobs]),
-        *job_columns([j for _, j in jobs]),
-    ]
-
-
-def job_columns(jobs: Sequence[NewJob]) -> list[Value]:
-    """Return new jobs as columns: type, entity, key, payload, delay, priority, on_death."""
-    return [
-        encoding.array(encoding.TEXT_OID, [encoding.name(job.type) for job in jobs]),
-        encoding.uuids([job.entity_id for job in jobs]),
-        encoding.array(encoding.TEXT_OID, [encoding.text(job.key) for job in jobs]),
-        encoding.array(encoding.TEXT_OID, [_json(job.payload) for job in jobs]),
-        encoding.array(encoding.DOUBLE_OID, [_double(job.delay) for job in jobs]),
-        encoding.array(encoding.INTEGER_OID, [encoding.integer(job.priority) for job in jobs]),
-        encoding.array(encoding.TEXT_OID, [_json(job.on_death) for job in jobs]),
-    ]
-
-
-def _said(outcome: Outcome) -> Sequence[Draft]:
+def _drafts(outcome: Outcome) -> Sequence[Draft]:
     return outcome.events if isinstance(outcome, Done | GiveUp) else ()
 
 

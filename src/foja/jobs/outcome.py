@@ -1,4 +1,4 @@
-"""A job as a worker is handed it, and what a worker may say about how it ended."""
+"""A job as a worker gets it, and the outcomes it can have."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
-from foja.ledger.event import Draft
-
 State: TypeAlias = Literal["queued", "running", "succeeded", "retry_scheduled", "dead", "cancelled"]
 
 
 class Job(NamedTuple):
-    """Work that was leased to us. The token is what proves it."""
+    """A leased unit of work; the token proves the lease."""
 
     id: int
     type: str
@@ -26,7 +24,7 @@ class Job(NamedTuple):
     token: UUID
     lease_seconds: float
     alone: bool = False  # a worker died with it: nothing else should run beside it
-    corrected: bool = False  # it came with a correlation that was not its stream
+    corrected: bool = False  # its correlation was not its stream
 
     @property
     def correlation_id(self) -> UUID:
@@ -36,7 +34,7 @@ class Job(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """Work to be asked for. What was asked for under the same key before is not asked for again.
+    """A job to be queued. A job of the same type, stream and key is queued once.
 
     `on_death` is the event {kind, v, payload} that is appended if the job dies.
     """
@@ -51,20 +49,33 @@ class NewJob:
 
 
 @dataclass(frozen=True, slots=True)
+class NewEvent:
+    """An event to be appended by a worker or by `decide`, to the job's own stream unless another is named."""
+
+    kind: str
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    entity_id: UUID | None = None
+    actor: str | None = None
+    idempotency_key: str | None = None
+    expected_seq: int | None = None
+    v: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Done:
-    """The facts that were found and the jobs that follow, all recorded or none.
+    """The events that were found and the jobs that follow, all recorded or none.
 
     With `read`, only while the stream is sealed up to that number: otherwise the job is queued again.
     """
 
-    events: Sequence[Draft] = ()
+    events: Sequence[Any] = ()  # NewEvent, or Draft within this package
     jobs: Sequence[NewJob] = ()
     read: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """It failed and may succeed later; after so many seconds, or as the type says."""
+    """It failed and may succeed later: after so many seconds, or after the backoff of its type."""
 
     error: str
     after: float | None = None
@@ -72,21 +83,21 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """Retrying cannot help. `events` are said instead of the job's on_death event."""
+    """Retrying cannot help. `events` are appended instead of the job's on_death event."""
 
     error: str
-    events: Sequence[Draft] = ()
+    events: Sequence[Any] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Snooze:
-    """There is nothing to do before so many seconds have passed. This was no try."""
+    """There is nothing to do before so many seconds have passed. It does not count as a try."""
 
     seconds: float
 
 
 Outcome: TypeAlias = Done | Retry | GiveUp | Snooze
 
-# `lost`: the lease is somebody else's, nothing was changed. `already`: settled before, the answer was
+# `lost`: the lease belongs to another worker, nothing was changed. `already`: settled before, the answer was
 # lost. `again`: the stream grew since it was read, nothing was appended, the job is queued.
 Settlement: TypeAlias = Literal["done", "retry", "give_up", "snooze", "again", "already", "lost"]

@@ -1,4 +1,4 @@
-"""A file, or only its digest, and the proofs that lie beside it."""
+"""Judge a file, or only its digest, with proofs in separate files."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from foja.proofs.finding import Finding, Reason, Status
 
 @dataclass(frozen=True, slots=True)
 class Detached:
-    """One proof file; its name is for people, and helps where the content says nothing."""
+    """One proof file; its name is for display, and tells the kind if the content does not."""
 
     data: bytes
     name: str | None = None
 
     @property
     def is_of_log(self) -> bool:
-        """Whether it is a place in a log, so that its subject must be an event."""
+        """Whether it is an inclusion proof of a log, so that its subject must be an event."""
         return kind_of(self.data, self.name) == LEDGER
 
     @property
     def is_bundle(self) -> bool:
-        """Whether it is a whole bundle, which has the proofs inside."""
+        """Whether it is a whole bundle, which holds its proofs."""
         return kind_of(self.data) == "container"
 
 
@@ -40,53 +40,52 @@ def judge_detached(
     stated: bytes | None = None,
     content: BinaryIO | None = None,
     digests: Mapping[str, bytes] | None = None,
+    domain: str | None = None,
 ) -> Report:
     """Return what these proofs show about the subject.
 
-    `stated` is the digest it must have, if that was said; `content` is the subject itself, if it may be an
-    event or a history; `digests` are its digests by other algorithms.
+    `stated` is the digest that the subject must have, if given; `content` is the subject itself, if it may
+    be an event or a history, of this `domain`; `digests` are its digests by other algorithms.
     """
-    evidence = tuple(_judge(subject, each, trust, at, content, digests or {}) for each in proofs)
+    evidence = tuple(
+        replace(_recorded(content, each.data, trust, domain), name=each.name)
+        if each.is_of_log
+        else _judge(subject, each, trust, at, digests or {})
+        for each in proofs
+    )
     if content and not proofs:
-        evidence = _unproven(content, trust)
-    return Report(subject, _unlike(subject, stated) + evidence, at, trust.required, trust.document())
+        evidence = _judge_history(content, trust, domain)
+    return Report(subject, _check_stated(subject, stated) + evidence, at, trust.required, trust.document())
 
 
-def _unproven(content: BinaryIO, trust: Trust) -> tuple[Finding, ...]:
-    """A history without a proof is no evidence yet, but may be wrong in itself."""
+def _judge_history(content: BinaryIO, trust: Trust, domain: str | None) -> tuple[Finding, ...]:
+    """A history without a proof is not evidence yet, but it may be invalid in itself."""
     from foja.judge.history import check_history
-    from foja.judge.ledger import holds_history, pieces
+    from foja.judge.ledger import holds_history, read_chunks
 
-    return (check_history(pieces(content), None, trust),) if holds_history(content) else ()
+    return (check_history(read_chunks(content), None, trust, domain),) if holds_history(content) else ()
 
 
-def _unlike(subject: Subject, stated: bytes | None) -> tuple[Finding, ...]:
+def _check_stated(subject: Subject, stated: bytes | None) -> tuple[Finding, ...]:
     if stated is None or subject.sha256 is None or stated == subject.sha256:
         return ()
-    detail = f"the file's SHA-256 is {subject.sha256.hex()}, and {stated.hex()} was asked for"
+    detail = f"the file's SHA-256 is {subject.sha256.hex()}, not {stated.hex()} as stated"
     return (Finding("document", Status.INVALID, Reason.DIGEST_MISMATCH, detail),)
 
 
 def _judge(
-    subject: Subject,
-    proof: Detached,
-    trust: Trust,
-    at: datetime,
-    content: BinaryIO | None,
-    digests: Mapping[str, bytes],
+    subject: Subject, proof: Detached, trust: Trust, at: datetime, digests: Mapping[str, bytes]
 ) -> Finding:
-    if proof.is_of_log:
-        return replace(_recorded(content, proof.data, trust), name=proof.name)
     if subject.sha256 is None:
-        detail = "there is no digest that the proof could be about"
+        detail = "no file and no digest was given that the proof could be about"
         return Finding("proof", Status.INDETERMINATE, Reason.DIGEST_MISMATCH, detail, name=proof.name)
     return check_proof(proof.data, subject.sha256, trust, at, name=proof.name, digests=digests)
 
 
-def _recorded(content: BinaryIO | None, proof: bytes, trust: Trust) -> Finding:
-    from foja.judge.ledger import check_recorded  # late: a judge of timestamps starts without it
+def _recorded(content: BinaryIO | None, proof: bytes, trust: Trust, domain: str | None) -> Finding:
+    from foja.judge.ledger import check_recorded  # imported late: judging timestamps does not need it
 
     if content is None:
-        detail = "a proof of the log is about an event or a history; give its file with it"
+        detail = "a log proof is about an event or a history; give the file of the event or history too"
         return Finding(LEDGER, Status.UNSUPPORTED, Reason.UNKNOWN_PROOF, detail)
-    return check_recorded(content, proof, trust)
+    return check_recorded(content, proof, trust, domain)

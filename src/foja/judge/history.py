@@ -1,78 +1,100 @@
-"""A ledger export: the history of one stream by itself, and the proof of its place in a log.
+"""Judge a ledger export: the history of one stream, and the proof that it is in a log.
 
-`foja log export` writes both. The history inside a bundle, taken out of it, is judged in the same way: it
-does not say of which domain it is, but its chain begins in one, and the log has only that one.
+`foja log export` writes both. A history taken out of a bundle is judged in the same way: it does not name
+its domain, so the chain is computed for every domain of Foja, and the log holds only the right one. The
+domain of a user has to be named.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import chain
 from uuid import UUID
 
+from foja.conversations.model.events import CONVERSATION
 from foja.core.bundle import history
 from foja.core.canonical import parse
 from foja.core.chain import genesis, leaf_entry
+from foja.core.registry import RESERVED
+from foja.documents.model.events import DOCUMENT
 from foja.errors import BadBundle, NotCanonical
 from foja.judge.inclusion import NOT_CHECKED, Inclusion, find_inclusion
 from foja.judge.trust import Trust
 from foja.proofs.finding import Finding, Reason, Status
+from foja.threads.model.events import THREAD
 
 EVIDENCE = "ledger"
-DOMAINS: tuple[str, ...] = ("document", "conversation", "thread", "image", "system")
+KINDS = {
+    domain.name: {kind.name for kind in domain.kinds} | RESERVED
+    for domain in (CONVERSATION, DOCUMENT, THREAD)
+}
 NOT_COVERED = "what was recorded after the last event of this export"
 _FORM, _BARE = history.FORM.encode(), b'{"body_hash":'
 _SNIFF_BYTES = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
-    """A history read to its end: whose, how long, and where it ends in each domain it may be of."""
+class HistorySummary:
+    """A history read to its end: its stream, its length, and its head in each possible domain."""
 
     entity_id: UUID
     events: int
     erased: int
     heads: Mapping[str, bytes]
+    kinds: AbstractSet[str]
 
 
 def is_history(head: bytes) -> bool:
-    """Say whether a file that begins like this means to be a history."""
+    """Return whether a file with this beginning is a history."""
     first = head[:_SNIFF_BYTES].partition(b"\n")[0]
     return first.startswith(_BARE) or (first.startswith(b"{") and _FORM in first)
 
 
-def check_history(chunks: Iterable[bytes], proof: bytes | None, trust: Trust) -> Finding:
-    """Return what is proven of a history: every body, number and link, and its end in a log."""
+def check_history(
+    chunks: Iterable[bytes], proof: bytes | None, trust: Trust, domain: str | None = None
+) -> Finding:
+    """Return what is proven of a history: every body, number and link, and its last event in a log.
+
+    `domain` is that of a history that does not name it, if it is not one of Foja.
+    """
     try:
-        whole = _read(history.split(chunks))
+        summary = _read(history.split(chunks), domain)
         if proof is None:
-            detail = f"{whole.events} events without a gap; nothing shows that a log has them"
+            detail = f"{summary.events} events without a gap; no proof shows that they are in a log"
             return Finding(EVIDENCE, Status.PENDING, Reason.NO_CHECKPOINT, detail)
-        ends = [leaf_entry(whole.entity_id, whole.events - 1, head) for head in whole.heads.values()]
-        standing = find_inclusion(proof, ends, trust.logs, "the proof of the log")
+        if len(summary.heads) > 1 and not any(summary.kinds <= known for known in KINDS.values()):
+            detail = "the history does not name its domain, and it is not one of Foja; name it with --domain"
+            return Finding(EVIDENCE, Status.INDETERMINATE, Reason.UNKNOWN_DOMAIN, detail)
+        ends = [leaf_entry(summary.entity_id, summary.events - 1, head) for head in summary.heads.values()]
+        inclusion = find_inclusion(proof, ends, trust.logs, "the log proof")
     except BadBundle as error:
         return Finding(EVIDENCE, Status.INVALID, Reason(error.code), str(error))
-    return _finding(whole, standing)
+    return _finding(summary, inclusion)
 
 
-def _read(lines: Iterator[bytes]) -> Whole:
+def _read(lines: Iterator[bytes], domain: str | None) -> HistorySummary:
     first = next(lines, b"")
     if first.startswith(_BARE):
-        domains, entity_id, lines = DOMAINS, _owner(first), _with(first, lines)
+        domains, entity_id, lines = [domain] if domain else [*KINDS], _entity_id(first), chain([first], lines)
     else:
-        domain, entity_id = history.read_heading(first)
-        domains = (domain,)
-    heads, count, erased = {each: genesis(each, entity_id) for each in domains}, 0, 0
-    for event in history.follow(domains[0], entity_id, lines):
+        named, entity_id = history.read_heading(first)
+        if domain not in (None, named):
+            raise BadBundle("INCLUSION_INVALID", f"the history is of the domain {named!a}, not {domain!a}")
+        domains = [named]
+    heads, kinds, count, erased = {each: genesis(each, entity_id) for each in domains}, set[str](), 0, 0
+    for event in history.decode_lines(domains[0], entity_id, lines):
         heads = {each: history.link(event, head).chain_hash for each, head in heads.items()}
+        kinds.add(event.kind)
         count, erased = count + 1, erased + event.erased
     if not count:
         raise BadBundle("LEDGER_GAP", "the history has no event")
-    return Whole(entity_id, count, erased, heads)
+    return HistorySummary(entity_id, count, erased, heads, kinds)
 
 
-def _owner(line: bytes) -> UUID:
-    """Return whose the history is by its first event; the others must be of the same stream."""
+def _entity_id(line: bytes) -> UUID:
+    """Return the stream of the first event; the others must be of the same stream."""
     try:
         document = parse(line)
         event = document.get("event") if isinstance(document, dict) else None
@@ -81,21 +103,15 @@ def _owner(line: bytes) -> UUID:
         raise BadBundle("MALFORMED", f"line 0 of the history is not an event ({error})") from None
 
 
-def _with(first: bytes, lines: Iterator[bytes]) -> Iterator[bytes]:
-    yield first
-    yield from lines
-
-
-def _finding(whole: Whole, standing: Inclusion) -> Finding:
-    checkpoint = standing.checkpoint
-    if standing.signer is None:
-        detail = f"the log {checkpoint.origin} is signed by no key you trust"
+def _finding(summary: HistorySummary, inclusion: Inclusion) -> Finding:
+    checkpoint = inclusion.checkpoint
+    if inclusion.signer is None:
+        detail = f"no key you trust signed the log {checkpoint.origin}"
         return Finding(EVIDENCE, Status.INDETERMINATE, Reason.NO_TRUST_ANCHOR, detail)
     detail = (
-        f"{whole.events} events of {whole.entity_id} without a gap; the last is entry {standing.proof.index}"
-        f" of {checkpoint.origin}, signed at {checkpoint.size} entries"
+        f"{summary.events} events of {summary.entity_id} without a gap; the last is entry"
+        f" {inclusion.proof.index} of {checkpoint.origin}, signed at {checkpoint.size} entries"
     )
-    gone = (
-        (f"{whole.erased} bodies: erased or withheld, only their hashes are there",) if whole.erased else ()
-    )
-    return Finding(EVIDENCE, Status.VERIFIED, detail=detail, not_checked=(*NOT_CHECKED, NOT_COVERED, *gone))
+    erased = f"{summary.erased} bodies: erased or withheld, only their hashes are present"
+    not_checked = (*NOT_CHECKED, NOT_COVERED, *((erased,) if summary.erased else ()))
+    return Finding(EVIDENCE, Status.VERIFIED, detail=detail, not_checked=not_checked)

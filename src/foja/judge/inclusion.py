@@ -1,4 +1,4 @@
-"""Where something stands in a log, and which key says so."""
+"""The position of an entry in a log, and the trusted key that signed it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from foja.core.note import Checkpoint, Verifier, parse_checkpoint, split_note
 from foja.core.proof import Proof, parse_proof
 from foja.errors import BadBundle, Refused, Tampered
 
-NOT_CHECKED = ("when that was: a log orders, it does not date", "whether others were shown the same log")
+NOT_CHECKED = ("when it was recorded: a log proves order, not time", "whether others see the same log")
 
 
 @dataclass(frozen=True, slots=True)
 class Inclusion:
-    """A place in a log that holds; believed only if a trusted key signed for it."""
+    """A valid position in a log; trusted only if `signer` is a trusted key."""
 
     proof: Proof
     checkpoint: Checkpoint
@@ -25,7 +25,7 @@ class Inclusion:
 def find_inclusion(
     data: bytes, entries: Iterable[bytes], verifiers: Iterable[Verifier], name: str
 ) -> Inclusion:
-    """Return where one of these entries stands by a proof, or raise `BadBundle`."""
+    """Return the position of one of these entries by a proof, or raise `BadBundle`."""
     try:
         proof = parse_proof(data.decode())
         signer = _signer(proof.note, verifiers)
@@ -34,15 +34,15 @@ def find_inclusion(
     except BadBundle:
         raise
     except UnicodeDecodeError:
-        raise BadBundle("MALFORMED", f"{name} is not a text") from None
+        raise BadBundle("MALFORMED", f"{name} is not text in UTF-8") from None
     except (Tampered, Refused) as error:
         raise BadBundle("INCLUSION_INVALID", f"{name}: {error}") from None
     return Inclusion(proof, checkpoint, signer)
 
 
 def _check_included(entries: Iterable[bytes], proof: Proof, checkpoint: Checkpoint) -> None:
-    """One of the entries is in the log, or the last one's `Tampered` is raised."""
-    refusal = Tampered("there is no entry to look for")
+    """Raise the last entry's `Tampered` unless one of the entries is in the log."""
+    refusal = Tampered("no entry was given to look for")
     for entry in entries:
         try:
             check_inclusion(leaf_hash(entry), proof.index, checkpoint.size, proof.path, checkpoint.root)
@@ -54,13 +54,13 @@ def _check_included(entries: Iterable[bytes], proof: Proof, checkpoint: Checkpoi
 
 
 def _signer(note: str, verifiers: Iterable[Verifier]) -> str | None:
-    """Return the trusted key that signed, None if no trusted one claims to; a wrong signature raises."""
+    """Return the trusted key that signed, or None; raise `BadBundle` for a wrong signature of one."""
     text, signatures = split_note(note)
     known = {(each.name, each.key_id): each for each in verifiers}
     found = [(known.get((each.name, each.key_id)), each) for each in signatures]
     for verifier, signature in found:
         if verifier and not verifier.accepts(text, signature.data):
             raise BadBundle(
-                "CHECKPOINT_UNSIGNED", f"the signature of {verifier.name} does not fit its checkpoint"
+                "CHECKPOINT_UNSIGNED", f"the signature of {verifier.name} does not match the checkpoint"
             )
     return next((verifier.vkey() for verifier, _ in found if verifier), None)

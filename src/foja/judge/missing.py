@@ -1,11 +1,11 @@
-"""What is missing to judge a proof further, and could be asked of a node: headers and blocks."""
+"""What a node could add to judge a proof further: headers, blocks and checkpoints."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
-from foja.core.bundle.reader import looks_like, open_container
+from foja.core.bundle.reader import open_container, starts_like_zip
 from foja.core.note import parse_checkpoint, split_note
 from foja.errors import BadBundle, Tampered
 from foja.judge.proof import MAX_BYTES, kind_of
@@ -17,8 +17,8 @@ from foja.proofs.ots.stamp import Attestation, parse_stamp
 from foja.proofs.rekor.bundle import parse_bundle
 
 
-def heights_lacking(proofs: Iterable[bytes], trust: Trust) -> list[int]:
-    """Return the Bitcoin blocks these proofs lead to and no header was named for."""
+def missing_heights(proofs: Iterable[bytes], trust: Trust) -> list[int]:
+    """Return the heights of the Bitcoin blocks that these proofs lead to and that have no trusted header."""
     known = {height for height, _ in trust.headers}
     found = {
         each.height
@@ -30,20 +30,20 @@ def heights_lacking(proofs: Iterable[bytes], trust: Trust) -> list[int]:
     return sorted(found - known)
 
 
-def blocks_lacking(proofs: Iterable[bytes], trust: Trust) -> list[tuple[int, bytes]]:
-    """Return number and hash of the EVM blocks these proofs stand in and nobody named."""
+def missing_blocks(proofs: Iterable[bytes], trust: Trust) -> list[tuple[int, bytes]]:
+    """Return number and hash of the EVM blocks of these proofs that are not trusted yet."""
     found = {block for data in proofs if kind_of(data) == "evm" for block in _block(data)}
     return sorted(each for each in found if each[1] not in trust.blocks)
 
 
-def trees_lacking(proofs: Iterable[bytes]) -> list[tuple[str, int]]:
-    """Return origin and size of the logs that Sigstore bundles were recorded in."""
+def missing_trees(proofs: Iterable[bytes]) -> list[tuple[str, int]]:
+    """Return origin and size of the log trees in which Sigstore bundles were recorded."""
     return sorted({tree for data in proofs if kind_of(data) == "rekor" for tree in _tree(data)})
 
 
 def proofs_in(file: BinaryIO) -> list[bytes]:
-    """Return the proofs inside a bundle, or the file itself if it may be one."""
-    if not looks_like(file):
+    """Return the proofs in a bundle, or the content of the file if it is not a ZIP."""
+    if not starts_like_zip(file):
         file.seek(0)
         return [file.read(MAX_BYTES)]
     try:

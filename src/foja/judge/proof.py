@@ -1,4 +1,4 @@
-"""One proof that came as a file: what kind it is, by its content, and what it shows about a digest."""
+"""Judge one proof file: find its kind by its content, and what it shows about a digest."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _OTS = b"\x00OpenTimestamps\x00"
 _DER = b"\x30"
 _SNIFF_BYTES = 4096
 _NAMES = {".tsr": "tsa", ".tst": "tsa", ".ots": "bitcoin", ".evm.json": "evm", ".tlog-proof": LEDGER}
-# How far the clocks of others may be ahead of the time to judge at; Bitcoin itself allows two hours.
+# How far other clocks may be ahead of the validation time; Bitcoin itself allows two hours.
 _SKEW, _SKEWS = timedelta(minutes=5), {"bitcoin": timedelta(hours=2)}
 _OTHERS = ("sha384", "sha512")
 _SIGSTORE = (".sigstore", ".sigstore.json")
 
 
 def kind_of(data: bytes, name: str | None = None) -> str | None:
-    """Return what a proof is by its first bytes, or else by its name; None if neither says so."""
+    """Return the kind of a proof by its content, else by its name; None if both are unknown."""
     head = data[:_SNIFF_BYTES].lstrip()
     if data.startswith(_OTS):
         return "bitcoin"
@@ -42,8 +42,8 @@ def kind_of(data: bytes, name: str | None = None) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a proof is asked about, and under which trust and at which time."""
+class ProofRequest:
+    """How to judge a proof: for which digest, under which trust, and at which time."""
 
     sha256: bytes
     trust: Trust
@@ -65,10 +65,10 @@ def check_proof(
     digests: Mapping[str, bytes] | None = None,
     nonce: int | None = None,
 ) -> Finding:
-    """Return what one proof shows about a digest at a time. Never raises for what the proof holds.
+    """Return what one proof shows about a digest at a time. No proof makes it raise.
 
-    `headers` are Bitcoin headers that came along with the proof: used, not trusted. `digests` are those
-    of the same content by other algorithms, as far as they are known; None: only SHA-256 will do. `nonce` is
+    `headers` are Bitcoin headers that came with the proof: used, not trusted. `digests` are those of the
+    same content by other algorithms, as far as they are known; None: only SHA-256 is accepted. `nonce` is
     the one that was sent to an authority, if it is known.
     """
     if len(data) > MAX_BYTES:
@@ -77,14 +77,14 @@ def check_proof(
     kind = kind or kind_of(data, name)
     check = _CHECKS.get(kind or "")
     if check is None:
-        detail = "this is no proof of a kind that is known here"
+        detail = "not a proof of a known kind"
         return Finding("proof", Status.UNSUPPORTED, Reason.UNKNOWN_PROOF, detail, name=name)
-    finding = check(data, Asked(sha256, trust, at, tuple(headers), digests, nonce))
+    finding = check(data, ProofRequest(sha256, trust, at, tuple(headers), digests, nonce))
     return replace(_not_after(finding, at), name=name)
 
 
 def other_algorithm(data: bytes) -> str | None:
-    """Return by which other algorithm than SHA-256 a timestamp knows its subject, if it does."""
+    """Return the hash algorithm of a timestamp if it is supported and not SHA-256, else None."""
     if kind_of(data) != "tsa":
         return None
     from foja.proofs.tsa import judge
@@ -95,12 +95,12 @@ def other_algorithm(data: bytes) -> str | None:
 
 
 def _not_after(finding: Finding, at: datetime) -> Finding:
-    """A proof of a time after the one it is judged at is not believed yet."""
+    """A proof of a time after the validation time does not count yet."""
     skew = _SKEWS.get(finding.evidence, _SKEW)
     late = finding.no_later_than is not None and finding.no_later_than > at + skew
     if not late or finding.status is not Status.VERIFIED:
         return finding
-    detail = f"{finding.detail}; that is after the time it is judged at"
+    detail = f"{finding.detail}, which is after the validation time"
     return replace(
         finding,
         status=Status.INDETERMINATE,
@@ -117,52 +117,51 @@ def _kind_by_name(name: str) -> str | None:
     return next((kind for ending, kind in _NAMES.items() if name.endswith(ending)), None)
 
 
-# Each kind imports what it needs when it is met: a judge of timestamps starts without the rest.
+# Each kind imports its modules when it is needed: judging timestamps does not load the rest.
 
 
-def _check_tsa(data: bytes, asked: Asked) -> Finding:
+def _check_tsa(data: bytes, request: ProofRequest) -> Finding:
     from foja.judge.terms import terms_of
     from foja.proofs.tsa import judge
 
-    terms = terms_of(asked.trust, asked.at)
-    if asked.nonce is not None:
-        terms = replace(terms, nonce=asked.nonce)
-    checked = judge(data, asked.sha256, terms)
-    used = checked.stamp.algorithm if checked.stamp else None
-    if checked.finding.reason is not Reason.IMPRINT_ALGORITHM or asked.digests is None or used not in _OTHERS:
+    terms = terms_of(request.trust, request.at)
+    if request.nonce is not None:
+        terms = replace(terms, nonce=request.nonce)
+    checked = judge(data, request.sha256, terms)
+    used, reason = checked.stamp.algorithm if checked.stamp else None, checked.finding.reason
+    if reason is not Reason.IMPRINT_ALGORITHM or request.digests is None or used not in _OTHERS:
         return checked.finding
-    if used in asked.digests:
-        return judge(data, asked.digests[used], replace(terms, algorithm=used)).finding
-    detail = f"it stamps a digest by {used}, and only the one by sha256 is known; give the file"
+    if used in request.digests:
+        return judge(data, request.digests[used], replace(terms, algorithm=used)).finding
+    detail = f"it is about a digest by {used}, but only the one by sha256 is known; give the file"
     return Finding("tsa", Status.INDETERMINATE, Reason.IMPRINT_ALGORITHM, detail)
 
 
-def _check_bitcoin(data: bytes, asked: Asked) -> Finding:
+def _check_bitcoin(data: bytes, request: ProofRequest) -> Finding:
     from foja.proofs.ots import check
     from foja.proofs.ots.header import header_at
 
-    trust = asked.trust
-    named, carried = [[header_at(*each) for each in some] for some in (trust.headers, asked.headers)]
-    return check(
-        data, asked.sha256, named=named, carried=carried, minimum_difficulty=trust.minimum_difficulty
-    )
+    trust = request.trust
+    trusted, untrusted = ([header_at(*each) for each in some] for some in (trust.headers, request.headers))
+    difficulty = trust.minimum_difficulty
+    return check(data, request.sha256, trusted=trusted, untrusted=untrusted, minimum_difficulty=difficulty)
 
 
-def _check_rekor(data: bytes, asked: Asked) -> Finding:
+def _check_rekor(data: bytes, request: ProofRequest) -> Finding:
     from foja.judge.terms import anchors_of
     from foja.proofs.rekor import check
 
-    return check(data, asked.sha256, anchors_of(asked.trust, asked.at))
+    return check(data, request.sha256, anchors_of(request.trust, request.at))
 
 
-def _check_evm(data: bytes, asked: Asked) -> Finding:
+def _check_evm(data: bytes, request: ProofRequest) -> Finding:
     from foja.proofs.evm import check
 
-    trust = asked.trust
-    return check(data, asked.sha256, blocks=trust.blocks, chains=trust.chains, senders=trust.senders)
+    trust = request.trust
+    return check(data, request.sha256, blocks=trust.blocks, chains=trust.chains, senders=trust.senders)
 
 
-_CHECKS: dict[str, Callable[[bytes, Asked], Finding]] = {
+_CHECKS: dict[str, Callable[[bytes, ProofRequest], Finding]] = {
     "tsa": _check_tsa,
     "bitcoin": _check_bitcoin,
     "rekor": _check_rekor,

@@ -1,4 +1,4 @@
-"""A report for people: lines for a terminal, a page for a browser. Both say what its JSON says."""
+"""A report for people: lines for a terminal, a page for a browser. Both have the content of its JSON."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from foja.judge.report import Report, Verdict, instant, plain
 from foja.proofs.finding import Finding, Status
 
 _VERDICTS = {
-    Verdict.TOTAL_PASSED: "everything that had to be proven is proven",
-    Verdict.INDETERMINATE: "nothing is wrong, and not everything that had to be proven is",
-    Verdict.TOTAL_FAILED: "something does not fit: do not rely on this",
+    Verdict.TOTAL_PASSED: "all required evidence is verified",
+    Verdict.INDETERMINATE: "nothing is invalid, but not all required evidence is verified",
+    Verdict.TOTAL_FAILED: "some evidence is invalid: do not rely on it",
 }
 _MARKS = {Status.VERIFIED: "✓", Status.INVALID: "✗"}
 _NAMES = {
@@ -34,7 +34,7 @@ def as_text(report: Report) -> str:
 
 
 def as_html(report: Report) -> str:
-    """Return the report as one page that needs nothing else: no script, no image, no address."""
+    """Return the report as one self-contained page: no script, no image, no link."""
     rows = "".join(map(_row, report.evidence)) or '<tr><td colspan="4">no evidence was given</td></tr>'
     return _PAGE.format(
         verdict=escape(report.verdict.value),
@@ -66,8 +66,8 @@ def _claim(report: Report) -> Iterator[str]:
         when, who = instant(earliest.no_later_than), plain(earliest.according_to)
         yield f"It existed no later than {about}{when}, according to {who}."
     if revoked := report.revoked:
-        words = f": {plain(revoked.reason)}" if revoked.reason else ""
-        yield f"The document was revoked on {instant(revoked.at)} (event {revoked.seq}){words}"
+        reason = f": {plain(revoked.reason)}" if revoked.reason else ""
+        yield f"The document was revoked on {instant(revoked.at)} (event {revoked.seq}){reason}"
     if not report.evidence:
         yield "No evidence was given."
 
@@ -92,12 +92,13 @@ def _outcome(finding: Finding) -> str:
 
 
 def _row(finding: Finding) -> str:
-    missed = "".join(f"<li>{escape(plain(each) or '')}</li>" for each in finding.not_checked)
+    not_checked = "".join(f"<li>{escape(plain(each) or '')}</li>" for each in finding.not_checked)
     when = escape(instant(finding.no_later_than) or "–")
     return (
         f'<tr class="{finding.status.value.lower()}"><th>{escape(_title(finding))}</th>'
         f"<td>{escape(_outcome(finding))}</td><td>{when}</td>"
-        f"<td>{escape(plain(finding.detail) or '')}{f'<ul>{missed}</ul>' if missed else ''}</td></tr>"
+        f"<td>{escape(plain(finding.detail) or '')}"
+        f"{f'<ul>{not_checked}</ul>' if not_checked else ''}</td></tr>"
     )
 
 

@@ -1,4 +1,4 @@
-"""What a judgement says, and the one rule that makes a verdict of it."""
+"""The report of the judge, and the rule that derives its verdict."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CONTAINER = "container"
 
 
 class Verdict(StrEnum):
-    """The whole in one word, named as in EN 319 102-1."""
+    """The overall result, named as in EN 319 102-1."""
 
     TOTAL_PASSED = "TOTAL_PASSED"
     INDETERMINATE = "INDETERMINATE"
@@ -23,7 +23,7 @@ class Verdict(StrEnum):
 
     @property
     def exit_code(self) -> int:
-        """What a command ends with: 0, 2 or 1."""
+        """The exit code of a command: 0, 2 or 1."""
         return _EXIT_CODES[self]
 
 
@@ -32,7 +32,7 @@ _EXIT_CODES = {Verdict.TOTAL_PASSED: 0, Verdict.INDETERMINATE: 2, Verdict.TOTAL_
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What the evidence is about: a digest, and the name it goes by if it has one."""
+    """What the evidence is about: a digest, and a name if it has one."""
 
     sha256: bytes | None = None
     name: str | None = None
@@ -40,7 +40,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Revoked:
-    """The event that took a document back. Its proofs hold all the same: they are about the bytes."""
+    """The event that revoked a document. Its proofs stay valid: they are about the bytes."""
 
     seq: int
     at: datetime
@@ -49,23 +49,23 @@ class Revoked:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A verdict and everything it rests on."""
+    """A verdict and everything that it is based on."""
 
     subject: Subject
     evidence: tuple[Finding, ...]
     at: datetime
-    required: tuple[str, ...] | None = None  # None or empty: whatever was given, unless it is only pending
+    required: tuple[str, ...] | None = None  # None or empty: all that was given, unless it is only pending
     policy: dict[str, Json] | None = None
-    revoked: Revoked | None = None  # by the history that came along, as far as it goes
+    revoked: Revoked | None = None  # according to the history in the bundle, as far as it goes
 
     @property
     def verdict(self) -> Verdict:
-        """The whole in one word."""
+        """The overall result."""
         return decide(self.evidence, self.required)
 
     @property
     def earliest(self) -> Finding | None:
-        """The verified proof with the earliest time, the first of two; none where anything is wrong."""
+        """The verified proof with the earliest time, the first of equals; None if any proof is invalid."""
         if self.verdict is Verdict.TOTAL_FAILED:
             return None
         proven = [each for each in self.evidence if each.status is Status.VERIFIED and each.no_later_than]
@@ -89,15 +89,15 @@ class Report:
         }
 
     def json(self) -> bytes:
-        """Return the canonical spelling of `document`, with a newline at its end."""
+        """Return `document` as canonical JSON, with a newline at its end."""
         return canonical(self.document()) + b"\n"
 
 
 def decide(evidence: Iterable[Finding], required: Sequence[str] | None) -> Verdict:
-    """Return the verdict. What is invalid fails all; what is required must be verified.
+    """Return the verdict. One invalid finding fails all; required evidence must be verified.
 
-    Where nothing is required by name, everything given is, unless it is only pending.
-    Without a single verified proof nothing passes, and a container in order proves nothing by itself.
+    If nothing is required by name, everything that was given is required, unless it is only pending.
+    Nothing passes without a verified proof, and a valid container alone proves nothing.
     """
     findings = list(evidence)
     if any(each.status is Status.INVALID for each in findings):
@@ -111,7 +111,7 @@ def decide(evidence: Iterable[Finding], required: Sequence[str] | None) -> Verdi
 
 
 def instant(moment: datetime | None) -> str | None:
-    """Return a time as every report spells it: UTC, to the second or to the microsecond."""
+    """Return a time as reports write it: UTC, to the second or to the microsecond."""
     return None if moment is None else moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
@@ -133,7 +133,7 @@ def _revoked(revoked: Revoked) -> Json:
 
 
 def plain(text: str | None) -> str | None:
-    """Return a text that no terminal obeys and every JSON reader reads; others wrote parts of it."""
+    """Return a text without control characters; parts of it may come from untrusted input."""
     if text is None or text.isprintable():
         return text
     return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)

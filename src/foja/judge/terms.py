@@ -1,4 +1,4 @@
-"""Trust, put as each kind of proof asks for it."""
+"""Trust, converted to the form that each kind of proof needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from foja.proofs.tsa import Terms, trusted
 
 @lru_cache(maxsize=64)
 def terms_of(trust: Trust, at: datetime) -> Terms:
-    """Return what a timestamp has to fulfil."""
+    """Return the requirements for a timestamp."""
     worst = trust.worst_accuracy_ms
     return Terms(
         roots=trusted(*trust.roots),
@@ -30,7 +30,7 @@ def terms_of(trust: Trust, at: datetime) -> Terms:
 
 @lru_cache(maxsize=64)
 def anchors_of(trust: Trust, at: datetime) -> Anchors:
-    """Return which logs, signers and authorities count."""
+    """Return the trusted logs, signers and authorities."""
     return Anchors(
         roots=tuple(map(parse_trusted_root, trust.sigstore)),
         logs=trust.logs,

@@ -1,4 +1,4 @@
-"""What a verdict may rest on. It is given by whoever asks, never found inside what is judged."""
+"""What a verdict may be based on. The caller gives it; it is never taken from what is judged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TypeAlias
 from foja.core.canonical import Json
 from foja.core.note import Verifier
 
-# Mainnet passed this before OpenTimestamps existed; a regtest or testnet block does not come near it cheaply.
+# Mainnet passed this before OpenTimestamps existed; a regtest or testnet block cannot reach it cheaply.
 MAINNET_DIFFICULTY = 10_000_000_000
 
 Growths: TypeAlias = "tuple[tuple[int, str, tuple[bytes, ...]], ...]"
@@ -18,7 +18,7 @@ Growths: TypeAlias = "tuple[tuple[int, str, tuple[bytes, ...]], ...]"
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who a certificate of Sigstore must speak for, and who vouched for that."""
+    """The signer that a Sigstore certificate must name, and the issuer that vouches for it."""
 
     subject: str
     issuer: str
@@ -26,28 +26,28 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """Trust anchors and demands. The empty one believes nobody, so nothing passes under it.
+    """Trust anchors and requirements. An empty one trusts nothing, so nothing passes under it.
 
-    `foja.judge.trust_parser.read` makes one of certificates, keys and policies as they are written.
+    `foja.judge.trust_parser.read` makes one from certificates, keys and policies.
     """
 
-    roots: tuple[bytes, ...] = ()  # certificates of timestamp authorities that vouch for themselves, DER
-    intermediates: tuple[bytes, ...] = ()  # certificates that may help to reach a root, DER; not believed
+    roots: tuple[bytes, ...] = ()  # self-issued certificates of timestamp authorities, DER
+    intermediates: tuple[bytes, ...] = ()  # certificates that may help to reach a root, DER; not trusted
     crls: tuple[bytes, ...] = ()  # lists of revoked certificates, DER
     logs: tuple[Verifier, ...] = ()  # Ed25519 keys of logs: ours, and Rekor's of version 2
-    signers: tuple[bytes, ...] = ()  # public keys whose signatures count, DER
+    signers: tuple[bytes, ...] = ()  # public keys of trusted signers, DER
     sigstore: tuple[bytes, ...] = ()  # trusted_root.json of Sigstore instances, as written
-    headers: tuple[tuple[int, bytes], ...] = ()  # Bitcoin: height and the 80 bytes found there
+    headers: tuple[tuple[int, bytes], ...] = ()  # Bitcoin: height and the header of 80 bytes
     blocks: tuple[bytes, ...] = ()  # EVM: hashes of final blocks
     chains: tuple[int, ...] = ()  # EVM: if any, only these chain ids
     senders: tuple[bytes, ...] = ()  # EVM: if any, only these accounts
     identities: tuple[Identity, ...] = ()  # Sigstore: if any, only these
-    growths: Growths = ()  # newer checkpoints of logs: from a tree of which size, the note, the way
+    growths: Growths = ()  # newer checkpoints of logs: old size, note, consistency proof
     required: tuple[str, ...] | None = None  # evidence that must be verified
     minimum_difficulty: int = MAINNET_DIFFICULTY
     timestamp_policies: tuple[str, ...] | None = None  # OIDs of timestamp policies; None: any
     revocation_required: bool = False
-    worst_accuracy_ms: int | None = None  # how inexact a timestamp may be; None: as it likes
+    worst_accuracy_ms: int | None = None  # the worst accuracy of a timestamp; None: any
 
     def document(self) -> dict[str, Json]:
         """Return the trust as a report shows it: large things by their SHA-256, all in order."""

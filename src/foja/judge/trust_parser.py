@@ -1,4 +1,4 @@
-"""Trust as it is written: certificates, keys, block hashes, policies, recognised by what they say.
+"""Parse trust: certificates, keys, block hashes and policies, recognised by their content.
 
 An item is one text or one file's bytes: a DER certificate, a `trusted_root.json`, a policy
 (docs/verify.md), or lines. A line is a PEM block, a log's `name+id+key`, `evm-block:0x…`,
@@ -28,11 +28,11 @@ Found = dict[str, Any]
 
 
 def read(items: Iterable[str | bytes], headers: Iterable[tuple[int, bytes]] = ()) -> Trust:
-    """Return everything these items say to trust, or raise `Refused` for one that cannot be read."""
+    """Return the trust that these items define, or raise `Refused` for one that cannot be read."""
     found: Found = {"headers": list(headers)}
     for item in items:
         if len(item) > MAX_BYTES:
-            raise Refused(f"a trust item of {len(item)} characters is over {MAX_BYTES}; give the roots alone")
+            raise Refused(f"a trust item has {len(item)} characters, over {MAX_BYTES}; give only the roots")
         _read_item(found, item)
     lists = {name: tuple(dict.fromkeys(value)) for name, value in found.items() if isinstance(value, list)}
     return Trust(**{**found, **lists})
@@ -78,22 +78,22 @@ def _add_pem(found: Found, kind: str, body: str) -> None:
     elif kind == "X509 CRL":
         _add_crl(found, der)
     else:
-        raise Refused(f"a PEM block {kind} says nothing to trust; give certificates or public keys")
+        raise Refused(f"a PEM block {kind} cannot be trusted; give certificates or public keys")
 
 
 def _add_certificate(found: Found, der: bytes) -> None:
-    from cryptography import x509  # late: slow to start, and often not needed
+    from cryptography import x509  # imported late: slow to load, and often not needed
 
     try:
         certificate = x509.load_der_x509_certificate(der)
-        names_itself = certificate.issuer == certificate.subject
-    except Exception as error:  # a library has many words for bytes that it cannot read
+        self_issued = certificate.issuer == certificate.subject
+    except Exception as error:  # the library raises many types for unreadable bytes
         raise Refused(f"a certificate to trust cannot be read ({error}); give it as PEM or DER") from None
-    _add(found, "roots" if names_itself else "intermediates", der)
+    _add(found, "roots" if self_issued else "intermediates", der)
 
 
 def _add_crl(found: Found, der: bytes) -> None:
-    """Take a list that will be used; one that would be passed over must not look as if it counted."""
+    """Add a list of revoked certificates; refuse one that would be ignored later."""
     from cryptography import x509
 
     from foja.proofs.tsa.revocation import MAX_BYTES
@@ -102,7 +102,7 @@ def _add_crl(found: Found, der: bytes) -> None:
         raise Refused(f"a list of revoked certificates of {len(der)} bytes is over {MAX_BYTES}; leave it out")
     try:
         x509.load_der_x509_crl(der)
-    except Exception as error:  # a library has many words for bytes that it cannot read
+    except Exception as error:  # the library raises many types for unreadable bytes
         raise Refused(f"a list of revoked certificates cannot be read ({error}); give it as PEM") from None
     _add(found, "crls", der)
 
@@ -112,7 +112,7 @@ def _add_signer(found: Found, der: bytes) -> None:
 
     try:
         load_der_public_key(der)
-    except Exception as error:  # a library has many words for bytes that it cannot read
+    except Exception as error:  # the library raises many types for unreadable bytes
         raise Refused(f"a public key to trust cannot be read ({error}); give it as PEM") from None
     _add(found, "signers", der)
 
@@ -120,27 +120,27 @@ def _add_signer(found: Found, der: bytes) -> None:
 def _add_line(found: Found, line: str) -> None:
     if not line or line.startswith("#"):
         return
-    word, colon, rest = line.partition(":")
+    prefix, colon, rest = line.partition(":")
     if _VKEY.fullmatch(line):
         _add(found, "logs", Verifier.from_vkey(line))
-    elif colon and word in _WORDS:
-        name, read_value = _WORDS[word]
+    elif colon and prefix in _LINES:
+        name, read_value = _LINES[prefix]
         _add(found, name, _value(line, read_value, rest))
     else:
-        raise Refused(f"{line[:80]!a} is nothing to trust; see docs/verify.md for what is")
+        raise Refused(f"not a trust item: {line[:80]!a}; see docs/verify.md")
 
 
 def _add_json(found: Found, text: str) -> None:
     try:
         document = parse(text)
     except NotCanonical as error:
-        raise Refused(f"a trust item looks like JSON and is not ({error})") from None
+        raise Refused(f"a trust item starts like JSON, but is not valid JSON ({error})") from None
     if isinstance(document, dict) and str(document.get("mediaType", "")).startswith(_SIGSTORE):
         _add_sigstore(found, text.encode())
     elif isinstance(document, dict) and document.get("form") == POLICY:
         _add_policy(found, document)
     else:
-        raise Refused(f"a JSON object to trust is a trusted_root.json or has the form {POLICY}")
+        raise Refused(f"a JSON trust item must be a trusted_root.json or have the form {POLICY}")
 
 
 def _add_sigstore(found: Found, data: bytes) -> None:
@@ -151,7 +151,7 @@ def _add_sigstore(found: Found, data: bytes) -> None:
 
 
 def _add_policy(found: Found, policy: Mapping[str, Json]) -> None:
-    """Take over a policy; an unknown field is refused, since it may have been meant as a demand."""
+    """Add a policy; refuse unknown fields, because one may be meant as a requirement."""
     for name, value in policy.items():
         if name == "form":
             continue
@@ -161,7 +161,7 @@ def _add_policy(found: Found, policy: Mapping[str, Json]) -> None:
 
 
 def _texts(found: Found, name: str, value: Json) -> None:
-    found[name] = tuple(_word(name, each) for each in _strings(name, value))
+    found[name] = tuple(_text(name, each) for each in _strings(name, value))
 
 
 def _items(found: Found, name: str, value: Json) -> None:
@@ -169,10 +169,10 @@ def _items(found: Found, name: str, value: Json) -> None:
         _read_item(found, item)
 
 
-def _lines(word: str) -> Callable[[Found, str, Json], None]:
+def _lines(prefix: str) -> Callable[[Found, str, Json], None]:
     def add(found: Found, name: str, value: Json) -> None:
         for each in _strings(name, value):
-            _add_line(found, f"{word}:{each}")
+            _add_line(found, f"{prefix}:{each}")
 
     return add
 
@@ -180,19 +180,19 @@ def _lines(word: str) -> Callable[[Found, str, Json], None]:
 def _identities(found: Found, name: str, value: Json) -> None:
     for each in value if isinstance(value, list) else [value]:
         if not isinstance(each, dict) or set(each) != {"subject", "issuer"}:
-            raise Refused(f"the policy's {name} is a list of objects with `subject` and `issuer`")
-        _add(found, name, Identity(_word(name, each["subject"]), _word(name, each["issuer"])))
+            raise Refused(f"the policy's {name} must be a list of objects with `subject` and `issuer`")
+        _add(found, name, Identity(_text(name, each["subject"]), _text(name, each["issuer"])))
 
 
 def _count(found: Found, name: str, value: Json) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise Refused(f"the policy's {name} is a whole number from 0 on, not {value!a}")
+        raise Refused(f"the policy's {name} must be a whole number of 0 or more, not {value!a}")
     found[name] = value
 
 
 def _flag(found: Found, name: str, value: Json) -> None:
     if not isinstance(value, bool):
-        raise Refused(f"the policy's {name} is true or false, not {value!a}")
+        raise Refused(f"the policy's {name} must be true or false, not {value!a}")
     found[name] = value
 
 
@@ -203,13 +203,13 @@ def _numbers(found: Found, name: str, value: Json) -> None:
 
 def _strings(name: str, value: Json) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise Refused(f"the policy's {name} is a list of texts, not {value!a}")
+        raise Refused(f"the policy's {name} must be a list of strings, not {value!a}")
     return [each for each in value if isinstance(each, str)]
 
 
-def _word(name: str, value: Json) -> str:
+def _text(name: str, value: Json) -> str:
     if not isinstance(value, str) or not value.isprintable():
-        raise Refused(f"the policy's {name} holds {value!a}, which is no plain text")
+        raise Refused(f"the policy's {name} holds {value!a}, which is not printable text")
     return value
 
 
@@ -245,7 +245,7 @@ def _add(found: Found, name: str, value: object) -> None:
     found.setdefault(name, []).append(value)
 
 
-_WORDS: dict[str, tuple[str, Callable[[str], object]]] = {
+_LINES: dict[str, tuple[str, Callable[[str], object]]] = {
     "evm-block": ("blocks", _hex(32)),
     "evm-chain": ("chains", _natural),
     "evm-sender": ("senders", _hex(20)),

@@ -146,6 +146,7 @@ class Draft(NamedTuple):
 
     entity_id: UUID
     domain: str
+    tenant: str
     kind: str
     v: int
     event_id: UUID
@@ -180,6 +181,7 @@ def draft(
     kind: str,
     payload: Mapping[str, Any],
     *,
+    tenant: str,
     source: str = "api",
     actor: str | None = None,
     idempotency_key: str | None = None,
@@ -198,6 +200,7 @@ def draft(
     return Draft(
         entity_id,
         domain.name,
+        tenant,
         rule.name,
         v,
         _id_for(entity_id, key, event_id),

@@ -6,25 +6,23 @@ from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID
 
-from foja import sql
 from foja.core.bundle.history import link
 from foja.core.canonical import parse
 from foja.core.chain import genesis
 from foja.core.event import microseconds
 from foja.core.excerpt import Excerpt
-from foja.driver.database import Database
 from foja.errors import UnknownEntity
 from foja.ledger.ledger import Ledger
 
 PAGE_EVENTS = 1000
 
 
-async def excerpt(database: Database, tenant: str, entity_id: UUID, seq: int) -> Excerpt:
-    """Return one sealed event of a tenant as an excerpt."""
-    row = await database.row(sql.query("read_excerpt"), entity=entity_id, seq=seq, tenant=tenant)
-    if row is None:
+async def excerpt(ledger: Ledger, entity_id: UUID, seq: int) -> Excerpt:
+    """Return one sealed event with everything needed to check it."""
+    rows = await ledger.ask("read_excerpt", entity=entity_id, seq=seq)
+    if not rows:
         raise UnknownEntity(f"stream {entity_id} has no sealed event {seq}; see `foja events`")
-    domain, _, _, event_id, kind, v, at, actor, source, payload, salt, body_hash, before, here = row
+    domain, _, _, event_id, kind, v, at, actor, source, payload, salt, body_hash, before, here = rows[0]
     return Excerpt(
         domain=domain,
         entity_id=entity_id,

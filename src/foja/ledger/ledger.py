@@ -1,4 +1,4 @@
-"""One door to the ledger for a domain's work: write, reserve, read, follow, prove."""
+"""The ledger as one tenant uses it: write, reserve, read, follow, prove."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from foja.ledger.writer import AppendResult, Writer
 
 
 class Ledger:
-    """What one process may do with the streams of its tenant."""
+    """The streams of one tenant. `of` is the same for another tenant, on the same connections."""
 
     def __init__(
         self,
@@ -32,11 +32,20 @@ class Ledger:
         log: Log,
         writer: Writer,
         lanes: Lanes,
+        tenant: str,
     ) -> None:
-        self.log = log
+        self.log, self.tenant = log, tenant
         self._deltas = deltas
         self._database, self._notifier, self._writer, self._lanes = database, notifier, writer, lanes
-        self._reader = StreamReader(database, writer.tenant)
+        self._reader = StreamReader(database, tenant)
+
+    def of(self, tenant: str) -> Ledger:
+        """Return the same ledger for another tenant."""
+        if tenant == self.tenant:
+            return self
+        return Ledger(
+            self._database, self._notifier, self._deltas, self.log, self._writer, self._lanes, tenant
+        )
 
     async def append(self, event: Draft) -> Event:
         """Write one event."""
@@ -54,15 +63,15 @@ class Ledger:
         self, domain: Domain, entity_id: UUID, kind: str, payload: Mapping[str, Any], **more: Any
     ) -> Draft:
         """Return an event to be written by this process."""
-        return draft(domain, entity_id, kind, payload, source=self._writer.source, **more)
+        return draft(domain, entity_id, kind, payload, tenant=self.tenant, source=self._writer.source, **more)
 
     async def erase(self, entity_id: UUID, seq: int, *, reason: str, actor: str | None = None) -> None:
         """Forget one body; its hash and every proof stay."""
-        await self._writer.erase(entity_id, seq, reason=reason, actor=actor)
+        await self._writer.erase(entity_id, self.tenant, seq, reason=reason, actor=actor)
 
     async def erase_all(self, entity_id: UUID, seqs: Sequence[int], *, reason: str) -> None:
         """Forget several bodies of a stream, or none."""
-        await self._writer.erase_all(entity_id, seqs, reason=reason)
+        await self._writer.erase_all(entity_id, self.tenant, seqs, reason=reason)
 
     async def reserve(
         self, domain: Domain, entity_id: UUID, count: int, ttl: float, intents: Sequence[Any] | None
@@ -72,7 +81,7 @@ class Ledger:
 
     def reserver(self, domain: Domain) -> Reserver:
         """Return whoever keeps the reservations of a domain."""
-        return Reserver(self._database, self._writer, self._lanes, domain)
+        return Reserver(self._database, self._writer, self._lanes, domain, self.tenant)
 
     async def state(self, entity_id: UUID) -> StreamState:
         """Return where a stream stands."""
@@ -80,7 +89,7 @@ class Ledger:
 
     async def ask(self, question: str, **values: object) -> list[tuple[Any, ...]]:
         """Return the rows of a domain's own query about this tenant's streams."""
-        return await self._database.rows(sql.query(question), tenant=self._writer.tenant, **values)
+        return await self._database.rows(sql.query(question), tenant=self.tenant, **values)
 
     async def events(self, entity_id: UUID, after: str | int | None, limit: int) -> list[Event]:
         """Return up to `limit` committed events after a cursor or number."""

@@ -1,4 +1,4 @@
-"""Drafts as the database takes them, and what it answers."""
+"""Drafts and reservations as the database takes them, and the receipts it returns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from foja.driver.encoding import Value
 from foja.ledger.event import Draft
 
 STATEMENTS = ("append", "replay", "append_drafts")
-_ELEVEN, _ID = encoding.record_head(11), encoding.field(encoding.UUID_OID, bytes(16))[:-16]
+_FIELDS, _ID = encoding.record_head(13), encoding.field(encoding.UUID_OID, bytes(16))[:-16]
 _NO_NUMBER = encoding.field(encoding.BIGINT_OID, None)
 
 
@@ -21,69 +21,26 @@ _NO_NUMBER = encoding.field(encoding.BIGINT_OID, None)
 Receipt: TypeAlias = tuple[str, str | None, int | None, datetime | None, bytes | None, bool | None]
 
 
-def append_values(draft: Draft, tenant: str) -> list[Value]:
-    """Return a draft as the values of `append`."""
-    return [
-        draft.entity_id.bytes,
-        encoding.name(draft.domain),
-        encoding.text(tenant),
-        encoding.name(draft.kind),
-        encoding.integer(draft.v),
-        draft.event_id.bytes,
-        encoding.text(draft.actor),
-        encoding.text(draft.source),
-        encoding.text(draft.payload),
-        draft.salt,
-        draft.body_hash,
-        encoding.text(draft.key),
-        encoding.bigint(draft.expected),
-    ]
+def draft_array(drafts: Sequence[Draft], draft_type: int) -> Value:
+    """Return drafts as an array of `foja.draft`; `draft_type` is the type's number in this database."""
+    return encoding.array(draft_type, [draft_record(draft) for draft in drafts])
 
 
-def lane_values(draft: Draft, tenant: str, seq: int, fence: UUID) -> list[Value]:
-    """Return a draft and a number from Redis as the values of `lane_append`."""
-    return [*append_values(draft, tenant)[:-1], encoding.bigint(seq), fence.bytes]
-
-
-def replay_values(draft: Draft, tenant: str) -> list[Value]:
-    """Return a draft as the values of `replay`."""
-    return [
-        draft.entity_id.bytes,
-        encoding.text(tenant),
-        encoding.text(draft.kind),
-        encoding.integer(draft.v),
-        draft.event_id.bytes,
-        encoding.text(draft.actor),
-        encoding.text(draft.source),
-        encoding.text(draft.payload),
-    ]
-
-
-def batch_values(
-    drafts: Sequence[Draft], type_: int, *, source: str, tenant: str, atomic: bool, careful: bool
-) -> list[Value]:
-    """Return drafts as the values of `append_drafts`; `type_` is what the database calls a draft."""
-    return [
-        encoding.array(type_, [_record(draft) for draft in drafts]),
-        encoding.text(source),
-        encoding.text(tenant),
-        encoding.boolean(atomic),
-        encoding.boolean(careful),
-    ]
-
-
-def _record(draft: Draft) -> bytes:
+def draft_record(draft: Draft) -> bytes:
+    """Return a draft as a `foja.draft`."""
     return b"".join(
         (
-            _ELEVEN,
+            _FIELDS,
             _ID,
             draft.entity_id.bytes,
             encoding.named(draft.domain),
+            encoding.named(draft.tenant),
             encoding.named(draft.kind),
             encoding.numbered(draft.v),
             _ID,
             draft.event_id.bytes,
             encoding.named(draft.actor),
+            encoding.named(draft.source),
             encoding.field(encoding.TEXT_OID, encoding.text(draft.payload)),
             encoding.field(encoding.BYTEA_OID, draft.salt),
             encoding.field(encoding.BYTEA_OID, draft.body_hash),
@@ -101,17 +58,18 @@ class ReservationRequest:
 
     entity_id: UUID
     domain: str
+    tenant: str
     count: int
     ttl: float
     intents: Sequence[str] | None
 
-    def values(self, tenant: str, source: str) -> list[Value]:
+    def values(self, source: str) -> list[Value]:
         """Return this as the values of `reserve`."""
         intents = [encoding.text(intent) for intent in self.intents or ()]
         return [
             self.entity_id.bytes,
             encoding.text(self.domain),
-            encoding.text(tenant),
+            encoding.text(self.tenant),
             encoding.text(source),
             encoding.integer(self.count),
             encoding.double(self.ttl),

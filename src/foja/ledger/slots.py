@@ -11,10 +11,11 @@ from uuid import UUID
 from foja import sql
 from foja.core.registry import Domain
 from foja.driver.database import Database
+from foja.driver.encoding import Packed
 from foja.errors import BadReservation
-from foja.ledger.event import Draft, Event, bounded, draft
+from foja.ledger.event import Event, bounded, draft
 from foja.ledger.lanes.lanes import Lanes
-from foja.ledger.receipts import ReservationRequest
+from foja.ledger.receipts import ReservationRequest, draft_record
 from foja.ledger.writer import Writer
 
 MAX_SLOTS = 256
@@ -59,10 +60,11 @@ class Slots:
 
 
 class Reserver:
-    """Reserves numbers in the streams of one domain."""
+    """Reserves numbers in the streams of one domain and tenant."""
 
-    def __init__(self, database: Database, writer: Writer, lanes: Lanes, domain: Domain) -> None:
-        self._database, self._writer, self._lanes, self._domain = database, writer, lanes, domain
+    def __init__(self, database: Database, writer: Writer, lanes: Lanes, domain: Domain, tenant: str) -> None:
+        self._database, self._writer, self._lanes = database, writer, lanes
+        self._domain, self._tenant = domain, tenant
 
     async def reserve(
         self, entity_id: UUID, count: int, ttl: float, intents: Sequence[Any] | None = None
@@ -73,9 +75,9 @@ class Reserver:
             raise BadReservation(f"a reservation holds 1 to {MAX_SLOTS} numbers, not {count}; make several")
         if intents is not None and len(intents) != count:
             raise BadReservation(f"{count} numbers need {count} intents, not {len(intents)}")
-        words = None if intents is None else [bounded(intent).decode() for intent in intents]
-        wish = ReservationRequest(entity_id, self._domain.name, count, float(ttl), words)
-        _, first, token, deadline = await self._lanes.reserve(wish)
+        texts = None if intents is None else [bounded(intent).decode() for intent in intents]
+        request = ReservationRequest(entity_id, self._domain.name, self._tenant, count, float(ttl), texts)
+        _, first, token, deadline = await self._lanes.reserve(request)
         assert deadline is not None
         self._writer.hint(entity_id)
         return Slots(entity_id, tuple(range(first, first + count)), token, deadline, self)
@@ -102,16 +104,12 @@ class Reserver:
             slots.entity_id,
             kind,
             payload,
+            tenant=self._tenant,
             actor=actor,
             source=self._writer.source,
             idempotency_key=f"slot:{slots.token}:{seq}" if key is None else key,
         )
-        values = {
-            **self._scope(slots.entity_id),
-            **_values(event),
-            "seq": seq,
-            "token": slots.token,
-        }
+        values = {"draft": Packed(draft_record(event)), "seq": seq, "token": slots.token}
         receipt = await self._writer.patiently(lambda: self._database.row(sql.query("fill"), **values))
         return self._writer.accept(event, receipt)
 
@@ -126,7 +124,7 @@ class Reserver:
         row = await self._database.row(
             sql.query("extend"),
             entity=slots.entity_id,
-            tenant=self._writer.tenant,
+            tenant=self._tenant,
             token=slots.token,
             ttl=ttl,
         )
@@ -138,7 +136,7 @@ class Reserver:
         return {
             "entity": entity_id,
             "domain": self._domain.name,
-            "tenant": self._writer.tenant,
+            "tenant": self._tenant,
             "source": self._writer.source,
         }
 
@@ -148,16 +146,3 @@ def _check_ttl(ttl: float) -> None:
         raise BadReservation(
             f"numbers are kept for up to {MAX_TTL:.0f} seconds at a time, not {ttl}; extend them"
         )
-
-
-def _values(event: Draft) -> dict[str, object]:
-    return {
-        "kind": event.kind,
-        "v": event.v,
-        "event": event.event_id,
-        "actor": event.actor,
-        "payload": event.payload,
-        "salt": event.salt,
-        "hash": event.body_hash,
-        "key": event.key,
-    }

@@ -13,19 +13,13 @@ from typing import TypeVar
 from uuid import UUID
 
 from foja import errors, sql
+from foja.driver import encoding
 from foja.driver.database import AlreadyRecorded, Database, refusal
 from foja.driver.encoding import Value
 from foja.driver.pipeline_pool import PipelinePool
 from foja.ledger.event import MAX_SEQ, Draft, Event, bounded
 from foja.ledger.live.notifier import Notifier
-from foja.ledger.receipts import (
-    Receipt,
-    append_values,
-    batch_values,
-    read_receipt,
-    read_receipts,
-    replay_values,
-)
+from foja.ledger.receipts import Receipt, draft_array, draft_record, read_receipt, read_receipts
 from foja.metrics import ALLOCATION
 
 AppendResult = Event | errors.FojaError
@@ -34,7 +28,7 @@ _numbering = ALLOCATION.labels("postgres")
 
 
 class Writer:
-    """Writes events for one tenant, as the role of one source."""
+    """Writes events as the role of one source, for every tenant."""
 
     def __init__(
         self,
@@ -42,12 +36,11 @@ class Writer:
         pipelines: PipelinePool,
         notifier: Notifier,
         *,
-        tenant: str,
         source: str,
         draft_type: int,
         retry_seconds: float,
     ) -> None:
-        self.tenant, self.source = tenant, source
+        self.source = source
         self._database, self._pipelines, self._notifier, self._retry = (
             database,
             pipelines,
@@ -83,21 +76,21 @@ class Writer:
             return [await self._verdict(self.append(draft)) for draft in drafts]
         return [self._judge(draft, receipt) for draft, receipt in zip(drafts, receipts, strict=True)]
 
-    async def erase(self, entity_id: UUID, seq: int, *, reason: str, actor: str | None) -> None:
-        """Forget the body of one event; its hash and every proof stay."""
+    async def erase(self, entity_id: UUID, tenant: str, seq: int, *, reason: str, actor: str | None) -> None:
+        """Remove the body of one event; its hash and every proof stay."""
         bounded([reason, actor])
         if type(seq) is not int or not 0 <= seq < MAX_SEQ:
             raise errors.UnknownEntity(f"{entity_id} has no event {seq!r}")
-        values = {"entity": entity_id, "tenant": self.tenant, "seq": seq, "source": self.source}
+        values = {"entity": entity_id, "tenant": tenant, "seq": seq, "source": self.source}
         await self.patiently(
             lambda: self._database.row(sql.query("erase"), reason=reason, actor=actor, **values)
         )
         self.hint(entity_id)
 
-    async def erase_all(self, entity_id: UUID, seqs: Sequence[int], *, reason: str) -> None:
-        """Forget the bodies of some events in one transaction, or of none."""
+    async def erase_all(self, entity_id: UUID, tenant: str, seqs: Sequence[int], *, reason: str) -> None:
+        """Remove the bodies of some events in one transaction, or of none."""
         bounded([reason])
-        values = {"entity": entity_id, "tenant": self.tenant, "seqs": list(seqs), "source": self.source}
+        values = {"entity": entity_id, "tenant": tenant, "seqs": list(seqs), "source": self.source}
         await self.patiently(lambda: self._database.row(sql.query("erase_all"), reason=reason, **values))
         self.hint(entity_id)
 
@@ -137,9 +130,9 @@ class Writer:
 
     async def _append(self, draft: Draft) -> Receipt:
         try:
-            return read_receipt(await self._ask("append", append_values(draft, self.tenant)))
+            return read_receipt(await self._ask("append", [draft_record(draft)]))
         except AlreadyRecorded:
-            return read_receipt(await self._ask("replay", replay_values(draft, self.tenant)))
+            return read_receipt(await self._ask("replay", [draft_record(draft)]))
 
     def _judge(self, draft: Draft, receipt: Receipt) -> AppendResult:
         try:
@@ -162,9 +155,11 @@ class Writer:
             return await self._send_batch(drafts, atomic=atomic, careful=True)
 
     async def _send_batch(self, drafts: Sequence[Draft], *, atomic: bool, careful: bool) -> list[Receipt]:
-        values = batch_values(
-            drafts, self._draft_type, source=self.source, tenant=self.tenant, atomic=atomic, careful=careful
-        )
+        values = [
+            draft_array(drafts, self._draft_type),
+            encoding.boolean(atomic),
+            encoding.boolean(careful),
+        ]
         return read_receipts(await self._ask("append_drafts", values), drafts)
 
     async def _ask(self, statement: str, values: Sequence[Value]) -> bytes:

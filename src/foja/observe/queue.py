@@ -7,7 +7,7 @@ from foja.driver.database import Database
 from foja.metrics import JOB_AGE, JOBS_DEAD, JOBS_PAST_LEASE
 
 
-async def gauge_jobs(database: Database, tenant: str) -> None:
+async def gauge_jobs(database: Database, tenant: str | None) -> None:
     """Set the gauges from the database. They stay empty if it does not answer."""
     for gauge in (JOB_AGE, JOBS_PAST_LEASE, JOBS_DEAD):
         gauge.clear()

@@ -13,8 +13,8 @@ from uuid import UUID
 
 from foja.documents.model.events import Evidence
 from foja.documents.model.history import Fact, History, predecessor, read
-from foja.documents.model.history import moment as parse_moment
 from foja.documents.model.projection import summary
+from foja.documents.model.track import moment as parse_moment
 from foja.observe.findings import Anomalies
 from foja.observe.snapshot import Row, Snapshot
 
@@ -29,11 +29,13 @@ class AttemptRow(NamedTuple):
     asked_seq: int
     deadline: datetime
     open: bool
-    confirmed: bool  # whether its evidence is confirmed, by this attempt or another
+    confirmed: bool  # is its evidence confirmed, by this attempt or another?
+    submitted_seq: int | None
 
     def __str__(self) -> str:
         state = "confirmed" if self.confirmed else "open" if self.open else "ended"
-        return f"{state}, requested by event {self.asked_seq}, until {self.deadline.isoformat()}"
+        submitted = f", submitted by event {self.submitted_seq}" if self.submitted_seq is not None else ""
+        return f"{state}, opened by event {self.asked_seq}{submitted}, until {self.deadline.isoformat()}"
 
 
 async def check_documents(moment: Snapshot, findings: Anomalies) -> None:
@@ -93,11 +95,11 @@ def _compare_guards(
 
 
 def _last_request(history: History, facts: Sequence[Fact]) -> dict[str, Any]:
-    last, added = history.last, history.added or {}
+    last = history.last
     sealed = [fact for fact in facts if fact.kind in ("artifact.finalized", "artifact.renewed")]
     return {
         "added_seq": 0 if facts[0].kind == "document.added" else None,
-        "witness_hash": last.witness if last else added.get("sha256"),
+        "witness_hash": history.witness,
         "stage": last.stage.value if last else None,
         "required_evidence": sorted(last.evidence) if last else [],
         "requested_seq": last.seq if last else None,
@@ -128,7 +130,7 @@ def _compare_attempts(
 def _attempts(history: History) -> dict[Name, AttemptRow]:
     return {
         (evidence.value, witness, each.number): AttemptRow(
-            each.seq, each.deadline, each.ending is None, track.confirmed is not None
+            each.seq, each.deadline, each.ending is None, track.confirmed is not None, each.submitted
         )
         for (evidence, witness), track in history.tracks.items()
         for each in track.attempts
@@ -139,10 +141,14 @@ def _recorded(rows: Sequence[Mapping[str, Any]]) -> dict[Name, AttemptRow]:
     keys = [
         (row["evidence"], "" if row["evidence"] == Evidence.ARTIFACT else row["witness_hash"]) for row in rows
     ]
-    proven = {key for key, row in zip(keys, rows, strict=True) if row["state"] == "confirmed"}
+    confirmed = {key for key, row in zip(keys, rows, strict=True) if row["state"] == "confirmed"}
     return {
         (*key, row["attempt"]): AttemptRow(
-            row["asked_seq"], datetime.fromisoformat(row["deadline"]), row["state"] == "open", key in proven
+            row["asked_seq"],
+            datetime.fromisoformat(row["deadline"]),
+            row["state"] == "open",
+            key in confirmed,
+            row["submitted_seq"],
         )
         for key, row in zip(keys, rows, strict=True)
     }

@@ -1,1 +1,1 @@
-"""The proofs of others: build a request, check a reply, offline. Nothing is trusted because it came along."""
+"""External proofs: build a request, check a reply, offline. Nothing is trusted because a proof carries it."""

@@ -1,7 +1,7 @@
-"""DER, read strictly and written by hand: one spelling per value, nothing left over.
+"""A strict DER reader and a DER writer: one encoding per value, nothing left over.
 
-Deliberately absent: recursion, indefinite lengths, tags of several bytes. Whoever reads
-says which tag comes next, so bytes from outside decide neither depth nor time.
+Deliberately absent: recursion, indefinite lengths, tags of several bytes. The caller names
+the tag that comes next, so the input decides neither depth nor time.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _TIME = re.compile(rb"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:\.(\d{1,12}))?Z")
 
 
 def plain(number: int) -> int:
-    """Return the tag [number] of something primitive."""
+    """Return the tag [number] of a primitive element."""
     return 0x80 | number
 
 
 def tagged(number: int) -> int:
-    """Return the tag [number] of something made of parts."""
+    """Return the tag [number] of a constructed element."""
     return 0xA0 | number
 
 
 class DerReader:
-    """A place in some bytes that only moves forward."""
+    """A reader of DER elements that only moves forward."""
 
     __slots__ = ("_at", "_data", "_end")
 
@@ -48,27 +48,27 @@ class DerReader:
 
     @property
     def rest(self) -> bytes:
-        """What was not read yet."""
+        """The bytes that were not read yet."""
         return self._data[self._at : self._end]
 
     def take(self, tag: int) -> bytes:
-        """Return the content of the next element and move behind it."""
+        """Return the content of the next element and move past it."""
         start, end = self._bounds(tag)
         self._at = end
         return self._data[start:end]
 
     def whole(self, tag: int) -> bytes:
-        """Return the next element with its header and move behind it."""
+        """Return the next element with its header and move past it."""
         start = self._at
         _, self._at = self._bounds(tag)
         return self._data[start : self._at]
 
     def any(self) -> bytes:
-        """Return the next element, whatever it is, with its header."""
+        """Return the next element, of any tag, with its header."""
         return self.whole(self.next)
 
     def enter(self, tag: int) -> DerReader:
-        """Return a reader of the next element's parts and move behind it."""
+        """Return a reader of the next element's parts and move past it."""
         start, end = self._bounds(tag)
         self._at = end
         return DerReader(self._data, start, end)
@@ -78,16 +78,16 @@ class DerReader:
         return self.enter(tag) if self.next == tag else None
 
     def into(self, tag: int) -> DerReader:
-        """Move inside the next element and refuse what is left over behind it."""
+        """Move inside the next element, or raise `Malformed` if anything follows it."""
         self._at, end = self._bounds(tag)
         if end != self._end:
-            raise Malformed("there is more in it than belongs there")
+            raise Malformed("it holds more than expected")
         return self
 
     def finish(self) -> None:
-        """Refuse what is left over."""
+        """Raise `Malformed` if anything is left."""
         if self._at != self._end:
-            raise Malformed("there is more in it than belongs there")
+            raise Malformed("it holds more than expected")
 
     def integer(self, tag: int = INTEGER) -> int:
         """Return the next integer."""
@@ -100,11 +100,11 @@ class DerReader:
         """Return the content of the next object identifier."""
         content = self.take(OID)
         if not 0 < len(content) <= LONGEST_OID or content[-1] & 0x80 or content[0] == 0x80:
-            raise Malformed("an object identifier in it is empty, too long or cut")
+            raise Malformed("an object identifier in it is empty, too long or cut short")
         return content
 
     def time(self) -> datetime:
-        """Return the next GeneralizedTime, in UTC, cut to microseconds."""
+        """Return the next GeneralizedTime, in UTC, truncated to microseconds."""
         found = _TIME.fullmatch(self.take(TIME))
         if found is None:
             raise Malformed("a time in it is not written as YYYYMMDDhhmmss[.f]Z")
@@ -113,7 +113,7 @@ class DerReader:
         try:
             return datetime(year, month, day, hour, minute, second, fraction, UTC)
         except ValueError:
-            raise Malformed("a time in it is none that ever was") from None
+            raise Malformed("a time in it is not a valid date and time") from None
 
     def _bounds(self, tag: int) -> tuple[int, int]:
         data, at = self._data, self._at
@@ -135,28 +135,28 @@ class DerReader:
             raise Malformed(f"the length at byte {at} is not DER")
         length = int.from_bytes(digits)
         if length < 0x80:
-            raise Malformed(f"the length at byte {at} is longer than it need be")
+            raise Malformed(f"the length at byte {at} is not in its shortest form")
         return length
 
 
-def remembered(tag: int) -> Callable[[Callable[[DerReader], T]], Callable[[DerReader], T]]:
-    """Read the next element once for the same bytes; only for what depends on nothing else.
+def cached(tag: int) -> Callable[[Callable[[DerReader], T]], Callable[[DerReader], T]]:
+    """Cache what is read from an element, by its bytes; only for results that depend on nothing else.
 
-    A refusal is not kept: it says where it was.
+    A refusal is not cached: it names a position in the input.
     """
-    return lambda read: partial(_recall, tag, read, {})
+    return lambda read: partial(_read_cached, tag, read, {})
 
 
-def _recall(tag: int, read: Callable[[DerReader], T], known: dict[bytes, T], parts: DerReader) -> T:
+def _read_cached(tag: int, read: Callable[[DerReader], T], cache: dict[bytes, T], parts: DerReader) -> T:
     start, end = parts._bounds(tag)
-    spelled, parts._at = parts._data[start:end], end
-    if spelled in known:
-        return known[spelled]
+    content, parts._at = parts._data[start:end], end
+    if content in cache:
+        return cache[content]
     found = read(DerReader(parts._data, start, end))
-    if len(spelled) <= CACHE_ENTRY_BYTES:
-        if len(known) >= CACHE_ENTRIES:
-            known.clear()
-        known[spelled] = found
+    if len(content) <= CACHE_ENTRY_BYTES:
+        if len(cache) >= CACHE_ENTRIES:
+            cache.clear()
+        cache[content] = found
     return found
 
 
@@ -176,13 +176,13 @@ def sequence(*parts: bytes) -> bytes:
 
 
 def set_of(*parts: bytes) -> bytes:
-    """Return a SET OF, its parts in the one order that DER allows."""
+    """Return a SET OF, its parts in the order that DER requires."""
     return element(SET, *sorted(parts))
 
 
 def integer(value: int, tag: int = INTEGER) -> bytes:
     """Return an INTEGER."""
-    bits = (~value if value < 0 else value).bit_length()  # beside the sign: -128 has room in one byte
+    bits = (~value if value < 0 else value).bit_length()  # without the sign: -128 fits in one byte
     return element(tag, value.to_bytes(bits // 8 + 1, signed=True))
 
 
@@ -192,13 +192,13 @@ def oid(dotted: str) -> bytes:
 
 
 def oid_content(dotted: str) -> bytes:
-    """Return what stands inside the OBJECT IDENTIFIER of a dotted text."""
+    """Return the content of the OBJECT IDENTIFIER of a dotted text."""
     first, second, *rest = map(int, dotted.split("."))
     return b"".join(map(_base128, [first * 40 + second, *rest]))
 
 
 def dotted(content: bytes) -> str:
-    """Return an object identifier as people write it."""
+    """Return an object identifier in dotted notation."""
     numbers, value = list[int](), 0
     for byte in content:
         value = value << 7 | byte & 0x7F

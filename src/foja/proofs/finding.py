@@ -1,4 +1,4 @@
-"""What one proof shows: the words that checks, reports and events share."""
+"""What one proof shows: the terms that checks, reports and events share."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ class Status(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a proof is not verified, as a program reads it. Closed: a reason is added here or nowhere."""
+    """Why a proof is not verified, as a code for programs. Closed: every reason is defined here."""
 
     MALFORMED = "MALFORMED"
     NO_TRUST_ANCHOR = "NO_TRUST_ANCHOR"
     UNKNOWN_PROOF = "UNKNOWN_PROOF"
+    UNKNOWN_DOMAIN = "UNKNOWN_DOMAIN"
     DIGEST_MISMATCH = "DIGEST_MISMATCH"
     AFTER_VALIDATION_TIME = "AFTER_VALIDATION_TIME"
     WEAK_HASH = "WEAK_HASH"
@@ -118,7 +119,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one proof shows, in a sentence and in a code, and what was not looked at."""
+    """What one proof shows, as a sentence and as a code, and what was not checked."""
 
     evidence: str  # tsa | polygon | bitcoin | rekor
     status: Status

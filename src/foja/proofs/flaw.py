@@ -1,4 +1,4 @@
-"""Why a check stops: a flaw ends it, and becomes its finding."""
+"""The exception that ends a check and becomes its finding."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from foja.proofs.finding import Reason, Status
 
 
 class Flaw(Exception):
-    """One thing that keeps a proof from being verified. It never leaves the room."""
+    """A fault that keeps a proof from being verified. It never leaves `foja.proofs`."""
 
     def __init__(self, reason: Reason, detail: str, status: Status = Status.INVALID) -> None:
         super().__init__(detail)

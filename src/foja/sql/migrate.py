@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.resources.abc import Traversable
 from typing import Literal
@@ -32,6 +32,7 @@ class Moved:
 
     before: int
     after: int
+    newest: bool = field(default=True, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ async def migrate(
             await _step(conn, step, up=True, report=report)
         for step in reversed(known[target : len(applied)]):
             await _step(conn, step, up=False, report=report)
-    return Moved(len(applied), target)
+    return Moved(len(applied), target, target == len(known))
 
 
 async def status(conn_url: str, *, folder: Traversable | None = None) -> list[SchemaStep]:

@@ -1,4 +1,4 @@
-"""Threads for programs: save, find the latest, find by id, walk to where values are held."""
+"""Threads of LangGraph: append events, read checkpoints and channel values, erase."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from foja import sql
-from foja.driver.database import Database
 from foja.ledger.event import MAX_SEQ, Event
 from foja.ledger.ledger import Ledger
 from foja.ledger.reader import BodyRow
-from foja.threads.model.events import THREAD, ids_about
+from foja.threads.model.events import THREAD, ids_about, stream_of
 
 ERASE_BATCH = 1_000  # bodies erased in one transaction, so that no stream is locked for long
 
 
 class CheckpointBody(NamedTuple):
-    """An event of a thread that was not erased, and what it is about."""
+    """An event of a thread that was not erased, and the checkpoint it belongs to."""
 
     seq: int
     kind: str
@@ -29,11 +27,15 @@ class CheckpointBody(NamedTuple):
 class Threads:
     """Every thread of this tenant; each is a stream."""
 
-    def __init__(self, ledger: Ledger, database: Database, tenant: str) -> None:
-        self._ledger, self._database, self._tenant = ledger, database, tenant
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def stream_of(self, thread_id: str) -> UUID:
+        """Return the stream of a thread."""
+        return stream_of(self._ledger.tenant, thread_id)
 
     async def save(self, stream: UUID, kind: str, payload: Mapping[str, Any], event_id: UUID) -> Event:
-        """Write one event; the same again returns the first."""
+        """Append one event. Appending it again returns the first one."""
         return await self._ledger.append(self._ledger.draft(THREAD, stream, kind, payload, event_id=event_id))
 
     async def checkpoints(
@@ -45,13 +47,13 @@ class Threads:
         return [BodyRow(*row) for row in rows]
 
     async def about(self, stream: UUID, places: Sequence[tuple[str, str]]) -> list[BodyRow]:
-        """Return all that was said about some checkpoints, in order."""
+        """Return all events that belong to these checkpoints, in order."""
         ranges = [ids_about(*place) for place in places]
         lows, highs = [low for low, _ in ranges], [high for _, high in ranges]
         return [BodyRow(*row) for row in await self._rows("thread_about", stream, lows=lows, highs=highs)]
 
     async def values(self, stream: UUID, held: Sequence[tuple[str, int]]) -> dict[tuple[str, int], Any]:
-        """Return the values of channels at these numbers, and of all they rest on."""
+        """Return the values of channels at these numbers, with the values they are based on."""
         if not held:
             return {}
         channels, seqs = [channel for channel, _ in held], [seq for _, seq in held]
@@ -59,18 +61,17 @@ class Threads:
         return {(channel, seq): value for channel, seq, value in rows}
 
     async def streams(self) -> list[UUID]:
-        """Return every thread there ever was."""
-        rows = await self._database.rows(sql.query("thread_streams"), tenant=self._tenant)
-        return [stream for (stream,) in rows]
+        """Return the ids of all threads."""
+        return [stream for (stream,) in await self._ledger.ask("thread_streams")]
 
     async def bodies(self, stream: UUID) -> list[CheckpointBody]:
-        """Return what a thread holds, without its content."""
+        """Return the events of a thread that were not erased, without their payloads."""
         return [CheckpointBody(*row) for row in await self._rows("thread_bodies", stream)]
 
     async def erase(self, stream: UUID, seqs: Sequence[int], *, reason: str) -> None:
-        """Forget what these events said, many in one call."""
+        """Erase the bodies of these events, many in one transaction."""
         for at in range(0, len(seqs), ERASE_BATCH):
             await self._ledger.erase_all(stream, seqs[at : at + ERASE_BATCH], reason=reason)
 
     async def _rows(self, query: str, stream: UUID, **values: object) -> list[tuple[Any, ...]]:
-        return await self._database.rows(sql.query(query), entity=stream, tenant=self._tenant, **values)
+        return await self._ledger.ask(query, entity=stream, **values)

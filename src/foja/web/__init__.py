@@ -1,1 +1,1 @@
-"""The HTTP door: conversations over JSON, as a stream, and as a page."""
+"""HTTP server: conversations as JSON, as an event stream and as web pages."""

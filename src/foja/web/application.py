@@ -1,4 +1,4 @@
-"""Everything that is served, put together."""
+"""The ASGI application: routes, error handlers and the check of the host name."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from foja import __version__, sql
 from foja.errors import Unavailable
 from foja.metrics import CONTENT_TYPE, exposition
 from foja.observe.queue import gauge_jobs
-from foja.web import pages
+from foja.web import pages, streams
 from foja.web.context import WebContext
 from foja.web.conversations import approvals, routes, slots
-from foja.web.conversations.routes import Context, document
+from foja.web.conversations.routes import Context, json_response
 from foja.web.problems import add_problems, problem
 
-NEARBY = {"localhost", "127.0.0.1", "[::1]"}
+LOCAL_NAMES = {"localhost", "127.0.0.1", "[::1]"}
 
 
-def site(ctx: WebContext, *, exposed: bool) -> ASGIApp:
-    """Return the application; unless exposed, it answers only to names of this machine."""
+def create_application(ctx: WebContext, *, exposed: bool) -> ASGIApp:
+    """Return the application; unless exposed, it accepts only local host names."""
     web = FastAPI(
         title="Foja",
         version=__version__,
@@ -33,40 +33,40 @@ def site(ctx: WebContext, *, exposed: bool) -> ASGIApp:
     )
     web.state.ctx = ctx
     add_problems(web)
-    for module in (routes, slots, approvals, pages):
+    for module in (routes, slots, approvals, streams, pages):
         web.include_router(module.routes)
     if find_spec("ag_ui"):
         web.include_router(import_module("foja.web.conversations.ag_ui").routes)
     web.add_api_route("/healthz", health, tags=["operations"])
     web.add_api_route("/metrics", metrics, tags=["operations"])
-    return web if exposed else OnlyNearby(web)
+    return web if exposed else LocalOnly(web)
 
 
 async def health(ctx: Context) -> Response:
-    """Say whether the database answers."""
+    """Return 200 if the database answers."""
     await ctx.app.database.row(sql.query("installation"))
-    return document({"status": "ok"})
+    return json_response({"status": "ok"})
 
 
 async def metrics(ctx: Context) -> Response:
-    """Return what this process counted and how the queue stands, as Prometheus reads it."""
-    with suppress(Unavailable):  # what was counted is told all the same
-        await gauge_jobs(ctx.app.database, ctx.app.settings.tenant)
+    """Return the metrics of this process and of the queue, in the format of Prometheus."""
+    with suppress(Unavailable):  # the metrics of this process need no database
+        await gauge_jobs(ctx.app.database, ctx.app.settings.tenant or None)
     return Response(exposition(), media_type=CONTENT_TYPE)
 
 
-class OnlyNearby:
-    """Refuses other names: a page of a stranger may lead its own name to this machine."""
+class LocalOnly:
+    """Refuses other host names: a foreign page can resolve its own name to this machine."""
 
     def __init__(self, inner: ASGIApp) -> None:
         self._inner = inner
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and _host(scope) not in NEARBY:
+        if scope["type"] == "http" and _host(scope) not in LOCAL_NAMES:
             refusal = problem(
                 421,
-                "This name is not served.",
-                "ask for localhost, or start with --expose to serve every name",
+                "This host name is not served.",
+                "use localhost, or start with --expose to accept every host name",
             )
             await refusal(scope, receive, send)
         else:

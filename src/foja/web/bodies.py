@@ -1,4 +1,4 @@
-"""What may be sent, read within limits. Numbers, keys and text are taken exactly or refused."""
+"""Request bodies: limits and strict validation. Values are accepted exactly or refused."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from foja.core.canonical import parse
 from foja.errors import BadPayload, TooLarge
 from foja.ledger.event import MAX_BODY
-from foja.web.problems import Rejected, told
+from foja.web.problems import Rejected, describe_errors
 
-# A canonical body may arrive with its characters escaped.
+# Escapes can make a canonical body longer.
 MAX_REQUEST_BYTES = 4 * MAX_BODY
-THROWN_AWAY = 64 * MAX_BODY
+MAX_DISCARDED_BYTES = 64 * MAX_BODY
 READ_TIMEOUT_SECONDS = 30.0
 JSON = "application/json"
 
 
 class RequestBody(BaseModel):
-    """One JSON object, nothing converted, nothing ignored."""
+    """One JSON object. No value is converted and no field is ignored."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
 
 class NewEvent(RequestBody):
-    """An event to be written."""
+    """An event to append."""
 
     kind: str
     payload: dict[str, Any]
@@ -36,20 +36,20 @@ class NewEvent(RequestBody):
 
 
 class NextEvent(NewEvent):
-    """An event to be written at the head, if that is the number expected."""
+    """An event to append at the head, with its expected number."""
 
     expected_seq: int | None = None
 
 
 class NewConversation(RequestBody):
-    """A conversation to be opened: an id of your own, a first event, both or none."""
+    """A conversation to open: optionally its id and its first event."""
 
     id: str | None = None
     event: NewEvent | None = None
 
 
 class Reservation(RequestBody):
-    """Numbers to be kept for events that do not exist yet."""
+    """Numbers to reserve for later events."""
 
     count: int
     ttl: float = 30
@@ -57,19 +57,19 @@ class Reservation(RequestBody):
 
 
 class Extension(RequestBody):
-    """More time for the numbers still open."""
+    """A longer deadline for the slots that are still open."""
 
     ttl: float
 
 
 class Voiding(RequestBody):
-    """Why a number is given back."""
+    """The reason for voiding a slot."""
 
     reason: str
 
 
 class ApprovalRequest(RequestBody):
-    """Something somebody is asked to allow."""
+    """A tool use that needs an approval."""
 
     tool_name: str
     tool_args: dict[str, Any]
@@ -82,7 +82,7 @@ class ApprovalRequest(RequestBody):
 
 
 class DecisionBody(RequestBody):
-    """What somebody decides: `approved` or `denied`."""
+    """A decision: `approved` or `denied`."""
 
     decision: str
     reason: str | None = None
@@ -90,7 +90,7 @@ class DecisionBody(RequestBody):
 
 
 class Chunk(RequestBody):
-    """Something to be shown now and kept nowhere."""
+    """A transient event: sent to the current followers, never stored."""
 
     kind: str
     payload: dict[str, Any]
@@ -103,28 +103,28 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def body_of(model: type[Model]) -> Any:
-    """Return the dependency that reads a body as `model`."""
+    """Return a dependency that reads the body as `model`."""
 
     async def read(request: Request) -> Model:
-        value = parse(await _bytes(request))
+        value = parse(await _read_bytes(request))
         try:
             return model.model_validate(value)
         except ValidationError as error:
-            raise BadPayload(f"{told(error.errors())}; see /openapi.json") from None
+            raise BadPayload(f"{describe_errors(error.errors())}; see /openapi.json") from None
 
     return Depends(read)
 
 
-def described(model: type[RequestBody]) -> dict[str, Any]:
-    """Return what OpenAPI says of a body that is read by `body_of`."""
+def describe_body(model: type[RequestBody]) -> dict[str, Any]:
+    """Return the OpenAPI description of a body that `body_of` reads."""
     schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
     schema.pop("$defs", None)
     return {"requestBody": {"required": True, "content": {JSON: {"schema": schema}}}}
 
 
-async def _bytes(request: Request) -> bytes:
-    """Read the body, never more of it than may be sent."""
-    # Asked for on purpose: a page of another site can send text, but no JSON, without asking first.
+async def _read_bytes(request: Request) -> bytes:
+    """Return the body. Raise `TooLarge` or `Rejected` if it exceeds a limit."""
+    # Required on purpose: without a CORS preflight, a page of another site can send text but not JSON.
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
         raise Rejected(415, "The body is not JSON.", f"send it with Content-Type: {JSON}")
     try:
@@ -132,15 +132,15 @@ async def _bytes(request: Request) -> bytes:
             await _refuse_early(request)
             return await _collect(request)
     except TimeoutError:
-        raise Rejected(408, "The body did not arrive.", "send it whole, within half a minute") from None
+        raise Rejected(408, "The body did not arrive in time.", "send it within 30 seconds") from None
 
 
 async def _refuse_early(request: Request) -> None:
-    """Refuse a body that is announced as too large, unread; a client still sending would miss the answer."""
+    """Raise `TooLarge` by Content-Length; discard the body first, so that the client reads the answer."""
     length = request.headers.get("content-length", "0")
     if not length.isdecimal() or int(length) <= MAX_REQUEST_BYTES:
         return
-    if int(length) <= THROWN_AWAY:
+    if int(length) <= MAX_DISCARDED_BYTES:
         async for _ in request.stream():
             pass
     raise _too_large()
@@ -157,5 +157,5 @@ async def _collect(request: Request) -> bytes:
 
 def _too_large() -> TooLarge:
     return TooLarge(
-        f"the body is over {MAX_REQUEST_BYTES:,} bytes; store it as an object and name it instead"
+        f"the body is over {MAX_REQUEST_BYTES:,} bytes; store the content as an object and refer to it"
     )

@@ -1,4 +1,4 @@
-"""What the routes share: the app, the feeds of this process, and the word that it is over."""
+"""What the routes share: the app, the feeds of this process and the signal to close."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from foja.web.problems import Rejected
 
 
 class WebContext:
-    """One app behind HTTP. `closing` ends every open stream and every wait."""
+    """An app that is served over HTTP. `closing` ends every open stream and every wait."""
 
     def __init__(self, app: App) -> None:
         self.app = app
-        self.beat = app.settings.heartbeat_seconds
-        self.feeds = Feeds(app.ledger, self.beat)
+        self.heartbeat = app.settings.heartbeat_seconds
+        self.feeds = Feeds(app.ledger, self.heartbeat)
         self.closing = asyncio.Event()
-        self._streams, self._most = 0, app.settings.max_streams
+        self._streams, self._max_streams = 0, app.settings.max_streams
 
-    async def conversation(self, name: str) -> Conversation:
-        """Return the conversation of an address."""
-        return await self.app.conversations.open(name)
+    async def conversation(self, conversation_id: str) -> Conversation:
+        """Return the conversation with this id."""
+        return await self.app.conversations.open(conversation_id)
 
     @contextmanager
     def stream(self) -> Iterator[None]:
-        """Count a stream while it is open; raise `Rejected` if there are too many."""
-        if self._streams >= self._most:
+        """Count a stream while it is open. Raise `Rejected` if too many are open."""
+        if self._streams >= self._max_streams:
             raise Rejected(
                 503,
                 "Too many streams are open.",
-                f"this process keeps {self._most} open (FOJA_MAX_STREAMS); come back soon, or long-poll",
+                f"the limit is {self._max_streams} (FOJA_MAX_STREAMS); try again later, or use long polling",
             )
         self._streams += 1
         try:
@@ -47,6 +47,6 @@ class WebContext:
 
 
 async def context_of(request: Request) -> WebContext:
-    """Return the door that a request came through."""
+    """Return the context of the application that received a request."""
     ctx: WebContext = request.app.state.ctx
     return ctx

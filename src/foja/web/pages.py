@@ -1,4 +1,4 @@
-"""Pages for people, in English and Spanish. No inline script, and nothing that was said becomes markup."""
+"""Web pages in English and Spanish. They have no inline scripts, and no event content becomes markup."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
 
 from foja.web.conversations.routes import Context
-from foja.web.translations import TRANSLATIONS, language
+from foja.web.translations import TRANSLATIONS, choose_language
 
 STATIC = files("foja.web") / "static"
 TYPES = {"foja.js": "text/javascript", "page.js": "text/javascript", "page.css": "text/css"}
@@ -26,18 +26,18 @@ routes = APIRouter(include_in_schema=False)
 
 @routes.get("/")
 async def home() -> Response:
-    """Lead to the list."""
+    """Redirect to the list."""
     return RedirectResponse("/conversations")
 
 
 @routes.get("/conversations")
 async def conversations(ctx: Context, request: Request, lang: str | None = None) -> Response:
     """Show the newest conversations."""
-    spoken = language(lang, request.headers.get("accept-language", ""))
+    chosen = choose_language(lang, request.headers.get("accept-language", ""))
     found = await ctx.app.conversations.list(limit=LIST_LIMIT)
-    items = "".join(f'<li><a href="/conversations/{each}?lang={spoken}">{each}</a></li>' for each in found)
-    words = TRANSLATIONS[spoken]
-    return _page("list.html", lang=spoken, title=words["list"], items=items or f"<li>{words['none']}</li>")
+    items = "".join(f'<li><a href="/conversations/{each}?lang={chosen}">{each}</a></li>' for each in found)
+    texts = TRANSLATIONS[chosen]
+    return _page("list.html", lang=chosen, title=texts["list"], items=items or f"<li>{texts['none']}</li>")
 
 
 @routes.get("/conversations/{conversation_id}")
@@ -45,16 +45,16 @@ async def conversation(
     ctx: Context, request: Request, conversation_id: str, lang: str | None = None
 ) -> Response:
     """Show one conversation, live."""
-    talk = await ctx.conversation(conversation_id)
-    spoken = language(lang, request.headers.get("accept-language", ""))
-    words = TRANSLATIONS[spoken]
-    spelled = escape(json.dumps(words, ensure_ascii=False))
-    return _page("page.html", lang=spoken, title=words["title"], id=str(talk.id), words=spelled)
+    opened = await ctx.conversation(conversation_id)
+    chosen = choose_language(lang, request.headers.get("accept-language", ""))
+    texts = TRANSLATIONS[chosen]
+    encoded = escape(json.dumps(texts, ensure_ascii=False))
+    return _page("page.html", lang=chosen, title=texts["title"], id=str(opened.id), translations=encoded)
 
 
 @routes.get("/static/{name}")
 async def static(request: Request, name: str) -> Response:
-    """Serve one of the page's own files; asked for again, only if it changed."""
+    """Serve a static file, or 304 if the client has the same version."""
     kind = TYPES.get(name)
     if kind is None:
         raise HTTPException(404)

@@ -14,11 +14,12 @@ from foja import errors
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER = "1"
-# The first that fits counts; what is not here is our own fault.
+# The first match applies; any other error is a fault of the server (500).
 STATUSES: tuple[tuple[type[errors.FojaError], int], ...] = (
     (errors.TooLarge, 413),
     (errors.NotCanonical, 400),
     (errors.UnknownEntity, 404),
+    (errors.UnknownDomain, 404),
     (errors.WrongSource, 403),
     (errors.SlotVoided, 410),
     (errors.CursorLost, 410),
@@ -34,15 +35,17 @@ log = logging.getLogger("foja.web")
 
 
 class Rejected(Exception):
-    """A request that was refused before the ledger heard of it."""
+    """A request that was refused before it reached the ledger."""
 
     def __init__(self, status: int, title: str, detail: str) -> None:
         super().__init__(detail)
         self.status, self.title = status, title
 
 
-def problem(status: int, title: str, detail: str, *, name: str | None = None) -> Response:
-    """Return a problem document; `name` is the error's own, where it is one of ours."""
+def problem(
+    status: int, title: str, detail: str, *, name: str | None = None, code: str | None = None
+) -> Response:
+    """Return a problem document; `name` and `code` are those of a `FojaError`."""
     body: dict[str, Any] = {
         "type": f"urn:foja:{name}" if name else "about:blank",
         "title": title,
@@ -50,7 +53,7 @@ def problem(status: int, title: str, detail: str, *, name: str | None = None) ->
         "detail": detail,
     }
     if name:
-        body["error"] = name
+        body |= {"error": name, "code": code}
     headers = {"Retry-After": RETRY_AFTER} if status == 503 else {}
     if status in {408, 413}:
         headers["Connection"] = "close"  # the rest of the body is not read
@@ -58,25 +61,25 @@ def problem(status: int, title: str, detail: str, *, name: str | None = None) ->
 
 
 def status_of(error: errors.FojaError) -> int:
-    """Return the status of one of our errors."""
+    """Return the HTTP status of an error."""
     return next((status for kind, status in STATUSES if isinstance(error, kind)), 500)
 
 
-def answer(error: errors.FojaError) -> Response:
-    """Return the problem document of one of our errors."""
+def problem_of(error: errors.FojaError) -> Response:
+    """Return the problem document of an error."""
     status = status_of(error)
     if status == 500:
         log.error("%s: %s", type(error).__name__, error)
     title = (type(error).__doc__ or "").partition("\n")[0]
-    return problem(status, title, str(error), name=type(error).__name__)
+    return problem(status, title, str(error), name=type(error).__name__, code=error.code)
 
 
 def add_problems(web: FastAPI) -> None:
-    """Let every error of this door leave it as a problem document."""
+    """Register handlers that turn every error into a problem document."""
 
     @web.exception_handler(errors.FojaError)
-    async def ours(_: Request, error: errors.FojaError) -> Response:
-        return answer(error)
+    async def refused(_: Request, error: errors.FojaError) -> Response:
+        return problem_of(error)
 
     @web.exception_handler(Rejected)
     async def rejected(_: Request, error: Rejected) -> Response:
@@ -88,22 +91,22 @@ def add_problems(web: FastAPI) -> None:
 
     @web.exception_handler(RequestValidationError)
     async def parameters(_: Request, error: RequestValidationError) -> Response:
-        return problem(422, "A parameter cannot be used.", told(error.errors()))
+        return problem(422, "A parameter is not valid.", describe_errors(error.errors()))
 
     @web.exception_handler(Exception)
     async def unexpected(_: Request, error: Exception) -> Response:
-        return problem(500, "Something failed here.", "it is in this server's log; try again later")
+        return problem(500, "The server failed.", "see the log of the server; try again later")
 
 
-def told(mistakes: Any) -> str:
-    """Return pydantic's findings as one sentence each, without repeating what was sent."""
+def describe_errors(found: Any) -> str:
+    """Return pydantic's errors as text, without the values that were sent."""
     return "; ".join(
-        f"{'.'.join(map(str, each['loc'])) or 'the body'}: {each['msg'].lower()}" for each in mistakes
+        f"{'.'.join(map(str, each['loc'])) or 'the body'}: {each['msg'].lower()}" for each in found
     )
 
 
 def _advice(status: int) -> str:
     return {
-        404: "nothing is served at this address; /openapi.json lists what is",
-        405: "this address does not take that method; /openapi.json lists what it takes",
+        404: "this address does not exist; /openapi.json lists those that do",
+        405: "this address does not accept that method; see /openapi.json",
     }.get(status, "see /openapi.json")

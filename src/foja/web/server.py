@@ -1,4 +1,4 @@
-"""Running the door: a socket, a server, and an end that does not wait for open streams."""
+"""The HTTP server: its socket, and a shutdown that does not wait for open streams."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from starlette.types import ASGIApp
 
 from foja.app import App
 from foja.errors import SetupFailed
-from foja.web.application import site
+from foja.web.application import create_application
 from foja.web.context import WebContext
 
 BACKLOG = 1024
-SHUTDOWN_SECONDS = 1  # seconds for answers that are on their way
+SHUTDOWN_SECONDS = 1  # for answers that are being sent
 
 
 class HttpServer(uvicorn.Server):
-    """A server that leaves signals to whoever runs it."""
+    """A server that leaves signals to its caller."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -30,11 +30,11 @@ class HttpServer(uvicorn.Server):
 
 
 def bind(host: str, port: int, *, expose: bool) -> socket.socket:
-    """Return a socket that listens. There are no access keys yet: other machines need a clear word."""
-    if not expose and not _is_nearby(host):
+    """Return a listening socket. There are no access keys yet, so other machines need `expose`."""
+    if not expose and not _is_loopback(host):
         raise SetupFailed(
-            f"{host} can be reached from other machines and there are no access keys yet; "
-            "use 127.0.0.1 behind a proxy that asks who is there, or say --expose"
+            f"{host} is reachable from other machines and there are no access keys yet; "
+            "use 127.0.0.1 behind a proxy that authenticates, or pass --expose"
         )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -44,7 +44,7 @@ def bind(host: str, port: int, *, expose: bool) -> socket.socket:
         raise SetupFailed(
             f"cannot listen on {host} port {port} ({reason}); choose another with --port or FOJA_WEB_PORT"
         ) from None
-    # Else the second part of an answer waits 40 ms for the client to acknowledge the first.
+    # Without it, the second part of an answer waits 40 ms until the client acknowledges the first.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
 
@@ -53,9 +53,9 @@ def bind(host: str, port: int, *, expose: bool) -> socket.socket:
 async def serving(
     app: App, listener: socket.socket, *, expose: bool = False
 ) -> AsyncIterator[asyncio.Task[None]]:
-    """Serve an app until the block ends; then end every stream at once."""
+    """Serve an app until the block ends; then close every stream."""
     ctx = WebContext(app)
-    async with running(site(ctx, exposed=expose), listener) as task:
+    async with running(create_application(ctx, exposed=expose), listener) as task:
         try:
             yield task
         finally:
@@ -63,11 +63,11 @@ async def serving(
 
 
 @contextlib.asynccontextmanager
-async def running(served: ASGIApp, listener: socket.socket) -> AsyncIterator[asyncio.Task[None]]:
-    """Serve something until the block ends."""
+async def running(application: ASGIApp, listener: socket.socket) -> AsyncIterator[asyncio.Task[None]]:
+    """Serve an ASGI application until the block ends."""
     server = HttpServer(
         uvicorn.Config(
-            served,
+            application,
             http="httptools",
             ws="none",
             lifespan="off",
@@ -86,12 +86,12 @@ async def running(served: ASGIApp, listener: socket.socket) -> AsyncIterator[asy
 
 
 def address(listener: socket.socket) -> str:
-    """Return where a listening socket can be reached."""
+    """Return the URL of a listening socket."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _is_nearby(host: str) -> bool:
+def _is_loopback(host: str) -> bool:
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:

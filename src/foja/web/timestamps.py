@@ -1,4 +1,4 @@
-"""A timestamp authority over HTTP (RFC 3161, 3.4), as lean as ASGI lets it be."""
+"""A timestamp authority over HTTP (RFC 3161, 3.4), as a minimal ASGI application."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ REPLY, TEXT, PEM = b"application/timestamp-reply", b"text/plain; charset=utf-8",
 
 
 class TimestampEndpoint:
-    """Answers requests posted to `/` or `/tsr`, and hands out its root."""
+    """Answers requests posted to `/` or `/tsr`, and serves its root certificate."""
 
     def __init__(self, reply: Callable[[bytes], bytes], root: bytes) -> None:
         self._reply, self._root = reply, root
@@ -20,19 +20,19 @@ class TimestampEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         method, path = scope["method"], scope["path"]
         if method in ("GET", "HEAD") and path == "/root.pem":
-            await _answer(send, 200, PEM, self._root)
+            await _send(send, 200, PEM, self._root)
         elif path not in PATHS:
-            await _answer(send, 404, TEXT, b"post a timestamp request to /, or get /root.pem\n")
+            await _send(send, 404, TEXT, b"post a timestamp request to /, or get /root.pem\n")
         elif method != "POST":
-            await _answer(send, 405, TEXT, b"post a timestamp request\n")
+            await _send(send, 405, TEXT, b"post a timestamp request\n")
         elif (query := await _body(receive)) is None:
-            await _answer(send, 413, TEXT, b"a timestamp request is shorter\n")
+            await _send(send, 413, TEXT, b"the timestamp request is too large\n")
         else:
-            await _answer(send, 200, REPLY, self._reply(query))
+            await _send(send, 200, REPLY, self._reply(query))
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """Return the whole body, or None if it is too large or its sender has gone."""
+    """Return the whole body, or None if it is too large or the client disconnected."""
     body = bytearray()
     while True:
         message = await receive()
@@ -45,7 +45,7 @@ async def _body(receive: Receive) -> bytes | None:
             return bytes(body)
 
 
-async def _answer(send: Send, status: int, kind: bytes, body: bytes) -> None:
-    headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
+async def _send(send: Send, status: int, media_type: bytes, body: bytes) -> None:
+    headers = [(b"content-type", media_type), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

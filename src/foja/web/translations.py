@@ -1,4 +1,4 @@
-"""What the pages say, in each language, and which language somebody wants."""
+"""The texts of the pages in each language, and the choice of a language."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ ENGLISH = {
     "turn_paused": "paused",
     "content_refused": "refused",
     "slot.open": "reserved",
-    "slot.voided": "nothing here",
+    "slot.voided": "empty",
     "body.erased": "erasure",
     "error": "error",
     "state_pending": "running",
     "state_completed": "done",
     "state_failed": "failed",
     "state_denied": "denied",
-    "state_voided": "given up",
-    "state_unpaired": "unasked",
+    "state_voided": "voided",
+    "state_unpaired": "no request",
     "state_requested": "waiting",
     "state_approved": "approved",
     "state_expired": "expired",
     "state_open": "open",
     "state_erased": "erased",
-    "state_streaming": "now",
+    "state_streaming": "streaming",
     "state_error": "error",
 }
 SPANISH = {
@@ -61,36 +61,36 @@ SPANISH = {
     "turn_paused": "en pausa",
     "content_refused": "rechazado",
     "slot.open": "reservado",
-    "slot.voided": "aquí no hay nada",
+    "slot.voided": "vacío",
     "body.erased": "borrado",
     "error": "error",
     "state_pending": "en curso",
     "state_completed": "hecho",
     "state_failed": "falló",
     "state_denied": "denegado",
-    "state_voided": "abandonado",
-    "state_unpaired": "no pedido",
+    "state_voided": "anulado",
+    "state_unpaired": "sin solicitud",
     "state_requested": "en espera",
     "state_approved": "aprobado",
     "state_expired": "vencido",
     "state_open": "abierto",
     "state_erased": "borrado",
-    "state_streaming": "ahora",
+    "state_streaming": "recibiendo",
     "state_error": "error",
 }
 TRANSLATIONS = {"en": ENGLISH, "es": SPANISH}
 
 
-def language(asked: str | None, accepted: str) -> str:
-    """Return the language asked for, or the best of those a browser accepts, or English."""
-    if asked in TRANSLATIONS:
-        return asked
-    ranked = sorted(map(_rank, accepted.split(",")), key=lambda each: -each[1])
+def choose_language(requested: str | None, accepted: str) -> str:
+    """Return the requested language, or the best that the browser accepts, or English."""
+    if requested in TRANSLATIONS:
+        return requested
+    ranked = sorted(map(_parse_preference, accepted.split(",")), key=lambda each: -each[1])
     return next((name for name, weight in ranked if name in TRANSLATIONS and weight > 0), "en")
 
 
-def _rank(word: str) -> tuple[str, float]:
-    tag, _, weight = word.strip().partition(";q=")
+def _parse_preference(text: str) -> tuple[str, float]:
+    tag, _, weight = text.strip().partition(";q=")
     try:
         return tag.strip().lower()[:2], float(weight or 1)
     except ValueError:

@@ -1,7 +1,7 @@
 // The real @ag-ui/client reads connections that were cut and joined again.
 //
 // stdin: [[connection, ...], ...], a connection being the server-sent events of one response.
-// stdout: for each chain, the messages and state its agent ends with, or the error it met.
+// stdout: for each chain, the messages and state its agent ends with, or its error.
 import { AbstractAgent, transformHttpEventStream, verifyEvents } from "@ag-ui/client";
 import { asyncScheduler, scheduled } from "rxjs";
 
@@ -12,7 +12,7 @@ function response(text) {
     { type: "headers", status: 200, headers },
     { type: "data", data },
   ];
-  return scheduled(pieces, asyncScheduler); // not before anybody listens
+  return scheduled(pieces, asyncScheduler); // only after a subscription
 }
 
 class Replayed extends AbstractAgent {
@@ -21,7 +21,7 @@ class Replayed extends AbstractAgent {
   }
 }
 
-async function told(chain) {
+async function replay(chain) {
   const agent = new Replayed({ threadId: "thread" });
   agent.text = "";
   for (const text of chain) {
@@ -40,5 +40,5 @@ console.error = () => {};
 let input = "";
 for await (const piece of process.stdin) input += piece;
 const results = [];
-for (const chain of JSON.parse(input)) results.push(await told(chain));
+for (const chain of JSON.parse(input)) results.push(await replay(chain));
 process.stdout.write(JSON.stringify(results));

@@ -1,1 +1,1 @@
-"""`foja bundle`. Empty on purpose: the words of the command must not import what it does."""
+"""`foja bundle`. Empty on purpose: the parser must not import what the command does."""

@@ -1,1 +1,1 @@
-"""`foja chat`: conversations for people, written, read, watched and checked."""
+"""`foja chat`: write, read, follow and check conversations."""

@@ -1,4 +1,4 @@
-"""What a follower is given, as much at a time as has come."""
+"""Group the events that a follower receives into batches."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
-from foja.conversations.model.order import HasEnvelope, Wire
+from foja.conversations.model.order import Envelope, HasEnvelope
 
 
-async def batches(heard: AsyncGenerator[HasEnvelope]) -> AsyncIterator[list[Wire]]:
-    """Yield everything that came since the last time: a long history comes in a few strokes."""
-    waiting: asyncio.Queue[Wire | Exception] = asyncio.Queue()
-    pump = asyncio.create_task(_pump(heard, waiting))
+async def batches(events: AsyncGenerator[HasEnvelope]) -> AsyncIterator[list[Envelope]]:
+    """Yield what arrived since the last batch, so that a long history is drawn in a few steps."""
+    waiting: asyncio.Queue[Envelope | Exception] = asyncio.Queue()
+    pump = asyncio.create_task(_pump(events, waiting))
     try:
         while True:
-            came = [await waiting.get()]
+            batch = [await waiting.get()]
             while not waiting.empty():
-                came.append(waiting.get_nowait())
-            if forms := [item for item in came if not isinstance(item, Exception)]:
-                yield forms
-            for item in came:
+                batch.append(waiting.get_nowait())
+            if envelopes := [item for item in batch if not isinstance(item, Exception)]:
+                yield envelopes
+            for item in batch:
                 if isinstance(item, Exception):
                     raise item
     finally:
@@ -28,10 +28,10 @@ async def batches(heard: AsyncGenerator[HasEnvelope]) -> AsyncIterator[list[Wire
         await asyncio.gather(pump, return_exceptions=True)
 
 
-async def _pump(heard: AsyncGenerator[HasEnvelope], waiting: asyncio.Queue[Wire | Exception]) -> None:
+async def _pump(events: AsyncGenerator[HasEnvelope], waiting: asyncio.Queue[Envelope | Exception]) -> None:
     try:
-        async with aclosing(heard):
-            async for item in heard:
+        async with aclosing(events):
+            async for item in events:
                 waiting.put_nowait(item.envelope())
-    except Exception as error:  # it belongs to whoever reads the batches
+    except Exception as error:  # raised again where the batches are read
         waiting.put_nowait(error)

@@ -1,4 +1,4 @@
-"""A conversation on a terminal: what is settled scrolls away above, what is in motion moves below."""
+"""Draw a conversation on a terminal: final lines scroll above, unfinished lines are redrawn below."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from foja.cli.chat.transcript import ARROW, NUMBER, WHO, Deadlines, Line, groups
-from foja.conversations.model.order import Wire
+from foja.conversations.model.order import Envelope
 from foja.conversations.model.view import ConversationView
 
 FRAMES, FRAME = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", 0.08
@@ -31,7 +31,7 @@ TONES = {
     "gone": "dim",
     "erased": "dim",
 }
-SPOKEN = ("user", "agent")  # only the name is painted, the words stand as they are
+PLAIN_TEXT = ("user", "agent")  # only the name has a colour
 
 
 def show(lines: Sequence[Line]) -> None:
@@ -39,60 +39,60 @@ def show(lines: Sequence[Line]) -> None:
     Console().print(paint(lines))
 
 
-async def watch(heard: AsyncIterator[list[Wire]]) -> None:
-    """Draw what comes until interrupted, and leave all of it on the screen."""
+async def watch(batches: AsyncIterator[list[Envelope]]) -> None:
+    """Draw batches until interrupted; all lines stay on the screen."""
     console, screen = Console(), Screen()
     try:
-        with Live(screen.moving(), console=console, transient=True, refresh_per_second=12) as live:
-            async for batch in heard:
-                screen.take(batch)
-                if settled := screen.settle():
-                    console.print(paint(settled))
-                live.update(screen.moving())
+        with Live(screen.render_unfinished(), console=console, transient=True, refresh_per_second=12) as live:
+            async for batch in batches:
+                screen.add(batch)
+                if final := screen.take_final():
+                    console.print(paint(final))
+                live.update(screen.render_unfinished())
                 await asyncio.sleep(FRAME)
     finally:
-        console.print(paint(screen.rest()))
+        console.print(paint(screen.unprinted()))
 
 
 class Screen:
-    """What was printed for good, and what may still change."""
+    """The lines that are printed for good, and the lines that may still change."""
 
     def __init__(self) -> None:
         self._view, self._deadlines = ConversationView(), Deadlines()
         self._printed: set[int | None] = set()
         self._groups: list[list[Line]] = []
 
-    def take(self, batch: Sequence[Wire]) -> None:
-        """Take what came; after a reset everything is printed again."""
-        if any(form.get("kind") == "reset" for form in batch):
+    def add(self, batch: Sequence[Envelope]) -> None:
+        """Add a batch; after a reset everything is printed again."""
+        if any(envelope.get("kind") == "reset" for envelope in batch):
             self._printed.clear()
         self._view = self._view.add(*batch)
-        self._deadlines.take(batch)
+        self._deadlines.add(batch)
         self._groups = groups(self._view.items(), self._deadlines)
 
-    def settle(self) -> list[Line]:
-        """Return what comes before anything that waits, each of it once."""
-        fresh: list[Line] = []
+    def take_final(self) -> list[Line]:
+        """Return the new lines before the first one that waits; each line once."""
+        new: list[Line] = []
         for group in self._groups:
             if group[0].seq is None or group[0].waiting:
                 break
             if group[0].seq not in self._printed:
                 self._printed.add(group[0].seq)
-                fresh.extend(group)
-        return fresh
+                new.extend(group)
+        return new
 
-    def rest(self) -> list[Line]:
-        """Return every line that was not printed yet."""
+    def unprinted(self) -> list[Line]:
+        """Return the lines that are not printed yet."""
         return [line for group in self._groups if group[0].seq not in self._printed for line in group]
 
-    def moving(self) -> RenderableType:
-        """Return the part that is drawn again and again."""
-        words = "following; Ctrl-C ends" if self._groups else "nothing was said yet; following, Ctrl-C ends"
-        return Tail(Group(paint(self.rest(), live=True), Text(f"{' ' * NUMBER} {words}", style="dim")))
+    def render_unfinished(self) -> RenderableType:
+        """Return the part that is redrawn."""
+        status = "following; Ctrl-C ends" if self._groups else "no events yet; following, Ctrl-C ends"
+        return Tail(Group(paint(self.unprinted(), live=True), Text(f"{' ' * NUMBER} {status}", style="dim")))
 
 
 def paint(lines: Iterable[Line], *, live: bool = False) -> Table:
-    """Return lines as they look on a terminal; `live` turns what waits into a wheel."""
+    """Return lines as a table; `live` shows a spinner beside lines that wait."""
     table = Table.grid(padding=(0, 1))
     table.add_column(width=NUMBER, justify="right", no_wrap=True)
     table.add_column(width=WHO, no_wrap=True, overflow="ellipsis")
@@ -103,7 +103,7 @@ def paint(lines: Iterable[Line], *, live: bool = False) -> Table:
 
 
 class Tail:
-    """The end of something that may not fit on the screen."""
+    """The last rows of a renderable that may not fit on the screen."""
 
     def __init__(self, inner: RenderableType) -> None:
         self._inner = inner
@@ -115,8 +115,8 @@ class Tail:
             yield Segment.line()
 
 
-class Wheel:
-    """It turns with the clock, however often it is drawn anew."""
+class Spinner:
+    """A spinner whose frame depends on the clock, not on how often it is drawn."""
 
     def __rich__(self) -> Text:
         return Text(FRAMES[int(time.monotonic() / FRAME) % len(FRAMES)], style="yellow")
@@ -126,6 +126,6 @@ def _cells(line: Line, *, live: bool) -> Sequence[RenderableType]:
     tone = TONES.get(line.tone, "")
     number: RenderableType = Text("" if line.seq is None else str(line.seq), style="dim")
     if live and line.waiting:
-        number = Wheel()
+        number = Spinner()
     who = Text(ARROW if line.answer else line.who, style=tone)
-    return number, who, Text(line.text, style="" if line.tone in SPOKEN else tone)
+    return number, who, Text(line.text, style="" if line.tone in PLAIN_TEXT else tone)

@@ -1,4 +1,4 @@
-"""The words of `foja chat`."""
+"""The parser of `foja chat`."""
 
 from __future__ import annotations
 
@@ -6,78 +6,76 @@ from argparse import ArgumentParser
 from uuid import UUID
 
 from foja.cli.parser.values import cursor
-from foja.cli.parser.verbs import Verbs, verbs_of
+from foja.cli.parser.verbs import AddVerb, add_verbs
 
 
-def add_chat(add: Verbs) -> None:
-    """Add what can be done with conversations; without a verb they are listed."""
+def add_chat(add: AddVerb) -> None:
+    """Add the verb `chat` and its verbs; without a verb the conversations are listed."""
     parent = add(
         "chat",
         "chat.show:recent",
-        "list, begin, read, watch and check conversations",
-        "  foja chat\n  foja chat follow TALK",
+        "list, write, read, follow and check conversations",
+        "  foja chat\n  foja chat follow ID",
     )
-    _inside(verbs_of(parent))
+    _add_inner(add_verbs(parent))
 
 
-def _inside(add: Verbs) -> None:
+def _add_inner(add: AddVerb) -> None:
     add(
         "new",
         "chat.say:new",
-        "print the id of a new conversation; it exists from the first thing said",
-        "  TALK=$(foja chat new)",
+        "print an id for a new conversation, which its first event creates",
+        "  ID=$(foja chat new)",
     )
-    _say(add)
-    _about_one(
+    _add_say(add)
+    _add_for_one(
         add,
         "show",
         "chat.show:show",
-        "print a conversation as a person reads it",
-        "  foja chat show TALK\n  foja chat show TALK --json > talk.json",
+        "print a conversation in reading order",
+        "  foja chat show ID\n  foja chat show ID --json > conversation.json",
     )
-    follow = _about_one(
+    follow = _add_for_one(
         add,
         "follow",
         "chat.show:follow",
-        "watch a conversation live, until Ctrl-C",
-        "  foja chat follow TALK\n  foja chat follow TALK --after 41 --json",
+        "print a conversation and its new events until Ctrl-C",
+        "  foja chat follow ID\n  foja chat follow ID --after 41 --json",
     )
-    follow.add_argument("--after", type=cursor, help="only what comes after this number or cursor")
-    verify = _about_one(
+    follow.add_argument("--after", type=cursor, help="only events after this number or cursor")
+    verify = _add_for_one(
         add,
         "verify",
         "chat.verify:verify",
-        "derive a conversation again and say what is proven and what not",
-        "  foja chat verify TALK\n  foja chat verify TALK --key foja.vkey --json",
+        "derive a conversation again from its rows and print what is proven",
+        "  foja chat verify ID\n  foja chat verify ID --key foja.vkey --json",
     )
     verify.add_argument(
-        "--key", metavar="VKEY|FILE", help="the log's public key, if not this installation's own"
+        "--key", metavar="VKEY|FILE", help="the public key of the log (default: this installation's key)"
     )
 
 
-def _say(add: Verbs) -> None:
-    say = _about_one(
+def _add_say(add: AddVerb) -> None:
+    say = _add_for_one(
         add,
         "say",
-        "chat.say:speak",
-        "write one event of a conversation",
-        '  foja chat say TALK "where is my parcel?" --as ana\n'
-        "  foja chat say TALK --kind agent_message_sent - < answer.txt\n"
-        '  foja chat say TALK --kind approval_completed "$(cat decision.json)"',
+        "chat.say:say",
+        "append one event to a conversation",
+        '  foja chat say ID "where is my parcel?" --as ana\n'
+        "  foja chat say ID --kind agent_message_sent - < answer.txt\n"
+        '  foja chat say ID --kind approval_completed "$(cat decision.json)"',
     )
     say.add_argument(
         "text",
         metavar="TEXT",
-        help="what is said; `-` reads it from stdin; JSON where one text is not enough",
+        help="the text; `-` reads stdin; a JSON object for kinds with several fields",
     )
-    say.add_argument("--as", dest="actor", metavar="ACTOR", help="who says it")
-    say.add_argument(
-        "--kind", default="user_message_sent", help="what kind of event it is (user_message_sent)"
-    )
-    say.add_argument("--key", metavar="KEY", help="say it once, however often this is repeated")
+    say.add_argument("--as", dest="actor", metavar="ACTOR", help="the author of the event")
+    say.add_argument("--kind", default="user_message_sent", help="the kind of the event (user_message_sent)")
+    say.add_argument("--key", metavar="KEY", help="the idempotency key: a repeated call appends nothing")
 
 
-def _about_one(add: Verbs, name: str, run: str, sentence: str, examples: str) -> ArgumentParser:
+def _add_for_one(add: AddVerb, name: str, run: str, sentence: str, examples: str) -> ArgumentParser:
     parser = add(name, run, sentence, examples)
-    parser.add_argument("talk", type=UUID, metavar="TALK", help="the id of a conversation")
+    parser.add_argument("conversation", type=UUID, metavar="ID", help="the id of the conversation")
     return parser

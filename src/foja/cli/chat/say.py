@@ -1,4 +1,4 @@
-"""`foja chat new` and `foja chat say`: begin a conversation, and say something in it."""
+"""`foja chat new` and `foja chat say`: make the id of a conversation and append to it."""
 
 from __future__ import annotations
 
@@ -7,57 +7,55 @@ import sys
 from argparse import Namespace
 from typing import Any
 
-from foja.cli.installation import settings_of, started
-from foja.cli.output import document, say
+from foja.app import App
+from foja.cli.installation import read_settings
+from foja.cli.output import print_json, print_line
 from foja.conversations.model.events import CONVERSATION
 from foja.errors import BadPayload
 from foja.ledger.event import new_id
 
 
 def new(arguments: Namespace) -> int:
-    """Print an id that nobody has."""
-    talk_id = str(new_id())
+    """Print a new id."""
+    new_conversation_id = str(new_id())
     if arguments.json:
-        document({"id": talk_id})
+        print_json({"id": new_conversation_id})
     else:
-        say(talk_id)
+        print_line(new_conversation_id)
     return 0
 
 
-async def speak(arguments: Namespace) -> int:
-    """Append one event and tell its number."""
-    text = _text(arguments.text)
+async def say(arguments: Namespace) -> int:
+    """Append one event and print its number."""
+    text = _read_text(arguments.text)
     if not text.strip():
-        raise BadPayload("there is nothing to say: the text is empty, and what is said stays")
-    payload = payload_of(arguments.kind, text)
-    async with started(settings_of(arguments)) as app:
-        talk = await app.conversations.open(arguments.talk)
-        event = await talk.append(
+        raise BadPayload("the text is empty: nothing was appended; give a text, or `-` to read stdin")
+    payload = parse_payload(arguments.kind, text)
+    async with App(read_settings(arguments)) as app:
+        conversation = await app.conversations.open(arguments.conversation)
+        event = await conversation.append(
             arguments.kind, payload, actor=arguments.actor, idempotency_key=arguments.key
         )
     if arguments.json:
-        document(event.envelope())
+        print_json(event.envelope())
     else:
-        say(f"event {event.seq} of {talk.id}")
+        print_line(f"event {event.seq} of {conversation.id}")
     return 0
 
 
-def payload_of(kind: str, text: str) -> dict[str, Any]:
-    """Return what a text means as a body of this kind: its only field, or a whole JSON object."""
-    rule = CONVERSATION.kind(kind, 1, "api")
-    fields = list(rule.required)
+def parse_payload(kind: str, text: str) -> dict[str, Any]:
+    """Return the payload of a text: the only field of the kind, or a whole JSON object."""
+    fields = list(CONVERSATION.kind(kind, 1, "api").required)
     if len(fields) == 1:
         return {fields[0]: text}
     try:
-        body = json.loads(text)
+        payload = json.loads(text)
     except ValueError:
-        body = None
-    if not isinstance(body, dict):
-        raise BadPayload(
-            f"a {kind} has more than one field; write it as a JSON object with {', '.join(fields)}"
-        )
-    return body
+        payload = None
+    if not isinstance(payload, dict):
+        raise BadPayload(f"{kind} has several fields: expected a JSON object with {', '.join(fields)}")
+    return payload
 
 
-def _text(word: str) -> str:
-    return sys.stdin.read().removesuffix("\n") if word == "-" else word
+def _read_text(text: str) -> str:
+    return sys.stdin.read().removesuffix("\n") if text == "-" else text

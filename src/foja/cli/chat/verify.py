@@ -1,4 +1,4 @@
-"""`foja chat verify`: one conversation derived again from its rows. 0 if nothing is wrong with it, else 1."""
+"""`foja chat verify`: derive one conversation again from its rows; exit code 1 if anything is found."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import Any
 
-from foja.cli.installation import published, recorded, verifiers
-from foja.cli.output import document, say
+from foja.cli.installation import open_database, open_object_store, read_verifiers
+from foja.cli.output import print_json, print_line
 from foja.conversations.model.events import CONVERSATION
-from foja.conversations.model.order import Wire
+from foja.conversations.model.order import Envelope
 from foja.conversations.model.view import ConversationView
 from foja.errors import WrongEntity
 from foja.observe.fsck import Outside
@@ -19,77 +19,77 @@ from foja.observe.fsck.single import StreamReport, fsck_stream
 
 
 async def verify(arguments: Namespace) -> int:
-    """Say what is proven of a conversation, what is not, and what is wrong."""
-    async with recorded(arguments) as url:
-        outside = Outside(published(arguments), await verifiers(arguments, url))
-        standing = await fsck_stream(url, outside, arguments.talk)
-    if standing.domain != CONVERSATION.name:
-        raise WrongEntity(f"{arguments.talk} is a {standing.domain}, not a conversation; use `foja fsck`")
-    found = standing.report.clean
-    proven, open_ends = list(_proven(standing)) if found else [], list(_open_ends(standing))
+    """Print what is proven about a conversation, what is not proven, and what is wrong."""
+    async with open_database(arguments) as url:
+        outside = Outside(open_object_store(arguments), await read_verifiers(arguments, url))
+        stream = await fsck_stream(url, outside, arguments.conversation)
+    if stream.domain != CONVERSATION.name:
+        raise WrongEntity(f"the stream is a {stream.domain}, not a conversation; use `foja fsck`")
+    clean = stream.report.clean
+    proven, not_proven = list(_proven(stream)) if clean else [], list(_not_proven(stream))
     if arguments.json:
-        document({**standing.report.document(), "proven": proven, "not_proven": open_ends})
+        print_json({**stream.report.document(), "proven": proven, "not_proven": not_proven})
     else:
-        _tell(standing, proven, open_ends)
-    return 0 if found else 1
+        _print_result(stream, proven, not_proven)
+    return 0 if clean else 1
 
 
-def _tell(standing: StreamReport, proven: list[str], open_ends: list[str]) -> None:
-    for finding in standing.report.findings:
-        say(f"✗ {finding}")
+def _print_result(stream: StreamReport, proven: list[str], not_proven: list[str]) -> None:
+    for finding in stream.report.findings:
+        print_line(f"✗ {finding}")
     for sentence in proven:
-        say(f"✓ {sentence}")
-    for sentence in open_ends:
-        say(f"· {sentence}")
+        print_line(f"✓ {sentence}")
+    for sentence in not_proven:
+        print_line(f"· {sentence}")
 
 
-def _proven(standing: StreamReport) -> Iterator[str]:
+def _proven(stream: StreamReport) -> Iterator[str]:
     """Yield what the rows, the key and the published files prove together."""
-    count, erased = len(standing.sheets), sum(sheet.payload is None for sheet in standing.sheets)
-    whole = min(standing.unrecorded, default=standing.next_seq)
+    count, erased = len(stream.sheets), sum(row.payload is None for row in stream.sheets)
+    whole = min(stream.unrecorded, default=stream.next_seq)
     if whole:
-        yield f"numbers 0 to {whole - 1}: none is missing, none is there twice"
-    rest = f"; {erased} erased, as a later event says" if erased else ""
-    yield f"{count - erased} bodies fit their hashes, and their ids fit their keys{rest}"
-    if standing.sealed:
-        head = standing.head.hex()
-        yield f"the chain of events 0 to {standing.sealed - 1}, derived again, ends at the stored head {head}"
-    if leaf := standing.included:
+        yield f"numbers 0 to {whole - 1}: none is missing, none is duplicated"
+    rest = f"; {erased} erased by a later event" if erased else ""
+    yield f"{count - erased} bodies match their hashes, and their ids match their keys{rest}"
+    if stream.sealed:
+        head = stream.head.hex()
+        yield f"the chain of events 0 to {stream.sealed - 1}, derived again, ends at the stored head {head}"
+    if leaf := stream.included:
         place = f"leaf {leaf.index} of {leaf.log}, signed and published at {leaf.size} leaves"
         yield f"event {leaf.seq} and all before it are in the log: {place}"
 
 
-def _open_ends(standing: StreamReport) -> Iterator[str]:
-    """Yield what nobody can rely on yet, and what is unfinished."""
-    covered = standing.included.seq + 1 if standing.included else 0
-    if covered < standing.sealed:
-        yield f"no published checkpoint covers {_span(covered, standing.sealed)} yet; let `foja worker` run"
-    if loose := [str(sheet.seq) for sheet in standing.sheets if sheet.seq >= standing.sealed]:
-        yield f"not chained yet, for what is open below or for want of a worker: {', '.join(loose)}"
-    if under_way := standing.unrecorded:
-        yield f"given by Redis and not recorded yet; written or voided soon: {', '.join(map(str, under_way))}"
-    if standing.open:
-        yield f"reserved and not filled: {', '.join(map(str, standing.open))}"
-    yield from _unfinished(ConversationView(map(_form, standing.sheets)).items())
-    yield "whether the published checkpoint is the one others saw: keep one outside (`foja log checkpoint`)"
+def _not_proven(stream: StreamReport) -> Iterator[str]:
+    """Yield what is not proven yet, and what is unfinished."""
+    covered = stream.included.seq + 1 if stream.included else 0
+    if covered < stream.sealed:
+        yield f"no published checkpoint covers {_span(covered, stream.sealed)} yet; run `foja worker`"
+    if unchained := [str(row.seq) for row in stream.sheets if row.seq >= stream.sealed]:
+        yield f"not chained yet, because a lower number is open or no worker runs: {', '.join(unchained)}"
+    if unrecorded := stream.unrecorded:
+        yield f"numbered by Redis, to be recorded or voided soon: {', '.join(map(str, unrecorded))}"
+    if stream.open:
+        yield f"reserved and not filled: {', '.join(map(str, stream.open))}"
+    yield from _unfinished(ConversationView(map(_envelope, stream.sheets)).items())
+    yield "that others saw the same checkpoint: save one elsewhere with `foja log checkpoint`"
 
 
 def _unfinished(items: list[dict[str, Any]]) -> Iterator[str]:
-    sentences = {
+    labels = {
         "pending": "tools without a result",
-        "unpaired": "results that nobody asked for",
+        "unpaired": "results without a request",
         "requested": "approvals without a decision",
     }
-    for state, words in sentences.items():
+    for state, label in labels.items():
         seqs = [str(item["seq"]) for item in items if item["state"] == state]
         if seqs:
-            yield f"{words}: {', '.join(seqs)}"
+            yield f"{label}: {', '.join(seqs)}"
 
 
 def _span(low: int, end: int) -> str:
     return f"event {low}" if end == low + 1 else f"events {low} to {end - 1}"
 
 
-def _form(sheet: EventRow) -> Wire:
-    payload = None if sheet.payload is None else json.loads(sheet.payload)
-    return {"seq": sheet.seq, "kind": sheet.kind, "actor": sheet.actor, "payload": payload}
+def _envelope(row: EventRow) -> Envelope:
+    payload = None if row.payload is None else json.loads(row.payload)
+    return {"seq": row.seq, "kind": row.kind, "actor": row.actor, "payload": payload}

@@ -1,4 +1,4 @@
-"""The evidence as one file, judged; the same with one byte changed; and openssl, who knows nothing of us."""
+"""Verify a bundle, a changed copy of it, and its timestamps with openssl."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ INNER = "openssl ts -verify -data document/{name} -in evidence/tsa/01.tsr -CAfil
 
 
 async def show_bundle(story: Story, container: bytes, trust: list[str], home: Path) -> None:
-    """Judge the bundle without the database it came from, break it, judge it again, and ask openssl."""
-    story.chapter("The evidence leaves as one file, and is judged offline")
+    """Verify the bundle without its database, change it, verify it again, then run openssl."""
+    story.chapter("Write the evidence as one file and verify it offline")
     path = home / "contract.asice"
     path.write_bytes(container)
     report = verify(path, trust=trust)
-    story.claim(f"{path.name}, {path.stat().st_size:,} bytes: {_words(report)}", _passed(report))
-    doubted = verify(path, trust=[])
-    story.claim(f"to somebody who trusts nobody: {doubted.verdict}", not _passed(doubted))
+    story.claim(f"{path.name}, {path.stat().st_size:,} bytes: {_summary(report)}", _passed(report))
+    untrusted = verify(path, trust=[])
+    story.claim(f"without trust roots: {untrusted.verdict}", not _passed(untrusted))
     broken = verify(_with_one_byte_changed(container), trust=trust)
-    story.claim(f"with one byte changed: {_words(broken)}", broken.verdict is Verdict.TOTAL_FAILED)
+    story.claim(f"with one byte changed: {_summary(broken)}", broken.verdict is Verdict.TOTAL_FAILED)
     if shutil.which("openssl"):
         await _show_openssl(story, path, trust, home / "unpacked")
     else:
-        story.remark("openssl is not installed here; with it, anybody could check the timestamps without us")
+        story.remark("openssl is not installed; it could verify the timestamps without foja")
 
 
 async def _show_openssl(story: Story, path: Path, trust: list[str], folder: Path) -> None:
@@ -41,7 +41,7 @@ async def _show_openssl(story: Story, path: Path, trust: list[str], folder: Path
     (folder / "roots.pem").write_text("".join(each for each in trust if "BEGIN CERTIFICATE" in each))
     for command in (OUTER, INNER.format(name=shlex.quote(name.removeprefix(names.DOCUMENT)))):
         story.remark(f"$ {command}")
-        story.claim("openssl agrees, without us", "Verification: OK" in await _run(command, folder))
+        story.claim("openssl verifies it without foja", "Verification: OK" in await _run(command, folder))
 
 
 async def _run(command: str, folder: Path) -> str:
@@ -61,6 +61,6 @@ def _passed(report: Report) -> bool:
     return report.verdict is Verdict.TOTAL_PASSED
 
 
-def _words(report: Report) -> str:
-    wrong = [f"{each.evidence} {each.reason}" for each in report.evidence if each.status == "INVALID"]
-    return f"{report.verdict} ({', '.join(wrong)})" if wrong else str(report.verdict)
+def _summary(report: Report) -> str:
+    invalid = [f"{each.evidence} {each.reason}" for each in report.evidence if each.status == "INVALID"]
+    return f"{report.verdict} ({', '.join(invalid)})" if invalid else str(report.verdict)

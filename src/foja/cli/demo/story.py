@@ -1,4 +1,4 @@
-"""Who tells the story, and who reads it as it happens."""
+"""Print and check the claims of the demo, and follow a conversation meanwhile."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from foja.app import App
-from foja.cli.output import record, say
+from foja.cli.output import print_json_line, print_line
 from foja.conversations.service import Conversation
 from foja.ledger.event import Event
 from foja.settings import Settings
@@ -20,52 +20,52 @@ TIMEOUT_SECONDS = 15.0
 
 @dataclass(slots=True)
 class Story:
-    """What was claimed, and what of it was not true; told to people, or to programs line by line."""
+    """Prints chapters, claims and remarks as text or as JSON lines; keeps the claims that failed."""
 
     as_json: bool = False
     failed: list[str] = field(default_factory=list)
     _chapter: str = ""
 
     def chapter(self, title: str) -> None:
-        """Begin something new."""
+        """Start a chapter."""
         self._chapter = title
         if not self.as_json:
-            say(f"\n{title}")
+            print_line(f"\n{title}")
 
     def claim(self, sentence: str, true: object) -> None:
-        """Say what happened, and mark it if it did not."""
-        self._tell(f"  {'✓' if true else '✗'} {sentence}", claim=sentence, true=bool(true))
+        """Print a claim and whether it is true."""
+        self._print(f"  {'✓' if true else '✗'} {sentence}", claim=sentence, true=bool(true))
         if not true:
             self.failed.append(sentence)
 
-    def remark(self, words: str) -> None:
-        """Say something beside what is claimed."""
-        self._tell(f"      {words}", remark=words)
+    def remark(self, text: str) -> None:
+        """Print a text that claims nothing."""
+        self._print(f"      {text}", remark=text)
 
-    def _tell(self, line: str, **said: object) -> None:
+    def _print(self, line: str, **fields: object) -> None:
         if self.as_json:
-            record({"chapter": self._chapter, **said})
+            print_json_line({"chapter": self._chapter, **fields})
         else:
-            say(line)
+            print_line(line)
 
 
 @dataclass(slots=True)
 class TailReader:
-    """A follower that replaces by number, as every client does."""
+    """A follower that replaces events by number, as every client does."""
 
     seen: dict[int, Event] = field(default_factory=dict)
     placeholders: set[int] = field(default_factory=set)
 
-    async def follow(self, talk: Conversation) -> None:
-        """Collect what is there and what comes, for ever."""
-        async for event in talk.follow():
+    async def follow(self, conversation: Conversation) -> None:
+        """Collect events until cancelled."""
+        async for event in conversation.follow():
             if isinstance(event, Event):
                 self.seen[event.seq] = event
                 if event.open:
                     self.placeholders.add(event.seq)
 
-    async def sees(self, count: int) -> bool:
-        """Wait, not for ever, until so many numbers are there and none of them is open."""
+    async def wait_for(self, count: int) -> bool:
+        """Wait until `count` numbers are there and none is open; return False after the timeout."""
         deadline = time.monotonic() + TIMEOUT_SECONDS
         while time.monotonic() < deadline:
             if len(self.seen) == count and not any(event.open for event in self.seen.values()):
@@ -74,24 +74,24 @@ class TailReader:
         return False
 
     def kinds(self) -> list[tuple[int, str]]:
-        """Return what was seen, in order."""
+        """Return number and kind of the events, in order."""
         return [(seq, self.seen[seq].kind) for seq in sorted(self.seen)]
 
 
 @contextlib.asynccontextmanager
-async def following(settings: Settings, talk_id: UUID) -> AsyncIterator[TailReader]:
-    """Lend a reader with connections of its own, as another process would have."""
+async def following(settings: Settings, conversation_id: UUID) -> AsyncIterator[TailReader]:
+    """Yield a reader with its own connections, as another process would have."""
     reader = TailReader()
     async with App(settings) as other:
-        task = asyncio.create_task(reader.follow(await other.conversations.open(talk_id)))
+        task = asyncio.create_task(reader.follow(await other.conversations.open(conversation_id)))
         try:
             yield reader
         finally:
-            await end(task)
+            await cancel(task)
 
 
-async def end(task: asyncio.Task[None]) -> None:
-    """Stop a task that would go on for ever, and hear it out."""
+async def cancel(task: asyncio.Task[None]) -> None:
+    """Cancel a task and wait for its end."""
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await task

@@ -1,1 +1,1 @@
-"""What can be done with documents from a terminal."""
+"""`foja protect`, `status`, `explain` and `retry`: commands for documents."""

@@ -1,4 +1,4 @@
-"""What is in the folders that somebody names: every file, and a word about everything that is none."""
+"""List the files of given folders, and what is skipped or cannot be read."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Kind = Literal["link", "special file"]
 
 @dataclass(slots=True)
 class Found:
-    """The files with the names they get, what could not be read, and what is left out on purpose."""
+    """The files with their document names, what could not be read, and what is skipped on purpose."""
 
     files: list[tuple[Path, str]] = field(default_factory=list)
     unread: list[tuple[Path, OSError]] = field(default_factory=list)
     left_out: list[tuple[Path, Kind]] = field(default_factory=list)
 
-    def take(self, path: Path, name: str) -> None:
-        """Put one thing of a folder where it belongs. A link may lead anywhere, a pipe has no end."""
+    def add(self, path: Path, name: str) -> None:
+        """Classify one entry of a folder. Links may point anywhere, pipes have no end: they are skipped."""
         try:
             mode = path.lstat().st_mode
         except OSError as error:
@@ -36,7 +36,7 @@ class Found:
 
 
 def walk(paths: Sequence[Path]) -> Found:
-    """Return what these hold. What is named itself is taken as it is; in a folder, files and folders are."""
+    """Return the files of these paths. A given path may be a link; links in folders are skipped."""
     found = Found()
     for path in paths:
         if path.is_dir():
@@ -47,7 +47,7 @@ def walk(paths: Sequence[Path]) -> Found:
 
 
 def _walk_folder(root: Path, found: Found) -> None:
-    """Take everything below a folder, in order; a name there is the way from the folder on."""
+    """Add everything below a folder, in order; names are relative to the parent of the folder."""
 
     def unread(error: OSError) -> None:
         found.unread.append((Path(error.filename), error))
@@ -56,4 +56,4 @@ def _walk_folder(root: Path, found: Found) -> None:
         folders.sort()
         for name in sorted([*folders, *files]):
             path = Path(where, name)
-            found.take(path, path.relative_to(root.parent).as_posix())
+            found.add(path, path.relative_to(root.parent).as_posix())

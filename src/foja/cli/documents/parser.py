@@ -1,4 +1,4 @@
-"""The words of `foja protect`, `status`, `explain` and `retry`."""
+"""The parsers of `foja protect`, `status`, `explain` and `retry`."""
 
 from __future__ import annotations
 
@@ -6,57 +6,57 @@ from argparse import ArgumentTypeError
 from pathlib import Path
 from uuid import UUID
 
-from foja.cli.parser.verbs import Verbs
+from foja.cli.parser.verbs import AddVerb
 
 MAX_LIMIT = 1_000_000
-DOCUMENT = "a document's id, or the file that was protected"
+DOCUMENT = "the id of a document, or the protected file"
 
 
-def _count(word: str) -> int:
-    if not word.isdecimal() or not 1 <= int(word) <= MAX_LIMIT:
-        raise ArgumentTypeError(f"{word!r} is no number from 1 to {MAX_LIMIT:,}")
-    return int(word)
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MAX_LIMIT:
+        raise ArgumentTypeError(f"{text!r} is not valid: expected an integer from 1 to {MAX_LIMIT:,}")
+    return int(text)
 
 
-def add_papers(add: Verbs) -> None:
-    """Add what can be done with documents."""
-    _protect(add)
+def add_documents(add: AddVerb) -> None:
+    """Add the verbs `protect`, `status`, `explain` and `retry`."""
+    _add_protect(add)
     status = add(
         "status",
         "documents.status:status",
-        "list documents, or show where one stands and what happened to it",
+        "list documents, or show the state and the timeline of one",
         "  foja status\n"
         "  foja status contract.pdf\n"
         "  foja status DOC --json\n"
-        "  foja status --rebuild                      after `foja audit` found a `summary` or a `track`",
+        "  foja status --rebuild                      after `foja audit` finds a `summary` or a `track`",
     )
     status.add_argument("document", nargs="?", metavar="DOC", help=DOCUMENT)
     status.add_argument(
-        "--limit", type=_count, default=20, metavar="N", help="at most so many in the list (20)"
+        "--limit", type=_count, default=20, metavar="N", help="at most this many in the list (20)"
     )
     status.add_argument(
         "--rebuild",
         action="store_true",
-        help="write the list and what the guards know anew from the events, and say what was wrong",
+        help="rebuild the list and the attempts from the events, and print how many were wrong",
     )
     explain = add(
         "explain",
         "documents.status:explain",
-        "say what a document waits for, since when, and what happens next",
+        "explain what a document waits for, since when, and what happens next",
         "  foja explain contract.pdf\n  foja explain DOC --json",
     )
     explain.add_argument("document", metavar="DOC", help=DOCUMENT)
-    _retry(add)
+    _add_retry(add)
 
 
-def _retry(add: Verbs) -> None:
+def _add_retry(add: AddVerb) -> None:
     retry = add(
         "retry",
         "documents.retry:retry",
-        "grant new attempts for evidence that was given up",
+        "grant new attempts for evidence that has failed",
         "  foja retry DOC tsa\n"
         "  foja retry DOC artifact --reason 'the disk is back'\n"
-        "  foja retry --all                           after an outage: whatever was given up\n"
+        "  foja retry --all                           after an outage: everything that has failed\n"
         "  foja retry --all --evidence tsa --json",
     )
     which = retry.add_mutually_exclusive_group(required=True)
@@ -65,34 +65,34 @@ def _retry(add: Verbs) -> None:
         nargs="*",
         default=[],
         metavar="DOC",
-        help=f"{DOCUMENT}; the last word may be an evidence: tsa, polygon, bitcoin, rekor or artifact",
+        help=f"{DOCUMENT}; the last argument may be an evidence: tsa, polygon, bitcoin, rekor or artifact",
     )
-    which.add_argument("--all", action="store_true", help="every document of which something was given up")
-    retry.add_argument("--evidence", metavar="LIST", help="only these, with commas between (all)")
-    retry.add_argument("--reason", help="why, for the record")
+    which.add_argument("--all", action="store_true", help="every document with evidence that has failed")
+    retry.add_argument("--evidence", metavar="LIST", help="only these, separated by commas (all)")
+    retry.add_argument("--reason", help="the reason, which is recorded")
 
 
-def _protect(add: Verbs) -> None:
+def _add_protect(add: AddVerb) -> None:
     protect = add(
         "protect",
         "documents.protect:protect",
-        "add files and whole folders, and ask for evidence of each",
+        "add files and folders, and request evidence for each file",
         "  foja protect contract.pdf --wait\n"
-        "  foja protect invoices/ --wait              again after Ctrl-C: nothing is stamped twice\n"
-        "  foja protect secret.key --hash-only        the bytes stay where they are\n"
+        "  foja protect invoices/ --wait              after Ctrl-C, run it again: nothing is stamped twice\n"
+        "  foja protect secret.key --hash-only        the bytes are not stored\n"
         "  foja protect contract.pdf --predecessor ID --wait",
     )
     protect.add_argument("files", nargs="+", type=Path, metavar="FILE|FOLDER")
     protect.add_argument(
-        "--evidence", default="tsa", metavar="LIST", help="tsa, and networks after commas (tsa)"
+        "--evidence", default="tsa", metavar="LIST", help="tsa, and others separated by commas (tsa)"
     )
     protect.add_argument(
-        "--predecessor", type=UUID, metavar="ID", help="the document that this one file is a new version of"
+        "--predecessor", type=UUID, metavar="ID", help="the document of which this file is a new version"
     )
-    protect.add_argument("--hash-only", action="store_true", help="keep the digest, not the bytes")
+    protect.add_argument("--hash-only", action="store_true", help="store the digest, not the bytes")
     protect.add_argument(
         "--wait",
         action="store_true",
-        help="do the work here, and end when nothing is runnable any more; "
-        "1 unless all that was asked for is there, the artifact too",
+        help="run the jobs here until none is runnable; exit code 1 "
+        "unless all requested evidence and the artifact are there",
     )

@@ -1,4 +1,4 @@
-"""`foja protect`: files and folders, many at a time; done again, it goes on where it stopped."""
+"""`foja protect`: add files and folders, several at a time. Run again, it continues."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from uuid import UUID
 from foja.app import App
 from foja.blobs.transfer import copy
 from foja.cli.documents.files import Found, walk
-from foja.cli.installation import settings_of, started
-from foja.cli.output import Progress, complain, progress, record, say, table
-from foja.cli.services import working
-from foja.documents.intake import Document
+from foja.cli.installation import read_settings
+from foja.cli.output import Progress, print_error, print_json_line, print_line, print_table, progress_bar
+from foja.cli.services import run_worker
+from foja.documents.document import Document
 from foja.documents.lists import DocumentState
-from foja.documents.model.events import REQUIRABLE, Evidence
+from foja.documents.model.events import Evidence
 from foja.documents.model.projection import EvidenceStatus, Pipeline, State
 from foja.errors import Refused, SetupFailed
 
 MAX_PARALLEL = 16
 SHOWN = 20
 POLL_SECONDS = 0.1
-SOON = 5.0  # what comes so soon is waited for
-Thing = TypeVar("Thing")
+SOON = 5.0  # seconds: --wait also waits for jobs that are due by then
+Item = TypeVar("Item")
 
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the files."""
+    """The results of all files."""
 
     found: Found
     done: list[Document] = field(default_factory=list)
@@ -49,25 +49,29 @@ class Tally:
     refused: int = 0
 
     def fail(self, path: Path, error: Refused | OSError, *, json: bool) -> None:
-        """Count and tell what did not become a document."""
+        """Count and print a file that did not become a document."""
         detail = error.strerror or str(error) if isinstance(error, OSError) else str(error)
         self.unread += isinstance(error, OSError)
         self.refused += isinstance(error, Refused)
-        complain(f"{path}: {detail}")
+        print_error(f"{path}: {detail}")
         if json:
-            record({"path": str(path), "error": type(error).__name__, "detail": detail})
+            code = error.code if isinstance(error, Refused) else "os_error"
+            print_json_line(
+                {"path": str(path), "error": type(error).__name__, "code": code, "detail": detail}
+            )
 
 
 async def protect(arguments: Namespace) -> int:
-    """Add and request; 1 if anything could not be read, was refused or, waited for, is not there."""
+    """Add files and request evidence; return 1 if a file fails or, with --wait, evidence is missing."""
     found = walk(arguments.files)
     if arguments.predecessor and (len(arguments.files) > 1 or arguments.files[0].is_dir()):
-        raise SetupFailed("a predecessor is that of one file; protect the others without it")
-    async with started(settings_of(arguments)) as app:
-        async with _worked_on(app, wait=arguments.wait) as work, _bar("protecting") as bar:
-            tally = await _add_all(app, found, arguments, bar)
-            if work:
-                await unless_ended(work, _settled(app, tally, bar))
+        raise SetupFailed("--predecessor needs exactly one file; protect the others without it")
+    async with App(read_settings(arguments)) as app:
+        async with _worker_if_waiting(app, wait=arguments.wait) as work:
+            with progress_bar("protecting") as bar:
+                tally = await _add_all(app, found, arguments, bar)
+                if work:
+                    await wait_unless_failed(work, _wait_until_settled(app, tally, bar))
         return await _report(app, tally, arguments)
 
 
@@ -75,7 +79,7 @@ async def _add_all(app: App, found: Found, arguments: Namespace, bar: Progress |
     tally = Tally(found)
     for folder, error in found.unread:
         tally.fail(folder, error, json=arguments.json)
-    evidence = app.documents.wanted(word.strip() for word in arguments.evidence.split(","))
+    evidence = app.documents.check_evidence(name.strip() for name in arguments.evidence.split(","))
 
     async def add(file: tuple[Path, str]) -> None:
         path, name = file
@@ -86,46 +90,46 @@ async def _add_all(app: App, found: Found, arguments: Namespace, bar: Progress |
         if bar and not arguments.wait:
             bar(len(tally.done), len(found.files))
 
-    await at_once(found.files, add)
+    await run_parallel(found.files, add)
     return tally
 
 
-async def at_once(things: Sequence[Thing], do: Callable[[Thing], Awaitable[None]]) -> None:
-    """Do something with each of these, a few at a time; the first error ends it."""
-    waiting = iter(things)
+async def run_parallel(items: Sequence[Item], do: Callable[[Item], Awaitable[None]]) -> None:
+    """Call `do` for each item, several at a time; the first error ends it."""
+    remaining = iter(items)
 
-    async def one_by_one() -> None:
-        for thing in waiting:
-            await do(thing)
+    async def run() -> None:
+        for item in remaining:
+            await do(item)
 
-    doing = [asyncio.create_task(one_by_one()) for _ in range(min(MAX_PARALLEL, len(things)))]
+    tasks = [asyncio.create_task(run()) for _ in range(min(MAX_PARALLEL, len(items)))]
     try:
-        await asyncio.gather(*doing)
+        await asyncio.gather(*tasks)
     finally:
-        for task in doing:
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*doing, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _add(app: App, path: Path, name: str, evidence: Sequence[str], arguments: Namespace) -> Document:
-    before: UUID | None = arguments.predecessor
+    predecessor: UUID | None = arguments.predecessor
     if arguments.hash_only:
         sha256, size = await asyncio.to_thread(digest, path)
-        document = await app.documents.add_digest(sha256, name=name, size=size, predecessor=before)
+        document = await app.documents.add_digest(sha256, name=name, size=size, predecessor=predecessor)
     else:
-        document = await app.documents.add(path, name=name, predecessor=before)
+        document = await app.documents.add(path, name=name, predecessor=predecessor)
     await app.documents.protect(document.id, evidence, witness_hash=document.sha256)
     return document
 
 
 def digest(path: Path) -> tuple[str, int]:
-    """Return digest and size of a file of any size."""
+    """Return the digest and the size of a file."""
     with path.open("rb") as file:
         return copy(file)
 
 
-async def _settled(app: App, tally: Tally, bar: Progress | None) -> None:
-    """Return when nothing is being done about these documents any more."""
+async def _wait_until_settled(app: App, tally: Tally, bar: Progress | None) -> None:
+    """Return when no job of these documents is running or due soon."""
     waiting = {document.id for document in tally.done}
     soon = SOON + app.settings.checkpoint_seconds  # an artifact waits for the next checkpoint
     while waiting := await app.documents.at_work(list(waiting), within=soon):
@@ -134,8 +138,8 @@ async def _settled(app: App, tally: Tally, bar: Progress | None) -> None:
         await asyncio.sleep(POLL_SECONDS)
 
 
-async def unless_ended(work: asyncio.Task[None], waiting: Coroutine[None, None, None]) -> None:
-    """Wait, but not for somebody who is dead: raise what the work ended with."""
+async def wait_unless_failed(work: asyncio.Task[None], waiting: Coroutine[None, None, None]) -> None:
+    """Wait for `waiting`; raise if the work fails first."""
     waited = asyncio.create_task(waiting)
     try:
         await asyncio.wait({work, waited}, return_when=asyncio.FIRST_COMPLETED)
@@ -146,11 +150,11 @@ async def unless_ended(work: asyncio.Task[None], waiting: Coroutine[None, None, 
 
 
 @asynccontextmanager
-async def _worked_on(app: App, *, wait: bool) -> AsyncIterator[asyncio.Task[None] | None]:
+async def _worker_if_waiting(app: App, *, wait: bool) -> AsyncIterator[asyncio.Task[None] | None]:
     if not wait:
         yield None
         return
-    async with working(app) as work:
+    async with run_worker(app) as work:
         yield work
 
 
@@ -163,30 +167,29 @@ async def _report(app: App, tally: Tally, arguments: Namespace) -> int:
             "sha256": document.sha256,
             "new": document.new,
         }
-        record({**known, **states[document.id]._asdict()})
+        print_json_line({**known, **states[document.id]._asdict()})
     for path, kind in tally.found.left_out if arguments.json else ():
-        record({"path": str(path), "left_out": kind})
+        print_json_line({"path": str(path), "left_out": kind})
     lacking = [each for each in tally.done if await _lacks(app, each.id, states[each.id])]
     if not arguments.json:
-        await _tell(app, tally, states, lacking, waited=arguments.wait)
+        await _print_report(app, tally, states, lacking, waited=arguments.wait)
     return 1 if tally.unread or tally.refused or (arguments.wait and lacking) else 0
 
 
-async def _lacks(app: App, document: UUID, stands: DocumentState) -> bool:
-    """Is anything missing that was asked for, or the artifact that follows where there are artifacts?"""
-    if stands.state == State.FINAL:
+async def _lacks(app: App, document: UUID, state: DocumentState) -> bool:
+    """Return whether requested evidence is missing, or the artifact if this installation builds artifacts."""
+    if state.state == State.FINAL:
         return False
-    if stands.pipeline == Pipeline.AWAITING_ARTIFACT:
+    if state.pipeline == Pipeline.AWAITING_ARTIFACT:
         return Evidence.ARTIFACT in app.documents.abilities
-    if stands.pipeline or stands.state == State.NONE:
+    if state.pipeline or state.state == State.NONE:
         return True
-    required = [each for each in (await app.documents.view(document)).evidence if each.evidence in REQUIRABLE]
-    return any(
-        each.status is not EvidenceStatus.CONFIRMED for each in required
-    )  # closed, or of an early stage
+    view = await app.documents.view(document)  # closed, or of an early stage
+    required = [each for each in view.evidence if each.evidence in view.required_evidence]
+    return any(each.status not in (EvidenceStatus.CONFIRMED, EvidenceStatus.SUPERSEDED) for each in required)
 
 
-async def _tell(
+async def _print_report(
     app: App,
     tally: Tally,
     states: Mapping[UUID, DocumentState],
@@ -199,47 +202,41 @@ async def _tell(
         for each in tally.done[:SHOWN]
     ]
     if rows:
-        table(("state", "", "document", "name"), rows)
+        print_table(("state", "", "document", "name"), rows)
     if len(tally.done) > SHOWN:
-        say(f"… and {len(tally.done) - SHOWN:,} more")
-    _count(tally)
+        print_line(f"… and {len(tally.done) - SHOWN:,} more")
+    _print_counts(tally)
     if waited:
-        await _regret(app, lacking)
-    elif bare := sum(each.state == State.NONE for each in states.values()):
-        say(f"{bare:,} wait for a worker: run `foja worker`, or this again with --wait")
-    remember(each.note for each in states.values())
+        await _print_lacking(app, lacking)
+    elif unprotected := sum(each.state == State.NONE for each in states.values()):
+        print_line(f"{unprotected:,} wait for a worker: run `foja worker`, or repeat the command with --wait")
+    print_notes(each.note for each in states.values())
 
 
-def _count(tally: Tally) -> None:
+def _print_counts(tally: Tally) -> None:
     new = sum(each.new for each in tally.done)
     refused = f", {tally.refused:,} refused" if tally.refused else ""
-    say(f"{new:,} added, {len(tally.done) - new:,} known, {tally.unread:,} could not be read{refused}")
+    print_line(f"{new:,} added, {len(tally.done) - new:,} known, {tally.unread:,} could not be read{refused}")
     kinds = Counter(kind for _, kind in tally.found.left_out)
     if kinds:
         counts = [f"{count:,} {kind}{'s' if count > 1 else ''}" for kind, count in sorted(kinds.items())]
-        say(f"left out: {', '.join(counts)}")
+        print_line(f"skipped: {', '.join(counts)}")
 
 
-async def _regret(app: App, lacking: Sequence[Document]) -> None:
-    """Say what is not there although it was waited for, and why."""
+async def _print_lacking(app: App, lacking: Sequence[Document]) -> None:
+    """Print which documents lack evidence, and why."""
     if not lacking:
         return
-    many = len(lacking) > 1
-    say(f"{len(lacking):,} {'lack' if many else 'lacks'} something that was asked for")
+    lack = "lack" if len(lacking) > 1 else "lacks"
+    print_line(f"{len(lacking):,} {lack} requested evidence or the artifact")
     if paused := await app.jobs.paused():
-        say(f"paused: {', '.join(paused)}; `foja jobs resume` lets them go on")
+        print_line(f"paused: {', '.join(paused)}; `foja jobs resume TYPE` resumes them")
     for each in lacking[:3]:
-        say(f"{each.name}: {await app.documents.explain(each.id)}")
+        print_line(f"{each.name}: {await app.documents.explain(each.id)}")
 
 
-def remember(notes: Iterable[str | None]) -> None:
-    """Say once what reports about these documents must add."""
+def print_notes(notes: Iterable[str | None]) -> None:
+    """Print each note once."""
     for note in dict.fromkeys(notes):
         if note:
-            say(note)
-
-
-@asynccontextmanager
-async def _bar(label: str) -> AsyncIterator[Progress | None]:
-    with progress(label) as bar:
-        yield bar
+            print_line(note)

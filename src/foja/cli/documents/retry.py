@@ -1,4 +1,4 @@
-"""`foja retry`: new attempts for what was given up, of one document, of several, of all."""
+"""`foja retry`: grant new attempts for failed evidence of one, several or all documents."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from foja.app import App
-from foja.cli.documents.protect import SHOWN, at_once
-from foja.cli.documents.status import identify
-from foja.cli.installation import opened
-from foja.cli.output import Progress, complain, progress, record, say
+from foja.cli.documents.protect import SHOWN, run_parallel
+from foja.cli.documents.status import find_document
+from foja.cli.installation import open_installation
+from foja.cli.output import Progress, print_json_line, print_line, progress_bar, report_error
 from foja.documents.model.events import Evidence
 from foja.errors import BadPayload, OutOfTurn, Refused
 from foja.ledger.event import Event
@@ -19,39 +19,39 @@ from foja.ledger.event import Event
 
 @dataclass(slots=True)
 class Grants:
-    """What was granted, and how much was looked at."""
+    """The granted retries, as events, and how many documents were examined."""
 
     total: int
-    looked_at: int = 0
+    examined: int = 0
     refused: int = 0
-    said: list[Event] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
 
 
 async def retry(arguments: Namespace) -> int:
-    """Grant new attempts; 1 if a document was named of which nothing was given up."""
-    documents, evidence = _named(arguments)
-    async with opened(arguments) as app:
-        with progress("granting") as bar:
-            wanted = await _failed(app, evidence) if arguments.all else documents
-            grants = await _grant_all(app, wanted, evidence, arguments, bar)
+    """Grant new attempts; return 1 if a named document has no failed evidence."""
+    documents, evidence = _parse_arguments(arguments)
+    async with open_installation(arguments) as app:
+        with progress_bar("granting") as bar:
+            documents = await _find_failed(app, evidence) if arguments.all else documents
+            grants = await _grant_all(app, documents, evidence, arguments, bar)
     if not arguments.json:
-        _tell(grants)
+        _print_result(grants)
     return 1 if grants.refused else 0
 
 
-def _named(arguments: Namespace) -> tuple[Sequence[str], Sequence[Evidence]]:
-    """Return the documents, and the evidence in question; it may be the last word."""
+def _parse_arguments(arguments: Namespace) -> tuple[Sequence[str], Sequence[Evidence]]:
+    """Return the documents and the evidence, which may be the last of the documents."""
     documents: list[str] = arguments.documents
-    words = [word.strip() for word in arguments.evidence.split(",")] if arguments.evidence else []
-    if not words and documents and documents[-1] in set(Evidence):
-        documents, words = documents[:-1], documents[-1:]
-    if unknown := [word for word in words if word not in set(Evidence)]:
-        raise BadPayload(f"{unknown[0]!r} is no evidence; it is one of {', '.join(Evidence)}")
-    return documents, [Evidence(word) for word in words] or list(Evidence)
+    names = [name.strip() for name in arguments.evidence.split(",")] if arguments.evidence else []
+    if not names and documents and documents[-1] in set(Evidence):
+        documents, names = documents[:-1], documents[-1:]
+    if unknown := [name for name in names if name not in set(Evidence)]:
+        raise BadPayload(f"{unknown[0]!r} is not a valid evidence: expected one of {', '.join(Evidence)}")
+    return documents, [Evidence(name) for name in names] or list(Evidence)
 
 
-async def _failed(app: App, evidence: Sequence[Evidence]) -> Sequence[str]:
-    """Return the documents that may need it; the histories of others are not read."""
+async def _find_failed(app: App, evidence: Sequence[Evidence]) -> Sequence[str]:
+    """Return the documents with failed evidence; other streams are not read."""
     found: list[UUID] = []
     while page := await app.documents.failed(evidence, after=found[-1] if found else None):
         found += page
@@ -67,42 +67,42 @@ async def _grant_all(
 ) -> Grants:
     grants = Grants(len(documents))
 
-    async def grant(word: str) -> None:
+    async def grant(text: str) -> None:
         try:
-            document = await identify(app, word)
-            said = await app.documents.grant(document, evidence, reason=arguments.reason)
-            if not said and not arguments.all:
+            document = await find_document(app, text)
+            events = await app.documents.grant(document, evidence, reason=arguments.reason)
+            if not events and not arguments.all:
                 raise OutOfTurn(
-                    f"nothing{_of(evidence)} was given up for {document}; "
-                    f"`foja explain {document}` says where it stands"
+                    f"{document} has no failed evidence{_of(evidence)}; "
+                    f"`foja explain {document}` shows what it waits for"
                 )
         except Refused as error:
             grants.refused += 1
-            complain(str(error))
+            report_error(error, as_json=arguments.json)
             return
-        grants.said += said
-        for event in said if arguments.json else ():
-            record(event.envelope())
-        grants.looked_at += 1
+        grants.events += events
+        for event in events if arguments.json else ():
+            print_json_line(event.envelope())
+        grants.examined += 1
         if bar:
-            bar(grants.looked_at, grants.total)
+            bar(grants.examined, grants.total)
 
-    await at_once(documents, grant)
+    await run_parallel(documents, grant)
     return grants
 
 
 def _of(evidence: Sequence[Evidence]) -> str:
-    return "" if len(evidence) == len(Evidence) else f" of {', '.join(evidence)}"
+    return "" if len(evidence) == len(Evidence) else f" among {', '.join(evidence)}"
 
 
-def _tell(grants: Grants) -> None:
-    for event in grants.said[:SHOWN]:
+def _print_result(grants: Grants) -> None:
+    for event in grants.events[:SHOWN]:
         evidence = event.payload["evidence"]
-        say(f"event {event.seq} of {event.entity_id}: new attempts are granted for {evidence}")
-    if len(grants.said) > SHOWN:
-        say(f"… and {len(grants.said) - SHOWN:,} more")
-    documents = len({event.entity_id for event in grants.said})
+        print_line(f"event {event.seq} of {event.entity_id}: new attempts for {evidence}")
+    if len(grants.events) > SHOWN:
+        print_line(f"… and {len(grants.events) - SHOWN:,} more")
+    documents = len({event.entity_id for event in grants.events})
     if documents > 1:
-        say(f"{documents:,} documents have new attempts")
+        print_line(f"{documents:,} documents have new attempts")
     elif not documents and not grants.refused:
-        say("nothing is given up")
+        print_line("no evidence has failed")

@@ -1,4 +1,4 @@
-"""`foja status` and `foja explain`: where a document stands, and what happens next."""
+"""`foja status` and `foja explain`: print the state of documents and what happens next."""
 
 from __future__ import annotations
 
@@ -10,62 +10,62 @@ from pathlib import Path
 from uuid import UUID
 
 from foja.app import App
-from foja.cli.documents.protect import digest, remember
-from foja.cli.installation import opened
-from foja.cli.output import document, record, say, table
+from foja.cli.documents.protect import digest, print_notes
+from foja.cli.installation import open_installation
+from foja.cli.output import print_json, print_json_line, print_line, print_table
 from foja.documents.model.view import DocumentView
 from foja.errors import UnknownEntity
 
 
 async def status(arguments: Namespace) -> int:
-    """Show one document, or the newest."""
-    async with opened(arguments) as app:
+    """Print one document, or a list of the newest."""
+    async with open_installation(arguments) as app:
         if arguments.rebuild:
             return await _rebuild(app, arguments)
         if arguments.document is None:
-            await _list(app, arguments)
+            await _print_list(app, arguments)
             return 0
-        view = await app.documents.view(await identify(app, arguments.document))
+        view = await app.documents.view(await find_document(app, arguments.document))
         if arguments.json:
-            document(view.document())
+            print_json(view.document())
         else:
-            show(view)
+            _print_view(view)
     return 0
 
 
 async def explain(arguments: Namespace) -> int:
-    """Say what happens next."""
-    async with opened(arguments) as app:
-        view = await app.documents.view(await identify(app, arguments.document))
+    """Print what a document waits for and what happens next."""
+    async with open_installation(arguments) as app:
+        view = await app.documents.view(await find_document(app, arguments.document))
     if arguments.json:
-        document({"id": str(view.id), "explain": view.explain, "note": view.note})
+        print_json({"id": str(view.id), "explain": view.explain, "note": view.note})
         return 0
-    _conclude(view)
+    _print_explanation(view)
     return 0
 
 
-async def identify(app: App, word: str) -> UUID:
-    """Return the document a word is about: its id, or that of a file as it is now."""
+async def find_document(app: App, text: str) -> UUID:
+    """Return the id of a document, given as its id or as a file with its current content."""
     try:
-        return UUID(word)
+        return UUID(text)
     except ValueError:
-        sha256, names = await asyncio.to_thread(_read, Path(word))
+        sha256, names = await asyncio.to_thread(_read_file, Path(text))
     known = await app.documents.known([app.documents.identity(sha256, name) for name in names])
     known = known or await app.documents.versions(sha256, names)
     if not known:
-        raise UnknownEntity(f"{word} is not protected as it is now; `foja protect {word}` does it")
+        raise UnknownEntity(f"the current content of {text} is not protected; run `foja protect {text}`")
     return known[0]
 
 
-def _read(path: Path) -> tuple[str, list[str]]:
-    """Return the digest of a file, and every name it may have been protected under."""
+def _read_file(path: Path) -> tuple[str, list[str]]:
+    """Return the digest of a file and every name that its document may have."""
     if not path.is_file():
-        raise UnknownEntity(f"'{path}' is neither a document's id nor a file; `foja status` lists the ids")
+        raise UnknownEntity(f"'{path}' is not a document id and not a file; `foja status` lists the ids")
     parts = path.resolve().parts
     return digest(path)[0], ["/".join(parts[-length:]) for length in range(1, len(parts))]
 
 
-def show(view: DocumentView) -> None:
+def _print_view(view: DocumentView) -> None:
     """Print everything about a document."""
     facts = [
         ("document", view.id),
@@ -78,50 +78,51 @@ def show(view: DocumentView) -> None:
         ("lifecycle", view.lifecycle),
     ]
     for name, value in facts:
-        say(f"{name:<12}{value if value is not None else '-'}")
+        print_line(f"{name:<12}{value if value is not None else '-'}")
     if view.evidence:
-        say()
+        print_line()
         rows = [
-            (each.evidence, each.status, each.attempt, _moment(each.since), each.failure_code)
+            (each.evidence, each.status, each.attempt, _format_time(each.since), each.failure_code)
             for each in view.evidence
         ]
-        table(("evidence", "status", "attempt", "since", "last failure"), rows)
-    say()
-    table(("#", "at", "what happened"), [(each.seq, _moment(each.at), each.words) for each in view.timeline])
-    say()
-    _conclude(view)
+        print_table(("evidence", "status", "attempt", "since", "last failure"), rows)
+    print_line()
+    timeline = [(each.seq, _format_time(each.at), each.words) for each in view.timeline]
+    print_table(("#", "at", "event"), timeline)
+    print_line()
+    _print_explanation(view)
 
 
-def _conclude(view: DocumentView) -> None:
-    say(view.explain)
+def _print_explanation(view: DocumentView) -> None:
+    print_line(view.explain)
     if view.note:
-        say(view.note)
+        print_line(view.note)
 
 
 async def _rebuild(app: App, arguments: Namespace) -> int:
     rebuilt = await app.rebuild()
     if arguments.json:
-        document(asdict(rebuilt))
+        print_json(asdict(rebuilt))
     else:
-        say(f"{rebuilt.documents:,} documents, of which {rebuilt.mended:,} were listed wrong or not at all")
-        if rebuilt.retracked:
-            say(f"of {rebuilt.retracked:,} the guards and the deadlines knew something else than the events")
+        print_line(f"{rebuilt.documents:,} documents; {rebuilt.mended:,} list entries were wrong or missing")
+        if rebuilt.guards:
+            print_line(f"the attempts of {rebuilt.guards:,} documents did not match their events")
     return 0
 
 
-async def _list(app: App, arguments: Namespace) -> None:
+async def _print_list(app: App, arguments: Namespace) -> None:
     listed = await app.documents.list(limit=arguments.limit)
     if arguments.json:
         for each in listed:
-            record({name: getattr(each, name) for name in each.__slots__})
+            print_json_line({name: getattr(each, name) for name in each.__slots__})
         return
     if not listed:
-        say("no document is listed yet; `foja protect FILE` adds one, and a worker lists it")
+        print_line("no documents yet; `foja protect FILE` adds one, and `foja worker` lists it")
         return
-    rows = [(each.state, each.pipeline, _moment(each.began_at), each.id, each.name) for each in listed]
-    table(("state", "pipeline", "since", "document", "name"), rows)
-    remember(each.note for each in listed)
+    rows = [(each.state, each.pipeline, _format_time(each.began_at), each.id, each.name) for each in listed]
+    print_table(("state", "pipeline", "since", "document", "name"), rows)
+    print_notes(each.note for each in listed)
 
 
-def _moment(at: datetime | None) -> str | None:
+def _format_time(at: datetime | None) -> str | None:
     return at.isoformat(sep=" ", timespec="seconds") if at else None

@@ -1,1 +1,1 @@
-"""`foja jobs`: what is queued, and what an operator can do about it."""
+"""`foja jobs`: list jobs, retry and cancel them, pause and resume job types."""

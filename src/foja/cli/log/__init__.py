@@ -1,1 +1,1 @@
-"""`foja log`: status, key, checkpoint, proofs, export, verification, restart."""
+"""`foja log`: status, key, checkpoint, prove, verify, export and restart."""

@@ -1,4 +1,7 @@
-"""The words of the command line: verbs, options, examples. Each verb names the function it runs."""
+"""The command line: verbs, options, help and examples. Each verb names the function that it runs.
+
+A verb with its own package has its parser there; the modules here define the others.
+"""
 
 from __future__ import annotations
 
@@ -7,40 +10,42 @@ from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from foja import __version__
 from foja.cli.bundle.parser import add_bundle
 from foja.cli.chat.parser import add_chat
-from foja.cli.documents.parser import add_papers
+from foja.cli.demo.parser import add_demo
+from foja.cli.documents.parser import add_documents
 from foja.cli.jobs.parser import add_jobs
-from foja.cli.parser.ledger import add_checking, add_log, add_reading
-from foja.cli.parser.services import add_running, add_serving, add_tsa
-from foja.cli.parser.verbs import shared, verbs_of
+from foja.cli.log.parser import add_log
+from foja.cli.parser.ledger import add_events, add_integrity
+from foja.cli.parser.services import add_bench, add_migrate, add_services, add_tsa
+from foja.cli.parser.verbs import add_verbs, shared_options
 from foja.cli.verify.parser import add_verify
 
 EXAMPLES = """examples:
-  foja demo                                   see everything work, in a temporary place
-  foja up                                     database, worker and web, until Ctrl-C
-  foja protect contract.pdf --wait            a timestamp for a file
-  foja events 0190…-… --follow                read a stream, and go on as it grows
+  foja demo                                   show every feature, in a temporary folder
+  foja up                                     run database, worker and web until Ctrl-C
+  foja protect contract.pdf --wait            timestamp a file
+  foja events 0190…-… --follow                print a stream and its new events
   foja chat follow 0190…-…                    watch a conversation
-  foja log checkpoint -o today.checkpoint     keep one outside …
+  foja log checkpoint -o today.checkpoint     save a checkpoint outside the installation …
   foja fsck --checkpoint today.checkpoint     … and later check everything against it
   foja verify contract.pdf --proof x.tsr --trust roots.pem
-                                              what evidence proves, offline
+                                              check evidence offline
 
-Settings are read from FOJA_* in the environment; options win over them."""
+Settings come from FOJA_* environment variables; options override them."""
 
 
-def grammar() -> ArgumentParser:
-    """Return the parser of every command."""
+def build_parser() -> ArgumentParser:
+    """Return the parser of the whole command line."""
     parser = ArgumentParser(
         prog="foja",
         description="An ordered, append-only, tamper-evident ledger.",
         epilog=EXAMPLES,
         formatter_class=RawDescriptionHelpFormatter,
-        parents=[shared()],
+        parents=[shared_options()],
     )
     parser.set_defaults(json=False)
     parser.add_argument("--version", action="version", version=f"foja {__version__}")
-    add = verbs_of(parser, required=True)
-    running = (add_serving, add_running, add_papers, add_bundle, add_verify)
-    for group in (*running, add_reading, add_chat, add_checking, add_jobs, add_log, add_tsa):
+    add = add_verbs(parser, required=True)
+    first = (add_services, add_demo, add_bench, add_migrate, add_documents, add_bundle, add_verify)
+    for group in (*first, add_events, add_chat, add_integrity, add_jobs, add_log, add_tsa):
         group(add)
     return parser

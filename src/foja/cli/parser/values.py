@@ -1,4 +1,4 @@
-"""What a word on the command line may stand for; anything else is refused."""
+"""The types of command-line values; each raises `ArgumentTypeError` if a value is not valid."""
 
 from __future__ import annotations
 
@@ -7,51 +7,51 @@ from pathlib import Path
 from uuid import UUID
 
 
-def path(word: str) -> Path:
-    """Return a place on disk, wherever the command is run from."""
-    return Path(word).expanduser().absolute()
+def path(text: str) -> Path:
+    """Return an absolute path."""
+    return Path(text).expanduser().absolute()
 
 
-def stream(word: str) -> UUID | None:
-    """Return a stream's id, or None for the whole log."""
+def stream(text: str) -> UUID | None:
+    """Return the id of a stream, or None for the whole log."""
     try:
-        return None if word == "log" else UUID(word)
+        return None if text == "log" else UUID(text)
     except ValueError:
-        raise ArgumentTypeError(f"{word!r} is neither a stream's id nor `log`") from None
+        raise ArgumentTypeError(f"{text!r} is not valid: expected a UUID or `log`") from None
 
 
-def cursor(word: str) -> str | int:
-    """Return a number of a stream, or a cursor as it was given out."""
-    return int(word) if word.removeprefix("-").isdecimal() else word
+def cursor(text: str) -> str | int:
+    """Return the number of an event, or a cursor as text."""
+    return int(text) if text.removeprefix("-").isdecimal() else text
 
 
-def natural(word: str) -> int:
-    """Return a number from 0 on."""
-    if not word.isdecimal():
-        raise ArgumentTypeError(f"{word!r} is not a number from 0 on")
-    return int(word)
+def natural(text: str) -> int:
+    """Return an integer of at least 0."""
+    if not text.isdecimal():
+        raise ArgumentTypeError(f"{text!r} is not valid: expected an integer of at least 0")
+    return int(text)
 
 
-def positive(word: str) -> int:
-    """Return a number from 1 on."""
-    if not word.isdecimal() or int(word) == 0:
-        raise ArgumentTypeError(f"{word!r} is not a number from 1 on")
-    return int(word)
+def positive(text: str) -> int:
+    """Return an integer of at least 1."""
+    if not text.isdecimal() or int(text) == 0:
+        raise ArgumentTypeError(f"{text!r} is not valid: expected an integer of at least 1")
+    return int(text)
 
 
-def port(word: str) -> int:
-    """Return a port; 0 is any that is free."""
-    if not word.isdecimal() or int(word) > 65_535:
-        raise ArgumentTypeError(f"{word!r} is not a port, 0 to 65535")
-    return int(word)
+def port(text: str) -> int:
+    """Return a port; 0 means any free one."""
+    if not text.isdecimal() or int(text) > 65_535:
+        raise ArgumentTypeError(f"{text!r} is not valid: expected a port from 0 to 65535")
+    return int(text)
 
 
-def seconds(word: str) -> float:
-    """Return a time of at most an hour."""
+def seconds(text: str) -> float:
+    """Return a duration of at most an hour."""
     try:
-        value = float(word)
+        value = float(text)
     except ValueError:
         value = 0.0
     if not 0 < value <= 3600:
-        raise ArgumentTypeError(f"{word!r} is not a time in seconds, up to 3600")
+        raise ArgumentTypeError(f"{text!r} is not valid: expected seconds, more than 0 and at most 3600")
     return value

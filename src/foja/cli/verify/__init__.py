@@ -1,1 +1,1 @@
-"""`foja verify`: what evidence proves, told to people and programs."""
+"""`foja verify`: check evidence and print a report."""

@@ -1,11 +1,11 @@
-"""The words of `foja verify`."""
+"""The parser of `foja verify`."""
 
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
 from pathlib import Path
 
-from foja.cli.parser.verbs import Verbs
+from foja.cli.parser.verbs import AddVerb
 
 EXAMPLES = """\
   foja verify contract.asice --trust roots.pem --trust foja.vkey
@@ -14,25 +14,25 @@ EXAMPLES = """\
   foja verify --digest sha256:HEX --proof x.sigstore.json --trust trusted_root.json --html report.html"""
 
 
-def add_verify(add: Verbs) -> None:
-    """Add the verb."""
+def add_verify(add: AddVerb) -> None:
+    """Add the verb `verify`."""
     verify = add(
         "verify",
-        "verify.command:verify",
-        "say what evidence proves, offline: 0 passed, 2 undecided, 1 failed",
+        "verify.verify:verify",
+        "check evidence offline; exit code 0 passed, 2 indeterminate, 1 failed",
         EXAMPLES,
     )
-    verify.add_argument("file", nargs="?", type=Path, metavar="FILE", help="a bundle, or a file with proofs")
+    verify.add_argument("file", nargs="?", type=Path, metavar="FILE", help="a bundle, or a file with --proof")
     verify.add_argument(
-        "--proof", action="append", default=[], type=Path, metavar="FILE", help="a proof beside the file"
+        "--proof", action="append", default=[], type=Path, metavar="FILE", help="a proof; may be repeated"
     )
-    verify.add_argument("--digest", metavar="sha256:HEX", help="the file's digest, instead of the file")
+    verify.add_argument("--digest", metavar="sha256:HEX", help="the digest of the file, instead of the file")
     verify.add_argument(
         "--trust",
         action="append",
         default=[],
         metavar="FILE",
-        help="certificates, keys or a trusted_root.json to trust; may be repeated",
+        help="trusted certificates, keys or trusted_root.json; may be repeated",
     )
     verify.add_argument(
         "--headers",
@@ -40,21 +40,22 @@ def add_verify(add: Verbs) -> None:
         default=[],
         type=Path,
         metavar="FILE",
-        help="block-<height>.* of Bitcoin, or an EVM header: trusted",
+        help="a trusted Bitcoin header (block-<height>.*) or EVM header; may be repeated",
     )
-    verify.add_argument("--policy", type=Path, metavar="FILE", help="what to require and trust, as JSON")
-    verify.add_argument("--at", type=_time, metavar="TIME", help="judge as of this time (now)")
-    verify.add_argument("--html", type=Path, metavar="OUT", help="also write the report as a page")
+    verify.add_argument("--domain", metavar="NAME", help="the domain of a history that does not name it")
+    verify.add_argument("--policy", type=Path, metavar="FILE", help="requirements and trust, as JSON")
+    verify.add_argument("--at", type=_time, metavar="TIME", help="check as of this time (now)")
+    verify.add_argument("--html", type=Path, metavar="OUT", help="also write the report as an HTML page")
     verify.add_argument(
-        "--online", action="store_true", help="ask your own nodes for headers and blocks that are missing"
+        "--online", action="store_true", help="request missing headers and blocks from your own nodes"
     )
 
 
-def _time(word: str) -> object:
+def _time(text: str) -> object:
     from datetime import UTC, datetime
 
     try:
-        moment = datetime.fromisoformat(word)
+        moment = datetime.fromisoformat(text)
     except ValueError:
-        raise ArgumentTypeError(f"{word!r} is not a time such as 2026-01-31T12:00:00Z") from None
+        raise ArgumentTypeError(f"{text!r} is not a time: expected 2026-01-31T12:00:00Z") from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

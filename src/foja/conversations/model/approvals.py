@@ -1,4 +1,4 @@
-"""What a conversation's history says about its approvals. A function of events and of the time given."""
+"""The states of approvals, as a function of the events and of the given time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from foja.conversations.model.order import ABSENT, HasEnvelope, Wire, instant, order, wire
+from foja.conversations.model.order import ABSENT, Envelope, HasEnvelope, envelope_of, instant, order
 from foja.conversations.model.pairing import body
 
 REQUESTED, APPROVED, DENIED, EXPIRED = "requested", "approved", "denied", "expired"
@@ -15,10 +15,10 @@ REQUESTED, APPROVED, DENIED, EXPIRED = "requested", "approved", "denied", "expir
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """What somebody was asked to allow, and how that stands.
+    """A requested approval and its state.
 
-    `decided_seq` is None while no event says so: also if it has expired and nobody wrote
-    that down yet.
+    `decided_seq` is None until an event records the decision. This also holds for an
+    expired approval whose expiry is not recorded yet.
     """
 
     id: str
@@ -34,57 +34,57 @@ class Approval:
 
     @property
     def open(self) -> bool:
-        """May somebody still decide?"""
+        """True while it can be decided."""
         return self.state == REQUESTED
 
-    def says(self, decision: str, reason: str | None, actor: str | None) -> bool:
-        """Say whether this was decided in these words, by this actor."""
+    def matches(self, decision: str, reason: str | None, actor: str | None) -> bool:
+        """Return whether this is the recorded decision, reason and actor."""
         return (self.state, self.reason, self.decided_by) == (decision, reason, actor)
 
 
-def approvals(events: Iterable[Wire | HasEnvelope], now: datetime) -> dict[str, Approval]:
-    """Return every approval that was asked for, by its id, as it stands at `now`.
+def approvals(events: Iterable[Envelope | HasEnvelope], now: datetime) -> dict[str, Approval]:
+    """Return every requested approval by its id, with its state at `now`.
 
-    The first request and the first decision count. What has no decision is expired once its
-    time is over; a decision that was recorded all the same wins over the clock.
+    The first request and the first decision count. An approval without a decision is expired
+    after its deadline; a recorded decision wins over the deadline.
     """
     found: dict[str, Approval] = {}
-    decisions: dict[str, Wire] = {}
-    for form in order([wire(event) for event in events]):
-        if form["kind"] == "approval_requested":
-            found.setdefault(body(form)["approval_id"], _asked(form))
-        elif form["kind"] == "approval_completed":
-            decisions.setdefault(body(form)["approval_id"], form)
-    return {name: _stand(approval, decisions.get(name), now) for name, approval in found.items()}
+    decisions: dict[str, Envelope] = {}
+    for item in order([envelope_of(event) for event in events]):
+        if item["kind"] == "approval_requested":
+            found.setdefault(body(item)["approval_id"], _from_request(item))
+        elif item["kind"] == "approval_completed":
+            decisions.setdefault(body(item)["approval_id"], item)
+    return {name: _with_decision(approval, decisions.get(name), now) for name, approval in found.items()}
 
 
-def moment(words: object) -> datetime | None:
-    """Return a moment as RFC 3339 writes it, in UTC if it has no offset; None if it is none."""
-    if instant(words) == ABSENT:
+def parse_time(text: object) -> datetime | None:
+    """Return an RFC 3339 time, in UTC if it has no offset; None if it is not valid."""
+    if instant(text) == ABSENT:
         return None
-    read = datetime.fromisoformat(str(words).upper())
-    return read if read.tzinfo else read.replace(tzinfo=UTC)
+    parsed = datetime.fromisoformat(str(text).upper())
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 
 
-def _asked(form: Wire) -> Approval:
-    said = body(form)
+def _from_request(item: Envelope) -> Approval:
+    payload = body(item)
     return Approval(
-        said["approval_id"],
-        said["tool_name"],
-        said["tool_args"],
-        said.get("tool_use_id"),
-        moment(said["expires_at"]),
-        form["seq"],
+        payload["approval_id"],
+        payload["tool_name"],
+        payload["tool_args"],
+        payload.get("tool_use_id"),
+        parse_time(payload["expires_at"]),
+        item["seq"],
     )
 
 
-def _stand(approval: Approval, decision: Wire | None, now: datetime) -> Approval:
+def _with_decision(approval: Approval, decision: Envelope | None, now: datetime) -> Approval:
     if decision is not None:
-        said = body(decision)
+        payload = body(decision)
         return replace(
             approval,
-            state=said["decision"],
-            reason=said["reason"],
+            state=payload["decision"],
+            reason=payload["reason"],
             decided_by=decision.get("actor"),
             decided_seq=decision["seq"],
         )

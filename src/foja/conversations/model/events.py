@@ -1,21 +1,20 @@
-"""What a conversation may say. Order is the sequence number, never a clock."""
+"""The event kinds of conversations. The sequence number orders them, never a clock."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from foja.core.canonical import canonical
-from foja.core.registry import Domain, Kind, domain
+from foja.core.registry import API, Domain, Kind
 from foja.errors import BadPayload
 
-API = frozenset({"api"})
 PLACE = {"turn": "string|number", "block_index": "number"}
 CONTENT = {"content": "string|array"}
 REASON = {"reason": "string"}
 TOOL = {"tool_use_id": "string", "tool_name": "string"}
 APPROVAL = {"approval_id": "string"}
 
-CONVERSATION: Domain = domain(
+CONVERSATION = Domain(
     "conversation",
     [
         Kind("user_message_sent", API, CONTENT, PLACE, erasable=True),
@@ -46,6 +45,7 @@ CONVERSATION: Domain = domain(
             API,
             {**APPROVAL, "tool_name": "string", "tool_args": "object", "expires_at": "string"},
             {**PLACE, "tool_use_id": "string"},
+            tracked=True,
         ),
         Kind(
             "approval_completed",
@@ -54,6 +54,7 @@ CONVERSATION: Domain = domain(
             PLACE,
             {"decision": frozenset({"approved", "denied", "expired"})},
             keyed_by=("approval", "approval_id"),  # so that the first decision wins
+            tracked=True,
         ),
         Kind("turn_paused", API, REASON, PLACE),
         Kind("content_refused", API, REASON, PLACE),
@@ -61,20 +62,17 @@ CONVERSATION: Domain = domain(
     aliases={"message": "agent_message_sent"},
 )
 
-# Never numbered, never stored: said while a turn runs, gone when the persisted event comes.
-TRANSIENT: Domain = Domain(
+# Never numbered, never stored: shown while a turn runs, until the persisted event replaces them.
+TRANSIENT = Domain(
     "conversation",
-    {
-        (kind.name, kind.v): kind
-        for kind in (
-            Kind("thinking_chunk", API, {"text": "string"}),
-            Kind("message_chunk", API, {"text": "string"}),
-            Kind("complete", API, {}, {"reason": "string", "stop_reason": "string|null"}),
-            Kind("error", API, {"message": "string"}, {"code": "string"}),
-            Kind("session_start", API, {}),
-            Kind("session_end", API, {}, {"reason": "string"}),
-        )
-    },
+    [
+        Kind("thinking_chunk", API, {"text": "string"}),
+        Kind("message_chunk", API, {"text": "string"}),
+        Kind("complete", API, {}, {"reason": "string", "stop_reason": "string|null"}),
+        Kind("error", API, {"message": "string"}, {"code": "string"}),
+        Kind("session_start"),
+        Kind("session_end", API, {}, {"reason": "string"}),
+    ],
 )
 
 
@@ -87,15 +85,15 @@ def check_transient(
     event_index: int | None = None,
     v: int = 1,
 ) -> Kind:
-    """Return the transient kind of this name, if it may be said so; a refusal names what is wrong."""
+    """Return the transient kind. Raise `Refused` if the payload or an index is not valid."""
     rule = TRANSIENT.kind(kind, v, "api")
     if not isinstance(payload, dict):
         raise BadPayload(f"the payload of {kind} must be an object, not {type(payload).__name__}")
     if turn is not None and (isinstance(turn, bool) or not isinstance(turn, str | int)):
-        raise BadPayload(f"the turn of {kind} must be a text or a whole number, not {type(turn).__name__}")
+        raise BadPayload(f"the turn of {kind} must be a string or an integer, not {type(turn).__name__}")
     for name, index in (("block_index", block_index), ("event_index", event_index)):
         if index is not None and (type(index) is not int or index < 0):
-            raise BadPayload(f"the {name} of {kind} must be a whole number from 0 on, not {index!r}")
+            raise BadPayload(f"the {name} of {kind} must be an integer from 0 on, not {index!r}")
     rule.check(payload)
     canonical([turn, block_index, event_index, payload])
     return rule

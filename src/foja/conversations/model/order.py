@@ -1,12 +1,10 @@
-"""The order in which a conversation is read. `web/static/foja.js` is the same in JavaScript.
+"""The reading order of a conversation. `order` in `web/static/foja.js` is the same in JavaScript.
 
-Persisted by number, before all that is transient. Transient by turn: the turn that was
-heard of first comes first, then by name. Within a turn those with an index come first, by
-`block_index`, or `event_index` where there is none, then by `event_index`; the rest comes
-after. What is still equal goes by time, then by id, then by what it says.
-
-What is missing or makes no sense (a time that is none, an index below 0) counts as absent,
-and comes after what is there. 0 is a number.
+Persisted events come first, by number. Transient events follow, by turn: the turn with the
+earliest event first, then by the turn's name. Within a turn, events with an index come first,
+by `block_index`, or `event_index` if there is none, then by `event_index`; the others follow.
+Ties are broken by time, then by id, then by content. A missing or invalid value counts as
+absent and sorts after a valid one; 0 is valid.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from foja.core.canonical import canonical
 from foja.errors import NotCanonical
 
-Wire: TypeAlias = Mapping[str, Any]
+Envelope: TypeAlias = Mapping[str, Any]
 Key: TypeAlias = tuple[Any, ...]
 
 ABSENT: Key = (1,)  # after every (0, …)
@@ -34,36 +32,36 @@ _TIME = re.compile(
 
 
 class HasEnvelope(Protocol):
-    """An event, or something transient: whatever has a form on the wire."""
+    """An event or a transient event: it has an envelope."""
 
     def envelope(self) -> dict[str, Any]: ...
 
 
-Item = TypeVar("Item", bound="Wire | HasEnvelope")
+Item = TypeVar("Item", bound="Envelope | HasEnvelope")
 
 
 def order(items: Iterable[Item]) -> list[Item]:
-    """Return these items in reading order, whatever the order they came in."""
-    known = [(wire(item), item) for item in items]
-    first = _first_heard(form for form, _ in known)
-    ranked = sorted([(_rank(form, first), form, item) for form, item in known], key=itemgetter(0))
+    """Return these items in reading order. The order of the input does not matter."""
+    pairs = [(envelope_of(item), item) for item in items]
+    first = _first_times(envelope for envelope, _ in pairs)
+    ranked = sorted([(_rank(envelope, first), envelope, item) for envelope, item in pairs], key=itemgetter(0))
     runs = [list(run) for _, run in groupby(ranked, key=itemgetter(0))]
     return [item for run in runs for _, _, item in sorted(run, key=_tie if len(run) > 1 else None)]
 
 
-def wire(item: Wire | HasEnvelope) -> Wire:
-    """Return an item as JSON carries it."""
+def envelope_of(item: Envelope | HasEnvelope) -> Envelope:
+    """Return an item as a JSON object."""
     return item if isinstance(item, Mapping) else item.envelope()
 
 
 def number(value: object) -> int | None:
-    """Return the number of a persisted event, or None; 0 is one."""
+    """Return a valid sequence number, 0 included, or None."""
     index = index_of(value)
     return int(index) if index is not None and index == int(index) else None
 
 
 def turn_name(turn: object) -> str | None:
-    """Return a turn's name; a number is called as it is written."""
+    """Return a turn's name; a number becomes its text."""
     if isinstance(turn, str):
         return turn
     if isinstance(turn, bool) or not isinstance(turn, int | float) or not abs(turn) < math.inf:
@@ -75,7 +73,7 @@ def turn_name(turn: object) -> str | None:
 
 
 def instant(at: object) -> Key:
-    """Return a moment to compare by: exact to the last digit, whatever its offset; UTC if it has none."""
+    """Return the sort key of a time: exact to the last digit, in UTC; UTC if it has no offset."""
     match = _TIME.fullmatch(at) if isinstance(at, str) else None
     if match is None:
         return ABSENT
@@ -89,50 +87,50 @@ def instant(at: object) -> Key:
 
 
 def block_of(turn: object, block_index: object) -> tuple[str, float] | None:
-    """Return the block that a turn and an index name, or None if they name none."""
+    """Return the key of the block with this turn and index, or None if one is absent."""
     name, index = turn_name(turn), index_of(block_index)
     return None if name is None or index is None else (name, index)
 
 
-def _first_heard(forms: Iterable[Wire]) -> dict[str | None, Key]:
-    """Return when each turn was first heard of, by the times of what is transient in it."""
+def _first_times(envelopes: Iterable[Envelope]) -> dict[str | None, Key]:
+    """Return the time of the earliest transient event of each turn."""
     first: dict[str | None, Key] = {}
-    for form in forms:
-        if number(form.get("seq")) is None:
-            turn, at = turn_name(form.get("turn")), instant(form.get("at"))
+    for envelope in envelopes:
+        if number(envelope.get("seq")) is None:
+            turn, at = turn_name(envelope.get("turn")), instant(envelope.get("at"))
             first[turn] = min(at, first.get(turn, ABSENT))
     return first
 
 
-def _rank(form: Wire, first: Mapping[str | None, Key]) -> Key:
-    seq = number(form.get("seq"))
+def _rank(envelope: Envelope, first: Mapping[str | None, Key]) -> Key:
+    seq = number(envelope.get("seq"))
     if seq is not None:
         return 0, seq
-    turn = turn_name(form.get("turn"))
-    block, event = index_of(form.get("block_index")), index_of(form.get("event_index"))
+    turn = turn_name(envelope.get("turn"))
+    block, event = index_of(envelope.get("block_index")), index_of(envelope.get("event_index"))
     index = event if block is None else block
-    return 1, first[turn], turn is not None, turn or "", _known(index), _known(event)
+    return 1, first[turn], turn is not None, turn or "", _index_key(index), _index_key(event)
 
 
-def _tie(ranked: tuple[Key, Wire, object]) -> Key:
-    form = ranked[1]
-    return instant(form.get("at")), turn_name(form.get("id")) or "", spelled(form)
+def _tie(ranked: tuple[Key, Envelope, object]) -> Key:
+    envelope = ranked[1]
+    return instant(envelope.get("at")), turn_name(envelope.get("id")) or "", canonical_text(envelope)
 
 
-def _known(index: float | None) -> Key:
+def _index_key(index: float | None) -> Key:
     return ABSENT if index is None else (0, index)
 
 
 def index_of(value: object) -> float | None:
-    """Return a block's or an event's index, or None; 0 is one."""
+    """Return a valid index of a block or event, 0 included, or None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value if 0 <= value < math.inf else None
 
 
-def spelled(form: Wire) -> str:
-    """Return the one spelling of an item, to tell it from any other."""
+def canonical_text(envelope: Envelope) -> str:
+    """Return the canonical text of an item. Different items have different texts."""
     try:
-        return canonical(dict(form)).decode()
+        return canonical(dict(envelope)).decode()
     except NotCanonical:
-        return json.dumps(form, sort_keys=True, ensure_ascii=False, default=str)
+        return json.dumps(envelope, sort_keys=True, ensure_ascii=False, default=str)

@@ -1,9 +1,9 @@
-"""What a person sees of a conversation. `ConversationView` in `web/static/foja.js` is the same.
+"""What a page shows of a conversation. `View` in `web/static/foja.js` is the same in JavaScript.
 
-Fed with whatever comes, in whatever order and as often as it comes: a persisted event
-replaces what stood at its number, what is transient goes away with the event that names
-its block, with the end of its turn or of its session. So a view that was fed live and one
-that was loaded afresh are equal as soon as nothing is in passing.
+Items may be added in any order and repeatedly. A persisted event replaces the open slot of
+its number. A transient event is removed by the persisted event of its block, by the end of
+its turn or of its session. So a live view and a reloaded one are equal as soon as no
+transient event is left.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 from foja.conversations.model.order import (
+    Envelope,
     HasEnvelope,
     Key,
-    Wire,
     block_of,
+    canonical_text,
+    envelope_of,
     index_of,
     instant,
     number,
     order,
-    spelled,
     turn_name,
-    wire,
 )
 from foja.conversations.model.pairing import Pairing, body
 
@@ -34,110 +34,110 @@ NEVER: Key = (-1,)  # before every instant
 
 
 class ConversationView:
-    """A conversation as far as it is known. Adding to it makes a new one."""
+    """An immutable view of a conversation: adding items returns a new view."""
 
-    __slots__ = ("_blocks", "_closed", "_ended", "_events", "_passing", "_silent")
+    __slots__ = ("_blocks", "_closed_at", "_completed_at", "_ended", "_events", "_transients")
 
-    def __init__(self, items: Iterable[Wire | HasEnvelope] = ()) -> None:
-        self._forget()
+    def __init__(self, items: Iterable[Envelope | HasEnvelope] = ()) -> None:
+        self._reset()
         for item in items:
-            self._take(wire(item))
+            self._apply(envelope_of(item))
 
-    def add(self, *items: Wire | HasEnvelope) -> ConversationView:
-        """Return the view after these items: events, what is transient, resets."""
+    def add(self, *items: Envelope | HasEnvelope) -> ConversationView:
+        """Return the view after these items: events, transient events, resets."""
         new = ConversationView()
-        new._events, new._passing = dict(self._events), dict(self._passing)
+        new._events, new._transients = dict(self._events), dict(self._transients)
         new._blocks, new._ended = set(self._blocks), set(self._ended)
-        new._silent, new._closed = self._silent, self._closed
+        new._completed_at, new._closed_at = self._completed_at, self._closed_at
         for item in items:
-            new._take(wire(item))
+            new._apply(envelope_of(item))
         return new
 
     @property
     def settled(self) -> bool:
-        """Is nothing in passing? Then a fresh load shows the same."""
-        return not self._passing
+        """True if no transient event is left. Then a reload shows the same."""
+        return not self._transients
 
     def items(self) -> list[Shown]:
-        """Return everything to be shown, in reading order."""
+        """Return the items to show, in reading order."""
         pairing = Pairing(self._events)
-        shown = [_show(form, *pairing.of(seq)) for seq, form in sorted(pairing.events.items())]
-        return shown + _fold(self._passing.values())
+        shown = [_show(item, *pairing.of(seq)) for seq, item in sorted(pairing.events.items())]
+        return shown + _fold(self._transients.values())
 
-    def _forget(self) -> None:
-        self._events: dict[int, Wire] = {}
-        self._passing: dict[str, Wire] = {}
+    def _reset(self) -> None:
+        self._events: dict[int, Envelope] = {}
+        self._transients: dict[str, Envelope] = {}
         self._blocks: set[tuple[str, float]] = set()
         self._ended: set[str] = set()
-        self._silent = self._closed = NEVER
+        self._completed_at = self._closed_at = NEVER
 
-    def _take(self, form: Wire) -> None:
-        seq, kind = number(form.get("seq")), form.get("kind")
+    def _apply(self, item: Envelope) -> None:
+        seq, kind = number(item.get("seq")), item.get("kind")
         if kind == "reset":
-            self._forget()
+            self._reset()
         elif seq is not None:
-            self._record(seq, form)
+            self._record(seq, item)
         elif kind in ENDS:
-            self._end(form)
-        elif (kind in CHUNKS or kind == "error") and not self._is_over(form):
-            self._passing[turn_name(form.get("id")) or spelled(form)] = form
+            self._end(item)
+        elif (kind in CHUNKS or kind == "error") and not self._has_ended(item):
+            self._transients[turn_name(item.get("id")) or canonical_text(item)] = item
 
-    def _record(self, seq: int, form: Wire) -> None:
+    def _record(self, seq: int, item: Envelope) -> None:
         known = self._events.get(seq)
-        # A number never opens again, and an erased body never comes back.
-        erased = form.get("payload") is None and form.get("kind") != OPEN
+        # A filled slot never reopens, and an erased body never returns.
+        erased = item.get("payload") is None and item.get("kind") != OPEN
         if known is None or known.get("kind") == OPEN or erased:
-            self._events[seq] = form
-        block = block_of(body(form).get("turn"), body(form).get("block_index"))
+            self._events[seq] = item
+        block = block_of(body(item).get("turn"), body(item).get("block_index"))
         if block is not None and block not in self._blocks:
             self._blocks.add(block)
-            self._clear()
+            self._drop_ended()
 
-    def _end(self, form: Wire) -> None:
-        turn, at = turn_name(form.get("turn")), instant(form.get("at"))
+    def _end(self, item: Envelope) -> None:
+        turn, at = turn_name(item.get("turn")), instant(item.get("at"))
         if turn is not None:
             self._ended.add(turn)
-        elif form["kind"] == "complete":
-            self._silent = max(self._silent, at)
-        if form["kind"] == "session_end":
-            self._closed = max(self._closed, at)
-        self._clear()
+        elif item["kind"] == "complete":
+            self._completed_at = max(self._completed_at, at)
+        if item["kind"] == "session_end":
+            self._closed_at = max(self._closed_at, at)
+        self._drop_ended()
 
-    def _clear(self) -> None:
-        self._passing = {name: form for name, form in self._passing.items() if not self._is_over(form)}
+    def _drop_ended(self) -> None:
+        self._transients = {key: item for key, item in self._transients.items() if not self._has_ended(item)}
 
-    def _is_over(self, form: Wire) -> bool:
-        """Say whether this belongs to a block that is persisted, or to a turn or session that ended."""
-        turn, at = turn_name(form.get("turn")), instant(form.get("at"))
-        silent = turn in self._ended if turn is not None else at <= self._silent
-        return silent or at <= self._closed or block_of(turn, form.get("block_index")) in self._blocks
+    def _has_ended(self, item: Envelope) -> bool:
+        """Return whether the block is persisted, or the turn or session has ended."""
+        turn, at = turn_name(item.get("turn")), instant(item.get("at"))
+        ended = turn in self._ended if turn is not None else at <= self._completed_at
+        return ended or at <= self._closed_at or block_of(turn, item.get("block_index")) in self._blocks
 
 
-def reduce(view: ConversationView, item: Wire | HasEnvelope) -> ConversationView:
+def reduce(view: ConversationView, item: Envelope | HasEnvelope) -> ConversationView:
     """Return the view after one more item."""
     return view.add(item)
 
 
-def _show(form: Wire, state: str | None, pair: int | None) -> Shown:
-    shown = {name: value for name, value in form.items() if name != "cursor"}
-    if form.get("kind") == OPEN:  # its deadline may move without a word
-        shown["payload"] = {"intent": body(form).get("intent")}
+def _show(item: Envelope, state: str | None, pair: int | None) -> Shown:
+    shown = {name: value for name, value in item.items() if name != "cursor"}
+    if item.get("kind") == OPEN:  # its deadline may change without an event
+        shown["payload"] = {"intent": body(item).get("intent")}
     return {**shown, "state": state, "pair": pair}
 
 
-def _fold(passing: Iterable[Wire]) -> list[Shown]:
-    """Return the blocks in progress, the chunks of each as one, and errors as they are, in reading order."""
-    blocks: dict[object, list[Wire]] = {}
-    for place, form in enumerate(order(passing)):
-        block = (form["kind"], turn_name(form.get("turn")), index_of(form.get("block_index")))
-        blocks.setdefault(block if form["kind"] in CHUNKS else place, []).append(form)
-    return [_progress(forms) if forms[0]["kind"] in CHUNKS else _error(forms[0]) for forms in blocks.values()]
+def _fold(transients: Iterable[Envelope]) -> list[Shown]:
+    """Return the blocks in progress, each with its chunks joined, and the errors, in reading order."""
+    blocks: dict[object, list[Envelope]] = {}
+    for place, item in enumerate(order(transients)):
+        block = (item["kind"], turn_name(item.get("turn")), index_of(item.get("block_index")))
+        blocks.setdefault(block if item["kind"] in CHUNKS else place, []).append(item)
+    return [_join(group) if group[0]["kind"] in CHUNKS else _error(group[0]) for group in blocks.values()]
 
 
-def _progress(chunks: list[Wire]) -> Shown:
-    """Return one block in progress. It is partial if a piece of it was missed, its first one included.
+def _join(chunks: list[Envelope]) -> Shown:
+    """Return one block in progress. It is partial if a chunk is missing, the first one included.
 
-    Without a block index the pieces are counted along the turn, and nothing can be missed for sure.
+    Without a block index, chunks are numbered along the turn, so a gap does not prove a missing chunk.
     """
     pieces: dict[object, str] = {}
     for place, chunk in enumerate(chunks):
@@ -152,5 +152,5 @@ def _progress(chunks: list[Wire]) -> Shown:
     }
 
 
-def _error(form: Wire) -> Shown:
-    return _show(form, "error", None)
+def _error(item: Envelope) -> Shown:
+    return _show(item, "error", None)

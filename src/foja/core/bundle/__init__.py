@@ -1,6 +1,6 @@
-"""The bundle of evidence: an ASiC-E container (EN 319 162-1) of which one document has one spelling.
+"""The evidence bundle: an ASiC-E container (EN 319 162-1) with exactly one valid encoding.
 
-`archive` writes the ZIP and `reading` takes nothing but what `archive` writes; `asic` lists every file by
-digest for the outer timestamp; `manifest` says what the files are; `history` is the stream they stand in;
-`transcript` is what a conversation looks like as a document.
+`archive` writes the ZIP, and `reader` accepts only what `archive` writes. `asic` lists every file with its
+digest for the outer timestamp. `manifest` describes the files. `history` holds the events of a stream.
+`transcript` is a conversation as a document.
 """

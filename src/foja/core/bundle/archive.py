@@ -1,8 +1,8 @@
-"""How a bundle lies in its file: a ZIP with no freedom left in it.
+"""The ZIP layout of a bundle: the list of entries determines every byte between the files.
 
-Entries are stored as they are, one after the other, under headers that hold nothing but name, size and
-CRC-32: no dates, no attributes, no comments, no gaps. ZIP64 is used where a number needs it and nowhere else.
-So the list of entries alone decides every byte between the files, and `reading` compares them.
+Entries are stored uncompressed, one after the other. Headers hold only name, size and CRC-32: no dates, no
+attributes, no comments, no gaps. ZIP64 fields are used only where a number needs them. `reader` derives the
+same bytes and compares them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from zlib import crc32
 
 STORED = 0
 UTF8 = 0x0800
-DAY = 0x0021  # 1980-01-01, the first day a ZIP knows
+DAY = 0x0021  # 1980-01-01, the earliest date that a ZIP can hold
 BIG = 0xFFFFFFFF
 MANY = 0xFFFF
 LOCAL, CENTRAL, END = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
@@ -30,7 +30,7 @@ _PLAIN, _ZIP64 = 20, 45
 
 @dataclass(frozen=True, slots=True)
 class ZipEntry:
-    """What the headers say of one file."""
+    """The header fields of one file."""
 
     name: str
     size: int
@@ -39,7 +39,7 @@ class ZipEntry:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A file to be written: what it is, and its bytes, asked for once."""
+    """A file to write. `chunks` yields its bytes and is called once."""
 
     entry: ZipEntry
     sha256: bytes
@@ -52,7 +52,7 @@ def part(name: str, data: bytes) -> Part:
 
 
 def measured(name: str, chunks: Callable[[], Iterable[bytes]]) -> Part:
-    """Return a large file as a part; it is read once to measure it, and once more to write it."""
+    """Return a large file as a part. It is read once to measure it and once more to write it."""
     digest, crc, size = sha256(), 0, 0
     for chunk in chunks():
         digest.update(chunk)
@@ -62,7 +62,7 @@ def measured(name: str, chunks: Callable[[], Iterable[bytes]]) -> Part:
 
 
 def write(parts: Sequence[Part]) -> Iterator[bytes]:
-    """Yield the whole container, piece by piece; nothing larger than a chunk is held."""
+    """Yield the container in pieces; hold no more than one chunk in memory."""
     for each in parts:
         yield local_header(each.entry)
         yield from each.chunks()
@@ -70,7 +70,7 @@ def write(parts: Sequence[Part]) -> Iterator[bytes]:
 
 
 def local_header(entry: ZipEntry) -> bytes:
-    """Return what stands right before a file."""
+    """Return the header that precedes a file."""
     name, large = entry.name.encode(), entry.size >= BIG
     extra = struct.pack("<2H2Q", 1, 16, entry.size, entry.size) if large else b""
     size = BIG if large else entry.size
@@ -82,22 +82,22 @@ def local_header(entry: ZipEntry) -> bytes:
 
 
 def directory(entries: Sequence[ZipEntry]) -> bytes:
-    """Return everything that stands after the last file."""
-    places = offsets(entries)
-    central = b"".join(map(central_header, entries, places))
-    return central + ending(len(entries), len(central), places[-1])
+    """Return everything that follows the last file."""
+    starts = offsets(entries)
+    central = b"".join(map(central_header, entries, starts))
+    return central + ending(len(entries), len(central), starts[-1])
 
 
 def offsets(entries: Iterable[ZipEntry]) -> list[int]:
-    """Return where each local header begins, and where the directory does."""
-    places = [0]
+    """Return the offset of each local header, then the offset of the directory."""
+    starts = [0]
     for entry in entries:
-        places.append(places[-1] + len(local_header(entry)) + entry.size)
-    return places
+        starts.append(starts[-1] + len(local_header(entry)) + entry.size)
+    return starts
 
 
 def central_header(entry: ZipEntry, offset: int) -> bytes:
-    """Return what the directory says of a file that lies at this offset."""
+    """Return the directory entry of a file whose local header is at this offset."""
     name, large, far = entry.name.encode(), entry.size >= BIG, offset >= BIG
     wide = [entry.size, entry.size] * large + [offset] * far
     extra = struct.pack(f"<2H{len(wide)}Q", 1, 8 * len(wide), *wide) if wide else b""
@@ -109,7 +109,7 @@ def central_header(entry: ZipEntry, offset: int) -> bytes:
 
 
 def ending(count: int, size: int, offset: int) -> bytes:
-    """Return the end of a container whose directory has this length and place."""
+    """Return the end record of a container whose directory has this size and offset."""
     few, short, near = min(count, MANY), min(size, BIG), min(offset, BIG)
     end = END_FIELDS.pack(END, 0, 0, few, few, short, near, 0)
     if (few, short, near) == (count, size, offset) and few < MANY and short < BIG and near < BIG:

@@ -1,7 +1,7 @@
-"""The list of files that the outer timestamp covers: an ASiCManifest of EN 319 162-1, in one spelling.
+"""The list of files that the outer timestamp covers: an ASiCManifest of EN 319 162-1, in canonical form.
 
-It is read by expat, with declarations of any kind refused, and then spelled again: what is not byte by byte
-the same is refused too. So a reader of XML and a reader of bytes cannot see two lists.
+Expat parses it; declarations of any kind are refused. The result is encoded again and must be equal to the
+input, byte by byte. So a reader of XML and a reader of bytes cannot see two different lists.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _PATHS = {
 
 @dataclass(frozen=True, slots=True)
 class AsicManifest:
-    """The name of a token, and the SHA-256 of every file it stands for, in order."""
+    """The name of a token, and the SHA-256 digest of every file that it covers, in order."""
 
     token: str
     digests: Mapping[str, bytes]
 
     def encode(self) -> bytes:
-        """Return the only spelling of this list."""
+        """Return the canonical form of this list."""
         signature = f'  <asic:SigReference URI="{_uri(self.token)}" MimeType="{STAMP_TYPE}"/>'
         lines = [
             '<?xml version="1.0" encoding="UTF-8"?>',
@@ -53,14 +53,14 @@ class AsicManifest:
 def decode(data: bytes) -> AsicManifest:
     """Return the list that `encode` wrote, or raise `BadBundle`."""
     if len(data) > MAX_BYTES:
-        raise BadBundle("ZIP_BOMB", f"a list of files of {len(data)} bytes; no honest one is that long")
-    read = _Reading()
-    read.parse(data)
-    if len(set(read.names)) != len(read.names) or len(read.names) != len(read.digests):
-        raise BadBundle("MALFORMED", "the list names a file twice, or one without its digest")
-    manifest = AsicManifest(read.token, dict(zip(read.names, read.digests, strict=True)))
+        raise BadBundle("ZIP_BOMB", f"the list of files has {len(data)} bytes; at most {MAX_BYTES} are read")
+    parser = _Parser()
+    parser.parse(data)
+    if len(set(parser.names)) != len(parser.names) or len(parser.names) != len(parser.digests):
+        raise BadBundle("MALFORMED", "the list names a file twice, or a file without its digest")
+    manifest = AsicManifest(parser.token, dict(zip(parser.names, parser.digests, strict=True)))
     if manifest.encode() != data:
-        raise BadBundle("NON_CANONICAL", "the list of files is not in its one spelling")
+        raise BadBundle("NON_CANONICAL", "the list of files is not in canonical form")
     return manifest
 
 
@@ -76,8 +76,8 @@ def _uri(name: str) -> str:
 
 
 @dataclass(slots=True)
-class _Reading:
-    """What expat has told so far."""
+class _Parser:
+    """What expat has reported so far."""
 
     token: str = ""
     names: list[str] = field(default_factory=list)
@@ -97,11 +97,11 @@ class _Reading:
             parser.Parse(data, True)
         except expat.ExpatError as error:
             reason = "XML_ENTITY" if error.code in _ENTITY_ERRORS else "MALFORMED"
-            raise BadBundle(reason, f"the list of files is not XML as we write it ({error})") from None
+            raise BadBundle(reason, f"the list of files is not valid XML ({error})") from None
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         if name not in _PATHS.get(tuple(self.path), "").split():
-            raise BadBundle("MALFORMED", f"the list of files has no place for <{name}>")
+            raise BadBundle("MALFORMED", f"the list of files has an unexpected element <{name}>")
         if name == "asic:SigReference":
             self.token = unquote(attributes.get("URI", ""))
         if name == "asic:DataObjectReference":
@@ -123,11 +123,11 @@ class _Reading:
 
 
 def _refuse_doctype(*_: object) -> NoReturn:
-    raise BadBundle("XML_DTD", "the list of files declares a document type; ours never does")
+    raise BadBundle("XML_DTD", "the list of files declares a document type, which is not allowed")
 
 
 def _refuse_entity(*_: object) -> NoReturn:
-    raise BadBundle("XML_ENTITY", "the list of files uses an entity; ours never does")
+    raise BadBundle("XML_ENTITY", "the list of files uses an entity, which is not allowed")
 
 
 _ENTITY_ERRORS = {

@@ -1,4 +1,4 @@
-"""Files in, container out: which lie where, in which order, under which list and token."""
+"""Assemble the files of a container: their paths, their order, their list and its token."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from foja.core.bundle.manifest import Manifest
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """Everything a bundle holds but the outer timestamp."""
+    """Everything that a bundle holds, except the outer timestamp."""
 
     manifest: Manifest
     events: Part
@@ -22,10 +22,10 @@ class Contents:
     source_events: Part | None = None
     source_proof: str | None = None
     proofs: Sequence[Part] = ()
-    trust: Mapping[str, bytes] = field(default_factory=dict)  # copies for convenience; never believed
+    trust: Mapping[str, bytes] = field(default_factory=dict)  # copies for convenience; never trusted
 
     def parts(self) -> list[Part]:
-        """Return every file in its order, up to the list of them."""
+        """Return every file in order, up to the list of files."""
         texts = ((names.LOG_PROOF, self.log_proof), (names.SOURCE_PROOF, self.source_proof))
         found = [
             part(names.MIMETYPE, names.MEDIA_TYPE),
@@ -41,22 +41,22 @@ class Contents:
 
 
 def listing(parts: Sequence[Part]) -> bytes:
-    """Return the list of these files: what the outer token is to be made over."""
+    """Return the list of these files. The outer token is made over it."""
     return _list(names.STAMP, parts)
 
 
 def seal(parts: Sequence[Part], token: bytes) -> list[Part]:
-    """Return the files of the container once its list is stamped."""
+    """Return the files of the container with their list and its token."""
     return [*parts, part(names.ASIC_MANIFEST, listing(parts)), part(names.STAMP, token)]
 
 
 def renewal_listing(parts: Sequence[Part], number: int) -> bytes:
-    """Return the list a renewal is made over: every file so far, older lists and tokens too."""
+    """Return the list for a renewal: every file so far, including older lists and tokens."""
     return _list(names.renewal_names(number)[1], parts)
 
 
 def renew(parts: Sequence[Part], number: int, token: bytes) -> list[Part]:
-    """Return the files of a container with one more token over everything in it."""
+    """Return the files of a container with one more token over all of them."""
     manifest, stamp = names.renewal_names(number)
     return [*parts, part(manifest, renewal_listing(parts, number)), part(stamp, token)]
 

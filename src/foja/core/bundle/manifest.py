@@ -1,4 +1,4 @@
-"""What the files of a bundle are: one closed JSON object in canonical form (RFC 8785)."""
+"""The manifest of a bundle: one closed JSON object in canonical form (RFC 8785)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class StreamHead:
-    """A history in the bundle: whose, how long, where it ends."""
+    """A history in the bundle: its stream, its length, its head."""
 
     domain: str
     entity_id: UUID
@@ -42,7 +42,7 @@ class Signed:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceFile:
-    """One proof file: what it proves with, and the event that recorded it."""
+    """One proof file: its kind, its path, and the event that recorded it."""
 
     kind: str
     path: str
@@ -52,7 +52,7 @@ class EvidenceFile:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a bundle is about. Nothing in it is believed: every line is checked against the files."""
+    """What a bundle claims. Nothing in it is trusted: every field is checked against the files."""
 
     witness_hash: bytes
     document: str | None
@@ -63,7 +63,7 @@ class Manifest:
     evidence: tuple[EvidenceFile, ...]
 
     def encode(self) -> bytes:
-        """Return the only spelling of this manifest."""
+        """Return the canonical form of this manifest."""
         return canonical(
             {
                 "schema": SCHEMA,
@@ -84,7 +84,7 @@ def decode(data: bytes) -> Manifest:
     try:
         manifest = _manifest(_closed(parse(data), _FIELDS))
         if manifest.encode() != data:
-            raise BadBundle("NON_CANONICAL", "the manifest is not in its one spelling")
+            raise BadBundle("NON_CANONICAL", "the manifest is not in canonical form")
     except NotCanonical as error:
         raise BadBundle("MALFORMED", f"the manifest is not canonical JSON ({error})") from None
     return manifest
@@ -93,9 +93,9 @@ def decode(data: bytes) -> Manifest:
 def _manifest(fields: Mapping[str, Json]) -> Manifest:
     for name in ("required_evidence", "evidence"):
         if len(_list(fields[name])) > MAX_PROOFS:
-            raise BadBundle("ZIP_BOMB", f"the manifest's {name} has over {MAX_PROOFS} entries")
+            raise BadBundle("ZIP_BOMB", f"the manifest's {name} has more than {MAX_PROOFS} entries")
     if (fields["schema"], fields["profile"]) != (SCHEMA, PROFILE):
-        raise BadBundle("UNKNOWN_PROFILE", f"this is not a bundle of {SCHEMA}, {PROFILE}")
+        raise BadBundle("UNKNOWN_PROFILE", f"the manifest is not of schema {SCHEMA}, profile {PROFILE}")
     document, source, checkpoint = fields["document"], fields["source"], fields["checkpoint"]
     return Manifest(
         witness_hash=_digest(fields["witness_hash"]),
@@ -126,7 +126,7 @@ def _evidence(value: Json) -> EvidenceFile:
 
 
 def stream_document(stream: StreamHead) -> dict[str, Json]:
-    """Return a history as manifests and events name it."""
+    """Return a history's head as manifests and events write it."""
     return {
         "domain": stream.domain,
         "entity_id": str(stream.entity_id),
@@ -150,8 +150,8 @@ def _evidence_document(evidence: EvidenceFile) -> dict[str, Json]:
 
 def _closed(value: Json, names: frozenset[str]) -> Mapping[str, Json]:
     if not isinstance(value, dict) or set(value) != names:
-        odd = sorted(set(value) ^ names) if isinstance(value, dict) else [type(value).__name__]
-        raise BadBundle("UNKNOWN_FIELD", f"the manifest has other fields than it must: {', '.join(odd)}")
+        wrong = sorted(set(value) ^ names) if isinstance(value, dict) else [type(value).__name__]
+        raise BadBundle("UNKNOWN_FIELD", f"the manifest has missing or unknown fields: {', '.join(wrong)}")
     return value
 
 
@@ -194,7 +194,7 @@ def _read(value: Json, kind: Callable[[str], Value]) -> Value:
 
 
 def _refusal(value: Json) -> BadBundle:
-    return BadBundle("MALFORMED", f"{str(value)[:80]!a} cannot stand where the manifest has it")
+    return BadBundle("MALFORMED", f"the manifest has an invalid value: {str(value)[:80]!a}")
 
 
 _FIELDS = frozenset(

@@ -1,8 +1,8 @@
-"""A bundle's file, read so that two readers can never see two things in it.
+"""Read a bundle so strictly that two readers cannot see different contents.
 
-The directory at the end names the entries; from them alone `archive` derives every byte that is not a file,
-and all of it must be there, in that order, and nothing else. What is wrong gets a name first: the general
-answer, `ZIP_LAYOUT`, is for what nobody thought of.
+The directory at the end names the entries. From the entries `archive` derives every byte that is not file
+content, and the file must hold exactly these bytes in this order. Known faults have a reason of their own;
+`ZIP_LAYOUT` is the reason for all others.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LOCATOR, _END = archive.LOCATOR64_FIELDS.size, END_FIELDS.size
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """The entries of a bundle in their order, and where their bytes begin."""
+    """The entries of a bundle in order, and the offsets of their contents."""
 
     file: BinaryIO
     entries: tuple[ZipEntry, ...]
@@ -38,93 +38,93 @@ class Container:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every name, in the order of the file."""
+        """Every name, in file order."""
         return tuple(entry.name for entry in self.entries)
 
     def __contains__(self, name: str) -> bool:
         return name in self.starts
 
     def size(self, name: str) -> int:
-        """Return how many bytes a file has."""
+        """Return the size of a file in bytes."""
         return self.named[name].size
 
     def read(self, name: str, limit: int = SMALL) -> bytes:
-        """Return a file that has no reason to be large."""
+        """Return the content of a file, or raise `BadBundle` if it is larger than `limit`."""
         if self.size(name) > limit:
-            raise BadBundle("ZIP_BOMB", f"{name} has {self.size(name)} bytes; no honest one has over {limit}")
+            raise BadBundle("ZIP_BOMB", f"{name} has {self.size(name)} bytes; at most {limit} are read")
         return b"".join(self.chunks(name))
 
     def chunks(self, name: str) -> Iterator[bytes]:
-        """Yield the bytes of a file of any size; raise at its end if its checksum is another."""
+        """Yield the bytes of a file of any size; raise at its end if its checksum is wrong."""
         entry = self.named[name]
-        place, rest, crc = self.starts[name], entry.size, 0
+        offset, rest, crc = self.starts[name], entry.size, 0
         while rest:
-            chunk = _at(self.file, place, min(rest, CHUNK))
+            chunk = _read_at(self.file, offset, min(rest, CHUNK))
             crc = crc32(chunk, crc)
-            place, rest = place + len(chunk), rest - len(chunk)
+            offset, rest = offset + len(chunk), rest - len(chunk)
             yield chunk
         if crc != entry.crc32:
-            raise BadBundle("ZIP_CHECKSUM", f"{name} has another CRC-32 than its header says")
+            raise BadBundle("ZIP_CHECKSUM", f"{name} does not match the CRC-32 in its header")
 
 
-def looks_like(file: BinaryIO) -> bool:
-    """Say whether this file means to be a ZIP at all."""
+def starts_like_zip(file: BinaryIO) -> bool:
+    """Return whether this file starts with a ZIP header."""
     file.seek(0)
     return file.read(4) == archive.LOCAL
 
 
 def open_container(file: BinaryIO) -> Container:
-    """Return the container in this file, or raise `BadBundle`. Digests are for others to check."""
+    """Return the container in this file, or raise `BadBundle`. Digests are not checked here."""
     size = file.seek(0, 2)
-    count, length, place = _ending(file, size)
+    count, length, offset = _ending(file, size)
     if length > LONGEST_DIRECTORY or count > MAX_ENTRIES:
-        raise BadBundle("ZIP_BOMB", f"a directory of {count} entries in {length} bytes is not an honest one")
-    if place + length > size:
-        raise BadBundle("ZIP_LAYOUT", "the directory lies behind the end of the file")
-    directory = _at(file, place, length)
-    entries, places = _entries(directory, count)
+        raise BadBundle("ZIP_BOMB", f"a directory of {count} entries in {length} bytes is over the limit")
+    if offset + length > size:
+        raise BadBundle("ZIP_LAYOUT", "the directory is beyond the end of the file")
+    directory = _read_at(file, offset, length)
+    entries, offsets = _entries(directory, count)
     _check_distinct(entries)
-    _check_places(entries, places, place)
-    if archive.directory(entries) != directory + _at(file, place + length, size - place - length):
-        raise BadBundle("ZIP_LAYOUT", "the directory is not spelled as a bundle's is")
+    _check_offsets(entries, offsets, offset)
+    if archive.directory(entries) != directory + _read_at(file, offset + length, size - offset - length):
+        raise BadBundle("ZIP_LAYOUT", "the directory is not encoded as a bundle requires")
     named = {entry.name: entry for entry in entries}
-    container = Container(file, tuple(entries), _starts(file, entries, places), named)
+    container = Container(file, tuple(entries), _starts(file, entries, offsets), named)
     _check_first(container)
     return container
 
 
 def _ending(file: BinaryIO, size: int) -> tuple[int, int, int]:
-    """Return how many entries there are, and length and place of the directory."""
+    """Return the number of entries, and the length and offset of the directory."""
     if size < _END:
         raise BadBundle("MALFORMED", "the file is too short to be a container")
-    signature, *_, count, length, place, comment = END_FIELDS.unpack(_at(file, size - _END, _END))
+    signature, *_, count, length, offset, comment = END_FIELDS.unpack(_read_at(file, size - _END, _END))
     if signature != END or comment:
-        raise BadBundle("ZIP_LAYOUT", "the file does not end where its container does")
-    if count == MANY or BIG in (length, place):
+        raise BadBundle("ZIP_LAYOUT", "the file does not end with the end record of a container")
+    if count == MANY or BIG in (length, offset):
         return _wide_ending(file, size)
-    return count, length, place
+    return count, length, offset
 
 
 def _wide_ending(file: BinaryIO, size: int) -> tuple[int, int, int]:
     at = size - _END - _LOCATOR - archive.END64_FIELDS.size
     if at < 0:
-        raise BadBundle("ZIP_LAYOUT", "the large numbers of the container are missing")
-    fields = archive.END64_FIELDS.unpack(_at(file, at, archive.END64_FIELDS.size))
+        raise BadBundle("ZIP_LAYOUT", "the ZIP64 end record is missing")
+    fields = archive.END64_FIELDS.unpack(_read_at(file, at, archive.END64_FIELDS.size))
     if fields[0] != archive.END64:
-        raise BadBundle("ZIP_LAYOUT", "the large numbers of the container are not where they belong")
-    count, length, place = fields[-3:]
-    return count, length, place
+        raise BadBundle("ZIP_LAYOUT", "the ZIP64 end record is not in its place")
+    count, length, offset = fields[-3:]
+    return count, length, offset
 
 
 def _entries(directory: bytes, count: int) -> tuple[list[ZipEntry], list[int]]:
-    entries, places, at = [], [], 0
+    entries, offsets, at = [], [], 0
     for _ in range(count):
-        entry, place, at = _entry(directory, at)
+        entry, offset, at = _entry(directory, at)
         entries.append(entry)
-        places.append(place)
+        offsets.append(offset)
     if at != len(directory):
         raise BadBundle("ZIP_LAYOUT", "the directory is longer than its entries")
-    return entries, places
+    return entries, offsets
 
 
 def _entry(directory: bytes, at: int) -> tuple[ZipEntry, int, int]:
@@ -132,17 +132,17 @@ def _entry(directory: bytes, at: int) -> tuple[ZipEntry, int, int]:
         fields = CENTRAL_FIELDS.unpack_from(directory, at)
     except struct.error:
         raise BadBundle("ZIP_LAYOUT", "the directory ends in the middle of an entry") from None
-    signature, made, *_, crc, packed, size, named, more, comment, _, _, mode, place = fields
+    signature, made, *_, crc, packed, size, named, more, comment, _, _, mode, offset = fields
     start = at + CENTRAL_FIELDS.size
     end = start + named + more + comment
     if signature != CENTRAL or end > len(directory):
         raise BadBundle("ZIP_LAYOUT", "the directory ends in the middle of an entry")
     name = _name(directory[start : start + named])
-    _check_unlinked(name, made >> 8, mode >> 16)
+    _check_not_link(name, made >> 8, mode >> 16)
     wide = iter(_wide(directory[start + named : start + named + more]))
-    size, packed, place = (next(wide, BIG) if each == BIG else each for each in (size, packed, place))
-    _check_unfolded(name, packed, size)
-    return ZipEntry(name, size, crc), place, end
+    size, packed, offset = (next(wide, BIG) if each == BIG else each for each in (size, packed, offset))
+    _check_uncompressed(name, packed, size)
+    return ZipEntry(name, size, crc), offset, end
 
 
 def _name(data: bytes) -> str:
@@ -155,54 +155,54 @@ def _name(data: bytes) -> str:
 
 
 def _wide(extra: bytes) -> Sequence[int]:
-    """Return the large numbers of an entry, if its extra field holds only them."""
+    """Return the ZIP64 numbers of an entry, or none if its extra field holds anything else."""
     if len(extra) < 4 or (len(extra) - 4) % 8 or extra[:2] != b"\x01\x00":
         return ()
     return struct.unpack(f"<{(len(extra) - 4) // 8}Q", extra[4:])
 
 
-def _check_unlinked(name: str, system: int, mode: int) -> None:
+def _check_not_link(name: str, system: int, mode: int) -> None:
     if system in (_UNIX, _MACOS) and stat.S_ISLNK(mode):
-        raise BadBundle("SYMLINK", f"{name} is a link to elsewhere, not a file")
+        raise BadBundle("SYMLINK", f"{name} is a symbolic link, not a file")
 
 
-def _check_unfolded(name: str, packed: int, size: int) -> None:
+def _check_uncompressed(name: str, packed: int, size: int) -> None:
     if packed != size:
-        raise BadBundle("ZIP_BOMB", f"{name} claims to unfold from {packed} to {size} bytes; nothing may")
+        raise BadBundle("ZIP_BOMB", f"{name} expands from {packed} to {size} bytes; compression is refused")
 
 
 def _check_distinct(entries: Sequence[ZipEntry]) -> None:
     seen: set[str] = set()
     for entry in entries:
         if entry.name in seen:
-            raise BadBundle("DUPLICATE_ENTRY", f"{entry.name} is there twice; which one is meant?")
+            raise BadBundle("DUPLICATE_ENTRY", f"{entry.name} occurs twice")
         seen.add(entry.name)
 
 
-def _check_places(entries: Sequence[ZipEntry], places: Sequence[int], directory: int) -> None:
+def _check_offsets(entries: Sequence[ZipEntry], offsets: Sequence[int], directory: int) -> None:
     """Every file must begin where the one before it ended."""
-    if archive.offsets(entries) != [*places, directory]:
-        raise BadBundle("ZIP_LAYOUT", "there is something between the files, or they lie upon each other")
+    if archive.offsets(entries) != [*offsets, directory]:
+        raise BadBundle("ZIP_LAYOUT", "there are bytes between the files, or the files overlap")
 
 
-def _starts(file: BinaryIO, entries: Sequence[ZipEntry], places: Sequence[int]) -> dict[str, int]:
+def _starts(file: BinaryIO, entries: Sequence[ZipEntry], offsets: Sequence[int]) -> dict[str, int]:
     starts = {}
-    for entry, place in zip(entries, places, strict=True):
+    for entry, offset in zip(entries, offsets, strict=True):
         header = archive.local_header(entry)
-        if _at(file, place, len(header)) != header:
-            raise BadBundle("LOCAL_HEADER_MISMATCH", f"{entry.name} is called otherwise where its bytes lie")
-        starts[entry.name] = place + len(header)
+        if _read_at(file, offset, len(header)) != header:
+            raise BadBundle("LOCAL_HEADER_MISMATCH", f"{entry.name} differs between directory and header")
+        starts[entry.name] = offset + len(header)
     return starts
 
 
 def _check_first(container: Container) -> None:
     if container.names[:1] != (MIMETYPE,) or container.read(MIMETYPE) != MEDIA_TYPE:
-        raise BadBundle("ZIP_LAYOUT", f"the first file is not {MIMETYPE}, or says another type")
+        raise BadBundle("ZIP_LAYOUT", f"the first file is not {MIMETYPE}, or it names another type")
 
 
-def _at(file: BinaryIO, place: int, length: int) -> bytes:
-    file.seek(place)
+def _read_at(file: BinaryIO, offset: int, length: int) -> bytes:
+    file.seek(offset)
     data = file.read(length)
     if len(data) != length:
-        raise BadBundle("ZIP_LAYOUT", "the file is shorter than its directory says")
+        raise BadBundle("ZIP_LAYOUT", "the file is shorter than its directory states")
     return data

@@ -1,8 +1,8 @@
-"""Which proof an event recorded: the one place that knows where events keep them.
+"""The proof that an event recorded. Only this module knows where events hold proofs.
 
-`tsa.confirmed` holds the token in `token_b64`; as a file it is the reply that grants it. Its `nonce` is the
-one that was sent, in hexadecimal. The others hold theirs in `proof`: a text is the file in base64,
-`{"sha256": …}` names a file kept in the store, any other object is the file in canonical form.
+`tsa.confirmed` holds the token in `token_b64`; its file is the reply that grants the token. Its `nonce` is
+the one that was sent, in hexadecimal. The other kinds hold theirs in `proof`: a text is the file in base64,
+`{"sha256": …}` names a file in the store, any other object is the file in canonical form.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hashlib import sha256
 from foja.core.canonical import Json, canonical
 from foja.core.excerpt import Excerpt
 
-_WORDS = {
+_EVIDENCE = {
     "tsa.confirmed": "tsa",
     "rekor.confirmed": "rekor",
     "anchor.submitted": None,
@@ -30,22 +30,22 @@ _GRANTED = b"\x30\x03\x02\x01\x00"
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One proof as an event recorded it; `data` is None if only its digest was."""
+    """One proof as an event recorded it; `data` is None if only its digest was recorded."""
 
     evidence: str
     witness_hash: str
     seq: int
     sha256: bytes
     data: bytes | None
-    nonce: int | None = None  # of the request that a timestamp answers, if that was kept
+    nonce: int | None = None  # of the request that a timestamp answers, if it was recorded
 
 
 def recorded(event: Excerpt) -> Record | None:
-    """Return the proof this event recorded, if it recorded one that can be read."""
+    """Return the proof that this event recorded, or None if there is no readable one."""
     payload = event.payload
-    if event.kind not in _WORDS or not isinstance(payload, dict):
+    if event.kind not in _EVIDENCE or not isinstance(payload, dict):
         return None
-    evidence, witness = _WORDS[event.kind] or payload.get("network"), payload.get("witness_hash")
+    evidence, witness = _EVIDENCE[event.kind] or payload.get("network"), payload.get("witness_hash")
     digest, data = _proof(payload)
     if digest is None or not isinstance(evidence, str) or not isinstance(witness, str):
         return None
@@ -70,7 +70,7 @@ def _proof(payload: Mapping[str, Json]) -> tuple[bytes | None, bytes | None]:
 
 
 def as_reply(token: bytes) -> bytes:
-    """Return a token as the TimeStampResp that grants it, the form every tool reads; a reply as it is."""
+    """Return the TimeStampResp that grants a token, the form every tool reads; leave a reply unchanged."""
     start = 2 if token[1:2] < b"\x80" else 2 + (token[1] & 0x7F)
     if token[:1] != b"\x30" or token[start : start + 1] != _OBJECT_IDENTIFIER:
         return token
@@ -78,7 +78,7 @@ def as_reply(token: bytes) -> bytes:
 
 
 def _length(size: int) -> bytes:
-    """Spell a length as DER does."""
+    """Return a length in DER."""
     if size < 0x80:
         return bytes((size,))
     octets = size.to_bytes((size.bit_length() + 7) // 8, "big")

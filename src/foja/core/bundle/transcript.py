@@ -1,4 +1,4 @@
-"""A conversation as a document: the sealed prefix in plain JSON lines, derived from its events alone."""
+"""A conversation as a document: its sealed prefix as JSON lines, derived from its events only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FORM = "foja/transcript/v1"
 
 
 def transcript(domain: str, entity_id: UUID, events: Iterable[Excerpt]) -> Iterator[bytes]:
-    """Yield the lines of the transcript; the same events give the same bytes, for ever."""
+    """Yield the lines of the transcript. The same events always give the same bytes."""
     yield canonical({"form": FORM, "domain": domain, "entity_id": str(entity_id)}) + b"\n"
     for event in events:
         yield canonical(_line(event)) + b"\n"

@@ -1,15 +1,14 @@
-"""What a document may say, who may say it, and the words the whole room shares."""
+"""The event kinds of a document and their sources, and the names of evidence, stages and jobs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
-from foja.core.registry import Domain, Kind, domain
+from foja.core.registry import API, Domain, JobType, Kind
 
-API = frozenset({"api"})
 EXECUTOR = frozenset({"protect-document-v2"})
 SWEEPER = frozenset({"sweeper"})
 SUBMITTERS = frozenset({"submit-anchor-polygon", "submit-anchor-bitcoin", "submit-anchor-rekor"})
@@ -19,10 +18,9 @@ WITNESS = {"witness_hash": "string"}
 ATTEMPT = {"attempt": "number"}
 FAILURE = {"failure_code": "string"}
 ANCHOR = {"network": "string", **WITNESS, **ATTEMPT}
-ASKED = {**WITNESS, **ATTEMPT, "deadline": "string"}
+JOB = {**WITNESS, **ATTEMPT, "deadline": "string"}
 REASON = {"reason": "string"}
-NOTES = {"reason": "string", "late": "boolean"}
-WHERE = {"txid": "string", "block_height": "number", "block_hash": "string", "batch": "string"}
+BLOCK = {"txid": "string", "block_height": "number", "block_hash": "string", "batch": "string"}
 STAMP = {
     **ATTEMPT,
     "authority": "string",
@@ -47,7 +45,7 @@ class Evidence(StrEnum):
 
 
 class Stage(StrEnum):
-    """How far a flow has come; without a word it is the last one."""
+    """How far a flow has come; a request without a stage is final."""
 
     INITIAL = "initial"
     INTERMEDIATE = "intermediate"
@@ -61,24 +59,32 @@ JOBS: Final[Mapping[Evidence, str]] = {
     **{network: f"submit_anchor_{network}" for network in NETWORKS},
     Evidence.ARTIFACT: "build_artifact",
 }
-ASKS: Final[Mapping[Evidence, str]] = {
+JOB_KINDS: Final[Mapping[Evidence, str]] = {
     evidence: f"job.{job.replace('_', '-')}.required" for evidence, job in JOBS.items()
 }
-ASKED_FOR: Final[Mapping[str, Evidence]] = {kind: evidence for evidence, kind in ASKS.items()}
+JOB_EVIDENCE: Final[Mapping[str, Evidence]] = {kind: evidence for evidence, kind in JOB_KINDS.items()}
 DIGESTS: Final = ("witness_hash", "sha256")
 
 
-def _with_digests(*kinds: Kind) -> Iterable[Kind]:
-    """Return these kinds, knowing which of their fields are digests."""
+def _guarded(*kinds: Kind) -> Sequence[Kind]:
+    """Return these kinds with a guard and their digest fields marked.
+
+    Every kind wakes the executor, except its own events and `anchor.submitted`.
+    """
     return [
-        replace(kind, digests=tuple(name for name in DIGESTS if name in {*kind.required, *kind.optional}))
+        replace(
+            kind,
+            tracked=True,
+            wakes=kind.name not in JOB_EVIDENCE and kind.name != "anchor.submitted",
+            digests=tuple(name for name in DIGESTS if name in {*kind.required, *kind.optional}),
+        )
         for kind in kinds
     ]
 
 
-DOCUMENT: Domain = domain(
+DOCUMENT = Domain(
     "document",
-    _with_digests(
+    _guarded(
         Kind(
             "document.added",
             API,
@@ -106,7 +112,7 @@ DOCUMENT: Domain = domain(
             {**WITNESS, "required_evidence": "array"},
             {"stage": "string"},
         ),
-        *(Kind(kind, EXECUTOR, ASKED, {"run_at": "string"}) for kind in ASKS.values()),
+        *(Kind(kind, EXECUTOR, JOB, {"run_at": "string"}) for kind in JOB_KINDS.values()),
         Kind(
             "tsa.confirmed",
             frozenset({"run-tsa"}),
@@ -114,12 +120,12 @@ DOCUMENT: Domain = domain(
             STAMP,
         ),
         Kind("tsa.failed", SWEEPER | {"run-tsa"}, {**WITNESS, **ATTEMPT, **FAILURE}, REASON),
-        Kind("anchor.submitted", SUBMITTERS, ANCHOR, {**WHERE, "deadline": "string"}),
+        Kind("anchor.submitted", SUBMITTERS, ANCHOR, {**BLOCK, "deadline": "string"}),
         Kind(
             "anchor.confirmed",
             SUBMITTERS | PROCESSORS,
             {**ANCHOR, "confirmed_at": "string"},
-            {**WHERE, "proof": "object|string", "late": "boolean"},
+            {**BLOCK, "proof": "object|string", "late": "boolean"},
         ),
         Kind("anchor.timeout", SUBMITTERS | PROCESSORS | SWEEPER, {**ANCHOR, "limit": "string"}, REASON),
         Kind("anchor.failed", SUBMITTERS | PROCESSORS | SWEEPER, {**ANCHOR, **FAILURE}, REASON),
@@ -144,4 +150,13 @@ DOCUMENT: Domain = domain(
         ),
         Kind("protection.retry.requested", API, {"evidence": "string", **WITNESS}, REASON),
     ),
+    jobs=[
+        JobType("protect_document_v2", "protect-document-v2", lease=30, max_tries=10, level=True),
+        JobType("run_tsa", "run-tsa", lease=60),
+        *(JobType(f"submit_anchor_{network}", f"submit-anchor-{network}", lease=60) for network in NETWORKS),
+        JobType("build_artifact", "build-artifact", lease=60),
+        JobType("renew_artifacts", "build-artifact", lease=300),
+    ],
+    executor="protect_document_v2",
+    head_only=True,
 )

@@ -1,24 +1,32 @@
-"""A document's history, read once: what was asked for, and what came of every attempt."""
+"""A document's history, read once: what was requested, and how every attempt ended.
+
+`read` is the only fold of a document's events: the executor, the views, the audit, the writer of bundles and
+the judge use it. The guards in SQL keep the same state in tables; a test compares the two.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, Protocol
 from uuid import UUID
 
-from foja.documents.model.events import ASKED_FOR, NETWORKS, REQUIRABLE, Evidence, Stage
+from foja.documents.model.events import JOB_EVIDENCE, NETWORKS, REQUIRABLE, Evidence, Stage
+from foja.documents.model.track import REORGED, TIMEOUT, Ending, Track, TrackBuilder, moment
 
-REORGED, TIMEOUT, SUPERSEDED = "reorged", "timeout", "superseded"
 LARGEST_ATTEMPT = 1_000_000
-_EVIDENCE = {each.value: each for each in Evidence}
-_STAGES = {each.value: each for each in Stage}
-_REPORTS = frozenset({"submitted", "confirmed", "failed", "timeout"})
+Payload = Mapping[str, Any]
+Key = tuple[Evidence, str]
+_EVIDENCE: Mapping[str | None, Evidence] = {each.value: each for each in Evidence}
+_NETWORKS: Mapping[str | None, Evidence] = {each.value: each for each in NETWORKS}
+_STAGES: Mapping[str | None, Stage] = {each.value: each for each in Stage}
+ARTIFACT: Final = Evidence.ARTIFACT  # an attribute of an enumeration is slow to look up
+_ONE_ARTIFACT: Key = (ARTIFACT, "")  # a document has one, whatever the witness
 
 
 class EventLike(Protocol):
-    """As much of an event as a rule may look at."""
+    """The part of an event that rules read."""
 
     @property
     def seq(self) -> int: ...
@@ -31,7 +39,7 @@ class EventLike(Protocol):
 
 
 class Fact(NamedTuple):
-    """An event as it is read for a decision, or for a line of a list."""
+    """An event as it is read for a decision, or for a row of a list."""
 
     seq: int
     kind: str
@@ -40,125 +48,84 @@ class Fact(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What somebody asked to have proven."""
+    """One `document.protected.requested`, and its body as it was recorded."""
 
     seq: int
     at: datetime
     witness: str
     evidence: tuple[Evidence, ...]
     stage: Stage
+    payload: Payload
 
 
-class Ending(NamedTuple):
-    """How an attempt ended; a confirmation that came elsewhere ends it, too."""
+class Revocation(NamedTuple):
+    """One `document.revoked`."""
 
     seq: int
     at: datetime
-    confirmed: bool
-    code: str = ""
-    words: str = ""
+    reason: str | None
 
 
-@dataclass(slots=True)
-class Attempt:
-    """One asking for one evidence: open from its event to its ending."""
+class History(NamedTuple):
+    """The state that a document's events lead to."""
 
-    number: int
-    seq: int
-    at: datetime
-    run_at: datetime
-    deadline: datetime
-    submitted: datetime | None = None
-    ending: Ending | None = None
-
-
-@dataclass(slots=True)
-class Track:
-    """Everything that happened about one evidence for one witness."""
-
-    evidence: Evidence
-    witness: str
-    attempts: list[Attempt] = field(default_factory=list)
-    confirmed: Ending | None = None
-    said: Mapping[str, Any] = field(default_factory=dict)  # the body of the confirmation that stands
-    lost: Ending | None = None  # a confirmation that was taken back
-    spent: int = 0  # attempts that no longer count, since somebody granted new ones
-    granted_at: datetime | None = None
-
-    @property
-    def open(self) -> Attempt | None:
-        """The attempt that is under way."""
-        for each in reversed(self.attempts):
-            if each.ending is None:
-                return each
-        return None
-
-    @property
-    def counted(self) -> int:
-        """How many attempts of the present set were made."""
-        return len(self.attempts) - self.spent
-
-    @property
-    def failure(self) -> Ending | None:
-        """How the newest attempt that ended failed, if it did; the next one may be open already."""
-        endings = [each.ending for each in self.attempts if each.ending]
-        last = endings[-1] if endings else None
-        return last if last and not last.confirmed and last.code != SUPERSEDED else None
-
-
-@dataclass(slots=True)
-class History:
-    """What a document's events say, so far."""
-
-    requests: list[Request] = field(default_factory=list)
-    tracks: dict[tuple[Evidence, str], Track] = field(default_factory=dict)
-    finalized: Ending | None = None
-    artifact: Mapping[str, Any] = field(default_factory=dict)
-    closed: str | None = None  # revoked or archived
-    closed_at: datetime | None = None
-    added: Mapping[str, Any] | None = None  # None once it was erased, too
-    length: int = 0
+    requests: tuple[Request, ...]
+    tracks: Mapping[Key, Track]
+    reorged: Mapping[tuple[str, str], int]  # the last event that took a block back, by network and witness
+    finalized: Ending | None
+    closed: str | None  # revoked or archived
+    closed_at: datetime | None
+    revoked: Revocation | None
+    added: Payload | None  # None before it was added, and once it was erased
+    erased: bool
+    rendition: str | None  # the newest digest that an event names for the document itself
+    length: int
 
     @property
     def last(self) -> Request | None:
-        """The request that rules."""
+        """The request in force."""
         return self.requests[-1] if self.requests else None
 
+    @property
+    def witness(self) -> str | None:
+        """The digest that the evidence is about: of the last request, else of what was added."""
+        return self.requests[-1].witness if self.requests else _text(self.added or {}, "sha256")
+
+    @property
+    def name(self) -> str | None:
+        """The name that the document was added with, unless it was erased."""
+        return _text(self.added or {}, "name")
+
     def track(self, evidence: Evidence, witness: str) -> Track:
-        """Return the track of one evidence, empty if nothing happened. A document has one artifact."""
-        key = (evidence, "" if evidence is Evidence.ARTIFACT else witness)
-        found = self.tracks.get(key)
-        if found is None:
-            found = self.tracks[key] = Track(evidence, witness)
-        return found
+        """Return the track of one evidence, empty if nothing happened."""
+        found = self.tracks.get(_ONE_ARTIFACT if evidence is ARTIFACT else (evidence, witness))
+        return Track(evidence, witness) if found is None else found
 
     def is_confirmed(self, evidence: Evidence, witness: str) -> bool:
-        """Is this evidence there, and not taken back?"""
+        """Return whether this evidence is confirmed, and not taken back."""
         return self.track(evidence, witness).confirmed is not None
 
-    def wanted(self) -> Iterator[Track]:
-        """Yield what the requests ask for, each once, in order."""
-        seen = dict.fromkeys(
-            [(each, request.witness) for request in self.requests for each in request.evidence]
-        )
-        for evidence, witness in seen:
-            yield self.track(evidence, witness)
+    def required(self) -> Iterator[Track]:
+        """Yield what the last request requires, in order."""
+        if last := self.last:
+            for evidence in last.evidence:
+                yield self.track(evidence, last.witness)
 
     def is_complete(self) -> bool:
-        """Is everything there that the last request asks for?"""
-        last = self.last
-        return last is not None and all(self.is_confirmed(each, last.witness) for each in last.evidence)
+        """Return whether everything that the last request requires is confirmed."""
+        return bool(self.requests) and all(track.confirmed for track in self.required())
 
 
 def read(events: Iterable[EventLike]) -> History:
-    """Return what these events say, in their order. Total: what makes no sense says nothing."""
-    history = History()
+    """Return the state that these events lead to, in linear time. Total: malformed events change nothing."""
+    state, length = _State(), 0
     for event in events:
-        history.length += 1
-        said, at = event.payload, event.at
-        if isinstance(said, dict) and at is not None:
-            _take(history, event, said, at)
-    return history
+        length += 1
+        handler = _HANDLERS.get(event.kind)
+        if handler is not None and (at := event.at) is not None:
+            payload, (handle, evidence) = event.payload, handler
+            handle(state, event, payload if isinstance(payload, dict) else {}, at, evidence)
+    return state.build(length)
 
 
 def predecessor(history: History) -> UUID | None:
@@ -169,100 +136,161 @@ def predecessor(history: History) -> UUID | None:
         return None
 
 
-def moment(words: object, default: datetime) -> datetime:
-    """Return a moment that we wrote ourselves, or the default if it is none."""
-    try:
-        read_moment = datetime.fromisoformat(str(words))
-    except ValueError:
-        return default
-    return read_moment if read_moment.tzinfo else read_moment.replace(tzinfo=UTC)
+class _State:
+    """A history while events are read."""
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+        self.tracks: dict[Key, TrackBuilder] = {}
+        self.reorged: dict[tuple[str, str], int] = {}
+        self.finalized: Ending | None = None
+        self.closed: str | None = None
+        self.closed_at: datetime | None = None
+        self.revoked: Revocation | None = None
+        self.added: Payload | None = None
+        self.erased = False
+        self.rendition: str | None = None
+
+    def track(self, evidence: Evidence | None, payload: Payload) -> TrackBuilder | None:
+        """Return the track that an event names, or None if it names none."""
+        witness = "" if evidence is ARTIFACT else payload.get("witness_hash")
+        if evidence is None or not isinstance(witness, str):
+            return None
+        key = (evidence, witness)
+        found = self.tracks.get(key)
+        if found is None:
+            found = self.tracks[key] = TrackBuilder(evidence, witness)
+        return found
+
+    def supersede(self, evidence: Evidence, witness: str, seq: int, at: datetime) -> None:
+        if track := self.tracks.get((evidence, witness)):
+            track.supersede(seq, at)
+
+    def build(self, length: int) -> History:
+        if self.requests and (artifact := self.tracks.get(_ONE_ARTIFACT)):
+            artifact.witness = self.requests[-1].witness
+        tracks = {key: each.build() for key, each in self.tracks.items()}
+        return History(
+            tuple(self.requests),
+            MappingProxyType(tracks),
+            MappingProxyType(self.reorged),
+            self.finalized,
+            self.closed,
+            self.closed_at,
+            self.revoked,
+            self.added,
+            self.erased,
+            self.rendition,
+            length,
+        )
 
 
-def _take(history: History, event: EventLike, said: Mapping[str, Any], at: datetime) -> None:
-    kind = event.kind
-    if kind in ASKED_FOR:
-        _ask(history, event.seq, ASKED_FOR[kind], said, at)
-    elif kind == "document.protected.requested":
-        _request(history, event.seq, said, at)
-    elif kind == "protection.retry.requested":
-        _grant(history, said, at)
-    elif kind == "document.added":
-        history.added = said
-    elif kind in ("document.revoked", "document.archived"):
-        history.closed, history.closed_at = kind.partition(".")[2], at
-        _drop_artifact(history, event.seq, at)
-    elif kind == "artifact.finalized":
-        history.finalized = history.finalized or Ending(event.seq, at, confirmed=True)
-        history.artifact = said
-        _confirm(history.track(Evidence.ARTIFACT, ""), Ending(event.seq, at, confirmed=True), said)
-    else:
-        _report(history, event, said, at)
+def _add(state: _State, event: EventLike, payload: Payload, at: datetime, _: Evidence | None) -> None:
+    state.added, state.erased = (payload, False) if event.payload is payload else (None, True)
+    state.rendition = _text(payload, "sha256") or state.rendition
 
 
-def _report(history: History, event: EventLike, said: Mapping[str, Any], at: datetime) -> None:
-    """Take what a worker says about an attempt."""
-    room, _, word = event.kind.partition(".")
-    name = said.get("network") if room == "anchor" else room
-    if name not in _EVIDENCE or word not in _REPORTS:
+def _render(state: _State, event: EventLike, payload: Payload, at: datetime, _: Evidence | None) -> None:
+    state.rendition = _text(payload, "witness_hash") or state.rendition
+
+
+def _request(state: _State, event: EventLike, payload: Payload, at: datetime, _: Evidence | None) -> None:
+    """Take a request. It supersedes the artifact, and the attempts at another witness."""
+    witness, listed = _text(payload, "witness_hash") or "", payload.get("required_evidence")
+    state.supersede(*_ONE_ARTIFACT, event.seq, at)
+    if state.requests and (before := state.requests[-1].witness) != witness:
+        for each in REQUIRABLE:
+            state.supersede(each, before, event.seq, at)
+    if not payload:  # no guard accepts that, but the judge reads histories that no guard has checked
+        state.requests.clear()
         return
-    track = history.track(_EVIDENCE[name], str(said.get("witness_hash", "")))
-    number = said.get("attempt")
-    if word == "submitted":
-        for attempt in track.attempts:
-            if attempt.number == number:
-                attempt.submitted = at
-    elif word == "confirmed":
-        _confirm(track, Ending(event.seq, at, confirmed=True), said)
-    else:
-        code = str(said.get("failure_code", TIMEOUT))
-        taken_back = _fail(track, number, Ending(event.seq, at, False, code, str(said.get("reason", ""))))
-        if taken_back:
-            _drop_artifact(history, event.seq, at)
+    evidence = [each for each in REQUIRABLE if each in listed] if isinstance(listed, list | tuple) else []
+    stage = _STAGES.get(_text(payload, "stage"), Stage.FINAL)
+    state.requests.append(Request(event.seq, at, witness, tuple(evidence), stage, payload))
+    state.rendition = witness or state.rendition
 
 
-def _request(history: History, seq: int, said: Mapping[str, Any], at: datetime) -> None:
-    asked = said.get("required_evidence")
-    named = [each for each in REQUIRABLE if each in asked] if isinstance(asked, list | tuple) else []
-    stage = _STAGES.get(said.get("stage", ""), Stage.FINAL)
-    history.requests.append(Request(seq, at, str(said.get("witness_hash")), tuple(named), stage))
-    _drop_artifact(history, seq, at)
+def _ask(state: _State, event: EventLike, payload: Payload, at: datetime, evidence: Evidence | None) -> None:
+    number = _number(payload)
+    if number and (track := state.track(evidence, payload)):
+        run_at = moment(payload.get("run_at"), at)
+        track.ask(number, event.seq, at, run_at, moment(payload.get("deadline"), run_at))
 
 
-def _drop_artifact(history: History, seq: int, at: datetime) -> None:
-    """End what is being built: it shows what was asked for before. The next one has all its attempts."""
-    track = history.track(Evidence.ARTIFACT, "")
-    for attempt in track.attempts:
-        attempt.ending = attempt.ending or Ending(seq, at, confirmed=False, code=SUPERSEDED)
-    track.spent = len(track.attempts)
+def _grant(state: _State, event: EventLike, payload: Payload, at: datetime, _: Evidence | None) -> None:
+    if track := state.track(_EVIDENCE.get(_text(payload, "evidence")), payload):
+        track.spent = len(track.asked)
 
 
-def _ask(history: History, seq: int, evidence: Evidence, said: Mapping[str, Any], at: datetime) -> None:
-    track = history.track(evidence, str(said.get("witness_hash", "")))
-    run_at = moment(said.get("run_at"), at)
-    number = said.get("attempt")
-    if not isinstance(number, int | float) or not 1 <= number <= LARGEST_ATTEMPT or number != int(number):
-        return
-    track.attempts.append(Attempt(int(number), seq, at, run_at, moment(said.get("deadline"), run_at)))
+def _close(state: _State, event: EventLike, payload: Payload, at: datetime, _: Evidence | None) -> None:
+    state.closed, state.closed_at = event.kind.partition(".")[2], at
+    if state.closed == "revoked":
+        state.revoked = Revocation(event.seq, at, _text(payload, "reason"))
+    state.supersede(*_ONE_ARTIFACT, event.seq, at)
 
 
-def _grant(history: History, said: Mapping[str, Any], at: datetime) -> None:
-    if said.get("evidence") in _EVIDENCE:
-        track = history.track(_EVIDENCE[said["evidence"]], str(said.get("witness_hash", "")))
-        track.spent, track.granted_at = len(track.attempts), at
+def _confirm(
+    state: _State, event: EventLike, payload: Payload, at: datetime, evidence: Evidence | None
+) -> None:
+    track = state.track(evidence or _NETWORKS.get(_text(payload, "network")), payload)
+    if track and payload:
+        track.confirm(Ending(event.seq, at, True), bool(payload.get("local")))
+        if evidence is ARTIFACT:
+            state.finalized = state.finalized or track.confirmed
 
 
-def _confirm(track: Track, ending: Ending, said: Mapping[str, Any]) -> None:
-    track.confirmed, track.said, track.lost = ending, said, None
-    for attempt in track.attempts:
-        attempt.ending = attempt.ending or ending
+def _submit(state: _State, event: EventLike, payload: Payload, at: datetime, _: Evidence | None) -> None:
+    number = _number(payload)
+    if number and (track := state.track(_NETWORKS.get(_text(payload, "network")), payload)):
+        track.submit(number, event.seq)
 
 
-def _fail(track: Track, number: object, ending: Ending) -> bool:
-    """End an attempt; true if instead a confirmation was taken back."""
-    if ending.code == REORGED and track.evidence in NETWORKS and track.confirmed:
-        track.confirmed, track.said, track.lost = None, {}, ending
-        return True
-    for attempt in track.attempts:
-        if attempt.number == number and attempt.ending is None:
-            attempt.ending = ending
-    return False
+def _fail(state: _State, event: EventLike, payload: Payload, at: datetime, evidence: Evidence | None) -> None:
+    """End an attempt, or take the confirmation of a network back."""
+    code, network = str(payload.get("failure_code", TIMEOUT)), _text(payload, "network")
+    ending = Ending(event.seq, at, False, code, str(payload.get("reason", "")))
+    track = state.track(evidence or _NETWORKS.get(network), payload)
+    reorged = code == REORGED and evidence is None
+    witness = _text(payload, "witness_hash")
+    if reorged and network is not None and witness is not None:
+        state.reorged[network, witness] = event.seq
+    if reorged and track and track.confirmed:
+        track.revoke(ending)
+        state.supersede(*_ONE_ARTIFACT, event.seq, at)
+    elif track and (number := _number(payload)):
+        track.end(number, ending)
+
+
+def _text(payload: Payload, name: str) -> str | None:
+    value = payload.get(name)
+    return value if isinstance(value, str) else None
+
+
+def _number(payload: Payload) -> int | None:
+    """Return the number of an attempt, if it is a whole number from 1 on."""
+    number = payload.get("attempt")
+    if isinstance(number, float) and number.is_integer():
+        number = int(number)
+    return number if type(number) is int and 1 <= number <= LARGEST_ATTEMPT else None
+
+
+_Handler = Callable[[_State, EventLike, Payload, datetime, Evidence | None], None]
+_HANDLERS: Final[Mapping[str, tuple[_Handler, Evidence | None]]] = {
+    "document.added": (_add, None),
+    "document.witness.ready": (_render, None),
+    "document.signed": (_render, None),
+    "document.protected.requested": (_request, None),
+    "document.revoked": (_close, None),
+    "document.archived": (_close, None),
+    **{kind: (_ask, evidence) for kind, evidence in JOB_EVIDENCE.items()},
+    "protection.retry.requested": (_grant, None),
+    "tsa.confirmed": (_confirm, Evidence.TSA),
+    "tsa.failed": (_fail, Evidence.TSA),
+    "anchor.submitted": (_submit, None),
+    "anchor.confirmed": (_confirm, None),
+    "anchor.timeout": (_fail, None),
+    "anchor.failed": (_fail, None),
+    "rekor.confirmed": (_confirm, Evidence.REKOR),
+    "artifact.finalized": (_confirm, Evidence.ARTIFACT),
+    "artifact.failed": (_fail, Evidence.ARTIFACT),
+}

@@ -1,18 +1,7 @@
-"""The eight states of a document's life, and every way from one to another.
+"""The eight lifecycle states of a document, and the transitions between them.
 
-A projection: nothing is decided by it. What stands in no row changes nothing.
-
-| event | from | to |
-|---|---|---|
-| `document.witness.required` | any but closed | needs_witness |
-| `document.added`, `document.witness.ready`, `document.protected.requested` | needs_witness | witness_ready |
-| `document.signature.started` | any but closed | in_signature_flow |
-| `document.signed` | any but closed | signed |
-| `tsa.confirmed` | needs_witness, witness_ready | protected |
-| `anchor.confirmed`, `rekor.confirmed` | needs_witness, witness_ready, protected, signed | anchored |
-| `anchor.failed` that takes the last anchor back | anchored | protected |
-| `document.revoked` | any but archived | revoked |
-| `document.archived` | any | archived |
+A projection: no rule reads it. An event that has no row for the present state changes nothing. The table is
+in docs/documents.md, and a test compares it with `TRANSITIONS`.
 """
 
 from __future__ import annotations
@@ -21,11 +10,12 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Final
 
-from foja.documents.model.history import REORGED, EventLike
+from foja.documents.model.history import EventLike
+from foja.documents.model.track import REORGED
 
 
 class Lifecycle(StrEnum):
-    """Where a document is in its life."""
+    """The `lifecycle_status` of a document."""
 
     PROTECTED = "protected"
     NEEDS_WITNESS = "needs_witness"
@@ -58,29 +48,29 @@ TRANSITIONS: Final[Mapping[str, tuple[frozenset[Lifecycle], Lifecycle]]] = {
     "document.revoked": (frozenset(Lifecycle) - {Lifecycle.ARCHIVED}, Lifecycle.REVOKED),
     "document.archived": (frozenset(Lifecycle), Lifecycle.ARCHIVED),
 }
-_ABOUT_ANCHORS = frozenset({"anchor.confirmed", "rekor.confirmed", "anchor.failed"})
+_ANCHOR_KINDS = frozenset({"anchor.confirmed", "rekor.confirmed", "anchor.failed"})
 
 
 def lifecycle(events: Iterable[EventLike]) -> Lifecycle:
-    """Return where these events lead."""
+    """Return the state that these events lead to."""
     status, anchors = START, set[object]()
     for event in events:
-        row = TRANSITIONS.get(_word(event, anchors))
+        row = TRANSITIONS.get(_transition(event, anchors))
         if row and status in row[0]:
             status = row[1]
     return status
 
 
-def _word(event: EventLike, anchors: set[object]) -> str:
-    """Return the row of the table, keeping count of the anchors that stand."""
+def _transition(event: EventLike, anchors: set[object]) -> str:
+    """Return the name of the event's row, and keep the set of confirmed anchors."""
     kind = event.kind
-    if kind not in _ABOUT_ANCHORS:
+    if kind not in _ANCHOR_KINDS:
         return kind
-    said = event.payload if isinstance(event.payload, Mapping) else {}
-    anchor = (said.get("network", "rekor"), said.get("witness_hash"))
+    payload = event.payload if isinstance(event.payload, Mapping) else {}
+    anchor = (str(payload.get("network", "rekor")), str(payload.get("witness_hash")))
     if kind != "anchor.failed":
         anchors.add(anchor)
-    elif said.get("failure_code") == REORGED:
+    elif payload.get("failure_code") == REORGED:
         anchors.discard(anchor)
         return "" if anchors else REORGED
     return kind

@@ -1,8 +1,8 @@
-"""What a document's events show, computed from them and from nothing else."""
+"""The state of a document as views and lists show it, computed from its events alone."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,13 +11,14 @@ from typing import Any
 from uuid import UUID
 
 from foja.documents.model.events import NETWORKS, Evidence, Stage
-from foja.documents.model.history import Ending, EventLike, History, Track, predecessor, read
+from foja.documents.model.history import EventLike, History, predecessor, read
 from foja.documents.model.lifecycle import Lifecycle, lifecycle
 from foja.documents.model.rules import DEFAULT, Policy, TrackState, due, track_state
+from foja.documents.model.track import Ending, Track
 
 
 class State(StrEnum):
-    """What can be shown to somebody today."""
+    """What a person sees: how strong the evidence is."""
 
     NONE = "none"
     PROTECTED = "protected"
@@ -26,7 +27,7 @@ class State(StrEnum):
 
 
 class Pipeline(StrEnum):
-    """What is missing."""
+    """What a document is waiting for."""
 
     AWAITING_TSA = "awaiting_tsa"
     AWAITING_ANCHORS = "awaiting_anchors"
@@ -34,21 +35,22 @@ class Pipeline(StrEnum):
 
 
 class EvidenceStatus(StrEnum):
-    """How one evidence stands."""
+    """The status of one evidence for one witness."""
 
     WAITING = "waiting"  # for an evidence that comes first
-    REQUESTED = "requested"  # the executor will ask for it, or for the next attempt
-    SCHEDULED = "scheduled"  # an attempt has its time, and it is not over yet
+    REQUESTED = "requested"  # the executor opens the next attempt
+    SCHEDULED = "scheduled"  # an attempt is open, and its job runs later
     OPEN = "open"
     CONFIRMED = "confirmed"
-    FAILED = "failed"  # it did not come, or was taken back, and the document is closed or final
+    FAILED = "failed"  # not confirmed, or taken back, and the document is closed or final
     GIVEN_UP = "given_up"
     NOT_INSTALLED = "not_installed"
+    SUPERSEDED = "superseded"  # not confirmed before a request named another witness
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceView:
-    """One evidence for one witness: how it stands, since when, until when, and why."""
+    """One evidence for one witness: its status, since when, until when, and why."""
 
     evidence: Evidence
     witness_hash: str
@@ -66,7 +68,7 @@ class EvidenceView:
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """Everything about a document that its events show."""
+    """Everything that views show of a document."""
 
     state: State
     pipeline: Pipeline | None
@@ -81,29 +83,28 @@ class Projection:
     name: str | None
     predecessor: UUID | None
     length: int
-    local: bool | None  # is the stamp that counts one of our own authority? None: there is none to tell by
+    local: bool | None  # whether the stamp that counts is of our own authority; None without a stamp
 
 
 def project(
     events: Sequence[EventLike], *, abilities: AbstractSet[str], at: datetime, policy: Policy = DEFAULT
 ) -> Projection:
-    """Return what these events show at a moment; the moment only tells what is scheduled from what runs."""
+    """Return the projection at a moment; the moment only separates `scheduled` from `open`."""
     history = read(events)
     last = history.last
-    added = history.added or {}
     views = tuple(_evidence_view(track, history, abilities, policy, at) for track in _shown(history))
     return Projection(
         state=state(history),
         pipeline=pipeline(history),
         lifecycle=lifecycle(events),
-        witness_hash=last.witness if last else added.get("sha256"),
+        witness_hash=history.witness,
         stage=last.stage if last else None,
         required_evidence=last.evidence if last else (),
         evidence=views,
         finalized_at=history.finalized.at if history.finalized else None,
         closed=history.closed,
         closed_at=history.closed_at,
-        name=added.get("name"),
+        name=history.name,
         predecessor=predecessor(history),
         length=history.length,
         local=_local(views, last.witness if last else None),
@@ -111,7 +112,7 @@ def project(
 
 
 def state(history: History) -> State:
-    """Return what can be shown; failures never lower it, only a confirmation taken back does."""
+    """Return the state. Failures never lower it; a confirmation that is taken back does."""
     if history.finalized:
         return State.FINAL
     confirmed = {track.evidence for track in history.tracks.values() if track.confirmed}
@@ -121,7 +122,7 @@ def state(history: History) -> State:
 
 
 def pipeline(history: History) -> Pipeline | None:
-    """Return what is missing for the last request, if anything is."""
+    """Return what the last request is waiting for, if anything."""
     last = history.last
     if last is None or history.finalized or history.closed:
         return None
@@ -132,43 +133,42 @@ def pipeline(history: History) -> Pipeline | None:
     return Pipeline.AWAITING_ARTIFACT if last.stage is Stage.FINAL else None
 
 
-def _shown(history: History) -> list[Track]:
-    """Return what was asked for, and the artifact once somebody may expect it."""
-    tracks = list(history.wanted())
+def _shown(history: History) -> Iterator[Track]:
+    """Yield what was requested, for earlier witnesses too, and the artifact of the final stage."""
     last = history.last
-    if last and last.stage is Stage.FINAL:
-        artifact = history.track(Evidence.ARTIFACT, last.witness)
-        artifact.witness = last.witness
-        tracks.append(artifact)
-    return tracks
+    if last is None:
+        return
+    pairs = [(each, request.witness) for request in history.requests for each in request.evidence]
+    for evidence, witness in dict.fromkeys(pairs):
+        if witness != last.witness or evidence in last.evidence:
+            yield history.track(evidence, witness)
+    if last.stage is Stage.FINAL:
+        yield history.track(Evidence.ARTIFACT, last.witness)
 
 
 def _evidence_view(
     track: Track, history: History, abilities: AbstractSet[str], policy: Policy, at: datetime
 ) -> EvidenceView:
-    attempt, failure = track.open, _trouble(track)
+    attempt, failure = track.open, _failure(track)
     status = _status(track, history, abilities, policy, at)
-    ended = track.confirmed or (
-        failure if status in (EvidenceStatus.GIVEN_UP, EvidenceStatus.FAILED) else None
-    )
     return EvidenceView(
         evidence=track.evidence,
         witness_hash=track.witness,
         status=status,
-        since=ended.at if ended else _asked_at(track, history),
+        since=_since(track, history, status),
         attempt=track.attempts[-1].number if track.attempts else 0,
         attempts_left=max(0, policy.attempts - track.counted),
         run_at=attempt.run_at if attempt else None,
         deadline=attempt.deadline if attempt else None,
         failure_code=failure.code if failure and not track.confirmed else None,
-        reason=failure.words or None if failure and not track.confirmed else None,
+        reason=failure.reason or None if failure and not track.confirmed else None,
         confirmed_at=track.confirmed.at if track.confirmed else None,
-        local=bool(track.said.get("local")),
+        local=track.local,
     )
 
 
-def _trouble(track: Track) -> Ending | None:
-    """Return what went wrong last: an attempt, or a confirmation that was taken back."""
+def _failure(track: Track) -> Ending | None:
+    """Return the newest failure: of an attempt, or of a confirmation that was taken back."""
     found = [each for each in (track.failure, track.lost) if each]
     return max(found, key=lambda each: each.seq, default=None)
 
@@ -176,23 +176,39 @@ def _trouble(track: Track) -> Ending | None:
 def _status(
     track: Track, history: History, abilities: AbstractSet[str], policy: Policy, at: datetime
 ) -> EvidenceStatus:
-    stands = track_state(track, policy)
-    if stands is TrackState.CONFIRMED:
+    state = track_state(track, policy)
+    if state is TrackState.CONFIRMED:
         return EvidenceStatus.CONFIRMED
+    if track.witness != history.witness:
+        return EvidenceStatus.SUPERSEDED
     if track.open:
         return EvidenceStatus.SCHEDULED if track.open.run_at > at else EvidenceStatus.OPEN
     over = history.closed or history.finalized
-    if stands is TrackState.GIVEN_UP and not (over and track.lost):
+    if state is TrackState.GIVEN_UP and not (over and track.lost):
         return EvidenceStatus.GIVEN_UP
     if over:
         return EvidenceStatus.FAILED
     if track.evidence not in abilities:
         return EvidenceStatus.NOT_INSTALLED
-    return EvidenceStatus.REQUESTED if any(track is each for each in due(history)) else EvidenceStatus.WAITING
+    is_due = any(track.evidence is each.evidence for each in due(history))
+    return EvidenceStatus.REQUESTED if is_due else EvidenceStatus.WAITING
+
+
+def _since(track: Track, history: History, status: EvidenceStatus) -> datetime | None:
+    """Return when it was confirmed, failed for good or superseded, else when it was requested."""
+    failure = _failure(track)
+    if track.confirmed:
+        return track.confirmed.at
+    if failure and status in (EvidenceStatus.GIVEN_UP, EvidenceStatus.FAILED):
+        return failure.at
+    naming = [place for place, each in enumerate(history.requests) if each.witness == track.witness]
+    if status is EvidenceStatus.SUPERSEDED:
+        return history.requests[naming[-1] + 1].at
+    return history.requests[naming[0]].at if naming else None
 
 
 def _local(views: Sequence[EvidenceView], witness: str | None) -> bool | None:
-    """Is the stamp of this witness a local one? Until it has one: is any other?"""
+    """Return whether the stamp of this witness is a local one; until it has one, whether any other is."""
     stamps = [each for each in views if each.evidence is Evidence.TSA and each.confirmed_at]
     for each in stamps:
         if each.witness_hash == witness:
@@ -200,22 +216,16 @@ def _local(views: Sequence[EvidenceView], witness: str | None) -> bool | None:
     return any(each.local for each in stamps) or None
 
 
-def _asked_at(track: Track, history: History) -> datetime | None:
-    asking = [each.at for each in history.requests if each.witness == track.witness]
-    return asking[0] if asking else None
-
-
 def summary(events: Sequence[EventLike], history: History | None = None) -> dict[str, Any]:
-    """Return the row that lists show for these events. No name: it could not be forgotten there.
+    """Return the row that lists show; `history` saves reading the events again.
 
-    Whoever has read them before gives what he read.
+    The row has no name: a name can be erased from an event only.
     """
     history = history or read(events)
-    last, added = history.last, history.added or {}
     return {
         "state": state(history).value,
-        "pipeline": where.value if (where := pipeline(history)) else None,
+        "pipeline": found.value if (found := pipeline(history)) else None,
         "lifecycle_status": lifecycle(events).value,
-        "witness_hash": last.witness if last else added.get("sha256"),
+        "witness_hash": history.witness,
         "length": history.length,
     }

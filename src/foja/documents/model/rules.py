@@ -2,29 +2,30 @@
 
 One table for tsa, every network and the artifact alike:
 
-| how it stands | what is asked |
+| state | what is needed |
 |---|---|
 | confirmed | nothing |
 | an attempt is open | nothing: it has a deadline, and ends |
 | attempts are left | attempt n + 1, after a pause |
-| none is left | nothing: given up, until somebody grants more |
+| no attempts are left | nothing: given up, until new attempts are granted |
 
-The timestamp of a witness comes first, its networks after it, and the artifact when all that the
-last request asks for is confirmed and its stage is final.
+Only the last request counts: first the timestamp of its witness, then its networks, and the artifact when all
+of them are confirmed and the stage is final.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
-from foja.documents.model.events import ASKS, JOBS, NETWORKS, Evidence, Stage
-from foja.documents.model.history import Attempt, EventLike, History, Track, read
+from foja.documents.model.events import JOB_KINDS, JOBS, NETWORKS, Evidence, Stage
+from foja.documents.model.history import EventLike, History, read
+from foja.documents.model.track import Track
 
 WINDOWS: Final[Mapping[Evidence, timedelta]] = {
     Evidence.TSA: timedelta(hours=1),
@@ -33,12 +34,12 @@ WINDOWS: Final[Mapping[Evidence, timedelta]] = {
     Evidence.REKOR: timedelta(hours=1),
     Evidence.ARTIFACT: timedelta(hours=1),
 }
-SPREAD = 0.25  # of a pause, so that not everybody comes back at once
+SPREAD = 0.25  # of a pause, so that many documents do not retry at once
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How often and how long one tries."""
+    """How many attempts, how long each, and the pauses between them."""
 
     attempts: int = 5
     pause: timedelta = timedelta(seconds=30)
@@ -47,7 +48,7 @@ class Policy:
     windows: Mapping[Evidence, timedelta] = field(default_factory=lambda: WINDOWS)
 
     def pause_after(self, counted: int, name: str) -> timedelta:
-        """Return how long to wait after so many attempts; a little different for every witness."""
+        """Return the pause after so many attempts; it differs a little by witness."""
         if counted < 1:
             return timedelta()
         factor: int = self.growth ** min(counted - 1, 16)
@@ -69,8 +70,8 @@ class Need(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The event that asks for it."""
-        return ASKS[self.evidence]
+        """The kind of the event that opens the attempt."""
+        return JOB_KINDS[self.evidence]
 
     @property
     def job(self) -> str:
@@ -78,7 +79,7 @@ class Need(NamedTuple):
         return JOBS[self.evidence]
 
     def payload(self) -> dict[str, Any]:
-        """Return the body of the event that asks for it."""
+        """Return the body of the event that opens the attempt."""
         return {
             "witness_hash": self.witness,
             "attempt": self.attempt,
@@ -88,7 +89,7 @@ class Need(NamedTuple):
 
 
 class TrackState(StrEnum):
-    """How an evidence stands; the rows of the table."""
+    """The state of a track: the rows of the table."""
 
     CONFIRMED = "confirmed"
     OPEN = "open"
@@ -104,7 +105,7 @@ def decide(
 
 
 def needs(history: History, *, abilities: AbstractSet[str], at: datetime, policy: Policy) -> list[Need]:
-    """Do the same for a history that was read before."""
+    """Do the same for a history that was read already."""
     if history.closed or history.finalized:
         return []
     return [
@@ -115,19 +116,19 @@ def needs(history: History, *, abilities: AbstractSet[str], at: datetime, policy
 
 
 def due(history: History) -> Iterator[Track]:
-    """Yield every evidence whose turn it is, confirmed or not."""
-    for track in history.wanted():
-        if track.evidence not in NETWORKS or history.is_confirmed(Evidence.TSA, track.witness):
-            yield track
+    """Yield what the last request requires and nothing blocks, confirmed or not."""
     last = history.last
-    if last and last.stage is Stage.FINAL and history.is_complete():
-        artifact = history.track(Evidence.ARTIFACT, last.witness)
-        artifact.witness = last.witness  # of the request that rules now
-        yield artifact
+    if last is None:
+        return
+    for track in history.required():
+        if track.evidence not in NETWORKS or history.is_confirmed(Evidence.TSA, last.witness):
+            yield track
+    if last.stage is Stage.FINAL and history.is_complete():
+        yield history.track(Evidence.ARTIFACT, last.witness)
 
 
 def track_state(track: Track, policy: Policy) -> TrackState:
-    """Return the row of the table that this evidence is in."""
+    """Return the row of the table that this track is in."""
     if track.confirmed:
         return TrackState.CONFIRMED
     if track.open:
@@ -136,15 +137,11 @@ def track_state(track: Track, policy: Policy) -> TrackState:
 
 
 def next_attempt(track: Track, policy: Policy, at: datetime) -> Need:
-    """Return the attempt after the last one; numbers keep counting, whoever grants more."""
+    """Return the attempt after the last one; numbers keep counting when new attempts are granted."""
     run_at = at
     if track.counted:
-        ended = _ended(track.attempts)
+        last = track.attempts[-1]
+        ended = last.ending.at if last.ending else last.at
         run_at = max(at, ended + policy.pause_after(track.counted, track.witness))
-    number = max([each.number for each in track.attempts], default=0) + 1
+    number = track.attempts[-1].number + 1 if track.attempts else 1
     return Need(track.evidence, track.witness, number, run_at, run_at + policy.windows[track.evidence])
-
-
-def _ended(attempts: Sequence[Attempt]) -> datetime:
-    last = attempts[-1]
-    return last.ending.at if last.ending else last.at

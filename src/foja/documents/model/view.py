@@ -1,4 +1,4 @@
-"""A document as people see it: where it stands, what happened, and what happens next, in a sentence."""
+"""A document as people see it: its state, its timeline, and what happens next, in a sentence."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
 
-from foja.documents.model.events import ASKED_FOR, Evidence, Stage
-from foja.documents.model.history import REORGED, EventLike
+from foja.documents.model.events import JOB_EVIDENCE, Evidence, Stage
+from foja.documents.model.history import EventLike
 from foja.documents.model.lifecycle import Lifecycle
 from foja.documents.model.projection import EvidenceStatus, EvidenceView, Pipeline, Projection, State, project
 from foja.documents.model.rules import DEFAULT, Policy
+from foja.documents.model.track import REORGED
 from foja.proofs.tsa.oids import LOCAL_NOTICE
 
 EVIDENCE_NAMES: Final[Mapping[Evidence, str]] = {
@@ -23,20 +24,20 @@ EVIDENCE_NAMES: Final[Mapping[Evidence, str]] = {
     Evidence.REKOR: "the entry in Rekor",
     Evidence.ARTIFACT: "the artifact",
 }
-STATE_WORDS: Final[Mapping[str, str]] = {
+EVENT_TEXTS: Final[Mapping[str, str]] = {
     "document.added": "added",
-    "document.witness.required": "a witness is needed",
+    "document.witness.required": "a witness is required",
     "document.witness.ready": "the witness is ready",
-    "document.signature.started": "signing began",
+    "document.signature.started": "signing started",
     "document.signed": "signed",
     "document.revoked": "revoked",
     "document.archived": "archived",
-    "document.protected.requested": "protection was asked for",
+    "document.protected.requested": "protection requested",
     "tsa.confirmed": "timestamped",
     "tsa.failed": "the timestamp failed",
     "anchor.submitted": "anchor submitted",
     "anchor.confirmed": "anchor confirmed",
-    "anchor.timeout": "the anchor took too long",
+    "anchor.timeout": "the anchor timed out",
     "anchor.failed": "the anchor failed",
     "rekor.confirmed": "entered in Rekor",
     "artifact.finalized": "the artifact is final",
@@ -74,7 +75,7 @@ class DocumentView:
     evidence: tuple[EvidenceView, ...]
     timeline: tuple[Moment, ...]
     explain: str
-    note: str | None  # what a report must add
+    note: str | None  # a remark that every report must show
 
     def document(self) -> dict[str, Any]:
         """Return the view as JSON carries it."""
@@ -106,9 +107,9 @@ def view(
     note: str | None = None,
     successors: Sequence[UUID] = (),
 ) -> DocumentView:
-    """Return the document that these events make, as it stands at a moment.
+    """Return the view of a document at a moment.
 
-    `note` is what reports here add as long as no stamp tells what it is worth.
+    `note` is the remark of this installation, used until there is a stamp.
     """
     shown = project(events, abilities=abilities, at=at, policy=policy)
     return DocumentView(
@@ -130,55 +131,59 @@ def view(
 
 
 def remark(local: bool | None, note: str | None) -> str | None:
-    """Return what a report must add: by the stamp that counts, or as here for the next."""
+    """Return the remark that a report must show: about the stamp, or `note` while there is none."""
     if local is None:
         return note
     return LOCAL_NOTICE if local else None
 
 
 def timeline(events: Sequence[EventLike]) -> tuple[Moment, ...]:
-    """Return what happened, one line each."""
+    """Return one line per event."""
     return tuple(Moment(event.seq, event.at, event.kind, _line(event)) for event in events)
 
 
 def explain(shown: Projection, document_id: UUID | str = "ID") -> str:
     """Return what the document waits for, since when, and what happens next and when."""
+    unconfirmed = [each for each in shown.evidence if each.status is not EvidenceStatus.CONFIRMED]
+    missing = [each for each in unconfirmed if each.status is not EvidenceStatus.SUPERSEDED]
+    names = {each: _name(each, shown) for each in unconfirmed}
+    superseded = [names[each] for each in unconfirmed if each.status is EvidenceStatus.SUPERSEDED]
     if shown.closed or shown.finalized_at:
-        return _over(shown)
-    if not shown.required_evidence:
-        return f"Nobody has asked for protection yet. `foja protect` does, for {document_id} too."
-    missing = [each for each in shown.evidence if each.status is not EvidenceStatus.CONFIRMED]
-    telling = [each for each in missing if each.status is not EvidenceStatus.WAITING]
-    sentences = [_sentence(each, _name(each, shown), document_id) for each in telling]
-    if not missing:
-        sentences.append(f"Everything that was asked for is there; the next stage comes after {shown.stage}.")
-    waiting = [_name(each, shown) for each in missing if each.status is EvidenceStatus.WAITING]
-    return " ".join([*sentences, *([f"After that: {', then '.join(waiting)}."] if waiting else [])])
+        sentences = _ended(shown, [_sentence(each, names[each], None) for each in missing])
+    elif not shown.required_evidence:
+        return f"Protection was not requested yet. `foja protect {document_id}` requests it."
+    else:
+        sentences = [
+            _sentence(each, names[each], document_id)
+            for each in missing
+            if each.status is not EvidenceStatus.WAITING
+        ]
+        if not missing:
+            sentences.append(f"Everything required is confirmed; the next stage comes after {shown.stage}.")
+        if waiting := [names[each] for each in missing if each.status is EvidenceStatus.WAITING]:
+            sentences.append(f"After that: {', then '.join(waiting)}.")
+    if superseded:
+        sentences.append(f"Superseded by a later request: {', '.join(superseded)}.")
+    return " ".join(sentences)
 
 
-def _over(shown: Projection) -> str:
-    """Return how it ended, and what did not come before or was taken back since."""
-    words = f"It is final since {_when(shown.finalized_at)}."
+def _ended(shown: Projection, missing: list[str]) -> list[str]:
+    """Return how the document ended, and what was not confirmed before, or was taken back since."""
+    ended = f"It is final since {_when(shown.finalized_at)}."
     if shown.closed:
-        words = f"It was {shown.closed} {_when(shown.closed_at)}."
-    missing = [each for each in shown.evidence if each.status is not EvidenceStatus.CONFIRMED]
-    left = [_sentence(each, _name(each, shown), None) for each in missing]
-    done = "Nothing more is asked for." if left or shown.closed else "Nothing more will happen."
-    return " ".join([words, done, *left])
+        ended = f"It was {shown.closed} {_when(shown.closed_at)}."
+    done = "Nothing more is requested." if missing or shown.closed else "Nothing more will happen."
+    return [ended, done, *missing]
 
 
 def _name(each: EvidenceView, shown: Projection) -> str:
-    """Return what people call an evidence; of a witness before the last one, of which."""
-    before = each.witness_hash != shown.witness_hash
-    return (
-        f"{EVIDENCE_NAMES[each.evidence]} of {each.witness_hash[:12]}…"
-        if before
-        else EVIDENCE_NAMES[each.evidence]
-    )
+    """Return what people call an evidence; that of an earlier witness names it."""
+    name = EVIDENCE_NAMES[each.evidence]
+    return name if each.witness_hash == shown.witness_hash else f"{name} of {each.witness_hash[:12]}…"
 
 
 def _sentence(each: EvidenceView, name: str, document_id: UUID | str | None) -> str:
-    """Return how one evidence stands; without an id the document is over, and nobody may grant more."""
+    """Return the status of one evidence; without an id the document has ended, and grants no attempts."""
     why = _why(each)
     if each.status is EvidenceStatus.SCHEDULED:
         return (
@@ -194,20 +199,20 @@ def _sentence(each: EvidenceView, name: str, document_id: UUID | str | None) -> 
         reason = f" ({each.reason})" if each.reason else ""
         return f"But {name} was taken back at {_when(each.since)}{reason}."
     if each.status is EvidenceStatus.FAILED:
-        return f"But {name} did not come before that.{why}"
+        return f"But {name} was not confirmed before that.{why}"
     if each.status is EvidenceStatus.GIVEN_UP:
         hint = f" `foja retry {document_id} {each.evidence}` grants new ones." if document_id else ""
         return f"Gave up on {name} {_when(each.since)}, after attempt {each.attempt}.{why}{hint}"
     if each.status is EvidenceStatus.NOT_INSTALLED:
         return f"{name[:1].upper()}{name[1:]} is not installed here: nothing happens until it is.{why}"
-    return f"Waiting for {name} since {_when(each.since)}: the executor asks for it next.{why}"
+    return f"Waiting for {name} since {_when(each.since)}: the executor requests it next.{why}"
 
 
 def _why(each: EvidenceView) -> str:
     if not each.failure_code:
         return ""
-    words = f" ({each.reason})" if each.reason else ""
-    return f" The last attempt ended with {each.failure_code}{words}."
+    reason = f" ({each.reason})" if each.reason else ""
+    return f" The last attempt ended with {each.failure_code}{reason}."
 
 
 def _when(at: datetime | None) -> str:
@@ -215,13 +220,13 @@ def _when(at: datetime | None) -> str:
 
 
 def _line(event: EventLike) -> str:
-    said = event.payload if isinstance(event.payload, Mapping) else {}
-    if event.kind in ASKED_FOR:
-        return f"{EVIDENCE_NAMES[ASKED_FOR[event.kind]]} was asked for, attempt {said.get('attempt')}"
+    payload = event.payload if isinstance(event.payload, Mapping) else {}
+    if event.kind in JOB_EVIDENCE:
+        return f"{EVIDENCE_NAMES[JOB_EVIDENCE[event.kind]]} was requested, attempt {payload.get('attempt')}"
     details = [
-        str(said[name])
+        str(payload[name])
         for name in ("network", "name", "gen_time", "failure_code", "reason", "evidence")
-        if said.get(name)
+        if payload.get(name)
     ]
-    words = STATE_WORDS.get(event.kind, event.kind)
-    return f"{words}: {', '.join(details)}" if details else words
+    text = EVENT_TEXTS.get(event.kind, event.kind)
+    return f"{text}: {', '.join(details)}" if details else text

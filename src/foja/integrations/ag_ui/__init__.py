@@ -1,4 +1,4 @@
-"""AG-UI: a conversation as the event stream its clients read."""
+"""AG-UI: a conversation as an AG-UI event stream."""
 
 from foja.integrations.ag_ui.frames import AgUiFrame, encode, frames
 

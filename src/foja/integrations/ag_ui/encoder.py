@@ -1,8 +1,8 @@
-"""What happens in a conversation as AG-UI says it: runs, messages that grow, tool calls.
+"""Encodes a conversation as AG-UI events: runs, streamed messages, tool calls.
 
-A pure state machine: a snapshot first, then one item at a time. Whatever it is given, and
-wherever it begins, what it says is a stream the real client accepts: every START is closed
-before its run is, and nothing is said outside a run.
+A pure state machine: a snapshot first, then one item at a time. For any input and any
+starting point, the AG-UI client accepts the output: every message is ended before its
+run, and every event belongs to a run.
 """
 
 from __future__ import annotations
@@ -24,162 +24,162 @@ from ag_ui.core import (
     UserMessage,
 )
 
-from foja.integrations.ag_ui.events import all_messages, begin, custom, end, more, tool_call, tool_result
+from foja.integrations.ag_ui import events as ag_ui
 from foja.integrations.ag_ui.messages import (
     Message,
     block_id,
+    insert_message,
     message_id,
     message_of,
     messages_of,
-    place,
     text_of,
 )
 from foja.ledger.event import Event, Transient
 
 UNFINISHED = frozenset({None, "tool_use", "pause_turn"})
-UNKNOWN = "-"  # stands for whatever a client has, which then goes away first
+UNKNOWN = "-"  # stands for unknown messages of the client, which are removed first
 APPROVALS = frozenset({"approval_requested", "approval_completed"})
 
 
 class Encoder:
-    """One conversation told to one client, from the moment it joined."""
+    """Encodes one conversation for one client, from the moment it joins."""
 
     def __init__(self, conversation_id: UUID) -> None:
         self._thread = str(conversation_id)
-        self._said: list[Event] = []
+        self._events: list[Event] = []
         self._messages: list[Message] = []
         self._known: set[str] = set()
         self._approvals: dict[str, str] = {}
-        self._shown: list[str] = []  # the ids of messages in the order the client has them
-        self._haunted = False  # may the client have thoughts of which we know nothing?
-        self._open: dict[str, tuple[bool, str]] = {}  # a message that grows: is it a thought, its text
+        self._shown: list[str] = []  # the ids of the client's messages, in its order
+        self._unknown_reasoning = False  # the client may have reasoning messages that are unknown here
+        self._open: dict[str, tuple[bool, str]] = {}  # open messages: whether it is reasoning, and its text
         self._run: str | None = None
 
     @property
     def running(self) -> bool:
-        """Is a run open?"""
+        """True while a run is open."""
         return self._run is not None
 
     def join(self, events: Iterable[Event], shown: Sequence[str] | None = None) -> list[BaseEvent]:
-        """Say everything there is; the run is over if the last event ended it.
+        """Return the whole conversation; the run ends if the last event ends it.
 
-        `shown` are the ids of the messages a client has, where they are known.
+        `shown` are the ids of the messages that the client has, if they are known.
         """
-        self._said = said = list(events)
-        self._messages = messages_of(said)
+        self._events = stored = list(events)
+        self._messages = messages_of(stored)
         self._known = {message.id for message in self._messages}
         self._shown = [UNKNOWN] if shown is None else list(shown)
-        self._haunted = shown is None and not any(map(_is_thought, self._messages))
-        for event in said:
-            self._approve(event)
-        last = next((e for e in reversed(said) if e.kind == "user_message_sent"), None)
-        told = [*self._start(last.seq if last else 0), *self._snapshot(), self._state()]
-        if said and _ends(said[-1]):
-            told += self._finish()
-        return told
+        self._unknown_reasoning = shown is None and not any(map(_is_reasoning, self._messages))
+        for event in stored:
+            self._update_approval(event)
+        last = next((e for e in reversed(stored) if e.kind == "user_message_sent"), None)
+        output = [*self._start(last.seq if last else 0), *self._snapshot(), self._state()]
+        if stored and _ends(stored[-1]):
+            output += self._finish()
+        return output
 
-    def take(self, item: Event | Transient) -> list[BaseEvent]:
-        """Say one thing that happened."""
+    def encode(self, item: Event | Transient) -> list[BaseEvent]:
+        """Return the AG-UI events of one item."""
         if isinstance(item, Transient):
-            return self._pass(item)
+            return self._encode_transient(item)
         if item.payload is None or item.open:
             return []
-        told = self._begin(item)
-        told += self._persist(item)
+        output = self._ensure_run(item)
+        output += self._encode_event(item)
         if _ends(item):
-            told += self._finish()
-        return told
+            output += self._finish()
+        return output
 
-    def leave(self) -> list[BaseEvent]:
-        """End what is being said, to begin again."""
+    def end(self) -> list[BaseEvent]:
+        """End the open run, if there is one."""
         return self._finish()
 
-    def _begin(self, event: Event) -> list[BaseEvent]:
-        """Open a run where none is, and another one with every question."""
+    def _ensure_run(self, event: Event) -> list[BaseEvent]:
+        """Start a run if none is open, and a new one with every user message."""
         if event.kind == "user_message_sent" and self._run:
             return [*self._finish(), *self._start(event.seq)]
         return [] if self._run else self._start(event.seq)
 
-    def _persist(self, event: Event) -> list[BaseEvent]:
-        payload, named = event.payload, message_id(event)
+    def _encode_event(self, event: Event) -> list[BaseEvent]:
+        payload, name = event.payload, message_id(event)
         if event.kind == "body.erased":
-            return self._forget(payload["seq"])
+            return self._remove(payload["seq"])
         if event.kind in APPROVALS:
-            return self._approve(event)
+            return self._update_approval(event)
         if (message := message_of(event)) is None:
-            return [custom(event)]
-        if named in self._known:
+            return [ag_ui.custom(event)]
+        if name in self._known:
             return []
-        self._known.add(named)
-        self._keep(event, message)
-        return [*self._show(event, named, message), *self._reorder()]
+        self._known.add(name)
+        self._insert(event, message)
+        return [*self._encode_message(event, name, message), *self._reorder()]
 
-    def _keep(self, event: Event, message: Message) -> None:
-        """Put a message where its number says; a slot filled late is not the last."""
-        late = bool(self._said) and event.seq < self._said[-1].seq
-        self._said.append(event)
+    def _insert(self, event: Event, message: Message) -> None:
+        """Insert a message by its number: a slot that is filled late is not the last."""
+        late = bool(self._events) and event.seq < self._events[-1].seq
+        self._events.append(event)
         if late:
-            self._said.sort(key=lambda each: each.seq)
-            self._messages = messages_of(self._said)
+            self._events.sort(key=lambda each: each.seq)
+            self._messages = messages_of(self._events)
         else:
-            place(self._messages, message)
+            insert_message(self._messages, message)
 
-    def _show(self, event: Event, named: str, message: Message) -> list[BaseEvent]:
+    def _encode_message(self, event: Event, name: str, message: Message) -> list[BaseEvent]:
         if event.kind == "tool_use_requested":
-            self._shown.append(named)
-            return tool_call(named, event.payload)
+            self._shown.append(name)
+            return ag_ui.tool_call(name, event.payload)
         if event.kind == "tool_use_completed":
-            self._shown = [each.id for each in self._placed(message)]
-            return [tool_result(named, event.payload)]
-        return self._text(event, named)
+            self._shown = [each.id for each in self._client_messages(message)]
+            return [ag_ui.tool_result(name, event.payload)]
+        return self._text(event, name)
 
-    def _placed(self, result: Message) -> list[Message]:
-        """Return what the client has after it put a tool's result where it belongs."""
+    def _client_messages(self, result: Message) -> list[Message]:
+        """Return the client's messages after it has inserted a tool's result."""
         by_id = {message.id: message for message in self._messages}
         has = [by_id.get(name) or UserMessage(id=name, role="user", content="") for name in self._shown]
-        place(has, result)
+        insert_message(has, result)
         return has
 
     def _reorder(self) -> list[BaseEvent]:
-        """Put right what came in another order than it is kept in."""
-        kept = [message.id for message in self._messages]
-        if self._haunted and any(map(_is_thought, self._messages)):
-            self._haunted = False
+        """Return a snapshot if the client's order differs from the stored order."""
+        stored = [message.id for message in self._messages]
+        if self._unknown_reasoning and any(map(_is_reasoning, self._messages)):
+            self._unknown_reasoning = False
             self._shown = [UNKNOWN, *self._shown]
         persisted = [name for name in self._shown if name not in self._open]
-        return [] if persisted == kept else self._snapshot()
+        return [] if persisted == stored else self._snapshot()
 
-    def _text(self, event: Event, named: str) -> list[BaseEvent]:
-        """Say a text that was persisted: all of it, or what its chunks left unsaid."""
-        text, thought = text_of(event.payload["content"]), event.kind == "thinking"
+    def _text(self, event: Event, name: str) -> list[BaseEvent]:
+        """Return a persisted text: all of it, or the part that its chunks lack."""
+        text, reasoning = text_of(event.payload["content"]), event.kind == "thinking"
         role = "user" if event.kind == "user_message_sent" else "assistant"
-        begun = named in self._open
-        told = [] if begun else self._open_message(named, role, thought=thought)
-        said = self._open[named][1]
-        if text.startswith(said):
-            return [*told, *self._grow(named, text[len(said) :]), *self._close(named)]
-        # Chunks were missed: the snapshot puts right what was shown.
-        return [*told, *self._close(named), *self._snapshot()]
+        begun = name in self._open
+        output = [] if begun else self._open_message(name, role, reasoning=reasoning)
+        sent = self._open[name][1]
+        if text.startswith(sent):
+            return [*output, *self._extend(name, text[len(sent) :]), *self._close(name)]
+        # Chunks are missing: the snapshot corrects the text.
+        return [*output, *self._close(name), *self._snapshot()]
 
-    def _pass(self, item: Transient) -> list[BaseEvent]:
+    def _encode_transient(self, item: Transient) -> list[BaseEvent]:
         if item.kind == "complete":
             return self._finish()
         if item.kind == "error":
             return self._fail(item.payload["message"], item.payload.get("code"))
-        named = block_id(item.turn, item.block_index)
-        if item.kind not in {"message_chunk", "thinking_chunk"} or named is None or named in self._known:
+        name = block_id(item.turn, item.block_index)
+        if item.kind not in {"message_chunk", "thinking_chunk"} or name is None or name in self._known:
             return []
-        told = [] if self._run else self._start(f"{item.turn}")
-        if named not in self._open:
-            told += self._open_message(named, "assistant", thought=item.kind == "thinking_chunk")
-        return told + self._grow(named, item.payload["text"])
+        output = [] if self._run else self._start(f"{item.turn}")
+        if name not in self._open:
+            output += self._open_message(name, "assistant", reasoning=item.kind == "thinking_chunk")
+        return output + self._extend(name, item.payload["text"])
 
-    def _forget(self, seq: int) -> list[BaseEvent]:
-        self._said = [event for event in self._said if event.seq != seq]
-        self._messages = messages_of(self._said)
+    def _remove(self, seq: int) -> list[BaseEvent]:
+        self._events = [event for event in self._events if event.seq != seq]
+        self._messages = messages_of(self._events)
         return self._snapshot()
 
-    def _approve(self, event: Event) -> list[BaseEvent]:
+    def _update_approval(self, event: Event) -> list[BaseEvent]:
         if event.kind not in APPROVALS or event.payload is None:
             return []
         name = event.payload["approval_id"]
@@ -189,24 +189,24 @@ class Encoder:
         pointer = name.replace("~", "~0").replace("/", "~1")
         patch = {"op": "add", "path": f"/approvals/{pointer}", "value": self._approvals[name]}
         delta = StateDeltaEvent.model_validate({"type": EventType.STATE_DELTA, "delta": [patch]})
-        return [custom(event), delta]
+        return [ag_ui.custom(event), delta]
 
-    def _open_message(self, named: str, role: Any, *, thought: bool) -> list[BaseEvent]:
-        self._open[named] = thought, ""
-        if named not in self._shown:
-            self._shown.append(named)
-        return [begin(named, role, thought=thought)]
+    def _open_message(self, name: str, role: Any, *, reasoning: bool) -> list[BaseEvent]:
+        self._open[name] = reasoning, ""
+        if name not in self._shown:
+            self._shown.append(name)
+        return [ag_ui.start_message(name, role, reasoning=reasoning)]
 
-    def _grow(self, named: str, delta: str) -> list[BaseEvent]:
+    def _extend(self, name: str, delta: str) -> list[BaseEvent]:
         if not delta:
             return []
-        thought, text = self._open[named]
-        self._open[named] = thought, text + delta
-        return [more(named, delta, thought=thought)]
+        reasoning, text = self._open[name]
+        self._open[name] = reasoning, text + delta
+        return [ag_ui.extend_message(name, delta, reasoning=reasoning)]
 
-    def _close(self, named: str) -> list[BaseEvent]:
-        thought, _ = self._open.pop(named)
-        return [end(named, thought=thought)]
+    def _close(self, name: str) -> list[BaseEvent]:
+        reasoning, _ = self._open.pop(name)
+        return [ag_ui.end_message(name, reasoning=reasoning)]
 
     def _start(self, name: object) -> list[BaseEvent]:
         self._run = f"{self._thread}:{name}"
@@ -218,44 +218,45 @@ class Encoder:
             return []
         run, self._run = self._run, None
         finished = RunFinishedEvent(type=EventType.RUN_FINISHED, thread_id=self._thread, run_id=run)
-        return [*self._settle(), finished]
+        return [*self._close_all(), finished]
 
-    def _fail(self, why: str, code: str | None) -> list[BaseEvent]:
-        told = [] if self._run else self._start("error")
+    def _fail(self, message: str, code: str | None) -> list[BaseEvent]:
+        output = [] if self._run else self._start("error")
         self._run = None
-        return [*told, *self._settle(), RunErrorEvent(type=EventType.RUN_ERROR, message=why, code=code)]
+        failed = RunErrorEvent(type=EventType.RUN_ERROR, message=message, code=code)
+        return [*output, *self._close_all(), failed]
 
-    def _settle(self) -> list[BaseEvent]:
-        """Close what was still growing: it was never kept, so the snapshot takes it away."""
-        told = [frame for named in list(self._open) for frame in self._close(named)]
-        return [*told, *self._snapshot()] if told else []
+    def _close_all(self) -> list[BaseEvent]:
+        """Close the open messages. They were never stored, so the snapshot removes them."""
+        output = [frame for name in list(self._open) for frame in self._close(name)]
+        return [*output, *self._snapshot()] if output else []
 
     def _snapshot(self) -> list[BaseEvent]:
-        """Say all messages. A client keeps the order it has, so what is out of order goes away first."""
-        kept = [message.id for message in self._messages]
-        common = [name for name in self._shown if name in kept]
-        alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(common, kept, strict=False)))
+        """Return all messages. A client keeps its order, so messages out of order are removed first."""
+        stored = [message.id for message in self._messages]
+        common = [name for name in self._shown if name in stored]
+        equal = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(common, stored, strict=False)))
         growing = [name for name in self._shown if name in self._open]
-        strange = UNKNOWN in self._shown
-        self._shown = kept
-        whole = all_messages(self._messages)
-        told = [self._clear(alike), whole] if alike < len(common) or strange else [whole]
-        return [*told, *(frame for name in growing for frame in self._open_again(name))]
+        unknown = UNKNOWN in self._shown
+        self._shown = stored
+        whole = ag_ui.snapshot(self._messages)
+        output = [self._first_messages(equal), whole] if equal < len(common) or unknown else [whole]
+        return [*output, *(frame for name in growing for frame in self._reopen(name))]
 
-    def _clear(self, most: int) -> BaseEvent:
-        """Say only the first messages. A client lets go of its thoughts only where it is told one."""
-        first, rest = self._messages[: most or 1], self._messages[most or 1 :]
-        if any(map(_is_thought, rest)) and not any(map(_is_thought, first)):
+    def _first_messages(self, count: int) -> BaseEvent:
+        """Return only the first messages. A client drops its reasoning only if the snapshot has some."""
+        first, rest = self._messages[: count or 1], self._messages[count or 1 :]
+        if any(map(_is_reasoning, rest)) and not any(map(_is_reasoning, first)):
             first = [*first, ReasoningMessage(id=UNKNOWN, role="reasoning", content="")]
-        return all_messages(first)
+        return ag_ui.snapshot(first)
 
-    def _open_again(self, named: str) -> list[BaseEvent]:
-        """Show again what a snapshot took away while it was growing."""
-        thought, text = self._open[named]
+    def _reopen(self, name: str) -> list[BaseEvent]:
+        """Return an open message again that a snapshot has removed."""
+        reasoning, text = self._open[name]
         return [
-            *self._close(named),
-            *self._open_message(named, "assistant", thought=thought),
-            *self._grow(named, text),
+            *self._close(name),
+            *self._open_message(name, "assistant", reasoning=reasoning),
+            *self._extend(name, text),
         ]
 
     def _state(self) -> BaseEvent:
@@ -264,12 +265,12 @@ class Encoder:
 
 
 def _ends(event: Event) -> bool:
-    """Say whether a persisted event is the last of its run."""
+    """Return whether a persisted event is the last of its run."""
     if event.kind in {"turn_paused", "content_refused"}:
         return True
     payload = event.payload or {}
     return event.kind == "agent_message_sent" and payload.get("stop_reason") not in UNFINISHED
 
 
-def _is_thought(message: Message) -> bool:
+def _is_reasoning(message: Message) -> bool:
     return isinstance(message, ReasoningMessage)

@@ -1,4 +1,4 @@
-"""The events of AG-UI, made of what a conversation has."""
+"""The AG-UI events that encode a conversation."""
 
 from __future__ import annotations
 
@@ -22,64 +22,64 @@ from ag_ui.core import (
     ToolCallStartEvent,
 )
 
-from foja.integrations.ag_ui.messages import Message, arguments_of, told_of
+from foja.integrations.ag_ui.messages import Message, arguments_of, result_text
 from foja.ledger.event import Event
 
 
-def begin(named: str, role: Any, *, thought: bool) -> BaseEvent:
-    """Open a message, or a thought, that will grow."""
-    if thought:
+def start_message(name: str, role: Any, *, reasoning: bool) -> BaseEvent:
+    """Return the start of a message, or of a reasoning message."""
+    if reasoning:
         return ReasoningMessageStartEvent(
-            type=EventType.REASONING_MESSAGE_START, message_id=named, role="reasoning"
+            type=EventType.REASONING_MESSAGE_START, message_id=name, role="reasoning"
         )
-    return TextMessageStartEvent(type=EventType.TEXT_MESSAGE_START, message_id=named, role=role)
+    return TextMessageStartEvent(type=EventType.TEXT_MESSAGE_START, message_id=name, role=role)
 
 
-def more(named: str, delta: str, *, thought: bool) -> BaseEvent:
-    """Let it grow."""
-    if thought:
+def extend_message(name: str, delta: str, *, reasoning: bool) -> BaseEvent:
+    """Return more text of an open message."""
+    if reasoning:
         return ReasoningMessageContentEvent(
-            type=EventType.REASONING_MESSAGE_CONTENT, message_id=named, delta=delta
+            type=EventType.REASONING_MESSAGE_CONTENT, message_id=name, delta=delta
         )
-    return TextMessageContentEvent(type=EventType.TEXT_MESSAGE_CONTENT, message_id=named, delta=delta)
+    return TextMessageContentEvent(type=EventType.TEXT_MESSAGE_CONTENT, message_id=name, delta=delta)
 
 
-def end(named: str, *, thought: bool) -> BaseEvent:
-    """Close it."""
-    if thought:
-        return ReasoningMessageEndEvent(type=EventType.REASONING_MESSAGE_END, message_id=named)
-    return TextMessageEndEvent(type=EventType.TEXT_MESSAGE_END, message_id=named)
+def end_message(name: str, *, reasoning: bool) -> BaseEvent:
+    """Return the end of a message."""
+    if reasoning:
+        return ReasoningMessageEndEvent(type=EventType.REASONING_MESSAGE_END, message_id=name)
+    return TextMessageEndEvent(type=EventType.TEXT_MESSAGE_END, message_id=name)
 
 
-def all_messages(messages: Sequence[Message]) -> BaseEvent:
-    """Say all messages at once."""
+def snapshot(messages: Sequence[Message]) -> BaseEvent:
+    """Return all messages as a snapshot."""
     return MessagesSnapshotEvent(type=EventType.MESSAGES_SNAPSHOT, messages=list(messages))
 
 
 def custom(event: Event) -> BaseEvent:
-    """Say what AG-UI has no word for."""
+    """Return an event for which AG-UI has no type of its own."""
     return CustomEvent(type=EventType.CUSTOM, name=event.kind, value=event.payload)
 
 
-def tool_call(named: str, payload: Mapping[str, Any]) -> list[BaseEvent]:
-    """Say that a tool was asked for."""
-    asked = payload["tool_use_id"]
+def tool_call(name: str, payload: Mapping[str, Any]) -> list[BaseEvent]:
+    """Return the request of a tool use."""
+    call_id = payload["tool_use_id"]
     start = ToolCallStartEvent(
         type=EventType.TOOL_CALL_START,
-        tool_call_id=asked,
+        tool_call_id=call_id,
         tool_call_name=payload["tool_name"],
-        parent_message_id=named,
+        parent_message_id=name,
     )
-    args = ToolCallArgsEvent(type=EventType.TOOL_CALL_ARGS, tool_call_id=asked, delta=arguments_of(payload))
-    return [start, args, ToolCallEndEvent(type=EventType.TOOL_CALL_END, tool_call_id=asked)]
+    args = ToolCallArgsEvent(type=EventType.TOOL_CALL_ARGS, tool_call_id=call_id, delta=arguments_of(payload))
+    return [start, args, ToolCallEndEvent(type=EventType.TOOL_CALL_END, tool_call_id=call_id)]
 
 
-def tool_result(named: str, payload: Mapping[str, Any]) -> BaseEvent:
-    """Say what it answered."""
+def tool_result(name: str, payload: Mapping[str, Any]) -> BaseEvent:
+    """Return the result of a tool use."""
     return ToolCallResultEvent(
         type=EventType.TOOL_CALL_RESULT,
-        message_id=named,
+        message_id=name,
         tool_call_id=payload["tool_use_id"],
-        content=told_of(payload),
+        content=result_text(payload),
         role="tool",
     )

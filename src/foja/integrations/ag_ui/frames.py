@@ -1,8 +1,8 @@
 """A conversation as an AG-UI event stream, over server-sent events.
 
-Every connection begins with a run, a snapshot of all messages and of the state, and goes on
-live; so it may be cut anywhere, and joined again anywhere. An event of the ledger may become
-several frames: only the last of them carries its cursor as the id, and only where everything
+Every connection begins with a run and a snapshot of all messages and of the state, then
+continues live. So it may be cut at any point and joined again. An event of the ledger may
+become several frames: only the last one carries the cursor as its id, and only if everything
 below it was sent.
 """
 
@@ -22,39 +22,39 @@ PAGE_EVENTS = 1000
 
 
 class AgUiFrame(NamedTuple):
-    """One AG-UI event; `id` is where a client that has seen it may go on."""
+    """One AG-UI event; `id` is the cursor from which a client may resume."""
 
     event: BaseEvent
     id: str | None
 
 
 async def frames(
-    talk: Conversation,
+    conversation: Conversation,
     *,
     one_run: bool = False,
     shown: Sequence[str] | None = None,
     last: int | None = None,
 ) -> AsyncGenerator[AgUiFrame, None]:
-    """Yield a conversation as AG-UI frames: for ever, or until a run is over.
+    """Yield a conversation as AG-UI frames: without end, or until a run ends.
 
-    `shown` are the ids of the messages the client has; not knowing them, it is told to forget first.
-    With `last`, the snapshot holds only turns that began within so many events.
+    `shown` are the ids of the client's messages; if they are unknown, all are removed first.
+    `last` limits the snapshot to the turns that began within that many events.
     """
     while True:
-        events = await (_all(talk) if last is None else _last(talk, last))
-        telling = Encoder(talk.id)
+        events = await (_all(conversation) if last is None else _last(conversation, last))
+        encoder = Encoder(conversation.id)
         cursor = next((event.cursor for event in reversed(events) if event.cursor), None)
-        for frame in _under(telling.join(events, shown), cursor):
+        for frame in _with_cursor(encoder.join(events, shown), cursor):
             yield frame
-        if one_run and not telling.running:
+        if one_run and not encoder.running:
             return
-        async with aclosing(_live(talk, events)) as live:
+        async with aclosing(_live(conversation, events)) as live:
             async for item in live:
-                for frame in _under(telling.take(item), item.cursor):
+                for frame in _with_cursor(encoder.encode(item), item.cursor):
                     yield frame
-                if one_run and not telling.running:
+                if one_run and not encoder.running:
                     return
-        for frame in _under(telling.leave(), None):  # a reset: everything is said again
+        for frame in _with_cursor(encoder.end(), None):  # after a reset, everything is sent again
             yield frame
         shown = None
 
@@ -62,16 +62,16 @@ async def frames(
 def encode(frame: AgUiFrame) -> bytes:
     """Return a frame as a server-sent event."""
     data = frame.event.model_dump_json(by_alias=True, exclude_none=True)
-    named = "" if frame.id is None else f"id: {frame.id}\n"
-    return f"{named}data: {data}\n\n".encode()
+    prefix = "" if frame.id is None else f"id: {frame.id}\n"
+    return f"{prefix}data: {data}\n\n".encode()
 
 
-async def _live(talk: Conversation, events: Sequence[Event]) -> AsyncGenerator[Event | Transient, None]:
-    """Yield what comes after these events, until there is a reset."""
+async def _live(conversation: Conversation, events: Sequence[Event]) -> AsyncGenerator[Event | Transient]:
+    """Yield the items after these events, until a reset."""
     seen = {event.seq for event in events if not event.open}
     below = events[0].seq - 1 if events else None
     prefix = next((event.seq for event in reversed(events) if event.cursor), below)
-    follow = cast("AsyncIterator[Event | Transient | Reset]", talk.follow(after=prefix))
+    follow = cast("AsyncIterator[Event | Transient | Reset]", conversation.follow(after=prefix))
     async for item in follow:
         if isinstance(item, Reset):
             return
@@ -79,20 +79,20 @@ async def _live(talk: Conversation, events: Sequence[Event]) -> AsyncGenerator[E
             yield item
 
 
-async def _all(talk: Conversation) -> list[Event]:
+async def _all(conversation: Conversation) -> list[Event]:
     events: list[Event] = []
-    while page := await talk.events(after=events[-1].seq if events else None, limit=PAGE_EVENTS):
+    while page := await conversation.events(after=events[-1].seq if events else None, limit=PAGE_EVENTS):
         events += page
     return events
 
 
-async def _last(talk: Conversation, most: int) -> list[Event]:
-    """Return the last events, from the first question among them on."""
-    head = (await talk.state()).next_seq
-    events = await talk.events(after=max(head - most, 0) - 1, limit=most)
+async def _last(conversation: Conversation, count: int) -> list[Event]:
+    """Return the last events, beginning with the first user message among them."""
+    head = (await conversation.state()).next_seq
+    events = await conversation.events(after=max(head - count, 0) - 1, limit=count)
     first = next((n for n, event in enumerate(events) if event.kind == "user_message_sent"), 0)
     return events[first:]
 
 
-def _under(told: Sequence[BaseEvent], cursor: str | None) -> list[AgUiFrame]:
-    return [AgUiFrame(event, cursor if n == len(told) - 1 else None) for n, event in enumerate(told)]
+def _with_cursor(events: Sequence[BaseEvent], cursor: str | None) -> list[AgUiFrame]:
+    return [AgUiFrame(event, cursor if n == len(events) - 1 else None) for n, event in enumerate(events)]

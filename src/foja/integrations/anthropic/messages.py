@@ -1,7 +1,7 @@
 """A conversation as the `messages` of the next request to Anthropic.
 
-Every tool that was asked for is answered in the message after it, as the API demands: what was
-denied, failed, voided or never came back is answered with an error that says so.
+Every requested tool use has its result in the next message, as the API requires. A tool use
+that was denied, failed, was voided or has no result gets an error.
 """
 
 from __future__ import annotations
@@ -20,37 +20,37 @@ NO_ANSWER = "no result: the tool was denied, was interrupted, or is still runnin
 
 
 def messages(events: Iterable[Event]) -> list[Message]:
-    """Return what was said, in turns of user and assistant."""
-    said = [event for event in events if event.payload is not None]
-    results = _results(said)
+    """Return the events as alternating messages of user and assistant."""
+    stored = [event for event in events if event.payload is not None]
+    results = _results(stored)
     turns: list[Message] = []
-    for event in said:
+    for event in stored:
         if event.kind == "user_message_sent":
-            _settle(turns, results)
+            _add_results(turns, results)
             _add(turns, "user", _blocks(event.payload["content"]))
         elif event.kind in ANSWERS and "anthropic" not in event.payload:
-            _settle(turns, results)
+            _add_results(turns, results)
         elif event.kind in MODEL and (block := block_of(event.kind, event.payload)):
             if block["type"] != "tool_use":
-                _settle(turns, results)
+                _add_results(turns, results)
             _add(turns, "assistant", [block])
-    _settle(turns, results)
+    _add_results(turns, results)
     return turns
 
 
-def _results(said: Iterable[Event]) -> dict[str, Block]:
-    """Return the first answer to each tool that this side ran."""
+def _results(stored: Iterable[Event]) -> dict[str, Block]:
+    """Return the first result of each tool use that ran on this side."""
     found: dict[str, Block] = {}
-    for event in said:
+    for event in stored:
         if event.kind == "tool_use_completed" and "anthropic" not in event.payload:
             found.setdefault(event.payload["tool_use_id"], _result(event.payload))
     return found
 
 
-def _settle(turns: list[Message], results: Mapping[str, Block]) -> None:
-    """Answer what the last turn asked for, with an error where there is no answer."""
-    if turns and (owed := _owed(turns[-1])):
-        _add(turns, "user", [results.get(asked, _error(asked)) for asked in owed])
+def _add_results(turns: list[Message], results: Mapping[str, Block]) -> None:
+    """Add the results of the last turn's tool uses, with an error where there is none."""
+    if turns and (requested := _requested(turns[-1])):
+        _add(turns, "user", [results.get(each, _error(each)) for each in requested])
 
 
 def _add(turns: list[Message], role: str, blocks: list[Block]) -> None:
@@ -59,23 +59,23 @@ def _add(turns: list[Message], role: str, blocks: list[Block]) -> None:
     turns[-1]["content"] += blocks
 
 
-def _owed(turn: Message) -> list[str]:
+def _requested(turn: Message) -> list[str]:
     if turn["role"] == "user":
         return []
     return [block["id"] for block in turn["content"] if block["type"] == "tool_use"]
 
 
 def _result(payload: Mapping[str, Any]) -> Block:
-    told = payload["tool_result"]
+    result = payload["tool_result"]
     if not payload["success"]:
-        told = payload["error_message"] or told or NO_ANSWER
-    content = told if isinstance(told, str) else json.dumps(told, ensure_ascii=False)
+        result = payload["error_message"] or result or NO_ANSWER
+    content = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
     found = {"type": "tool_result", "tool_use_id": payload["tool_use_id"], "content": content}
     return found if payload["success"] else {**found, "is_error": True}
 
 
-def _error(asked: str) -> Block:
-    return {"type": "tool_result", "tool_use_id": asked, "content": NO_ANSWER, "is_error": True}
+def _error(tool_use_id: str) -> Block:
+    return {"type": "tool_result", "tool_use_id": tool_use_id, "content": NO_ANSWER, "is_error": True}
 
 
 def _blocks(content: Any) -> list[Block]:

@@ -1,7 +1,7 @@
-"""Values of a graph's state as JSON can carry them, each exactly as it was.
+"""Encodes values of a graph's state as JSON, without loss.
 
-What JSON keeps exactly goes as JSON. Everything else goes through LangGraph's serializer, and
-its bytes as a text in which ASCII stays readable, or in base64 where that is shorter.
+A value that JSON keeps exactly is stored as JSON. Any other value goes through LangGraph's
+serializer; its bytes are stored as text with readable ASCII, or as base64 if that is shorter.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from foja.errors import NotCanonical
 
 Cell: TypeAlias = dict[str, Any]
 JSON = "json"
-DEEPEST = 24
-# Bytes that JSON would have to escape get a letter of their own, two bytes long.
+MAX_DEPTH = 24
+# Bytes that JSON would escape are mapped to other characters of two bytes.
 _LETTERS = "".join(chr(byte + 256 if byte < 32 else byte) for byte in range(256))
 _BYTES = codecs.charmap_build(_LETTERS)
 
 
 class PackedValue(NamedTuple):
-    """A value as bytes of some type; `value` is the value itself where that type is JSON."""
+    """A value as bytes of some type; `value` is the value itself if the type is JSON."""
 
     type: str
     data: bytes
@@ -34,17 +34,17 @@ class PackedValue(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many bytes its cell takes at most."""
+        """An upper bound of the bytes of its cell."""
         return len(self.data) * 4 // 3 + 48
 
     @property
     def digest(self) -> bytes:
-        """What two equal values have in common."""
+        """A digest that is equal for equal values."""
         return blake2b(self.type.encode() + b"\0" + self.data, digest_size=16).digest()
 
     @property
     def cell(self) -> Cell:
-        """The value as JSON carries it."""
+        """The value as a JSON object."""
         if self.type == JSON:
             return {JSON: self.value}
         text = codecs.charmap_decode(self.data, "strict", _LETTERS)[0]
@@ -64,7 +64,7 @@ def pack(serde: SerializerProtocol, value: Any) -> PackedValue:
 
 
 def packed(cell: Mapping[str, Any]) -> PackedValue:
-    """Return the bytes that a cell stands for."""
+    """Return the packed value of a cell."""
     if JSON in cell:
         return PackedValue(JSON, canonical(cell[JSON]), cell[JSON])
     if "text" in cell:
@@ -78,11 +78,11 @@ def unpack(serde: SerializerProtocol, found: PackedValue) -> Any:
 
 
 def _is_exact(value: Any, depth: int) -> bool:
-    """Say whether JSON gives back the same value of the same types. Floats it may not."""
+    """Return whether JSON preserves the value and its types. Floats may not be preserved."""
     kind = type(value)
     if kind in {str, bool, int} or value is None:
         return True
-    if depth == DEEPEST:
+    if depth == MAX_DEPTH:
         return False
     if kind is list:
         return all(_is_exact(each, depth + 1) for each in value)

@@ -1,4 +1,4 @@
-"""What was written to a channel that is stored only now and then (LangGraph's `DeltaChannel`)."""
+"""The writes to channels that are stored only at intervals (LangGraph's `DeltaChannel`)."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from langgraph.checkpoint.base import DeltaChannelHistory
 from foja.integrations.langgraph.cache import place_of
 from foja.integrations.langgraph.reader import CheckpointReader, Key, Write, key_of
 from foja.ledger.reader import BodyRow
-from foja.threads.model.events import stream_of
 
 
 async def channel_history(
-    reading: CheckpointReader, config: RunnableConfig, channels: Sequence[str]
+    reader: CheckpointReader, config: RunnableConfig, channels: Sequence[str]
 ) -> Mapping[str, DeltaChannelHistory]:
-    """Walk from a checkpoint to its ancestors until every channel was stored whole once."""
+    """Walk from a checkpoint to its ancestors until every channel has a complete value."""
     found: dict[str, DeltaChannelHistory] = {channel: {"writes": []} for channel in channels}
     open_channels = set(channels)
-    async for said, writes in ancestors(reading, config):
+    async for row, writes in ancestors(reader, config):
         for write in reversed(writes):
             if write.channel in open_channels:
                 found[write.channel]["writes"].append((write.task_id, write.channel, write.value))
-        seeds = await _seeds(reading, stream_of(place_of(config).thread_id), said, open_channels)
+        seeds = await _seeds(reader, reader.stream_of(place_of(config).thread_id), row, open_channels)
         for channel, value in seeds.items():
             found[channel]["seed"] = value
         open_channels -= seeds.keys()
@@ -36,32 +35,32 @@ async def channel_history(
 
 
 async def ancestors(
-    reading: CheckpointReader, config: RunnableConfig
+    reader: CheckpointReader, config: RunnableConfig
 ) -> AsyncIterator[tuple[BodyRow, list[Write]]]:
-    """Yield the checkpoints above one, nearest first, with their writes; read a page at a time."""
+    """Yield the ancestors of a checkpoint, nearest first, with their writes, in pages."""
     place = place_of(config)
-    target = await reading.find(place)
+    target = await reader.find(place)
     wanted = target.payload["parent_id"] if target else None
-    stream = stream_of(place.thread_id)
-    near: dict[Key, BodyRow] = {}
+    stream = reader.stream_of(place.thread_id)
+    loaded: dict[Key, BodyRow] = {}
     writes: dict[Key, list[Write]] = {}
-    pages = reading.pages(stream, place.ns, target.seq if target else None)
+    pages = reader.pages(stream, place.ns, target.seq if target else None)
     while wanted is not None:
         key = (place.ns, wanted)
-        if key not in near:
+        if key not in loaded:
             page = await anext(pages, None)
             if page is None:
                 return
-            near |= {key_of(said): said for said in page}
-            writes |= await reading.writes(stream, page)
+            loaded |= {key_of(row): row for row in page}
+            writes |= await reader.writes(stream, page)
             continue
-        yield near[key], writes.get(key, [])
-        wanted = near[key].payload["parent_id"]
+        yield loaded[key], writes.get(key, [])
+        wanted = loaded[key].payload["parent_id"]
 
 
-async def _seeds(reading: CheckpointReader, stream: Any, said: BodyRow, channels: set[str]) -> dict[str, Any]:
-    """Return the channels among these that a checkpoint has a value of."""
-    if not channels & (said.payload["values"].keys() | said.payload["held"].keys()):
+async def _seeds(reader: CheckpointReader, stream: Any, row: BodyRow, channels: set[str]) -> dict[str, Any]:
+    """Return the values that a checkpoint has of these channels."""
+    if not channels & (row.payload["values"].keys() | row.payload["held"].keys()):
         return {}
-    found, _ = await reading.read(stream, said, {})
+    found, _ = await reader.read(stream, row, {})
     return {c: value for c, value in found.checkpoint["channel_values"].items() if c in channels}

@@ -1,4 +1,4 @@
-"""Checkpoints out of events: the latest, one by its id, or all of them, with their writes."""
+"""Reads checkpoints from events: the latest, one by its id, or all, with their writes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from foja.integrations.langgraph.cache import CheckpointCache, CheckpointKey, place_of
 from foja.integrations.langgraph.codec import packed, unpack
-from foja.integrations.langgraph.values import Held, load
+from foja.integrations.langgraph.values import StoredValue, load
 from foja.ledger.reader import BodyRow
-from foja.threads.model.events import SAVED, WRITTEN, stream_of
+from foja.threads.model.events import SAVED, WRITTEN
 from foja.threads.service import Threads
 
 PAGE_EVENTS = 256
@@ -24,7 +24,7 @@ SortKey: TypeAlias = tuple[str, str, int]
 
 
 class Write(NamedTuple):
-    """What a task wrote to a channel, and its place among the writes of its checkpoint."""
+    """A task's write to a channel, and its position among the writes of the checkpoint."""
 
     path: str
     task_id: str
@@ -34,69 +34,70 @@ class Write(NamedTuple):
 
 
 class CheckpointReader:
-    """Reads the threads of one saver."""
+    """Reads the checkpoints of one saver."""
 
-    def __init__(self, threads: Threads, serde: SerializerProtocol, seen: CheckpointCache) -> None:
-        self._threads, self._serde, self._seen = threads, serde, seen
+    def __init__(self, threads: Threads, serde: SerializerProtocol, cache: CheckpointCache) -> None:
+        self._threads, self._serde, self._cache = threads, serde, cache
+        self.stream_of = threads.stream_of
 
     async def tuple_of(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Return the checkpoint a config names, or the latest, and remember where it is held."""
+        """Return the checkpoint that a config names, or the latest, and cache where it is stored."""
         place = place_of(config)
-        stream, said = stream_of(place.thread_id), await self.find(place)
-        if said is None:
+        stream, row = self.stream_of(place.thread_id), await self.find(place)
+        if row is None:
             return None
-        writes = await self.writes(stream, [said])
-        found, held = await self.read(stream, said, writes)
-        self._seen.keep(place.at(said.payload["checkpoint_id"]), held)
+        writes = await self.writes(stream, [row])
+        found, held = await self.read(stream, row, writes)
+        self._cache.put(place.at(row.payload["checkpoint_id"]), held)
         return found
 
     async def find(self, place: CheckpointKey) -> BodyRow | None:
-        """Return the event of a checkpoint, the newest if it was saved twice."""
-        stream = stream_of(place.thread_id)
+        """Return the event of a checkpoint, the newest one if it was saved twice."""
+        stream = self.stream_of(place.thread_id)
         if place.checkpoint_id is None:
             latest = await self._threads.checkpoints(stream, place.ns, limit=1)
             return latest[0] if latest else None
         about = await self._threads.about(stream, [(place.ns, place.checkpoint_id)])
-        saved = [said for said in about if said.kind == SAVED]
+        saved = [row for row in about if row.kind == SAVED]
         return saved[-1] if saved else None
 
     async def tuples(
         self,
         config: RunnableConfig | None,
-        wanted: Mapping[str, Any],
+        filters: Mapping[str, Any],
         before: RunnableConfig | None,
         limit: int | None,
     ) -> AsyncIterator[CheckpointTuple]:
         """Yield checkpoints, newest first."""
         place, left = place_of(config) if config else None, limit
         ns = config["configurable"].get("checkpoint_ns") if config else None
-        upper = await self._number_of(before)
-        for stream in [stream_of(place.thread_id)] if place else await self._threads.streams():
+        upper = await self._seq_of(before)
+        for stream in [self.stream_of(place.thread_id)] if place else await self._threads.streams():
             async for page in self.pages(stream, ns, upper):
-                chosen = [said for said in page if self._fits(said, place, wanted)][:left]
-                writes = await self.writes(stream, chosen)
-                for said in chosen:
-                    yield (await self.read(stream, said, writes))[0]
-                if left is not None and (left := left - len(chosen)) <= 0:
+                selected = [row for row in page if self._matches(row, place, filters)][:left]
+                writes = await self.writes(stream, selected)
+                for row in selected:
+                    yield (await self.read(stream, row, writes))[0]
+                if left is not None and (left := left - len(selected)) <= 0:
                     return
 
     async def pages(
         self, stream: UUID, ns: str | None, before: int | None = None
     ) -> AsyncIterator[list[BodyRow]]:
-        """Yield the checkpoints of a thread, newest first, a page at a time, each only once."""
+        """Yield the checkpoints of a thread in pages, newest first, each one once."""
         seen: set[Key] = set()
         while page := await self._threads.checkpoints(stream, ns, before=before, limit=PAGE_EVENTS):
-            yield [said for said in page if key_of(said) not in seen]
+            yield [row for row in page if key_of(row) not in seen]
             seen.update(map(key_of, page))
             before = page[-1].seq
 
     async def writes(self, stream: UUID, saved: Sequence[BodyRow]) -> dict[Key, list[Write]]:
-        """Return the pending writes of some checkpoints, in the order live execution applies them."""
-        about = await self._threads.about(stream, [key_of(said) for said in saved]) if saved else []
+        """Return the pending writes of some checkpoints, in the order in which a run applies them."""
+        about = await self._threads.about(stream, [key_of(row) for row in saved]) if saved else []
         found: dict[Key, dict[SortKey, list[Any]]] = defaultdict(dict)
-        for said in about:
-            if said.kind == WRITTEN:
-                _add(found[key_of(said)], said.payload)
+        for row in about:
+            if row.kind == WRITTEN:
+                _add(found[key_of(row)], row.payload)
         cells = [(each[1], each[2]) for writes in found.values() for each in writes.values()]
         spilled = await self._threads.values(stream, [(c, cell["at"]) for c, cell in cells if "at" in cell])
         return {
@@ -105,13 +106,13 @@ class CheckpointReader:
         }
 
     async def read(
-        self, stream: UUID, said: BodyRow, writes: Mapping[Key, list[Write]]
-    ) -> tuple[CheckpointTuple, dict[str, Held]]:
-        """Return a checkpoint whole, and where its values are held."""
-        payload = said.payload
+        self, stream: UUID, row: BodyRow, writes: Mapping[Key, list[Write]]
+    ) -> tuple[CheckpointTuple, dict[str, StoredValue]]:
+        """Return a complete checkpoint, and where its values are stored."""
+        payload = row.payload
         versions = payload["checkpoint"].get("channel_versions", {})
-        seqs = {**dict.fromkeys(payload["values"], said.seq), **payload["held"]}
-        cells = {(channel, said.seq): cell for channel, cell in payload["values"].items()}
+        seqs = {**dict.fromkeys(payload["values"], row.seq), **payload["held"]}
+        cells = {(channel, row.seq): cell for channel, cell in payload["values"].items()}
         beyond = [(c, cell["after"]) for (c, _), cell in cells.items() if "after" in cell]
         cells |= await self._threads.values(stream, [*payload["held"].items(), *beyond])
         loaded = {
@@ -120,19 +121,19 @@ class CheckpointReader:
         }
         values = {channel: value for channel, (value, _) in loaded.items()}
         held = {channel: where for channel, (_, where) in loaded.items()}
-        return _tuple(self._serde, said, values, writes.get(key_of(said), [])), held
+        return _tuple(self._serde, row, values, writes.get(key_of(row), [])), held
 
-    async def _number_of(self, before: RunnableConfig | None) -> int | None:
+    async def _seq_of(self, before: RunnableConfig | None) -> int | None:
         if before is None or "checkpoint_id" not in before["configurable"]:
             return None
-        said = await self.find(place_of(before))
-        return said.seq if said else None
+        row = await self.find(place_of(before))
+        return row.seq if row else None
 
-    def _fits(self, said: BodyRow, place: CheckpointKey | None, wanted: Mapping[str, Any]) -> bool:
-        if place and place.checkpoint_id not in {None, said.payload["checkpoint_id"]}:
+    def _matches(self, row: BodyRow, place: CheckpointKey | None, filters: Mapping[str, Any]) -> bool:
+        if place and place.checkpoint_id not in {None, row.payload["checkpoint_id"]}:
             return False
-        metadata = _metadata(self._serde, said) if wanted else {}
-        return all(name in metadata and metadata[name] == value for name, value in wanted.items())
+        metadata = _metadata(self._serde, row) if filters else {}
+        return all(name in metadata and metadata[name] == value for name, value in filters.items())
 
     def _value(self, write: Sequence[Any], spilled: Mapping[Any, Any]) -> Any:
         _, channel, cell = write
@@ -142,34 +143,34 @@ class CheckpointReader:
 
 
 def _tuple(
-    serde: SerializerProtocol, said: BodyRow, values: dict[str, Any], writes: Sequence[Write]
+    serde: SerializerProtocol, row: BodyRow, values: dict[str, Any], writes: Sequence[Write]
 ) -> CheckpointTuple:
-    payload = said.payload
+    payload = row.payload
     place = CheckpointKey(payload["thread_id"], payload["ns"], payload["checkpoint_id"])
     parent = payload["parent_id"]
     return CheckpointTuple(
         place.config,
         cast(Checkpoint, {**payload["checkpoint"], "id": place.checkpoint_id, "channel_values": values}),
-        _metadata(serde, said),
+        _metadata(serde, row),
         place.at(parent).config if parent else None,
         [(write.task_id, write.channel, write.value) for write in writes],
     )
 
 
-def _metadata(serde: SerializerProtocol, said: BodyRow) -> Any:
-    """Return metadata, which is plain in its event unless JSON could not keep it."""
-    payload = said.payload
+def _metadata(serde: SerializerProtocol, row: BodyRow) -> Any:
+    """Return the metadata; it is packed only if JSON could not preserve it."""
+    payload = row.payload
     cell = payload.get("metadata_cell")
     return unpack(serde, packed(cell)) if cell else payload["metadata"]
 
 
-def key_of(said: BodyRow) -> Key:
-    """Return the namespace and id of the checkpoint an event is about."""
-    return said.payload["ns"], said.payload["checkpoint_id"]
+def key_of(row: BodyRow) -> Key:
+    """Return the namespace and id of an event's checkpoint."""
+    return row.payload["ns"], row.payload["checkpoint_id"]
 
 
 def _add(found: dict[SortKey, list[Any]], payload: Mapping[str, Any]) -> None:
-    """Take a task's writes in: the first of an index stays, but errors and interrupts are replaced."""
+    """Add a task's writes. The first write of an index wins, but errors and interrupts are replaced."""
     special = all(channel in WRITES_IDX_MAP for _, channel, _ in payload["writes"])
     for write in payload["writes"]:
         key = writes_sort_key(payload["path"], payload["task_id"], write[0])

@@ -1,8 +1,8 @@
 """Items of the OpenAI Agents SDK as events of a conversation, and back, with nothing lost.
 
-What a kind has a field for goes there; every other field of the item travels in `openai`.
-An item no kind fits travels whole: as `openai_item`, or as the text `openai_json` if it
-holds what a ledger cannot (U+0000, half of a surrogate pair, an integer beyond 2⁵³).
+A field that the event kind has is stored there; all other fields of the item are stored in
+`openai`. An item without a matching kind is stored whole: as `openai_item`, or as the text
+`openai_json` if it is not canonical JSON (U+0000, a lone surrogate, an integer beyond 2⁵³).
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from foja.core.canonical import canonical
 from foja.errors import NotCanonical
 
 Item: TypeAlias = dict[str, Any]
-Saying: TypeAlias = tuple[str, dict[str, Any]]
+KindAndPayload: TypeAlias = tuple[str, dict[str, Any]]
 
 USER, AGENT, THINKING = "user_message_sent", "agent_message_sent", "thinking"
-ASKED, ANSWERED = "tool_use_requested", "tool_use_completed"
-KINDS = (USER, AGENT, THINKING, ASKED, ANSWERED)
-UNNAMED = "unknown"
+REQUESTED, COMPLETED = "tool_use_requested", "tool_use_completed"
+KINDS = (USER, AGENT, THINKING, REQUESTED, COMPLETED)
+UNKNOWN_TOOL = "unknown"
 
 
-def saying(item: Mapping[str, Any], tool_names: Mapping[str, str]) -> Saying:
-    """Return the kind and payload that say what an item says."""
+def event_of(item: Mapping[str, Any], tool_names: Mapping[str, str]) -> KindAndPayload:
+    """Return the kind and payload of the event that stores an item."""
     kind = item.get("type", "message")
-    if kind == "message" and _texts(item, "role") and isinstance(item.get("content"), str | list):
+    if kind == "message" and _are_texts(item, "role") and isinstance(item.get("content"), str | list):
         return _message(item)
     if kind == "reasoning" and isinstance(item.get("summary"), list):
         return THINKING, {"content": item["summary"], "openai": {}, **_rest(item, "type", "summary")}
-    if kind == "function_call" and _texts(item, "call_id", "name", "arguments"):
+    if kind == "function_call" and _are_texts(item, "call_id", "name", "arguments"):
         return _call(item)
-    if kind == "function_call_output" and _texts(item, "call_id") and _is_told(item.get("output")):
+    if kind == "function_call_output" and _are_texts(item, "call_id") and _is_output(item.get("output")):
         return _output(item, tool_names)
-    return whole(item)
+    return opaque_event(item)
 
 
-def whole(item: Mapping[str, Any]) -> Saying:
-    """Return an item of which a conversation knows only that the agent's side produced it."""
+def opaque_event(item: Mapping[str, Any]) -> KindAndPayload:
+    """Return an event that stores the whole item as an agent's message without content."""
     try:
         canonical(item)
     except NotCanonical:
@@ -47,7 +47,7 @@ def whole(item: Mapping[str, Any]) -> Saying:
 
 
 def item_of(kind: str, payload: Mapping[str, Any]) -> Item | None:
-    """Return the item an event stands for; None for a thought that no item carried here."""
+    """Return the item that an event stores; None for reasoning that is not from an item."""
     if "openai_json" in payload:
         found: Item = json.loads(payload["openai_json"])
         return found
@@ -58,26 +58,26 @@ def item_of(kind: str, payload: Mapping[str, Any]) -> Item | None:
         return {"role": "user", "content": payload["content"], **rest}
     if kind == AGENT:
         return {"role": "assistant", "content": payload["content"], **rest}
-    if kind == ASKED:
-        spelled = canonical(payload["tool_args"]).decode() if "arguments" not in rest else ""
+    if kind == REQUESTED:
+        arguments = canonical(payload["tool_args"]).decode() if "arguments" not in rest else ""
         return {
-            **_naming("function_call", payload),
-            "arguments": spelled,
+            **_call_fields("function_call", payload),
+            "arguments": arguments,
             "name": payload["tool_name"],
             **rest,
         }
-    if kind == ANSWERED:
-        return {**_naming("function_call_output", payload), "output": _told(payload), **rest}
+    if kind == COMPLETED:
+        return {**_call_fields("function_call_output", payload), "output": _output_of(payload), **rest}
     return {"type": "reasoning", "summary": payload["content"], **rest} if "openai" in payload else None
 
 
-def _message(item: Mapping[str, Any]) -> Saying:
+def _message(item: Mapping[str, Any]) -> KindAndPayload:
     role = item.get("role")
-    left_out = ("content", "role") if role in {"user", "assistant"} else ("content",)
-    return AGENT if role == "assistant" else USER, {"content": item["content"], **_rest(item, *left_out)}
+    excluded = ("content", "role") if role in {"user", "assistant"} else ("content",)
+    return AGENT if role == "assistant" else USER, {"content": item["content"], **_rest(item, *excluded)}
 
 
-def _call(item: Mapping[str, Any]) -> Saying:
+def _call(item: Mapping[str, Any]) -> KindAndPayload:
     try:
         args = json.loads(item["arguments"])
         exact = canonical(args).decode() == item["arguments"]
@@ -85,19 +85,19 @@ def _call(item: Mapping[str, Any]) -> Saying:
         args, exact = {}, False
     if not isinstance(args, dict):
         args, exact = {}, False
-    left_out = ("type", "call_id", "name", *(["arguments"] if exact else []))
-    return ASKED, {
+    excluded = ("type", "call_id", "name", *(["arguments"] if exact else []))
+    return REQUESTED, {
         "tool_use_id": item["call_id"],
         "tool_name": item["name"],
         "tool_args": args,
-        **_rest(item, *left_out),
+        **_rest(item, *excluded),
     }
 
 
-def _output(item: Mapping[str, Any], tool_names: Mapping[str, str]) -> Saying:
-    return ANSWERED, {
+def _output(item: Mapping[str, Any], tool_names: Mapping[str, str]) -> KindAndPayload:
+    return COMPLETED, {
         "tool_use_id": item["call_id"],
-        "tool_name": tool_names.get(item["call_id"], UNNAMED),
+        "tool_name": tool_names.get(item["call_id"], UNKNOWN_TOOL),
         "tool_result": item["output"],
         "success": True,
         "error_message": None,
@@ -105,28 +105,28 @@ def _output(item: Mapping[str, Any], tool_names: Mapping[str, str]) -> Saying:
     }
 
 
-def _rest(item: Mapping[str, Any], *left_out: str) -> dict[str, Any]:
-    rest = {name: value for name, value in item.items() if name not in left_out}
+def _rest(item: Mapping[str, Any], *excluded: str) -> dict[str, Any]:
+    rest = {name: value for name, value in item.items() if name not in excluded}
     return {"openai": rest} if rest else {}
 
 
-def _texts(item: Mapping[str, Any], *names: str) -> bool:
+def _are_texts(item: Mapping[str, Any], *names: str) -> bool:
     return all(isinstance(item.get(name), str) for name in names)
 
 
-def _naming(kind: str, payload: Mapping[str, Any]) -> Item:
+def _call_fields(kind: str, payload: Mapping[str, Any]) -> Item:
     return {"type": kind, "call_id": payload["tool_use_id"]}
 
 
-def _told(payload: Mapping[str, Any]) -> Any:
-    """Return a result as the SDK takes it: a text, or its own list of parts."""
+def _output_of(payload: Mapping[str, Any]) -> Any:
+    """Return a result in a form of the SDK: a text, or a list of its parts."""
     result = payload["tool_result"]
-    if _is_told(result):
+    if _is_output(result):
         return result
     return json.dumps(result) if payload["success"] else payload["error_message"] or "the tool failed"
 
 
-def _is_told(result: Any) -> bool:
+def _is_output(result: Any) -> bool:
     if isinstance(result, str):
         return True
     return isinstance(result, list) and all(

@@ -1,14 +1,14 @@
 """A `Session` for the OpenAI Agents SDK whose items are the events of a conversation.
 
-The items come back exactly as they were added, in the order of their numbers, and the
-conversation can be followed, read and proven like any other. `pop_item` and `clear_session`
-erase: the words are gone, and that something was said and taken back stays proven.
+Items are returned exactly as they were added, in the order of their numbers. The conversation
+can be followed, read and proven like any other. `pop_item` and `clear_session` erase: the
+content is gone, and the proof that it was recorded and erased stays.
 """
 
 from __future__ import annotations
 
 from typing import Any, cast
-from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
+from uuid import UUID, uuid4
 
 from agents.items import TResponseInputItem
 from agents.memory.session import SessionABC
@@ -16,21 +16,21 @@ from agents.memory.session_settings import SessionSettings, resolve_session_limi
 
 from foja.app import App
 from foja.conversations.service import Conversation
+from foja.core.event import derived_id, utf8
 from foja.core.registry import BODY_ERASED
 from foja.errors import NotCanonical
-from foja.integrations.openai_agents.items import ASKED, KINDS, Item, item_of, saying, whole
+from foja.integrations.openai_agents.items import KINDS, REQUESTED, Item, event_of, item_of, opaque_event
 from foja.ledger.event import Draft
 
-NAMESPACE = uuid5(NAMESPACE_URL, "foja:openai-agents")
 PAGE_EVENTS = 1000
 
 
-def conversation_id(session_id: str) -> UUID:
-    """Return the conversation of a session: the id itself if it is a UUID, else one made of it."""
+def conversation_id(tenant: str, session_id: str) -> UUID:
+    """Return the conversation id of a session: the session id if it is a UUID, else one derived from it."""
     try:
         return UUID(session_id)
     except ValueError:
-        return uuid5(NAMESPACE, session_id)
+        return derived_id(b"foja/session/v1", utf8(tenant), utf8(session_id))
 
 
 class LedgerSession(SessionABC):
@@ -39,7 +39,7 @@ class LedgerSession(SessionABC):
     def __init__(self, session_id: str, app: App, *, session_settings: SessionSettings | None = None) -> None:
         self.session_id = session_id
         self.session_settings = session_settings or SessionSettings()
-        self.conversation = Conversation(conversation_id(session_id), app.ledger)
+        self.conversation = Conversation(conversation_id(app.ledger.tenant, session_id), app.ledger)
         self._ledger = app.ledger
         self._tool_names: dict[str, str] = {}
 
@@ -52,11 +52,11 @@ class LedgerSession(SessionABC):
         return [cast(TResponseInputItem, item) for _, item in reversed(found)]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """Write all of these items, one after the other and nothing between them, or none."""
+        """Append all of these items, with nothing between them, or none."""
         await self.conversation.append_many([self._draft(cast(Item, item)) for item in items])
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Erase the latest item and return it; two callers never get the same one."""
+        """Erase the latest item and return it; two callers never get the same item."""
         while found := await self._newest(1):
             [(seq, item)] = found
             token = f"pop_item {uuid4()}"
@@ -66,18 +66,18 @@ class LedgerSession(SessionABC):
         return None
 
     async def clear_session(self) -> None:
-        """Erase every item there is now."""
+        """Erase every item that exists now."""
         for seq, _ in reversed(await self._newest(None)):
             await self.conversation.erase(seq, reason="clear_session")
 
     def _draft(self, item: Item) -> Draft:
-        kind, payload = saying(item, self._tool_names)
-        if kind == ASKED:
+        kind, payload = event_of(item, self._tool_names)
+        if kind == REQUESTED:
             self._tool_names[payload["tool_use_id"]] = payload["tool_name"]
         try:
             return self.conversation.draft(kind, payload)
         except NotCanonical:
-            return self.conversation.draft(*whole(item))
+            return self.conversation.draft(*opaque_event(item))
 
     async def _newest(self, limit: int | None) -> list[tuple[int, Item]]:
         """Return the latest items with their numbers, newest first."""
@@ -85,15 +85,15 @@ class LedgerSession(SessionABC):
         before = None
         while limit is None or len(found) < limit:
             missing = None if limit is None else limit - len(found)
-            said = await self._ledger.newest(self.conversation.id, KINDS, before=before, limit=missing)
-            found += [(seq, item) for seq, kind, payload in said if (item := item_of(kind, payload))]
-            if missing is None or len(said) < missing:
+            rows = await self._ledger.newest(self.conversation.id, KINDS, before=before, limit=missing)
+            found += [(seq, item) for seq, kind, payload in rows if (item := item_of(kind, payload))]
+            if missing is None or len(rows) < missing:
                 return found
-            before = said[-1].seq
+            before = rows[-1].seq
         return found
 
     async def _reason_of(self, seq: int) -> Any:
-        """Return why an event was erased."""
+        """Return the reason for which an event was erased."""
         before = None
         while notices := await self._ledger.newest(
             self.conversation.id, [BODY_ERASED.name], before=before, limit=PAGE_EVENTS

@@ -1,4 +1,4 @@
-"""One bundle in, one report out."""
+"""Judge one bundle and return a report."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import BinaryIO
 from foja.core.bundle import names
 from foja.core.bundle.manifest import EvidenceFile, Manifest
 from foja.core.bundle.record import Record
+from foja.documents.model.recorded import RecordedHistory
 from foja.errors import BadBundle
 from foja.judge.container.files import Files, open_files
 from foja.judge.container.ledger import (
-    Told,
     check_agreement,
     check_name,
     check_source,
@@ -23,19 +23,19 @@ from foja.judge.container.ledger import (
 from foja.judge.container.seals import check_seals
 from foja.judge.inclusion import Inclusion
 from foja.judge.proof import check_proof
-from foja.judge.report import Report, Subject
+from foja.judge.report import Report, Revoked, Subject
 from foja.judge.trust import Trust
 from foja.proofs.finding import Finding, Reason, Status
 
 CONTAINER, LEDGER, SEAL, BITCOIN = "container", "ledger", "seal", "bitcoin"
-UNNAMED = "document: its name in the bundle, since the history gives it none"
+UNNAMED = "document: its name in the bundle, because the history has none"
 NOT_COVERED = "ledger: what was recorded after the last event in this bundle"
 FILE_ABSENT = "document: it is not in the bundle; give the file, or its digest"
 
 
 @dataclass(frozen=True, slots=True)
 class BundleRequest:
-    """What is asked about a bundle: whom to believe, as of when, and which file is meant, if one is."""
+    """How to judge a bundle: under which trust, at which time, and for which file, if one is given."""
 
     trust: Trust
     at: datetime
@@ -44,7 +44,7 @@ class BundleRequest:
 
 
 def judge_bundle(file: BinaryIO, question: BundleRequest) -> Report:
-    """Return what a bundle proves. No bytes make it raise; the file is read in pieces."""
+    """Return what a bundle proves. No input makes it raise; the file is read in pieces."""
     subject = Subject(question.digest, question.name)
     try:
         files = open_files(file)
@@ -65,42 +65,43 @@ def judge_bundle(file: BinaryIO, question: BundleRequest) -> Report:
     )
     subject = Subject(manifest.witness_hash, _name(manifest, told))
     report = _report(question, subject, findings, manifest.required)
-    return replace(report, revoked=told.revoked if told else None)
+    revoked = told.history.revoked if told else None
+    return replace(report, revoked=Revoked(*revoked) if revoked else None)
 
 
 def _report(
     question: BundleRequest, subject: Subject, findings: tuple[Finding, ...], required: tuple[str, ...]
 ) -> Report:
-    """Demand what the caller demands, else what the request did; a timestamp at the very least."""
+    """Require what the trust requires, else what the history requested, else a timestamp."""
     policy = question.trust
     if not policy.required:
-        demanded = (CONTAINER, SEAL, LEDGER, *(required or ("tsa",)))
+        evidence = (CONTAINER, SEAL, LEDGER, *(required or ("tsa",)))
     else:
-        demanded = (CONTAINER, *policy.required)
-    return Report(subject, findings, question.at, demanded, policy.document())
+        evidence = (CONTAINER, *policy.required)
+    return Report(subject, findings, question.at, evidence, policy.document())
 
 
 def _container(files: Files, manifest: Manifest, digest: bytes | None) -> Finding:
-    """C5: the document in the bundle, and the one in the asker's hands, are the one meant."""
+    """C5: the document in the bundle, and the one the caller gave, have the witness as their digest."""
     witness = manifest.witness_hash
     inside = files.digests[manifest.document] if manifest.document else None
     for found, where in ((inside, "in the bundle"), (digest, "you gave")):
         if found is not None and found != witness:
             detail = f"the document {where} is {found.hex()}, the evidence is about {witness.hex()}"
             return Finding(CONTAINER, Status.INVALID, Reason.DIGEST_MISMATCH, detail)
-    missed = () if inside or digest else (FILE_ABSENT,)
-    detail = f"{len(files.container.entries)} files, each listed and as listed"
-    return Finding(CONTAINER, Status.VERIFIED, detail=detail, not_checked=missed)
+    not_checked = () if inside or digest else (FILE_ABSENT,)
+    detail = f"{len(files.container.entries)} files, all listed with their digests"
+    return Finding(CONTAINER, Status.VERIFIED, detail=detail, not_checked=not_checked)
 
 
-def _ledger(files: Files, manifest: Manifest, trust: Trust) -> tuple[Finding, Told | None]:
-    """L1. What a history says that is refused is not told."""
+def _ledger(files: Files, manifest: Manifest, trust: Trust) -> tuple[Finding, RecordedHistory | None]:
+    """L1: the history is valid and in the log. Nothing is returned from a history that is refused."""
     container = files.container
     try:
         told = read_history(container, manifest)
         check_agreement(manifest, told)
-        check_source(container, manifest, told)
-        check_name(manifest, told)
+        check_source(container, manifest, told.history)
+        check_name(manifest, told.history)
         standing = find_stream_inclusion(container, manifest.stream, names.LOG_PROOF, trust.logs)
         _check_named(manifest, standing)
         source = standing
@@ -114,50 +115,52 @@ def _ledger(files: Files, manifest: Manifest, trust: Trust) -> tuple[Finding, To
 def _check_named(manifest: Manifest, standing: Inclusion | None) -> None:
     named, found = manifest.checkpoint, standing.checkpoint if standing else None
     if (named is None) != (found is None):
-        raise BadBundle("MISSING_ENTRY", "the manifest and the proof do not agree that there is a checkpoint")
+        raise BadBundle("MISSING_ENTRY", "only one of the manifest and the proof names a checkpoint")
     if named and found and (named.origin, named.size, named.root) != (found.origin, found.size, found.root):
         raise BadBundle("CHECKPOINT_MISMATCH", "the manifest names another checkpoint than the proof")
 
 
 def _standing(
-    manifest: Manifest, told: Told, standing: Inclusion | None, source: Inclusion | None
+    manifest: Manifest, told: RecordedHistory, standing: Inclusion | None, source: Inclusion | None
 ) -> Finding:
     if standing is None or source is None:
         detail = "no signed checkpoint covers the history yet"
         return Finding(LEDGER, Status.PENDING, Reason.NO_CHECKPOINT, detail)
     if standing.signer is None or source.signer is None:
-        detail = f"the log {standing.checkpoint.origin} is signed by no key you trust"
+        detail = f"no key you trust signed the log {standing.checkpoint.origin}"
         return Finding(LEDGER, Status.INDETERMINATE, Reason.NO_TRUST_ANCHOR, detail)
-    if told.erased:
-        detail = "what was added is withheld or erased: nothing tells its name, or whether it is a transcript"
+    if told.history.erased:
+        detail = "the body of document.added is erased or withheld: its name and its source are not known"
         return Finding(LEDGER, Status.INDETERMINATE, Reason.BODY_ERASED, detail)
     detail = f"{manifest.stream.events} events without a gap, in the log {standing.checkpoint.origin}"
-    if told.revoked is not None:
-        detail += f"; event {told.revoked.seq} says that the document was revoked"
-    missed = (NOT_COVERED, UNNAMED) if manifest.document and told.name is None else (NOT_COVERED,)
-    return Finding(LEDGER, Status.VERIFIED, detail=detail, not_checked=missed)
+    if told.history.revoked is not None:
+        detail += f"; event {told.history.revoked.seq} revoked the document"
+    not_checked = (
+        (NOT_COVERED, UNNAMED) if manifest.document and told.history.name is None else (NOT_COVERED,)
+    )
+    return Finding(LEDGER, Status.VERIFIED, detail=detail, not_checked=not_checked)
 
 
 def _proofs(
-    files: Files, manifest: Manifest, told: Told | None, question: BundleRequest
+    files: Files, manifest: Manifest, told: RecordedHistory | None, question: BundleRequest
 ) -> Iterator[Finding]:
     headers = files.headers() if any(each.kind == BITCOIN for each in manifest.evidence) else []
     asked = replace(question, digest=manifest.witness_hash)
     for each in manifest.evidence:
-        if told and each.seq in told.lost:
-            yield _lost(each, told.lost[each.seq])
+        if told and (by := told.lost(each.seq)) is not None:
+            yield _lost(each, by)
         else:
             record = told.records.get(each.seq) if told else None
             yield _proof(files, each, record, asked, headers if each.kind == BITCOIN else [])
     there = {each.kind for each in manifest.evidence}
     for kind in manifest.required:
         if kind not in there:
-            yield Finding(kind, Status.ABSENT, Reason.NOT_INCLUDED, "it is required and not in the bundle")
+            yield Finding(kind, Status.ABSENT, Reason.NOT_INCLUDED, "it is required, but not in the bundle")
 
 
 def _lost(evidence: EvidenceFile, by: int) -> Finding:
-    """A confirmation that was taken back is history: it proves nothing, and fails nothing."""
-    detail = f"event {by} says that its block is in the chain no more; only a later confirmation counts"
+    """A confirmation whose block was reorganized away proves nothing, and fails nothing."""
+    detail = f"event {by} recorded that its block is no longer in the chain; only a later confirmation counts"
     return Finding(evidence.kind, Status.INDETERMINATE, Reason.REORGED, detail, name=evidence.path)
 
 
@@ -188,8 +191,8 @@ def _refusal(evidence: str, error: BadBundle) -> Finding:
     return Finding(evidence, Status.INVALID, Reason(error.code), str(error))
 
 
-def _name(manifest: Manifest, told: Told | None) -> str | None:
-    """Return the document's name, unless the history is whole and gives none: then anybody gave it."""
-    if manifest.document is None or (told and told.name is None):
+def _name(manifest: Manifest, told: RecordedHistory | None) -> str | None:
+    """Return the document's name; None if the history is valid and has none, since it is then not proven."""
+    if manifest.document is None or (told and told.history.name is None):
         return None
     return manifest.document.removeprefix(names.DOCUMENT)

@@ -1,4 +1,4 @@
-"""C1 to C3 and C5: the files of a bundle are all listed, all as listed, and about one document."""
+"""C1 to C3 and C5: all files of a bundle are listed, match their digests, and belong to one document."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from foja.errors import BadBundle
 
 @dataclass(frozen=True, slots=True)
 class Seal:
-    """One list of files with its token, and where both lie."""
+    """One list of files with its token, and the path of the token."""
 
     path: str
     listed: bytes
@@ -26,20 +26,20 @@ class Seal:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """A container whose every file is the one its newest list names."""
+    """A container in which every file matches the newest list."""
 
     container: Container
     seals: tuple[Seal, ...]
     digests: dict[str, bytes]
 
     def manifest(self) -> Manifest:
-        """C5: return what the bundle says of itself, if it names exactly what is there."""
+        """C5: return the manifest if it names exactly the files of the bundle, or raise `BadBundle`."""
         found = manifest.decode(self._read(names.MANIFEST))
         self._check_named(found)
         return found
 
     def headers(self) -> list[tuple[int, bytes]]:
-        """Return the Bitcoin headers that came along, by height; they help and are not believed."""
+        """Return the Bitcoin headers in the bundle, by height; they help, but are not trusted."""
         heights = {name: names.header_height(name) for name in self.digests}
         return [(height, self._read(name)) for name, height in heights.items() if height is not None]
 
@@ -51,28 +51,28 @@ class Files:
         for name in self.digests:
             carried = names.header_height(name) is not None or name.startswith(names.TRUST)
             if name not in known and not carried:
-                raise BadBundle("UNREFERENCED_ENTRY", f"{name} is in no manifest; nobody vouches for it")
+                raise BadBundle("UNREFERENCED_ENTRY", f"{name} is not in the manifest")
         for name in {names.EVENTS, *inside, *source[:1], *proofs} - set(self.digests):
-            raise BadBundle("MISSING_ENTRY", f"the manifest names {name}, and it is not there")
-        self._check_places(found)
+            raise BadBundle("MISSING_ENTRY", f"the manifest names {name}, which is missing")
+        self._check_paths(found)
         for each in found.evidence:
             if self.digests[each.path] != each.sha256:
                 raise BadBundle("MANIFEST_DIGEST", f"{each.path} is not the file that the manifest names")
 
-    def _check_places(self, found: Manifest) -> None:
-        """Every proof lies where its kind and number say, the document in its folder, headers are headers."""
-        places = [names.proof_name(each.kind, number) for number, each in enumerate(found.evidence, 1)]
-        if [each.path for each in found.evidence] != places:
-            raise BadBundle("NON_CANONICAL", "the manifest names a proof where none of its kind belongs")
+    def _check_paths(self, found: Manifest) -> None:
+        """Every proof has the path of its kind and number, the document its folder, headers their size."""
+        paths = [names.proof_name(each.kind, number) for number, each in enumerate(found.evidence, 1)]
+        if [each.path for each in found.evidence] != paths:
+            raise BadBundle("NON_CANONICAL", "the manifest names a proof at a path that is not of its kind")
         if found.document and not found.document.startswith(names.DOCUMENT):
-            raise BadBundle("NON_CANONICAL", f"the manifest calls {found.document} the document")
+            raise BadBundle("NON_CANONICAL", f"the document {found.document} is not in {names.DOCUMENT}")
         for name in self.digests:
             if names.header_height(name) is not None and self.container.size(name) != names.HEADER_BYTES:
-                raise BadBundle("MALFORMED", f"{name} is no header of {names.HEADER_BYTES} bytes")
+                raise BadBundle("MALFORMED", f"{name} is not a header of {names.HEADER_BYTES} bytes")
 
     def _read(self, name: str) -> bytes:
         if name not in self.container:
-            raise BadBundle("MISSING_ENTRY", f"{name} is not there")
+            raise BadBundle("MISSING_ENTRY", f"{name} is missing")
         return self.container.read(name)
 
 
@@ -96,7 +96,7 @@ def _seals(container: Container) -> Iterator[Seal]:
 
 
 def _pairs(container: Container) -> Iterator[tuple[str, str]]:
-    """Yield every list and its token, oldest first: by number, not by where they happen to lie."""
+    """Yield every list and its token, oldest first: by number, not by position."""
     pairs = [(names.ASIC_MANIFEST, names.STAMP)]
     while names.renewal_names(len(pairs))[0] in container:
         pairs.append(names.renewal_names(len(pairs)))
@@ -104,19 +104,19 @@ def _pairs(container: Container) -> Iterator[tuple[str, str]]:
     for pair in pairs:
         for name in pair:
             if name not in container:
-                raise BadBundle("MISSING_ENTRY", f"{name} is not there")
+                raise BadBundle("MISSING_ENTRY", f"{name} is missing")
     listed = [name for pair in pairs for name in pair]
     if meta != listed:
         raise BadBundle("UNREFERENCED_ENTRY", f"{names.META} holds more than lists and their tokens")
     if list(container.names[-len(listed) :]) != listed:
         raise BadBundle(
-            "UNREFERENCED_ENTRY", "from the first list on there is more than lists and their tokens"
+            "UNREFERENCED_ENTRY", "after the first list there are files other than lists and their tokens"
         )
     yield from pairs
 
 
 def _lists(found: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return which files each list must name: all that lie before it, but the type."""
+    """Return the files that each list must name: all files before it, except the mimetype."""
     ends = [at for at, name in enumerate(found) if name.startswith(names.META) and name.endswith(".xml")]
     return [tuple(found[1:end]) for end in ends]
 
@@ -128,11 +128,11 @@ def _check_listed(seal: Seal, listed: tuple[str, ...], digests: dict[str, bytes]
             raise BadBundle("UNREFERENCED_ENTRY", f"{name} is not in the list under {seal.path}")
     for name, digest in files.items():
         if name not in listed:
-            raise BadBundle("MISSING_ENTRY", f"the list under {seal.path} names {name}, and it is not there")
+            raise BadBundle("MISSING_ENTRY", f"the list under {seal.path} names {name}, which is missing")
         if digests[name] != digest:
             raise BadBundle("MANIFEST_DIGEST", f"{name} is not the file that was listed under {seal.path}")
     if tuple(files) != listed:
-        raise BadBundle("NON_CANONICAL", f"the list under {seal.path} has another order than the files")
+        raise BadBundle("NON_CANONICAL", f"the list under {seal.path} is not in the order of the files")
 
 
 def _digests(container: Container) -> dict[str, bytes]:

@@ -1,4 +1,4 @@
-"""C4: the outer tokens. Each stands for everything before it, and each newer one for the older ones."""
+"""C4: the outer tokens. Each covers everything before it; a newer one also covers the older ones."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ EVIDENCE = "seal"
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """What the tokens show, oldest first, and since when nothing inside can have changed."""
+    """What the tokens show, oldest first, and the time since which nothing can have changed."""
 
     findings: tuple[Finding, ...]
-    since: datetime | None  # None unless every one of them is verified
+    since: datetime | None  # None unless all tokens are verified
 
 
 def check_seals(seals: Sequence[Seal], trust: Trust, at: datetime) -> Sealed:
-    """Judge the newest token now, and each older one at the time of the next: that one renewed it."""
+    """Judge the newest token at `at`, and each older one at the time of the token that renewed it."""
     findings: list[Finding] = []
     moment, newer = at, None
     for seal in reversed(seals):
         checked = tsa.judge(seal.token, sha256(seal.listed).digest(), terms_of(trust, moment))
         found = _finding(checked, seal)
         if newer and checked.stamp and checked.stamp.gen_time > newer + CLOCK_TOLERANCE:
-            detail = "it is younger than the token that renews it"
+            detail = "it is newer than the token that renews it"
             found = replace(found, status=Status.INVALID, reason=Reason.SEAL_ORDER, detail=detail)
         findings.insert(0, found)
         newer = checked.stamp.gen_time if checked.stamp else newer
         moment = checked.stamp.gen_time if checked.stamp and checked.verified else at
-    findings = _standing(findings)
+    findings = _with_renewals(findings)
     verified = all(each.status is Status.VERIFIED for each in findings)
     return Sealed(tuple(findings), moment if verified else None)
 
 
-def _standing(findings: Sequence[Finding]) -> list[Finding]:
-    """Only the newest token stands for the whole container; without it the older ones do not either."""
+def _with_renewals(findings: Sequence[Finding]) -> list[Finding]:
+    """Only the newest token covers the whole container; if it fails, the older ones do not count."""
     *older, newest = findings
     if newest.status is Status.VERIFIED:
         return [*older, newest]
@@ -54,7 +54,7 @@ def _standing(findings: Sequence[Finding]) -> list[Finding]:
 def _unrenewed(finding: Finding) -> Finding:
     if finding.status is not Status.VERIFIED:
         return finding
-    detail = f"{finding.detail}; but a newer token over it is not verified"
+    detail = f"{finding.detail}, but a newer token over it is not verified"
     return replace(
         finding,
         status=Status.INDETERMINATE,
@@ -66,7 +66,7 @@ def _unrenewed(finding: Finding) -> Finding:
 
 
 def _finding(checked: tsa.Checked, seal: Seal) -> Finding:
-    """Say what a seal shows; it must be the bare token, so that there is one spelling of it."""
+    """Return what a seal shows; only the bare token is accepted, so that it has one encoding."""
     if checked.stamp and checked.stamp.token != seal.token:
         detail = "it is not a bare TimeStampToken"
         return Finding(EVIDENCE, Status.INVALID, Reason.NON_CANONICAL, detail, name=seal.path)

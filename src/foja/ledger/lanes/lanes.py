@@ -79,7 +79,7 @@ class Lanes:
         return await _logged(request.entity_id, redis.reserve(request, lambda: self._reserve(request)))
 
     async def _reserve(self, request: ReservationRequest) -> Reservation:
-        values = request.values(self._writer.tenant, self._writer.source)
+        values = request.values(self._writer.source)
         # Not repeated after a lost answer: a second try would take other numbers, and the
         # first ones expire.
         answer = await self._writer.patiently(lambda: self._pipelines.ask("reserve", values), again=Busy)

@@ -28,11 +28,13 @@ class Moves:
         self._known = LaneStates()
         self._running: dict[UUID, asyncio.Task[LaneState]] = {}
 
-    async def state(self, entity_id: UUID) -> LaneState:
-        """Return the lane of a stream, moved to Redis if possible."""
+    async def state(self, entity_id: UUID, tenant: str) -> LaneState:
+        """Return the lane of a tenant's stream, moved to Redis if possible."""
         known = self._known.find(entity_id)
+        if known is not None and known.tenant != tenant:
+            return await self._enter(entity_id, tenant)
         if known is None or (known.may_return(self.now(), self._rest) and not self._counter.unavailable):
-            return await self._share(entity_id, lambda: self._enter(entity_id))
+            return await self._share(entity_id, lambda: self._enter(entity_id, tenant))
         return known
 
     def forget(self, entity_id: UUID, seen: LaneState) -> None:
@@ -47,35 +49,39 @@ class Moves:
         except RedisUnavailable:
             return await self.leave(entity_id, seen)
         if self._known.find(entity_id) is seen:
-            await self._share(entity_id, lambda: self._move(entity_id, seen.fence, run_id, reason))
+            await self._share(
+                entity_id, lambda: self._move(entity_id, seen.tenant, seen.fence, run_id, reason)
+            )
         return None
 
     async def leave(self, entity_id: UUID, seen: LaneState) -> None:
         """Move the stream to PostgreSQL: Redis does not answer."""
         if self._known.find(entity_id) is seen:
-            await self._share(entity_id, lambda: self._move(entity_id, seen.fence, None, "unavailable"))
+            await self._share(
+                entity_id, lambda: self._move(entity_id, seen.tenant, seen.fence, None, "unavailable")
+            )
 
     def now(self) -> float:
         """Return the time of this process's monotonic clock."""
         return asyncio.get_running_loop().time()
 
-    async def _enter(self, entity_id: UUID) -> LaneState:
+    async def _enter(self, entity_id: UUID, tenant: str) -> LaneState:
         try:
             run_id = await self._counter.ping()
         except (RedisUnavailable, CounterLost):
-            state = await self._read(entity_id)
+            state = await self._read(entity_id, tenant)
             if state.fence is None:
                 log_lines.fell_back(entity_id)
             return state
-        return await self._move(entity_id, None, run_id, "enter")
+        return await self._move(entity_id, tenant, None, run_id, "enter")
 
-    async def _read(self, entity_id: UUID) -> LaneState:
-        values = {"entity": entity_id, "domain": self._domain, "tenant": self._writer.tenant}
+    async def _read(self, entity_id: UUID, tenant: str) -> LaneState:
+        values = {"entity": entity_id, "domain": self._domain, "tenant": tenant}
         row = await self._writer.patiently(lambda: self._database.row(sql.query("lane_state"), **values))
-        return self._cache(entity_id, *row[:4]) if row else self._cache(entity_id, None, None, 0, None)
+        return self._cache(entity_id, tenant, *(row[:4] if row else (None, None, 0, None)))
 
     async def _move(
-        self, entity_id: UUID, seen: UUID | None, run_id: str | None, reason: Reason
+        self, entity_id: UUID, tenant: str, seen: UUID | None, run_id: str | None, reason: Reason
     ) -> LaneState:
         """Move to this run of Redis, or to PostgreSQL if `run_id` is None."""
         if run_id is None:
@@ -83,7 +89,7 @@ class Moves:
         values = {
             "entity": entity_id,
             "domain": self._domain,
-            "tenant": self._writer.tenant,
+            "tenant": tenant,
             "source": self._writer.source,
             "seen": seen,
             "lane": "redis" if run_id else "postgres",
@@ -98,12 +104,18 @@ class Moves:
             metrics.GAPS.inc(voided)
         if voided:
             self._writer.hint(entity_id)
-        return self._cache(entity_id, *state)
+        return self._cache(entity_id, tenant, *state)
 
     def _cache(
-        self, entity_id: UUID, fence: UUID | None, run_id: str | None, seed: int, age: float | None
+        self,
+        entity_id: UUID,
+        tenant: str,
+        fence: UUID | None,
+        run_id: str | None,
+        seed: int,
+        age: float | None,
     ) -> LaneState:
-        state = LaneState(fence, run_id, seed, None if age is None else self.now() - age)
+        state = LaneState(tenant, fence, run_id, seed, None if age is None else self.now() - age)
         self._known.store(entity_id, state)
         return state
 

@@ -16,7 +16,7 @@ from foja.ledger.lanes import log_lines
 from foja.ledger.lanes.counter import Counter, CounterLost, RedisUnavailable
 from foja.ledger.lanes.moves import Moves
 from foja.ledger.lanes.state import LaneState
-from foja.ledger.receipts import Reservation, ReservationRequest, lane_values, read_receipt, read_reservation
+from foja.ledger.receipts import Reservation, ReservationRequest, draft_record, read_receipt, read_reservation
 from foja.ledger.writer import Writer
 from foja.metrics import ALLOCATION, FALLBACKS
 
@@ -39,7 +39,7 @@ class RedisLane:
     async def append(self, draft: Draft, fallback: Callable[[], Awaitable[Event]]) -> Event:
         """Append one event. Call `fallback` if PostgreSQL has to number it."""
         return await self._number(
-            draft.entity_id, 1, lambda seq, fence: self._record(draft, seq, fence), fallback
+            draft.entity_id, draft.tenant, 1, lambda seq, fence: self._record(draft, seq, fence), fallback
         )
 
     async def reserve(
@@ -47,18 +47,23 @@ class RedisLane:
     ) -> Reservation:
         """Reserve numbers. Call `fallback` if PostgreSQL has to give them."""
         return await self._number(
-            request.entity_id, request.count, lambda seq, fence: self._reserve(request, seq, fence), fallback
+            request.entity_id,
+            request.tenant,
+            request.count,
+            lambda seq, fence: self._reserve(request, seq, fence),
+            fallback,
         )
 
     async def _number(
         self,
         entity_id: UUID,
+        tenant: str,
         count: int,
         by_redis: Callable[[int, UUID], Awaitable[Outcome[Result]]],
         by_postgres: Callable[[], Awaitable[Result]],
     ) -> Result:
         for _ in range(MAX_TRIES):
-            state = await self._moves.state(entity_id)
+            state = await self._moves.state(entity_id, tenant)
             if state.fence is None:
                 try:
                     result = await by_postgres()
@@ -107,7 +112,7 @@ class RedisLane:
             await self._moves.renew(entity_id, state, "taken")
 
     async def _record(self, draft: Draft, seq: int, fence: UUID) -> Outcome[Event]:
-        values = lane_values(draft, self._writer.tenant, seq, fence)
+        values = [draft_record(draft), encoding.bigint(seq), fence.bytes]
         # Repeated with the same number: if only the answer was lost, the repetition is a replay.
         receipt = read_receipt(
             await self._writer.patiently(lambda: self._pipelines.ask("lane_append", values))
@@ -119,7 +124,7 @@ class RedisLane:
 
     async def _reserve(self, request: ReservationRequest, seq: int, fence: UUID) -> Outcome[Reservation]:
         values = [
-            *request.values(self._writer.tenant, self._writer.source),
+            *request.values(self._writer.source),
             encoding.bigint(seq),
             fence.bytes,
         ]

@@ -14,6 +14,7 @@ MAX_KNOWN = 10_000
 class LaneState:
     """A stream's lane. Without a fence, PostgreSQL numbers it. `moved` is a local monotonic time."""
 
+    tenant: str
     fence: UUID | None
     run_id: str | None
     seed: int

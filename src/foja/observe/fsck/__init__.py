@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from foja.errors import Tampered
 from foja.observe.findings import MAX_SHOWN, Anomalies, CheckReport
@@ -55,7 +56,7 @@ async def _check_logs(
     context: CheckContext, logs: Sequence[LogState], published: Claims, *, tiles: bool
 ) -> None:
     kept = _read_kept(context, logs)
-    for log, successor in zip(logs, [*logs[1:], None], strict=True):
+    for log, successor in zip_longest(logs, logs[1:]):
         seen = published.get(log.origin)
         if seen and log.closed_size is not None and seen.size > log.closed_size:
             seen = None  # the restart discarded what was published above that size

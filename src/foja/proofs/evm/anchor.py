@@ -1,6 +1,6 @@
-"""The file `x.evm.json` (docs/verify.md): a block's header, a transaction in it, a batch in that.
+"""The file `x.evm.json` (docs/verify.md): a block header, a transaction in it, a batch in the transaction.
 
-Closed and canonical: the same proof has one spelling, and an unknown field is refused.
+Closed and canonical: a proof has one encoding, and unknown fields are refused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LARGEST_INDEX = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Where a digest stands among those that one transaction anchors."""
+    """The position of a digest among those that one transaction anchors."""
 
     size: int
     index: int
@@ -34,7 +34,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A whole proof. Nothing in it is believed yet."""
+    """A whole proof. Nothing in it is checked yet."""
 
     chain_id: int
     header: bytes
@@ -63,16 +63,16 @@ class Anchor:
 
 
 def parse_anchor(data: bytes) -> Anchor:
-    """Return what a file says, or raise `Tampered`."""
+    """Return the proof in a file, or raise `Tampered`."""
     if len(data) > MAX_BYTES:
         raise Tampered(f"an EVM proof of {len(data)} bytes is over the limit of {MAX_BYTES}")
     try:
         anchor = _anchor(_object(parse(data), _FIELDS))
-        spelled = anchor.encode()
+        encoded = anchor.encode()
     except NotCanonical as error:
         raise Tampered(f"not an EVM proof: {error}") from None
-    if spelled != data.removesuffix(b"\n"):
-        raise Tampered("an EVM proof has one spelling (RFC 8785), and this is another")
+    if encoded != data.removesuffix(b"\n"):
+        raise Tampered("the EVM proof is not in canonical form (RFC 8785)")
     return anchor
 
 
@@ -93,21 +93,19 @@ def _anchor(fields: Mapping[str, Json]) -> Anchor:
 
 def _object(value: Json, names: set[str]) -> Mapping[str, Any]:
     if not isinstance(value, dict) or set(value) != names:
-        raise Tampered(
-            f"an EVM proof has an object with the fields {', '.join(sorted(names))}, and no others"
-        )
+        raise Tampered(f"an EVM proof needs an object with exactly the fields {', '.join(sorted(names))}")
     return value
 
 
 def _count(value: Json, *, most: int = 2**53 - 1) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-        raise Tampered(f"an EVM proof has a number from 0 to {most} where {str(value)[:40]!a} stands")
+        raise Tampered(f"an EVM proof needs a number from 0 to {most}, not {str(value)[:40]!a}")
     return value
 
 
 def _bytes(value: Json, size: int | None = None) -> bytes:
     if not isinstance(value, str) or not _HEX.fullmatch(value):
-        raise Tampered("an EVM proof spells bytes as 0x and lower-case hexadecimal")
+        raise Tampered("an EVM proof writes bytes as 0x and lower-case hexadecimal")
     data = bytes.fromhex(value[2:])
     if size is not None and len(data) != size:
         raise Tampered(f"an EVM proof has {len(data)} bytes where {size} are expected")
@@ -116,7 +114,7 @@ def _bytes(value: Json, size: int | None = None) -> bytes:
 
 def _list(value: Json, size: int | None = None) -> tuple[bytes, ...]:
     if not isinstance(value, list) or len(value) > 64:
-        raise Tampered("an EVM proof has a list of at most 64 where another value stands")
+        raise Tampered("an EVM proof needs a list of at most 64 items, not another value")
     return tuple(_bytes(each, size) for each in value)
 
 

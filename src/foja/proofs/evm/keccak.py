@@ -6,5 +6,5 @@ from Crypto.Hash import keccak
 
 
 def keccak256(data: bytes) -> bytes:
-    """Return the 32 bytes every EVM chain names things by."""
+    """Return the 32-byte hash that every EVM chain uses."""
     return keccak.new(digest_bits=256, data=data).digest()

@@ -1,4 +1,4 @@
-"""RLP, read strictly: one spelling for each value, nothing after its end, no deeper than a trie needs."""
+"""Strict RLP: one encoding per value, nothing after its end, no deeper than a trie needs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _DEEPEST = 8
 
 
 def decode(data: bytes) -> Item:
-    """Return the one item these bytes spell, or raise `Tampered`."""
+    """Return the item that these bytes encode, or raise `Tampered`."""
     item, end = _item(data, 0, 0)
     if end != len(data):
-        raise Tampered("RLP goes on after its end")
+        raise Tampered("RLP has bytes after its end")
     return item
 
 
@@ -23,7 +23,7 @@ def decode_list(data: bytes) -> list[Item]:
     """Return the items of a list."""
     item = decode(data)
     if not isinstance(item, list):
-        raise Tampered("RLP holds no list where one is expected")
+        raise Tampered("RLP: a list is expected")
     return item
 
 
@@ -38,17 +38,17 @@ def encode(item: Item) -> bytes:
 
 
 def number(item: Item) -> int:
-    """Return the number an item spells, without zeros before it."""
+    """Return the number that an item encodes; leading zeros are refused."""
     if not isinstance(item, bytes) or len(item) > 32 or item[:1] == b"\0":
-        raise Tampered("RLP holds no number where one is expected")
+        raise Tampered("RLP: a number is expected")
     return int.from_bytes(item, "big")
 
 
-def text(items: Sequence[Item], at: int) -> bytes:
-    """Return the bytes at a place of a list."""
+def bytes_at(items: Sequence[Item], at: int) -> bytes:
+    """Return the bytes at an index of a list."""
     item = items[at] if at < len(items) else None
     if not isinstance(item, bytes):
-        raise Tampered("RLP holds no bytes where some are expected")
+        raise Tampered("RLP: bytes are expected")
     return item
 
 
@@ -60,11 +60,11 @@ def _item(data: bytes, at: int, depth: int) -> tuple[Item, int]:
         start, end = _span(data, at, first - 0x80)
         found = _take(data, start, end - start)
         if len(found) == 1 and found[0] < 0x80:
-            raise Tampered("RLP spells a byte longer than it has to")
+            raise Tampered("RLP: a byte is not in its shortest form")
         return found, end
     start, end = _span(data, at, first - 0xC0)
     if depth == _DEEPEST:
-        raise Tampered("RLP nests too deep")
+        raise Tampered("RLP is nested too deep")
     return _items(data, start, end, depth + 1), end
 
 
@@ -74,7 +74,7 @@ def _items(data: bytes, at: int, end: int, depth: int) -> list[Item]:
         item, at = _item(data, at, depth)
         items.append(item)
     if at != end:
-        raise Tampered("RLP: an item reaches over the end of its list")
+        raise Tampered("RLP: an item ends after its list")
     return items
 
 
@@ -83,24 +83,24 @@ def _span(data: bytes, at: int, size: int) -> tuple[int, int]:
         start = at + 1
     else:
         width = size - 55
-        spelled = _take(data, at + 1, width)
-        start, size = at + 1 + width, int.from_bytes(spelled, "big")
-        if spelled[0] == 0 or size <= 55:
-            raise Tampered("RLP spells a length longer than it has to")
+        digits = _take(data, at + 1, width)
+        start, size = at + 1 + width, int.from_bytes(digits, "big")
+        if digits[0] == 0 or size <= 55:
+            raise Tampered("RLP: a length is not in its shortest form")
     if start + size > len(data):
-        raise Tampered("RLP ends in the middle of something")
+        raise Tampered("RLP ends in the middle of an item")
     return start, start + size
 
 
 def _take(data: bytes, at: int, size: int) -> bytes:
     taken = data[at : at + size]
     if len(taken) != size:
-        raise Tampered("RLP ends in the middle of something")
+        raise Tampered("RLP ends in the middle of an item")
     return taken
 
 
 def _head(size: int, kind: int) -> bytes:
     if size <= 55:
         return bytes([kind + size])
-    spelled = size.to_bytes((size.bit_length() + 7) // 8, "big")
-    return bytes([kind + 55 + len(spelled)]) + spelled
+    digits = size.to_bytes((size.bit_length() + 7) // 8, "big")
+    return bytes([kind + 55 + len(digits)]) + digits

@@ -1,6 +1,6 @@
-"""Who signed: the public key behind a signature on the curve of Ethereum and Bitcoin.
+"""Recover the public key of a signature on secp256k1, the curve of Ethereum and Bitcoin.
 
-Only public values pass through here, so it need not hide how long it takes.
+Only public values are used here, so it need not run in constant time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ G = (
     0x483ADA77_26A3C465_5DA4FBFC_0E1108A8_FD17B448_A6855419_9C47D08F_FB10D4B8,
     1,
 )
-_NOWHERE = (0, 1, 0)
+_INFINITY = (0, 1, 0)
 
 
 def recover(digest: bytes, r: int, s: int, *, odd: bool) -> bytes:
@@ -27,13 +27,13 @@ def recover(digest: bytes, r: int, s: int, *, odd: bool) -> bytes:
     square = (pow(r, 3, P) + 7) % P
     y = pow(square, (P + 1) // 4, P)
     if y * y % P != square:
-        raise Tampered("the signature of the transaction is of no key")
+        raise Tampered("no key can have made the signature of the transaction")
     point = (r, y if y % 2 == odd else P - y, 1)
     inverse = pow(r, -1, N)
     message = int.from_bytes(digest, "big")
     x, y, z = _sum_of_multiples(-message * inverse % N, G, s * inverse % N, point)
     if z == 0:
-        raise Tampered("the signature of the transaction is of no key")
+        raise Tampered("no key can have made the signature of the transaction")
     scale = pow(z, -1, P)
     square = scale * scale % P
     return (x * square % P).to_bytes(32, "big") + (y * square * scale % P).to_bytes(32, "big")
@@ -42,7 +42,7 @@ def recover(digest: bytes, r: int, s: int, *, odd: bool) -> bytes:
 def _sum_of_multiples(a: int, first: Point, b: int, second: Point) -> Point:
     """Return a·first + b·second, both in one pass over the bits."""
     either = {(1, 0): first, (0, 1): second, (1, 1): _add(first, second)}
-    total = _NOWHERE
+    total = _INFINITY
     for bit in range(255, -1, -1):
         total = _double(total)
         step = (a >> bit & 1, b >> bit & 1)
@@ -54,7 +54,7 @@ def _sum_of_multiples(a: int, first: Point, b: int, second: Point) -> Point:
 def _double(point: Point) -> Point:
     x, y, z = point
     if z == 0 or y == 0:
-        return _NOWHERE
+        return _INFINITY
     square = y * y % P
     slope = 3 * x * x % P
     middle = 4 * x * square % P
@@ -72,7 +72,7 @@ def _add(left: Point, right: Point) -> Point:
     u1, u2 = x1 * z2_square % P, x2 * z1_square % P
     s1, s2 = y1 * z2_square * z2 % P, y2 * z1_square * z1 % P
     if u1 == u2:
-        return _double(left) if s1 == s2 else _NOWHERE
+        return _double(left) if s1 == s2 else _INFINITY
     h, slope = u2 - u1, s2 - s1
     h_square = h * h % P
     h_cube, middle = h * h_square % P, u1 * h_square % P

@@ -1,4 +1,4 @@
-"""A signed transaction: on which chain, by whom, and what it says."""
+"""A signed transaction: its chain, its sender and its calldata."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from foja.proofs.evm.keccak import keccak256
 from foja.proofs.evm.rlp import Item
 from foja.proofs.evm.secp256k1 import recover
 
-# Of each type: how many fields, and where its calldata stands. The last three fields are the signature.
+# For each type: the number of fields and the index of the calldata. The last three fields are the signature.
 _TYPED = {1: (11, 6), 2: (12, 7), 4: (13, 7)}
 _LEGACY, _LEGACY_DATA = 9, 5
 
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """What a transaction says of itself, its sender recovered from its signature."""
+    """The fields that a proof needs; the sender is recovered from the signature."""
 
     chain_id: int
     sender: bytes
@@ -30,26 +30,26 @@ def parse_transaction(raw: bytes) -> Transaction:
         return _legacy(rlp.decode_list(raw))
     kind = raw[0] if raw else 0
     if kind not in _TYPED:
-        raise Tampered(f"transactions of type {kind} are not judged")
+        raise Tampered(f"transactions of type {kind} are not supported")
     fields = rlp.decode_list(raw[1:])
     count, data = _TYPED[kind]
     if len(fields) != count:
         raise Tampered(f"a transaction of type {kind} has {count} fields, not {len(fields)}")
     signed = keccak256(raw[:1] + rlp.encode(fields[:-3]))
     parity = rlp.number(fields[-3])
-    return Transaction(rlp.number(fields[0]), _sender(signed, parity, fields), rlp.text(fields, data))
+    return Transaction(rlp.number(fields[0]), _sender(signed, parity, fields), rlp.bytes_at(fields, data))
 
 
 def _legacy(fields: list[Item]) -> Transaction:
-    """Read a transaction from before there were types; the chain is part of its signature (EIP-155)."""
+    """Return a transaction without a type; its chain is part of its signature (EIP-155)."""
     if len(fields) != _LEGACY:
         raise Tampered(f"a transaction without a type has {_LEGACY} fields, not {len(fields)}")
     chain_id, parity = divmod(rlp.number(fields[6]) - 35, 2)
     if chain_id < 1:
-        raise Tampered("the transaction does not say which chain it is for")
-    spelled = chain_id.to_bytes((chain_id.bit_length() + 7) // 8, "big")
-    signed = keccak256(rlp.encode([*fields[:6], spelled, b"", b""]))
-    return Transaction(chain_id, _sender(signed, parity, fields), rlp.text(fields, _LEGACY_DATA))
+        raise Tampered("the transaction does not name its chain")
+    chain = chain_id.to_bytes((chain_id.bit_length() + 7) // 8, "big")
+    signed = keccak256(rlp.encode([*fields[:6], chain, b"", b""]))
+    return Transaction(chain_id, _sender(signed, parity, fields), rlp.bytes_at(fields, _LEGACY_DATA))
 
 
 def _sender(signed: bytes, parity: int, fields: list[Item]) -> bytes:

@@ -1,8 +1,8 @@
-"""OpenTimestamps: does a Bitcoin block that somebody trusts commit to this digest?
+"""OpenTimestamps: does a trusted Bitcoin block commit to this digest?
 
-A header that was named is trusted, as far as its work is real. A header that only came along
-counts if others lead from it, block by block, to a named one. A calendar's promise, or a chain
-that is not Bitcoin, proves nothing here.
+A trusted header counts if its proof of work is valid. An untrusted header counts if other
+headers lead from it, block by block, to a trusted one. A calendar's promise, or a chain
+other than Bitcoin, proves nothing here.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from foja.proofs.ots.header import Header
 from foja.proofs.ots.stamp import RIPEMD160, SHA1, SHA256, Attestation, OtsProof, parse_stamp
 
 EVIDENCE = "bitcoin"
-_ROUGH = "the block's own time, which may be wrong by about two hours"
-_DEEP = "how many blocks came after it"
-_NARROW = "whether RIPEMD-160, which the proof passes through, is still wide enough"
+_TIME_ACCURACY = "the block's own time, which may be wrong by about two hours"
+_DEPTH = "how many blocks came after it"
+_RIPEMD160_STRENGTH = "whether RIPEMD-160, which the proof uses, is still strong enough"
 _Headers = Mapping[int, list[Header]]
 
 
@@ -26,36 +26,36 @@ def check(
     data: bytes,
     digest: bytes,
     *,
-    named: Iterable[Header] = (),
-    carried: Iterable[Header] = (),
+    trusted: Iterable[Header] = (),
+    untrusted: Iterable[Header] = (),
     minimum_difficulty: int,
 ) -> Finding:
-    """Return what an `.ots` file proves about a SHA-256 digest. Never raises for what it is given."""
+    """Return what an `.ots` file proves about a SHA-256 digest. No input makes it raise."""
     try:
         stamp = parse_stamp(data)
     except Tampered as error:
         return Finding(EVIDENCE, Status.INVALID, Reason.MALFORMED, str(error))
     if stamp.algorithm != SHA256:
-        detail = f"the proof is about a {stamp.algorithm} digest; only SHA-256 is judged"
+        detail = f"the proof is about a {stamp.algorithm} digest; only SHA-256 is supported"
         return Finding(EVIDENCE, Status.UNSUPPORTED, Reason.WEAK_HASH, detail)
     if stamp.digest != digest:
         detail = f"the proof is about {stamp.digest.hex()}, not {digest.hex()}"
         return Finding(EVIDENCE, Status.INVALID, Reason.DIGEST_MISMATCH, detail)
-    return _weigh(stamp, _Sources(_by_height(named), _by_height(carried), minimum_difficulty))
+    return _combine(stamp, _KnownHeaders(_by_height(trusted), _by_height(untrusted), minimum_difficulty))
 
 
-def _weigh(stamp: OtsProof, sources: _Sources) -> Finding:
-    """Return the best of what the attestations show; one that is wrong spoils all."""
-    found = [sources.judge(each) for each in stamp.attestations if each.kind == "bitcoin"]
+def _combine(stamp: OtsProof, headers: _KnownHeaders) -> Finding:
+    """Return the best finding of the attestations; a wrong one makes the proof invalid."""
+    found = [headers.judge(each) for each in stamp.attestations if each.kind == "bitcoin"]
     for status in (Status.INVALID, Status.VERIFIED, Status.INDETERMINATE):
         of_status = [each for each in found if each.status is status]
         if of_status:
-            finding = min(of_status, key=_goodness)
-            return replace(finding, not_checked=finding.not_checked + _uncounted(stamp))
+            finding = min(of_status, key=_rank)
+            return replace(finding, not_checked=finding.not_checked + _other_attestations(stamp))
     return _unattested(stamp)
 
 
-def _goodness(finding: Finding) -> tuple[bool, float]:
+def _rank(finding: Finding) -> tuple[bool, float]:
     time = finding.no_later_than.timestamp() if finding.no_later_than else 0.0
     return finding.reason is Reason.NO_HEADER, time
 
@@ -63,86 +63,84 @@ def _goodness(finding: Finding) -> tuple[bool, float]:
 def _unattested(stamp: OtsProof) -> Finding:
     calendars = sorted({each.calendar for each in stamp.attestations if each.kind == "pending"})
     if calendars:
-        detail = f"a promise of {', '.join(calendars)} and no block yet; upgrade the proof later"
-        return Finding(
-            EVIDENCE, Status.PENDING, Reason.NOT_ATTESTED_YET, detail, not_checked=_uncounted(stamp)
-        )
-    others = ", ".join(sorted({each.kind for each in stamp.attestations}))
-    detail = f"no attestation that is judged here, only: {others}"
+        detail = f"only a promise of {', '.join(calendars)}, no block yet; upgrade the proof later"
+        others = _other_attestations(stamp)
+        return Finding(EVIDENCE, Status.PENDING, Reason.NOT_ATTESTED_YET, detail, not_checked=others)
+    kinds = ", ".join(sorted({each.kind for each in stamp.attestations}))
+    detail = f"no supported attestation, only: {kinds}"
     return Finding(EVIDENCE, Status.UNSUPPORTED, Reason.UNKNOWN_ATTESTATION, detail)
 
 
-def _uncounted(stamp: OtsProof) -> tuple[str, ...]:
+def _other_attestations(stamp: OtsProof) -> tuple[str, ...]:
     others = sorted({each.kind for each in stamp.attestations} - {"bitcoin", "pending"})
     return tuple(f"an attestation of {other}" for other in others)
 
 
-class _Sources:
-    """The headers at hand, and what may be believed of them."""
+class _KnownHeaders:
+    """The headers that were given, and which of them can be trusted."""
 
-    def __init__(self, named: _Headers, carried: _Headers, minimum_difficulty: int) -> None:
-        self._named, self._carried = named, carried
+    def __init__(self, trusted: _Headers, untrusted: _Headers, minimum_difficulty: int) -> None:
+        self._trusted, self._untrusted = trusted, untrusted
         self._minimum_difficulty = minimum_difficulty
-        self._known = dict[Header, bool]()  # a way is gone once, however many attestations lead to it
+        self._results = dict[Header, bool]()  # a path is walked once, however many attestations lead to it
 
     def judge(self, attestation: Attestation) -> Finding:
         """Return what one Bitcoin attestation shows."""
         height = attestation.height
-        headers = self._named.get(height) or self._carried.get(height)
+        headers = self._trusted.get(height) or self._untrusted.get(height)
         if not headers:
             detail = f"the proof leads to Bitcoin block {height}, whose header was not given"
             return Finding(EVIDENCE, Status.INDETERMINATE, Reason.NO_HEADER, detail)
         for header in headers:
-            if not header.is_worked(self._minimum_difficulty):
-                return self._unworked(header)
+            if not header.has_valid_work(self._minimum_difficulty):
+                return self._invalid_work(header)
         for header in headers:
             if header.merkle_root == attestation.message:
                 return self._attested(attestation, header)
         detail = (
-            f"the proof leads to {attestation.message.hex()}, and Bitcoin block {height} holds another root"
+            f"the proof leads to {attestation.message.hex()}, but Bitcoin block {height} has another root"
         )
         return Finding(EVIDENCE, Status.INVALID, Reason.MERKLE_ROOT_MISMATCH, detail)
 
     def _attested(self, attestation: Attestation, header: Header) -> Finding:
         block = f"Bitcoin block {header.height}"
         if SHA1 in attestation.hashes:
-            detail = f"{block} commits to it only by way of SHA-1, for which two inputs can be made to agree"
+            detail = f"{block} commits to it only through SHA-1, which is not collision-resistant"
             return Finding(EVIDENCE, Status.INDETERMINATE, Reason.WEAK_HASH, detail)
         if not self._is_trusted(header):
-            detail = (
-                f"{block} ({header.name}) commits to it, and nobody you trust says that it is in the chain"
-            )
+            detail = f"{block} ({header.name}) commits to it, but does not lead to a header you trust"
             return Finding(EVIDENCE, Status.INDETERMINATE, Reason.HEADER_NOT_TRUSTED, detail)
         detail = f"{block} ({header.name}) commits to it"
-        open_ends = (_ROUGH, _DEEP, *([_NARROW] if RIPEMD160 in attestation.hashes else ()))
-        return Finding(EVIDENCE, Status.VERIFIED, None, detail, header.time, block, open_ends)
+        weak = [_RIPEMD160_STRENGTH] if RIPEMD160 in attestation.hashes else ()
+        not_checked = (_TIME_ACCURACY, _DEPTH, *weak)
+        return Finding(EVIDENCE, Status.VERIFIED, None, detail, header.time, block, not_checked)
 
     def _is_trusted(self, header: Header) -> bool:
-        """Say whether the header was named, or blocks lead from it to one that was."""
-        way, here = list[Header](), header
-        while here not in self._known and here not in self._named.get(here.height, ()):
-            way.append(here)
-            above = self._above(here)
-            if above is None:
-                self._known[here] = False
+        """Return whether the header is trusted, or blocks lead from it to a trusted one."""
+        path, current = list[Header](), header
+        while current not in self._results and current not in self._trusted.get(current.height, ()):
+            path.append(current)
+            following = self._following(current)
+            if following is None:
+                self._results[current] = False
             else:
-                here = above
-        trusted = self._known.get(here, True)
-        self._known.update(dict.fromkeys(way, trusted))
+                current = following
+        trusted = self._results.get(current, True)
+        self._results.update(dict.fromkeys(path, trusted))
         return trusted
 
-    def _above(self, header: Header) -> Header | None:
-        """Return the worked header that follows, if it is at hand."""
+    def _following(self, header: Header) -> Header | None:
+        """Return the next header with valid work, if it was given."""
         height = header.height + 1
-        above = [*self._named.get(height, ()), *self._carried.get(height, ())]
+        above = [*self._trusted.get(height, ()), *self._untrusted.get(height, ())]
         following = [each for each in above if each.previous == header.hash]
-        worked = following and following[0].is_worked(self._minimum_difficulty)
-        return following[0] if worked else None
+        valid = following and following[0].has_valid_work(self._minimum_difficulty)
+        return following[0] if valid else None
 
-    def _unworked(self, header: Header) -> Finding:
+    def _invalid_work(self, header: Header) -> Finding:
         detail = (
-            f"the header given for Bitcoin block {header.height} has not the work it needs:"
-            f" difficulty {header.difficulty:.3g}, at least {self._minimum_difficulty:.3g} is asked for"
+            f"the header given for Bitcoin block {header.height} has no valid proof of work:"
+            f" difficulty {header.difficulty:.3g}, at least {self._minimum_difficulty:.3g} is required"
         )
         return Finding(EVIDENCE, Status.INVALID, Reason.POW_INVALID, detail)
 

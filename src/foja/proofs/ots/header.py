@@ -1,4 +1,4 @@
-"""The 80 bytes of a Bitcoin block: what they commit to, and the work they cost."""
+"""The 80-byte header of a Bitcoin block: what it commits to, and its proof of work."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EASIEST = 0xFFFF << 208  # the target at difficulty 1
 
 @dataclass(frozen=True)
 class Header:
-    """A block header at the height it is said to have."""
+    """A block header and the height that is claimed for it."""
 
     height: int
     data: bytes
@@ -26,32 +26,32 @@ class Header:
 
     @property
     def previous(self) -> bytes:
-        """The hash of the block below."""
+        """The hash of the previous block."""
         return self.data[4:36]
 
     @property
     def merkle_root(self) -> bytes:
-        """What all transactions of the block hash to."""
+        """The Merkle root of the block's transactions."""
         return self.data[36:68]
 
     @property
     def time(self) -> datetime:
-        """When the miner says it was; right within about two hours."""
+        """The miner's time; accurate to about two hours."""
         return datetime.fromtimestamp(int.from_bytes(self.data[68:72], "little"), UTC)
 
     @cached_property
     def hash(self) -> bytes:
-        """The hash of the block, as the next one writes it."""
+        """The hash of the block, in the byte order of headers."""
         return sha256(sha256(self.data).digest()).digest()
 
     @property
     def name(self) -> str:
-        """The hash of the block, as people write it."""
+        """The hash of the block in hexadecimal, in the byte order that tools display."""
         return self.hash[::-1].hex()
 
     @property
     def target(self) -> int:
-        """The number its hash may not exceed; 0 if the header states none."""
+        """The largest hash that is allowed; 0 if the header states none."""
         bits = int.from_bytes(self.data[72:76], "little")
         exponent, mantissa = bits >> 24, bits & 0x7FFFFF
         if bits & 0x800000 or exponent > 32:
@@ -60,11 +60,11 @@ class Header:
 
     @property
     def difficulty(self) -> float:
-        """How many times harder than the easiest block this one was."""
+        """The difficulty, as a multiple of the easiest one."""
         return _EASIEST / self.target if self.target else 0.0
 
-    def is_worked(self, minimum_difficulty: int) -> bool:
-        """Say whether its hash meets its target, and its target the least difficulty allowed."""
+    def has_valid_work(self, minimum_difficulty: int) -> bool:
+        """Return whether the hash meets the target, and the target meets the minimum difficulty."""
         if self.target == 0 or self.target * minimum_difficulty > _EASIEST:
             return False
         return int.from_bytes(self.hash, "little") <= self.target
@@ -72,5 +72,5 @@ class Header:
 
 @lru_cache(maxsize=8192)
 def header_at(height: int, data: bytes) -> Header:
-    """Return a header; the same one for every proof of a bundle, so that it is hashed once."""
+    """Return a header; cached, so that all proofs of a bundle hash it once."""
     return Header(height, data)

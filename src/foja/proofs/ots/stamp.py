@@ -1,7 +1,7 @@
-"""The `.ots` file: a digest, the operations on it, and who attests to where they lead.
+"""The `.ots` file: a digest, the operations on it, and the attestations of their results.
 
-Read to the last byte and within limits, or refused. Operations are replayed while they are
-read; a fork goes on from the message it began at.
+The file is read to its last byte and within limits, or refused. Operations are replayed while
+they are read; a fork continues from the message at which it began.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _ADDRESS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234
 
 @dataclass(frozen=True, slots=True)
 class Attestation:
-    """Who says that a message existed: `bitcoin` at a height, a calendar that promises, or another."""
+    """A claim that a message existed: `bitcoin` at a height, a calendar's promise, or another kind."""
 
     kind: str  # bitcoin | pending | the name or tag of another
     message: bytes
-    hashes: frozenset[str]  # the hash functions on the way to it
+    hashes: frozenset[str]  # the hash functions that lead to the message
     height: int = 0
     calendar: str = ""
 
@@ -45,17 +45,17 @@ class OtsProof:
 
 
 def parse_stamp(data: bytes) -> OtsProof:
-    """Return what the file says, or raise `Tampered`. Nobody's word in it is believed yet."""
+    """Return the proof in a file, or raise `Tampered`. No attestation is checked yet."""
     if len(data) > MAX_BYTES:
         raise Tampered(f"an .ots file of {len(data)} bytes is over the limit of {MAX_BYTES}")
     reader = _Reader(data)
     if reader.take(len(MAGIC)) != MAGIC:
-        raise Tampered("not an .ots file: it does not begin as one")
+        raise Tampered("not an .ots file: it does not begin with the magic bytes")
     if (version := reader.number()) != _VERSION:
         raise Tampered(f"version {version} of .ots files is not known, only {_VERSION}")
     tag = reader.byte()
     if tag not in _HASHES:
-        raise Tampered(f"an .ots file cannot be of a digest made by operation {tag:#04x}")
+        raise Tampered(f"an .ots file cannot be about a digest of operation {tag:#04x}")
     algorithm, size, _ = _HASHES[tag]
     digest = reader.take(size)
     return OtsProof(algorithm, digest, tuple(_Replay(reader, digest).attestations()))
@@ -69,7 +69,7 @@ class _Reader:
     def take(self, size: int) -> bytes:
         taken = self.data[self.at : self.at + size]
         if len(taken) != size:
-            raise Tampered("an .ots file ends in the middle of something")
+            raise Tampered("an .ots file ends in the middle of a field")
         self.at += size
         return taken
 
@@ -77,7 +77,7 @@ class _Reader:
         return self.take(1)[0]
 
     def number(self) -> int:
-        """Read a number in groups of seven bits, in its shortest spelling only."""
+        """Return a number in groups of seven bits; only the shortest form is accepted."""
         value = 0
         for shift in range(0, 63, 7):
             byte = self.byte()
@@ -107,7 +107,7 @@ class _Replay:
     forks: list[tuple[bytes, frozenset[str]]] = field(default_factory=list)
 
     def attestations(self) -> list[Attestation]:
-        """Return every end of the tree, with the message that leads to it."""
+        """Return every attestation with its message."""
         found = []
         for _ in range(_MOST_OPERATIONS):
             tag = self.reader.byte()
@@ -125,12 +125,12 @@ class _Replay:
 
     def _fork(self) -> None:
         if len(self.forks) == _MOST_FORKS:
-            raise Tampered(f"an .ots file forks more than {_MOST_FORKS} times on one way")
+            raise Tampered(f"an .ots file forks more than {_MOST_FORKS} times on one path")
         self.forks.append((self.message, self.hashes))
 
     def _ended(self, found: list[Attestation]) -> list[Attestation]:
         if not self.reader.at_end:
-            raise Tampered("an .ots file goes on after its end")
+            raise Tampered("an .ots file has bytes after its end")
         return found
 
     def _apply(self, tag: int) -> None:
@@ -160,19 +160,19 @@ class _Replay:
         else:
             return Attestation(_OTHERS.get(tag, tag.hex()), self.message, self.hashes)
         if not payload.at_end:
-            raise Tampered("an attestation of an .ots file goes on after its end")
+            raise Tampered("an attestation of an .ots file has bytes after its end")
         return found
 
 
 def _address(payload: _Reader) -> str:
     address = payload.text(_LONGEST_ADDRESS)
     if not _ADDRESS.issuperset(address):
-        raise Tampered("the address of a calendar in an .ots file has characters it may not have")
+        raise Tampered("the address of a calendar in an .ots file has forbidden characters")
     return address.decode()
 
 
 def _ripemd160(message: bytes) -> bytes:
-    from Crypto.Hash import RIPEMD160  # OpenSSL no longer has it everywhere
+    from Crypto.Hash import RIPEMD160  # not every OpenSSL has it
 
     return RIPEMD160.new(message).digest()
 

@@ -1,9 +1,9 @@
-"""Sigstore and Rekor: was this digest signed, and recorded in a log that somebody trusts, by when?
+"""Sigstore and Rekor: was this digest signed and recorded in a trusted log, and by when?
 
-R1 the signature is of this digest, by a signer who counts · R2 the log recorded just that ·
-R3 the checkpoint is signed by the log · R4 the entry is under it · R5 a time that somebody
-signed: the log itself (version 1), or a timestamp authority over the signature (version 2) ·
-R6 if a newer checkpoint is at hand: the log still begins with the tree of the proof.
+R1 the signature is of this digest, by a trusted signer · R2 the log recorded exactly that ·
+R3 the checkpoint is signed by the log · R4 the entry is under it · R5 a signed time: by the
+log itself (version 1), or by a timestamp authority over the signature (version 2) ·
+R6 if a newer checkpoint was given: the log still begins with the tree of the proof.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NO_TERMS = Terms(roots=())
 
 @dataclass(frozen=True, slots=True)
 class Anchors:
-    """What is trusted about logs and signers, and the terms for timestamps of others."""
+    """The trusted logs and signers, and the terms for timestamps."""
 
     roots: Sequence[TrustedRoot] = ()
     logs: Sequence[Verifier] = ()
@@ -47,12 +47,12 @@ class Anchors:
     growths: Sequence[Growth] = ()
 
     def all_logs(self) -> list[TransparencyLog]:
-        """Return every log that is trusted, however it was named."""
+        """Return every trusted log, from trusted roots and from note keys."""
         return [*(log for root in self.roots for log in root.logs), *map(TransparencyLog.of, self.logs)]
 
 
 def check(data: bytes, digest: bytes, anchors: Anchors) -> Finding:
-    """Return what a Sigstore bundle proves about a SHA-256 digest. Never raises for what it is given."""
+    """Return what a Sigstore bundle proves about a SHA-256 digest. No input makes it raise."""
     try:
         return _check(parse_bundle(data), digest, anchors)
     except Flaw as flaw:
@@ -72,7 +72,7 @@ def _check(bundle: SigstoreBundle, digest: bytes, anchors: Anchors) -> Finding:
     times = _times(bundle, log, anchors)
     moments = [moment for moment, _ in times]
     if not all(log.period.covers(moment) for moment in moments):
-        detail = f"{log.name} was not trusted then"
+        detail = f"{log.name} was not trusted at that time"
         raise Flaw(Reason.NO_TRUST_ANCHOR, detail, Status.INDETERMINATE)
     signer = _check_signer(bundle, recorded, moments, anchors)
     grown = check_growth(checkpoint, log, anchors.growths)
@@ -94,32 +94,32 @@ def _key(bundle: SigstoreBundle, recorded: Recorded) -> PublicKeyTypes:
 
 
 def _check_signature(bundle: SigstoreBundle, digest: bytes, key: PublicKeyTypes) -> None:
-    """R1, as far as mathematics go."""
+    """R1: the signature is valid."""
     if bundle.envelope is not None:
-        made = signs(key, bundle.signature, bundle.envelope.signed())
+        valid = signs(key, bundle.signature, bundle.envelope.signed())
     elif isinstance(key, EllipticCurvePublicKey | RSAPublicKey):
-        made = signs_digest(key, bundle.signature, digest)
+        valid = signs_digest(key, bundle.signature, digest)
     else:
-        detail = "a signature by such a key cannot be checked from a digest"
+        detail = "a signature by this type of key cannot be checked from a digest alone"
         raise Flaw(Reason.ALGORITHM_UNSUPPORTED, detail, Status.UNSUPPORTED)
-    if not made:
-        raise Flaw(Reason.SIGNATURE_INVALID, "the signature is not of this content by this signer")
+    if not valid:
+        raise Flaw(Reason.SIGNATURE_INVALID, "the signature does not match the content and the signer")
 
 
 def _check_recorded(bundle: SigstoreBundle, digest: bytes, recorded: Recorded) -> None:
-    """R2."""
+    """R2: the log recorded the same digest, signature and signer."""
     if bundle.envelope is not None:
         content = bundle.envelope.payload if recorded.of_payload else bundle.envelope.signed()
         digest = hashlib.sha256(content).digest()
     elif recorded.of_payload:
-        raise Flaw(Reason.ENTRY_MISMATCH, "the log recorded a statement, and the bundle has none")
+        raise Flaw(Reason.ENTRY_MISMATCH, "the log recorded a statement, but the bundle has none")
     signer_differs = bundle.certificate is not None and bundle.certificate != recorded.verifier
     if recorded.digest != digest or recorded.signature != bundle.signature or signer_differs:
         raise Flaw(Reason.ENTRY_MISMATCH, "the log recorded another digest, signature or signer")
 
 
 def _times(bundle: SigstoreBundle, log: TransparencyLog, anchors: Anchors) -> list[tuple[datetime, str]]:
-    """R5: return every signed time, or raise a flaw if there is none."""
+    """R5: return every signed time, or raise `Flaw` if there is none."""
     found = []
     promised = promised_time(bundle.entry, log)
     if promised:
@@ -131,13 +131,13 @@ def _times(bundle: SigstoreBundle, log: TransparencyLog, anchors: Anchors) -> li
         elif stamp.status is Status.INVALID or not promised:
             raise Flaw(stamp.reason or Reason.MALFORMED, f"its timestamp: {stamp.detail}", stamp.status)
     if not found:
-        detail = f"{log.name} recorded it, and nobody signed when"
+        detail = f"{log.name} recorded it, but no time is signed"
         raise Flaw(Reason.NO_SIGNED_TIME, detail, Status.INDETERMINATE)
     return found
 
 
 def _stamp(token: bytes, signature: bytes, anchors: Anchors) -> Finding:
-    """Return the best that a token over the signature shows, under any authority that is trusted."""
+    """Return the best finding for a token over the signature, under any trusted authority."""
     findings = [_under(token, signature, anchors.terms)]
     for authority in (each for root in anchors.roots for each in root.timestamp_authorities):
         roots, others = trusted(authority.certificates[-1]), trusted(*authority.certificates[:-1])
@@ -170,7 +170,7 @@ def _under(token: bytes, signature: bytes, terms: Terms) -> Finding:
 def _check_signer(
     bundle: SigstoreBundle, recorded: Recorded, moments: Sequence[datetime], anchors: Anchors
 ) -> SignerIdentity | None:
-    """R1, as far as trust goes."""
+    """R1: the signer is trusted."""
     if bundle.certificate is None:
         if recorded.verifier not in anchors.signers:
             detail = (
@@ -182,7 +182,7 @@ def _check_signer(
     check_certificate(certificate, bundle.issuers, moments, anchors.roots)
     signer = signer_of(certificate)
     if anchors.identities and signer not in anchors.identities:
-        detail = f"it is signed by {signer.subject}, as {signer.issuer} says, and not by whom you ask for"
+        detail = f"its signer is {signer.subject} (issuer {signer.issuer}), not one you require"
         raise Flaw(Reason.IDENTITY_NOT_TRUSTED, detail, Status.INDETERMINATE)
     return signer
 
@@ -196,11 +196,11 @@ def _verified(
     grown: int | None,
 ) -> Finding:
     moment, authority = time
-    by = f"signed by {signer.subject} (says {signer.issuer})" if signer else "signed by a key you trust"
+    by = f"signed by {signer.subject} (issuer {signer.issuer})" if signer else "signed by a key you trust"
     detail = f"{by}, recorded in {checkpoint.origin} under its checkpoint of {checkpoint.size} entries"
-    missed = [] if grown else [f"whether the log {log.name} shows others the same checkpoint"]
+    not_checked = [] if grown else [f"whether the log {log.name} shows others the same checkpoint"]
     if grown:
-        detail += f", with which its newer one of {grown} entries begins"
+        detail += f", which its newer one of {grown} entries extends"
     if signer and not anchors.identities:
-        missed.append(f"whether {signer.subject} is who should have signed")
-    return Finding(EVIDENCE, Status.VERIFIED, None, detail, moment, authority, tuple(missed))
+        not_checked.append(f"whether {signer.subject} is the expected signer")
+    return Finding(EVIDENCE, Status.VERIFIED, None, detail, moment, authority, tuple(not_checked))

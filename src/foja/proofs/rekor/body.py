@@ -1,4 +1,4 @@
-"""What a log recorded: which digest, which signature, whose. As Rekor spells it, versions 1 and 2."""
+"""The content of a log entry: digest, signature and signer, as Rekor versions 1 and 2 encode them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from foja.proofs.rekor.fields import Fields
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One entry's content; `verifier` is a certificate or a public key, DER."""
+    """The content of one entry; `verifier` is a certificate or a public key, DER."""
 
     digest: bytes
     signature: bytes
@@ -26,16 +26,16 @@ class Recorded:
 
 
 def read_body(entry: LogEntry) -> Recorded:
-    """Return what an entry's body says, or raise `Tampered`, or a flaw if it is of a kind not judged."""
+    """Return the content of an entry; raise `Tampered`, or `Flaw` if its kind is not supported."""
     try:
         body = Fields(parse(entry.body), "the entry")
     except NotCanonical as error:
         raise Tampered(f"the entry is not JSON: {error}") from None
     if (body.text("kind"), body.text("apiVersion")) != (entry.kind, entry.version):
-        raise Tampered("the entry is not of the kind the bundle says")
+        raise Tampered("the entry is not of the kind that the bundle names")
     reader = _READERS.get((entry.kind, entry.version))
     if reader is None:
-        detail = f"entries of kind {entry.kind[:40]!a} version {entry.version[:10]!a} are not judged"
+        detail = f"entries of kind {entry.kind[:40]!a} version {entry.version[:10]!a} are not supported"
         raise Flaw(Reason.ALGORITHM_UNSUPPORTED, detail, Status.UNSUPPORTED)
     return reader(body.inner("spec"))
 
@@ -43,14 +43,14 @@ def read_body(entry: LogEntry) -> Recorded:
 def _hashedrekord_1(spec: Fields) -> Recorded:
     found, signature = spec.inner("data").inner("hash"), spec.inner("signature")
     _check_sha256(found.text("algorithm"))
-    verifier = signature.inner("publicKey").armoured("content")
+    verifier = signature.inner("publicKey").pem("content")
     return Recorded(found.hexadecimal("value"), signature.data("content"), verifier, of_payload=False)
 
 
 def _dsse_1(spec: Fields) -> Recorded:
     found, signature = spec.inner("payloadHash"), _only(spec)
     _check_sha256(found.text("algorithm"))
-    verifier = signature.armoured("verifier")
+    verifier = signature.pem("verifier")
     return Recorded(found.hexadecimal("value"), signature.data("signature"), verifier, of_payload=True)
 
 
@@ -59,11 +59,11 @@ def _intoto_2(spec: Fields) -> Recorded:
     found, signature = content.inner("payloadHash"), _only(content.inner("envelope"))
     _check_sha256(found.text("algorithm"))
     try:
-        twice = b64decode(signature.data("sig"), validate=True)
+        decoded = b64decode(signature.data("sig"), validate=True)
     except (NotBase64, ValueError):
-        raise Tampered("the entry's signature is not in base64 twice, as its kind has it") from None
-    verifier = signature.armoured("publicKey")
-    return Recorded(found.hexadecimal("value"), twice, verifier, of_payload=True)
+        raise Tampered("the entry's signature is not in base64 twice, as its kind requires") from None
+    verifier = signature.pem("publicKey")
+    return Recorded(found.hexadecimal("value"), decoded, verifier, of_payload=True)
 
 
 def _hashedrekord_2(spec: Fields) -> Recorded:
@@ -85,7 +85,7 @@ def _dsse_2(spec: Fields) -> Recorded:
 def _only(record: Fields) -> Fields:
     signatures = record.each("signatures")
     if len(signatures) != 1:
-        detail = f"the entry has {len(signatures)} signatures; one is judged"
+        detail = f"the entry has {len(signatures)} signatures; only one is supported"
         raise Flaw(Reason.ALGORITHM_UNSUPPORTED, detail, Status.UNSUPPORTED)
     return signatures[0]
 
@@ -97,7 +97,7 @@ def _verifier(verifier: Fields) -> bytes:
 
 def _check_sha256(algorithm: str) -> None:
     if algorithm not in ("sha256", "SHA2_256"):
-        detail = f"the entry's digest is by {algorithm[:20]!a}; only SHA-256 is judged"
+        detail = f"the entry's digest is by {algorithm[:20]!a}; only SHA-256 is supported"
         raise Flaw(Reason.ALGORITHM_UNSUPPORTED, detail, Status.UNSUPPORTED)
 
 

@@ -1,4 +1,4 @@
-"""A Sigstore bundle, versions 0.1 to 0.3: a signature, who made it, and its entry in a log."""
+"""A Sigstore bundle, versions 0.1 to 0.3: a signature, its signer, and its log entry."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _MOST_HASHES = 64
 
 @dataclass(frozen=True, slots=True)
 class Inclusion:
-    """Where the log says the entry stands."""
+    """The position of the entry in the log, as the log states it."""
 
     index: int
     root: bytes
@@ -53,7 +53,7 @@ class Inclusion:
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """What the log recorded, and what it says about that."""
+    """What the log recorded, and what the log states about it."""
 
     index: int
     log_id: bytes
@@ -67,32 +67,32 @@ class LogEntry:
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """A statement about something, and its type: what DSSE signs."""
+    """A statement and its type: what DSSE signs."""
 
     type: str
     payload: bytes
 
     def signed(self) -> bytes:
-        """Return the bytes that the signature is made over."""
+        """Return the bytes that are signed."""
         kind = self.type.encode()
         return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(self.payload), self.payload)
 
 
 @dataclass(frozen=True, slots=True)
 class SigstoreBundle:
-    """A whole bundle. Nothing in it is believed yet."""
+    """A whole bundle. Nothing in it is checked yet."""
 
     signature: bytes
-    digest: bytes | None  # as stated; the signature says whether it is so
+    digest: bytes | None  # as stated; the signature decides whether it is right
     envelope: Envelope | None
-    certificate: bytes | None  # None: the signer is known by a key alone
-    issuers: tuple[bytes, ...]  # what came after it in a chain
+    certificate: bytes | None  # None: the signer is identified by a key only
+    issuers: tuple[bytes, ...]  # the rest of its chain
     entry: LogEntry
     tokens: tuple[bytes, ...]
 
 
 def parse_bundle(data: bytes) -> SigstoreBundle:
-    """Return what a bundle says, or raise `Tampered`, or a flaw if it is of a kind that is not judged."""
+    """Return the bundle in a file; raise `Tampered`, or `Flaw` if its kind is not supported."""
     if len(data) > MAX_BYTES:
         raise Tampered(f"a bundle of {len(data)} bytes is over the limit of {MAX_BYTES}")
     try:
@@ -129,7 +129,7 @@ def _stated(message: Fields) -> bytes | None:
         return None
     digest = message.inner("messageDigest", {"algorithm", "digest"})
     if digest.text("algorithm") != "SHA2_256":
-        detail = f"the bundle's digest is by {digest.text('algorithm')[:20]!a}; only SHA2_256 is judged"
+        detail = f"the bundle's digest is by {digest.text('algorithm')[:20]!a}; only SHA2_256 is supported"
         raise Flaw(Reason.ALGORITHM_UNSUPPORTED, detail, Status.UNSUPPORTED)
     return digest.data("digest")
 
@@ -142,7 +142,7 @@ def _certificates(material: Fields, version: int) -> tuple[bytes | None, tuple[b
         material.inner("publicKey", {"hint"})
         return None, ()
     if (known == ["certificate"]) != (version == 3):
-        raise Tampered("a bundle has one certificate from version 0.3 on, and before that a chain")
+        raise Tampered("a bundle has one certificate from version 0.3 on, and a chain before that")
     if version == 3:
         return material.inner("certificate", {"rawBytes"}).data("rawBytes"), ()
     chain = material.inner("x509CertificateChain", {"certificates"})
@@ -155,7 +155,7 @@ def _certificates(material: Fields, version: int) -> tuple[bytes | None, tuple[b
 def _entry(material: Fields) -> LogEntry:
     entries = material.each("tlogEntries", _ENTRY, most=1)
     if not entries:
-        raise Tampered("the bundle has no entry of a log")
+        raise Tampered("the bundle has no log entry")
     [entry] = entries
     kind = entry.inner("kindVersion", {"kind", "version"})
     promised = entry.has("inclusionPromise")
@@ -175,12 +175,12 @@ def _entry(material: Fields) -> LogEntry:
 
 def _inclusion(proof: Fields) -> Inclusion | None:
     if not proof.has("checkpoint"):
-        return None  # early bundles: a path that leads to nothing anybody signed
+        return None  # early bundles: a path to a root that is not signed
     return Inclusion(
         index=proof.count("logIndex") if proof.has("logIndex") else 0,
         root=proof.data("rootHash"),
         size=proof.count("treeSize"),
-        path=proof.datas("hashes", most=_MOST_HASHES),
+        path=proof.data_list("hashes", most=_MOST_HASHES),
         checkpoint=proof.inner("checkpoint", {"envelope"}).text("envelope"),
     )
 

@@ -1,4 +1,4 @@
-"""A signer's short-lived certificate: issued by a trusted authority, logged, and whose it is."""
+"""The short-lived certificate of a signer: its issuer, its log, and the identity it names."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _ADDED = x509.PrecertificateSignedCertificateTimestamps
 
 @dataclass(frozen=True, slots=True)
 class SignerIdentity:
-    """Who signed, and who vouched for that."""
+    """The signer, and the issuer that vouches for it."""
 
     subject: str
     issuer: str
 
 
 def read_certificate(der: bytes) -> x509.Certificate:
-    """Return a certificate that can be read to its end."""
+    """Return a certificate with readable extensions and key, or raise `Flaw`."""
     try:
         certificate = x509.load_der_x509_certificate(der)
         _ = certificate.extensions, certificate.public_key()
-    except Exception as error:  # a library has many words for bytes that it cannot read
+    except Exception as error:  # the library raises many types for unreadable bytes
         raise Flaw(Reason.MALFORMED, f"the signer's certificate cannot be read ({error})") from None
     return certificate
 
@@ -47,26 +47,25 @@ def check_certificate(
     moments: Sequence[datetime],
     roots: Iterable[TrustedRoot],
 ) -> None:
-    """Raise a flaw unless a trusted authority issued this one, for signing, valid at all moments.
+    """Raise `Flaw` unless a trusted authority issued this one, for signing, valid at all moments.
 
-    `issuers` came along with it; they must be the authority's own, and are believed for that alone.
+    `issuers` came with the bundle; they must be certificates of that authority.
     """
     root, chain = _issuers(certificate, moments, roots)
     if not {each.public_bytes(Encoding.DER) for each in chain}.issuperset(issuers):
-        raise Flaw(Reason.UNRELATED_CERTIFICATE, "the bundle brings certificates of other authorities")
+        raise Flaw(Reason.UNRELATED_CERTIFICATE, "the bundle holds certificates of other authorities")
     _check_usage(certificate)
     for each in (certificate, *chain):
         for moment in moments:
             if not each.not_valid_before_utc <= moment <= each.not_valid_after_utc:
-                detail = (
-                    f"the certificate of {each.subject.rfc4514_string() or 'the signer'} is not valid then"
-                )
+                name = each.subject.rfc4514_string() or "the signer"
+                detail = f"the certificate of {name} was not valid at that time"
                 raise Flaw(Reason.CERT_EXPIRED_AT_GENTIME, detail)
     _check_logged(certificate, chain[0], root)
 
 
 def signer_of(certificate: x509.Certificate) -> SignerIdentity:
-    """Return whom a certificate speaks for."""
+    """Return the identity that a certificate names."""
     try:
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
@@ -114,11 +113,11 @@ def _check_usage(certificate: x509.Certificate) -> None:
     except x509.ExtensionNotFound:
         signing, purposes = False, x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
     if not signing or ExtendedKeyUsageOID.CODE_SIGNING not in purposes:
-        raise Flaw(Reason.EKU_INVALID, "the signer's certificate is not one for signing")
+        raise Flaw(Reason.EKU_INVALID, "the signer's certificate is not for code signing")
 
 
 def _check_logged(certificate: x509.Certificate, issuer: x509.Certificate, root: TrustedRoot) -> None:
-    """Raise a flaw unless a trusted certificate log promised to record the certificate."""
+    """Raise `Flaw` unless a trusted certificate log promised to record the certificate."""
     try:
         promises = list(certificate.extensions.get_extension_for_class(_ADDED).value)
     except x509.ExtensionNotFound:
@@ -136,7 +135,7 @@ def _check_logged(certificate: x509.Certificate, issuer: x509.Certificate, root:
 def _promised(
     promise: SignedCertificateTimestamp, certificate: x509.Certificate, issuer: x509.Certificate
 ) -> bytes:
-    """Return what a certificate log signs, RFC 6962 §3.2, for a certificate before it was issued."""
+    """Return the bytes that a certificate log signs for a precertificate (RFC 6962 §3.2)."""
     key = issuer.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     body, extensions = certificate.tbs_precertificate_bytes, promise.extension_bytes
     since = promise.timestamp.replace(tzinfo=None) - datetime(1970, 1, 1)  # noqa: DTZ001

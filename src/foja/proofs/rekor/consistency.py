@@ -1,4 +1,4 @@
-"""R6: the log as it is today still begins with the tree that the proof is about."""
+"""R6: a newer tree of the log still begins with the tree of the proof."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class Growth:
 
 
 def check_growth(checkpoint: Checkpoint, log: TransparencyLog, growths: Iterable[Growth]) -> int | None:
-    """Return the size of the newest tree that begins with this one, None if none is at hand.
+    """Return the size of the newest tree that begins with this one, or None if none was given.
 
-    What the log did not sign says nothing about it; two trees that it signed and that do not fit condemn it.
+    A checkpoint that the log did not sign is ignored. Two signed trees that contradict each other are a flaw.
     """
-    sizes = [_fitting(checkpoint, log, each) for each in growths if each.size == checkpoint.size]
+    sizes = [_newer_size(checkpoint, log, each) for each in growths if each.size == checkpoint.size]
     return max((size for size in sizes if size is not None), default=None)
 
 
-def _fitting(checkpoint: Checkpoint, log: TransparencyLog, growth: Growth) -> int | None:
+def _newer_size(checkpoint: Checkpoint, log: TransparencyLog, growth: Growth) -> int | None:
     try:
         newer = signed_checkpoint(growth.note, log)
     except Flaw:
@@ -42,5 +42,5 @@ def _fitting(checkpoint: Checkpoint, log: TransparencyLog, growth: Growth) -> in
     try:
         check_consistency(checkpoint.size, checkpoint.root, newer.size, newer.root, growth.path)
     except Tampered as error:
-        raise Flaw(Reason.LOG_INCONSISTENT, f"{log.name} signed two trees that do not fit: {error}") from None
+        raise Flaw(Reason.LOG_INCONSISTENT, f"{log.name} signed inconsistent trees: {error}") from None
     return newer.size

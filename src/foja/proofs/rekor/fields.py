@@ -1,4 +1,4 @@
-"""JSON of Sigstore, read strictly: known fields only, each in the one spelling it has."""
+"""A strict reader of Sigstore JSON: known fields only, each in its canonical encoding."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?Z")
 
 
 class Fields:
-    """An object whose fields are taken one by one, and must all be known."""
+    """A JSON object whose fields are read one by one; unknown fields are refused."""
 
     def __init__(self, value: Json, where: str, known: Iterable[str] | None = None) -> None:
         if not isinstance(value, dict):
@@ -29,7 +29,7 @@ class Fields:
             raise Tampered(f"{where} has the field {unknown[0]!a}, which is not known")
 
     def has(self, name: str) -> bool:
-        """Say whether the field is there and says anything."""
+        """Return whether the field is present and not null."""
         return self._value.get(name) is not None
 
     def inner(self, name: str, known: Iterable[str] | None = None) -> Fields:
@@ -37,34 +37,34 @@ class Fields:
         return Fields(self._value.get(name), f"{self._where}.{name}", known)
 
     def each(self, name: str, known: Iterable[str] | None = None, *, most: int = 100) -> list[Fields]:
-        """Return the objects of a list inside this one; no list is an empty one."""
+        """Return the objects of a list inside this one; a missing list is empty."""
         return [Fields(each, f"{self._where}.{name}", known) for each in self._list(name, most)]
 
     def text(self, name: str) -> str:
-        """Return a text."""
+        """Return a string."""
         value = self._value.get(name)
         if not isinstance(value, str):
-            raise self._wrong(name, "a text")
+            raise self._wrong(name, "a string")
         return value
 
     def count(self, name: str) -> int:
-        """Return a number that is spelled as a text of digits."""
+        """Return a number that is written as a string of digits."""
         value = self.text(name)
         if not _COUNT.fullmatch(value):
-            raise self._wrong(name, "a number from 0 on")
+            raise self._wrong(name, "a number of 0 or more")
         return int(value)
 
     def data(self, name: str) -> bytes:
-        """Return bytes that are spelled in base64."""
+        """Return bytes that are written in base64."""
         return self._base64(name, self.text(name))
 
-    def datas(self, name: str, *, most: int = 100) -> tuple[bytes, ...]:
-        """Return a list of bytes; no list is an empty one."""
+    def data_list(self, name: str, *, most: int = 100) -> tuple[bytes, ...]:
+        """Return a list of bytes; a missing list is empty."""
         texts = self._list(name, most)
         return tuple(self._base64(name, each) if isinstance(each, str) else b"" for each in texts)
 
     def hexadecimal(self, name: str) -> bytes:
-        """Return bytes that are spelled in hexadecimal."""
+        """Return bytes that are written in hexadecimal."""
         value = self.text(name)
         try:
             data = bytes.fromhex(value)
@@ -75,7 +75,7 @@ class Fields:
         return data
 
     def time(self, name: str) -> datetime | None:
-        """Return a time, or None if there is none."""
+        """Return a time, or None if the field is missing."""
         if not self.has(name):
             return None
         found = _TIME.fullmatch(self.text(name))
@@ -87,8 +87,8 @@ class Fields:
             pass
         raise self._wrong(name, "a time in UTC")
 
-    def armoured(self, name: str) -> bytes:
-        """Return the DER of a PEM text that is spelled in base64 itself."""
+    def pem(self, name: str) -> bytes:
+        """Return the DER of a PEM text that is itself written in base64."""
         try:
             found = _PEM.fullmatch(self.data(name).decode())
             if found and found[1] in ("CERTIFICATE", "PUBLIC KEY"):
@@ -111,7 +111,7 @@ class Fields:
         except (NotBase64, ValueError):
             data = b""
         if b64encode(data).decode() != text:
-            raise self._wrong(name, "base64 in its one spelling")
+            raise self._wrong(name, "canonical base64")
         return data
 
     def _wrong(self, name: str, expected: str) -> Tampered:

@@ -21,17 +21,17 @@ def public_key(der: bytes) -> PublicKeyTypes:
     """Return a public key, or raise `Tampered`."""
     try:
         return load_der_public_key(der)
-    except Exception as error:  # a library has many words for bytes that it cannot read
+    except Exception as error:  # the library raises many types for unreadable bytes
         raise Tampered(f"a public key cannot be read ({error})") from None
 
 
 def signs_digest(key: PublicKeyTypes, signature: bytes, sha256: bytes) -> bool:
-    """Say whether a key signed what has this digest; Ed25519 cannot tell without the bytes."""
+    """Return whether a key signed the content with this digest; Ed25519 needs the content itself."""
     return _accepts(key, signature, sha256, _PREHASHED)
 
 
 def signs(key: PublicKeyTypes, signature: bytes, message: bytes) -> bool:
-    """Say whether a key signed these bytes, by way of the hash that goes with it."""
+    """Return whether a key signed these bytes, with the hash that belongs to the key."""
     if isinstance(key, ed25519.Ed25519PublicKey):
         try:
             key.verify(signature, message)

@@ -1,4 +1,4 @@
-"""The word of a log: its signed checkpoint, the entry's place under it, the time it promised."""
+"""What a log signed: its checkpoint, the entry under it, and the promised time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ID_BYTES = 4
 
 
 def find_log(entry: LogEntry, logs: Iterable[TransparencyLog]) -> TransparencyLog:
-    """Return the trusted log that the entry says it is in."""
+    """Return the trusted log that the entry names, or raise `Flaw`."""
     for log in logs:
         if log.id == entry.log_id:
             return log
@@ -31,12 +31,12 @@ def find_log(entry: LogEntry, logs: Iterable[TransparencyLog]) -> TransparencyLo
 def check_entry(entry: LogEntry, log: TransparencyLog) -> Checkpoint:
     """R3 and R4: return the signed checkpoint that covers the entry."""
     if entry.inclusion is None:
-        detail = f"{log.name} promised to record the entry; that it did is not shown"
+        detail = f"{log.name} promised to record the entry, but there is no inclusion proof"
         raise Flaw(Reason.NO_INCLUSION_PROOF, detail, Status.INDETERMINATE)
     inclusion = entry.inclusion
     checkpoint = signed_checkpoint(inclusion.checkpoint, log)
     if (inclusion.root, inclusion.size) != (checkpoint.root, checkpoint.size):
-        raise Flaw(Reason.INCLUSION_INVALID, "the proof is about another tree than the signed checkpoint")
+        raise Flaw(Reason.INCLUSION_INVALID, "the proof is not about the tree of the signed checkpoint")
     try:
         check_inclusion(
             leaf_hash(entry.body), inclusion.index, checkpoint.size, inclusion.path, checkpoint.root
@@ -47,34 +47,34 @@ def check_entry(entry: LogEntry, log: TransparencyLog) -> Checkpoint:
 
 
 def promised_time(entry: LogEntry, log: TransparencyLog) -> datetime | None:
-    """Return when the log says it took the entry, if it signed that; version 2 never does."""
+    """Return the time at which the log took the entry, if it signed one; version 2 never does."""
     if entry.promise is None or entry.integrated is None:
         _check_unpromised(entry)
         return None
-    said = {
+    promised = {
         "body": b64encode(entry.body).decode(),
         "integratedTime": entry.integrated,
         "logID": entry.log_id.hex(),
         "logIndex": entry.index,
     }
-    if not signs(log.key, entry.promise, canonical(said)):
-        raise Flaw(Reason.SIGNATURE_INVALID, f"{log.name} did not sign this time and place of the entry")
+    if not signs(log.key, entry.promise, canonical(promised)):
+        raise Flaw(Reason.SIGNATURE_INVALID, f"{log.name} did not sign this time and index of the entry")
     try:
         return datetime.fromtimestamp(entry.integrated, UTC)
     except (ValueError, OverflowError, OSError):
-        raise Flaw(Reason.MALFORMED, "the time of the entry is beyond all calendars") from None
+        raise Flaw(Reason.MALFORMED, "the time of the entry is beyond the calendar") from None
 
 
 def _check_unpromised(entry: LogEntry) -> None:
-    """What nobody signed must at least agree with what the log did sign."""
+    """Raise `Flaw` if unsigned fields of the entry contradict what the log signed."""
     if entry.promise is not None or entry.integrated is not None:
-        raise Flaw(Reason.SIGNATURE_INVALID, "the entry states a time or a promise, and nobody signed both")
+        raise Flaw(Reason.SIGNATURE_INVALID, "the entry has a time or a promise, but not both")
     if entry.inclusion and entry.index != entry.inclusion.index:
-        raise Flaw(Reason.INCLUSION_INVALID, "the entry is said to stand in two places")
+        raise Flaw(Reason.INCLUSION_INVALID, "the entry and its inclusion proof have different indexes")
 
 
 def signed_checkpoint(note: str, log: TransparencyLog) -> Checkpoint:
-    """Return the checkpoint in a note that this log signed, or raise a flaw."""
+    """Return the checkpoint in a note that this log signed, or raise `Flaw`."""
     try:
         text, signatures = split_note(note)
         checkpoint = parse_checkpoint(text)

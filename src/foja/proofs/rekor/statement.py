@@ -1,4 +1,4 @@
-"""An in-toto statement: what an envelope says it is about."""
+"""An in-toto statement: the subjects of a DSSE envelope."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _MOST_SUBJECTS = 10_000
 
 
 def is_about(envelope: Envelope, digest: bytes) -> bool:
-    """Say whether this SHA-256 digest is one of the statement's subjects, or raise `Tampered`."""
+    """Return whether this SHA-256 digest is one of the statement's subjects, or raise `Tampered`."""
     if envelope.type != _TYPE:
-        detail = f"an envelope of type {envelope.type[:60]!a} is not judged, only {_TYPE}"
+        detail = f"an envelope of type {envelope.type[:60]!a} is not supported, only {_TYPE}"
         raise Flaw(Reason.ALGORITHM_UNSUPPORTED, detail, Status.UNSUPPORTED)
     try:
         statement = Fields(parse(envelope.payload), "the statement")
@@ -26,6 +26,6 @@ def is_about(envelope: Envelope, digest: bytes) -> bool:
     named = [each.inner("digest") for each in subjects]
     digests = [each.hexadecimal("sha256") for each in named if each.has("sha256")]
     if subjects and not digests:
-        detail = "the statement names its subjects by other digests than SHA-256"
+        detail = "the statement has no SHA-256 digest of its subjects"
         raise Flaw(Reason.IMPRINT_ALGORITHM, detail, Status.INDETERMINATE)
     return digest in digests

@@ -1,4 +1,4 @@
-"""A `trusted_root.json`: the logs and authorities of one Sigstore instance, given from outside."""
+"""A `trusted_root.json`: the logs and authorities of one Sigstore instance, given by the caller."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from foja.proofs.rekor.keys import public_key
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """When something was trusted; None has no end."""
+    """The time in which something is trusted; None means no limit."""
 
     start: datetime | None
     end: datetime | None
 
     def covers(self, moment: datetime) -> bool:
-        """Say whether a moment lies in it."""
+        """Return whether a moment is in the period."""
         return (not self.start or self.start <= moment) and (not self.end or moment <= self.end)
 
 
@@ -40,10 +40,10 @@ class TransparencyLog:
 
     @classmethod
     def of(cls, verifier: Verifier) -> TransparencyLog:
-        """Return a log that is known by its note key alone."""
+        """Return a log that is known only by its note key."""
         key = b"\x01" + verifier.public_key
-        named = sha256(verifier.name.encode() + b"\n" + key).digest()
-        return cls(verifier.name, named, public_key(_ED25519 + verifier.public_key), Period(None, None))
+        log_id = sha256(verifier.name.encode() + b"\n" + key).digest()
+        return cls(verifier.name, log_id, public_key(_ED25519 + verifier.public_key), Period(None, None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class CertificateAuthority:
 
 @dataclass(frozen=True, slots=True)
 class TrustedRoot:
-    """Everything one Sigstore instance is known by."""
+    """The logs and authorities of one Sigstore instance."""
 
     logs: tuple[TransparencyLog, ...]
     authorities: tuple[CertificateAuthority, ...]
@@ -66,7 +66,7 @@ class TrustedRoot:
 
 @lru_cache(maxsize=16)
 def parse_trusted_root(data: bytes) -> TrustedRoot:
-    """Return what the file says, or raise `Refused`."""
+    """Return the trusted root in a file, or raise `Refused`."""
     try:
         whole = Fields(parse(data), "the trusted root")
         return TrustedRoot(
@@ -96,7 +96,7 @@ def _authority(authority: Fields) -> CertificateAuthority:
     try:
         for each in chain:
             x509.load_der_x509_certificate(each)
-    except Exception as error:  # a library has many words for bytes that it cannot read
+    except Exception as error:  # the library raises many types for unreadable bytes
         raise Tampered(f"a certificate of the trusted root cannot be read ({error})") from None
     return CertificateAuthority(chain, _period(authority))
 
@@ -108,4 +108,4 @@ def _period(holder: Fields) -> Period:
     return Period(period.time("start"), period.time("end"))
 
 
-_ED25519 = bytes.fromhex("302a300506032b6570032100")  # what stands before the 32 bytes of a key in DER
+_ED25519 = bytes.fromhex("302a300506032b6570032100")  # the DER prefix of the 32 bytes of a key

@@ -1,9 +1,9 @@
-"""Timestamps of authorities (RFC 3161): ask with a digest, check the answer offline.
+"""Timestamps of authorities (RFC 3161): send a digest, check the reply offline.
 
     checked = check(reply, digest, roots=trusted(pem), nonce=nonce)
     checked.finding.status, checked.stamp.gen_time
 
-Nothing embedded in a token is trusted because it is embedded, and no bytes make `check` raise.
+Nothing embedded in a token is trusted because it is embedded, and no input makes `check` raise.
 """
 
 from foja.proofs.tsa.certificate import Certificate, revocation_lists, trusted

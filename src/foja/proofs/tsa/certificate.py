@@ -1,4 +1,4 @@
-"""Certificates, read once: what a chain needs to know about each."""
+"""The fields of a certificate that a chain check needs; each certificate is parsed once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from foja.proofs.tsa.oids import SIZES
 
 MAX_BYTES = 16_384
 SMALLEST_RSA = 2048
-_UNDERSTOOD = {
+_SUPPORTED = {
     ExtensionOID.BASIC_CONSTRAINTS,
     ExtensionOID.KEY_USAGE,
     ExtensionOID.EXTENDED_KEY_USAGE,
@@ -38,7 +38,7 @@ class Certificate:
 
     der: bytes
     x509: x509.Certificate
-    key: PublicKeyTypes | None  # None: of a kind that we do not know
+    key: PublicKeyTypes | None  # None: of an unknown type
     subject: bytes
     issuer: bytes
     name: str
@@ -47,15 +47,15 @@ class Certificate:
     not_after: datetime
     key_id: bytes | None
     issuer_key_id: bytes | None
-    authority: bool  # may issue others
+    is_ca: bool  # may issue certificates
     path_length: int | None
-    signs: bool  # its key may sign what is no certificate
-    lists: bool  # its key may sign lists of revoked certificates
+    signs_data: bool  # its key may sign data other than certificates
+    signs_crls: bool  # its key may sign lists of revoked certificates
     purposes: frozenset[str] | None
     purposes_critical: bool
-    strange: bool  # says something critical that we do not understand
-    weak: bool  # signed by way of a broken hash, or its key is too short
-    sha256: str  # the digest that names it
+    unknown_critical: bool  # has a critical extension that is not supported
+    weak: bool  # signed with a broken hash, or its key is too short
+    sha256: str  # the digest of its DER bytes
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Certificate) and self.der == other.der
@@ -64,31 +64,31 @@ class Certificate:
         return hash(self.der)
 
     @property
-    def vouches_for_itself(self) -> bool:
+    def is_self_issued(self) -> bool:
         """Whether it names itself as its issuer, as roots do."""
         return self.issuer == self.subject
 
     @property
     def pem(self) -> bytes:
-        """The certificate, as people hand it around."""
+        """The certificate as PEM."""
         return self.x509.public_bytes(Encoding.PEM)
 
 
 def trusted(*given: bytes) -> tuple[Certificate, ...]:
-    """Return the certificates in some PEM or DER files, or raise `Refused`: naming one is trusting it."""
+    """Return the certificates in PEM or DER files that the caller trusts, or raise `Refused`."""
     return tuple(dict.fromkeys(each for data in given for each in _file(data)))
 
 
 def revocation_lists(*given: bytes) -> tuple[bytes, ...]:
-    """Return the lists of revoked certificates in some PEM or DER files, or raise `Refused`."""
+    """Return the lists of revoked certificates in PEM or DER files, or raise `Refused`."""
     try:
         return tuple(_crl(data).public_bytes(Encoding.DER) for data in given)
     except ValueError as error:
-        raise Refused(f"this is no list of revoked certificates ({error}); give PEM or DER") from None
+        raise Refused(f"not a list of revoked certificates ({error}); give PEM or DER") from None
 
 
-def readable(given: Iterable[bytes]) -> tuple[Certificate, ...]:
-    """Return the certificates in some DER elements, or raise `Malformed`."""
+def parse_certificates(given: Iterable[bytes]) -> tuple[Certificate, ...]:
+    """Return the certificates in DER elements, or raise `Malformed`."""
     return tuple(dict.fromkeys(map(certificate, given)))
 
 
@@ -96,17 +96,17 @@ def readable(given: Iterable[bytes]) -> tuple[Certificate, ...]:
 def certificate(der: bytes) -> Certificate:
     """Return one certificate, or raise `Malformed`."""
     if len(der) > MAX_BYTES:
-        raise Malformed(f"a certificate of {len(der):,} bytes is not read; {MAX_BYTES:,} are")
+        raise Malformed(f"a certificate has {len(der):,} bytes; at most {MAX_BYTES:,} are read")
     try:
         names = _names(der)
         return _certificate(der, x509.load_der_x509_certificate(der), *names)
-    except Exception as error:  # a library has many words for bytes that it cannot read
+    except Exception as error:  # the library raises many types for unreadable bytes
         raise Malformed(f"a certificate cannot be read: {error}") from None
 
 
 @lru_cache(maxsize=1024)
 def is_issued_by(child: Certificate, issuer: Certificate) -> bool:
-    """Say whether the key of one signed the other."""
+    """Return whether the issuer's key signed the child."""
     try:
         child.x509.verify_directly_issued_by(issuer.x509)
     except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
@@ -121,7 +121,7 @@ def _file(data: bytes) -> list[Certificate]:
         found = x509.load_pem_x509_certificates(data)
         return [certificate(each.public_bytes(Encoding.DER)) for each in found]
     except (ValueError, Malformed) as error:
-        raise Refused(f"these are no certificates ({error}); give PEM or DER") from None
+        raise Refused(f"not a certificate ({error}); give PEM or DER") from None
 
 
 def _crl(data: bytes) -> x509.CertificateRevocationList:
@@ -148,13 +148,13 @@ def _certificate(der: bytes, found: x509.Certificate, issuer: bytes, subject: by
         found.not_valid_after_utc,
         key_id.digest if key_id else None,
         issuer_key_id.key_identifier if issuer_key_id else None,
-        authority=bool(constraints and constraints.ca) and (usage is None or usage.key_cert_sign),
+        is_ca=bool(constraints and constraints.ca) and (usage is None or usage.key_cert_sign),
         path_length=constraints.path_length if constraints else None,
-        lists=usage is None or usage.crl_sign,
-        signs=usage is None or usage.digital_signature or usage.content_commitment,
+        signs_crls=usage is None or usage.crl_sign,
+        signs_data=usage is None or usage.digital_signature or usage.content_commitment,
         purposes=_purposes(purposes.value) if purposes else None,
         purposes_critical=bool(purposes and purposes.critical),
-        strange=any(each.critical and name not in _UNDERSTOOD for name, each in parts.items()),
+        unknown_critical=any(each.critical and name not in _SUPPORTED for name, each in parts.items()),
         weak=_is_weak(found, key),
         sha256=sha256(der).hexdigest(),
     )
@@ -169,16 +169,16 @@ def _purposes(value: Iterable[x509.ObjectIdentifier]) -> frozenset[str]:
 
 
 def _names(der: bytes) -> tuple[bytes, bytes]:
-    """Return issuer and subject byte by byte: names are compared as they were signed."""
+    """Return issuer and subject as encoded: names are compared byte by byte."""
     whole = DerReader(der).enter(SEQUENCE)
     parts = whole.enter(SEQUENCE)
     whole.enter(SEQUENCE)
     if whole.take(BITS)[:1] != b"\0":
-        raise Malformed("its signature is not whole bytes")
+        raise Malformed("its signature does not have whole bytes")
     whole.finish()
     parts.optional(tagged(0))
     if parts.integer() <= 0:
-        raise Malformed("its number is not positive")  # what cryptography would only warn about
+        raise Malformed("its serial number is not positive")  # cryptography would only warn
     parts.enter(SEQUENCE)
     issuer = parts.whole(SEQUENCE)
     parts.enter(SEQUENCE)

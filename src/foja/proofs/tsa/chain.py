@@ -1,4 +1,4 @@
-"""From the signer to a root of the policy. What came with a token only helps to find the way."""
+"""The chain from the signer to a trusted root. Certificates in a token only help to find it."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from foja.proofs.tsa.certificate import Certificate, is_issued_by
 TIME_STAMPING, ANY_PURPOSE = "1.3.6.1.5.5.7.3.8", "2.5.29.37.0"
 MAX_CHAIN = 8
 MAX_STEPS = 64
-CACHE_ENTRIES = 32  # signers; what comes with one may be large
+CACHE_ENTRIES = 32  # signers; the certificates of one may be large
 
 
 def check_signer(signer: Certificate) -> None:
-    """T6: its key is for timestamps and nothing else, and says so in a way nobody may overlook."""
+    """T6: a critical extension restricts the key to timestamps, or raise `Flaw`."""
     if signer.purposes != frozenset({TIME_STAMPING}) or not signer.purposes_critical:
-        raise Flaw(Reason.EKU_INVALID, f"{signer.name} is not marked, critically, for timestamps alone")
-    if signer.strange:
-        raise Flaw(Reason.CHAIN_INVALID, f"{signer.name} says something critical that is not understood")
-    if not signer.signs:
+        detail = f"{signer.name} is not restricted to timestamps by a critical extension"
+        raise Flaw(Reason.EKU_INVALID, detail)
+    if signer.unknown_critical:
+        raise Flaw(Reason.CHAIN_INVALID, f"{signer.name} has a critical extension that is not supported")
+    if not signer.signs_data:
         raise Flaw(Reason.KEY_USAGE_INVALID, f"the key of {signer.name} may not sign timestamps")
 
 
 @lru_cache(maxsize=CACHE_ENTRIES)
 def check_related(signer: Certificate, embedded: tuple[Certificate, ...]) -> None:
-    """Refuse certificates that lead nowhere from a token's signer, and copies of roots that were changed."""
+    """Raise `Flaw` for a certificate outside the signer's chain, or a changed copy of a root."""
     related = {signer}
     while more := {each for each in embedded if each not in related and _issues_one_of(each, related)}:
         related |= more
@@ -36,38 +37,38 @@ def check_related(signer: Certificate, embedded: tuple[Certificate, ...]) -> Non
         if each not in related:
             raise Flaw(
                 Reason.UNRELATED_CERTIFICATE,
-                f"it carries the certificate of {each.name}, which is no part of its chain",
+                f"it carries the certificate of {each.name}, which is not part of its chain",
             )
-        if each.vouches_for_itself and not is_issued_by(each, each):
-            raise Flaw(Reason.CHAIN_INVALID, f"it carries a copy of {each.name} that was changed")
+        if each.is_self_issued and not is_issued_by(each, each):
+            raise Flaw(Reason.CHAIN_INVALID, f"it carries a changed copy of {each.name}")
 
 
-def path(
+def find_path(
     signer: Certificate, others: Sequence[Certificate], roots: Sequence[Certificate], at: datetime
 ) -> tuple[Certificate, ...]:
-    """T7: return the certificates from the signer to a root, all good at that time, or raise `Flaw`."""
+    """T7: return the certificates from the signer to a root, all valid at that time, or raise `Flaw`."""
     second = at.replace(microsecond=0)
     if all(each.not_before <= second <= each.not_after for each in (signer, *others, *roots)):
-        return _lasting_path(signer, tuple(others), tuple(roots))
+        return _path_while_all_valid(signer, tuple(others), tuple(roots))
     return _Search(others, roots, at).run(signer)
 
 
 @lru_cache(maxsize=CACHE_ENTRIES)
-def _lasting_path(
+def _path_while_all_valid(
     signer: Certificate, others: tuple[Certificate, ...], roots: tuple[Certificate, ...]
 ) -> tuple[Certificate, ...]:
-    """Return the path at any time when all of them are valid: it is the same one."""
+    """Return the path for any time at which all of them are valid: it is always the same."""
     at = max(each.not_before for each in (signer, *others, *roots))
     return _Search(others, roots, at).run(signer)
 
 
 class _Search:
-    """Depth first, never in a circle, and never for long."""
+    """A depth-first search without cycles and with a limited number of steps."""
 
     def __init__(self, others: Sequence[Certificate], roots: Sequence[Certificate], at: datetime) -> None:
         self._roots, self._at, self._steps = roots, at, MAX_STEPS
-        lasting = sorted(roots, key=lambda each: each.not_after, reverse=True)
-        self._pool = [*lasting, *(each for each in others if each not in roots)]
+        by_end = sorted(roots, key=lambda each: each.not_after, reverse=True)
+        self._pool = [*by_end, *(each for each in others if each not in roots)]
         self._flaw: Flaw | None = None
 
     def run(self, signer: Certificate) -> tuple[Certificate, ...]:
@@ -76,15 +77,15 @@ class _Search:
         if found is None:
             raise self._flaw or Flaw(
                 Reason.NO_TRUST_ANCHOR,
-                f"no certificate that you trust leads to {signer.name}",
+                f"no certificate you trust leads to {signer.name}",
                 Status.INDETERMINATE,
             )
         return found
 
     def _paths(self, begun: tuple[Certificate, ...]) -> Iterator[tuple[Certificate, ...]]:
-        """Yield the chains that end in a root, the longest first: one that you trust may itself be issued."""
+        """Yield the chains that end in a root, the longest first: a trusted one may have an issuer too."""
         last = begun[-1]
-        if not last.vouches_for_itself or len(begun) == 1:
+        if not last.is_self_issued or len(begun) == 1:
             for issuer in self._pool:
                 if _names(last, issuer) and issuer not in begun and self._may_issue(issuer, begun):
                     yield from self._paths((*begun, issuer))
@@ -96,7 +97,7 @@ class _Search:
     def _may_issue(self, issuer: Certificate, begun: tuple[Certificate, ...]) -> bool:
         self._steps -= 1
         if self._steps < 0 or len(begun) >= MAX_CHAIN:
-            self._note(Flaw(Reason.CHAIN_INVALID, f"its chain is longer than {MAX_CHAIN}, or too tangled"))
+            self._note(Flaw(Reason.CHAIN_INVALID, f"its chain is longer than {MAX_CHAIN}, or too complex"))
             return False
         try:
             check_issuer(issuer, begun, self._at)
@@ -106,27 +107,28 @@ class _Search:
         return True
 
     def _note(self, flaw: Flaw) -> None:
-        """Keep the first reason: the search goes on, but somebody will ask why it failed."""
+        """Keep the first flaw, to report it if the whole search fails."""
         self._flaw = self._flaw or flaw
 
 
 def check_issuer(issuer: Certificate, begun: tuple[Certificate, ...], at: datetime) -> None:
-    """Refuse an issuer that did not, or may not, issue the last certificate of a chain."""
+    """Raise `Flaw` if the issuer did not issue the last certificate of a chain, or may not."""
     last = begun[-1]
     if last.weak or not is_issued_by(last, issuer):
-        raise Flaw(Reason.CHAIN_INVALID, f"{last.name} names {issuer.name}, which did not sign it soundly")
+        detail = f"{last.name} is not validly signed by {issuer.name}, which it names as its issuer"
+        raise Flaw(Reason.CHAIN_INVALID, detail)
     check_valid(issuer, at)
-    if not issuer.authority or issuer.strange:
+    if not issuer.is_ca or issuer.unknown_critical:
         raise Flaw(Reason.CHAIN_INVALID, f"{issuer.name} may not issue certificates")
-    below = sum(not each.vouches_for_itself for each in begun[1:])
+    below = sum(not each.is_self_issued for each in begun[1:])
     if issuer.path_length is not None and below > issuer.path_length:
-        raise Flaw(Reason.CHAIN_INVALID, f"{issuer.name} may not have so many others below it")
+        raise Flaw(Reason.CHAIN_INVALID, f"{issuer.name} may not have so many issuers below it")
     if issuer.purposes is not None and not issuer.purposes & {TIME_STAMPING, ANY_PURPOSE}:
         raise Flaw(Reason.CHAIN_INVALID, f"{issuer.name} may not issue certificates for timestamps")
 
 
 def check_valid(each: Certificate, at: datetime) -> None:
-    """Refuse a certificate that was not valid at that time."""
+    """Raise `Flaw` if a certificate was not valid at that time."""
     if at < each.not_before:
         raise Flaw(
             Reason.CERT_NOT_YET_VALID_AT_GENTIME,
@@ -140,7 +142,7 @@ def check_valid(each: Certificate, at: datetime) -> None:
 
 
 def _names(child: Certificate, issuer: Certificate) -> bool:
-    """Say whether a certificate names that issuer: its name, and its key where both say which."""
+    """Return whether a certificate names that issuer, and its key where both state a key id."""
     same_key = None in (child.issuer_key_id, issuer.key_id) or child.issuer_key_id == issuer.key_id
     return child.issuer == issuer.subject and same_key
 
@@ -150,4 +152,4 @@ def _issues_one_of(issuer: Certificate, others: set[Certificate]) -> bool:
 
 
 def _not_trusted(root: Certificate) -> str:
-    return f"its chain ends in {root.name}, which came along with it and which you do not trust"
+    return f"its chain ends in {root.name}, which the token carries and you do not trust"

@@ -1,4 +1,4 @@
-"""The checklist T1 to T9: a reply in, a finding out. Total: no bytes make it raise."""
+"""The checks T1 to T9 of a reply. They return a finding; no input makes them raise."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import NamedTuple
 from foja.errors import Malformed
 from foja.proofs.finding import Finding, Reason, Status
 from foja.proofs.flaw import Flaw
-from foja.proofs.tsa.certificate import Certificate, readable
-from foja.proofs.tsa.chain import check_related, check_signer, path
+from foja.proofs.tsa.certificate import Certificate, parse_certificates
+from foja.proofs.tsa.chain import check_related, check_signer, find_path
 from foja.proofs.tsa.oids import LOCAL_NOTICE, LOCAL_POLICY
 from foja.proofs.tsa.revocation import Revocations, check_revocation
 from foja.proofs.tsa.signature import check_signature, signer_of
 from foja.proofs.tsa.token import Info, Token, read_token
 
 EVIDENCE = "tsa"
-CLOCK_TOLERANCE = timedelta(minutes=5)  # how far an authority's clock and ours may be apart
+CLOCK_TOLERANCE = timedelta(minutes=5)  # allowed difference between an authority's clock and ours
 
 
 class Timestamp(NamedTuple):
-    """What a token says, and who says so. Worth as much as the finding beside it."""
+    """The fields of a token, and its authority. Trust it only if the finding beside it is verified."""
 
     token: bytes
     algorithm: str | None
@@ -36,46 +36,46 @@ class Timestamp(NamedTuple):
     authority: str | None = None
     certificate_sha256: str | None = None
     chain: tuple[str, ...] = ()  # SHA-256 of every certificate from the signer to the root
-    chain_ends: datetime | None = None  # when the first of them does; renew before
+    chain_ends: datetime | None = None  # the earliest end of their validity; renew before
 
     @property
     def local(self) -> bool:
-        """Whether it comes from the authority of an installation of Foja."""
+        """Whether it comes from the local authority of a Foja installation."""
         return self.policy == LOCAL_POLICY
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A finding, and the stamp if there was one to read."""
+    """A finding, and the timestamp if it could be read."""
 
     finding: Finding
     stamp: Timestamp | None = None
 
     @property
     def verified(self) -> bool:
-        """Whether the token proves what it says."""
+        """Whether the token was verified."""
         return self.finding.status is Status.VERIFIED
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a token has to fulfil, and what helps to judge it. Nothing in it comes from the token."""
+    """The requirements for a token, and data that helps to judge it. Nothing in it comes from the token."""
 
     roots: Sequence[Certificate]
     intermediates: Sequence[Certificate] = ()
     algorithm: str = "sha256"
-    nonce: int | None = None  # None: it is not known which one was sent
+    nonce: int | None = None  # None: the nonce that was sent is not known
     policies: Collection[str] | None = None  # None: any
     worst_accuracy: timedelta | None = None
     at: datetime | None = None  # the validation time; None: that of the token
     crls: Sequence[bytes] = ()
     ocsps: Sequence[bytes] = ()
     require_revocation: bool = False
-    since: datetime | None = None  # when its nonce was sent; None: long ago, perhaps
-    require_accuracy: bool = True  # of which `worst_accuracy` is the worst, or only if it is stated
+    since: datetime | None = None  # when its nonce was sent; None: not known
+    require_accuracy: bool = True  # with `worst_accuracy`: refuse a token that states no accuracy
 
-    def asked(self, nonce: int, algorithm: str, *, since: datetime, at: datetime) -> Terms:
-        """Return the terms of the answer to one question: these, its nonce, and when it was sent."""
+    def for_request(self, nonce: int, algorithm: str, *, since: datetime, at: datetime) -> Terms:
+        """Return these terms for the reply to one request: with its nonce and the time it was sent."""
         return Terms(
             self.roots,
             self.intermediates,
@@ -108,10 +108,10 @@ def check(
     require_revocation: bool = False,
     since: datetime | None = None,
 ) -> Checked:
-    """Say what a TimeStampResp or TimeStampToken proves about a digest, under these terms.
+    """Return what a TimeStampResp or TimeStampToken proves about a digest, under these terms.
 
-    `nonce` None: it is not known which one was sent; `at` None: judged as of the token's own time;
-    `since`: when the nonce was sent, for whoever has just asked.
+    `nonce` None: the nonce that was sent is not known; `at` None: judged as of the token's own time;
+    `since`: when the nonce was sent, if the request was just made.
     """
     terms = Terms(
         roots,
@@ -145,38 +145,39 @@ def _check(token: Token, digest: bytes, terms: Terms) -> Checked:
     info = token.info
     _check_imprint(info, digest, terms.algorithm)
     _check_nonce(info, terms.nonce)
-    embedded = readable(token.certificates)
+    embedded = parse_certificates(token.certificates)
     signer = signer_of(token, (*embedded, *terms.intermediates, *terms.roots))
     check_related(signer, embedded)
     check_signer(signer)
     check_signature(token, signer)
-    chain = path(signer, (*embedded, *terms.intermediates), terms.roots, info.gen_time)
+    chain = find_path(signer, (*embedded, *terms.intermediates), terms.roots, info.gen_time)
     _check_moment(info, chain[-1], terms.at)
     _check_since(info, terms.since)
     _check_policy(info, terms)
-    unknown = check_revocation(chain, info.gen_time, _revocations(token, terms), terms.require_revocation)
+    revocations = _revocations(token, terms)
+    unknown = check_revocation(chain, info.gen_time, revocations, required=terms.require_revocation)
     return Checked(_verified(info, signer, terms, unknown), _stamp(token, chain))
 
 
 def _check_imprint(info: Info, digest: bytes, algorithm: str) -> None:
-    """T3."""
+    """T3: it is about this digest."""
     if info.algorithm != algorithm:
         raise Flaw(
             Reason.IMPRINT_ALGORITHM,
-            f"it stamps a digest by {info.algorithm or 'an unknown algorithm'}, not by {algorithm}",
+            f"it is about a digest by {info.algorithm or 'an unknown algorithm'}, not by {algorithm}",
         )
     if not hmac.compare_digest(info.imprint, digest):
-        raise Flaw(Reason.IMPRINT_MISMATCH, f"it stamps another digest: {info.imprint.hex()}")
+        raise Flaw(Reason.IMPRINT_MISMATCH, f"it is about another digest: {info.imprint.hex()}")
 
 
 def _check_nonce(info: Info, nonce: int | None) -> None:
-    """T4."""
+    """T4: it has the nonce that was sent."""
     if nonce is not None and info.nonce != nonce:
-        raise Flaw(Reason.NONCE_MISMATCH, "it answers another question: its nonce is not the one sent")
+        raise Flaw(Reason.NONCE_MISMATCH, "it answers another request: its nonce is not the one sent")
 
 
 def _check_moment(info: Info, root: Certificate, at: datetime | None) -> None:
-    """Without a renewal, a token outlives its signer's certificate, but not its root's."""
+    """Without a renewal, a token is valid after its signer's certificate ends, but not after its root's."""
     if at is None:
         return
     if info.gen_time > at + CLOCK_TOLERANCE:
@@ -186,18 +187,18 @@ def _check_moment(info: Info, root: Certificate, at: datetime | None) -> None:
     if at > root.not_after:
         raise Flaw(
             Reason.TRUST_ANCHOR_EXPIRED,
-            f"{root.name} was trusted until {root.not_after:%Y-%m-%dT%H:%M:%SZ}; nothing renewed it before",
+            f"{root.name} was trusted until {root.not_after:%Y-%m-%dT%H:%M:%SZ}; it was not renewed before",
             Status.INDETERMINATE,
         )
 
 
 def _check_since(info: Info, since: datetime | None) -> None:
-    """What answers our nonce was made after it was sent: an older time proves what is not so."""
+    """The reply to our nonce was made after the request: an older time in it is false."""
     if since is not None and _latest(info) < since - CLOCK_TOLERANCE:
         raise Flaw(
             Reason.BACKDATED,
-            f"it says {info.gen_time:%Y-%m-%dT%H:%M:%SZ}, and was asked for {since:%Y-%m-%dT%H:%M:%SZ}: "
-            "it is dated back, or one of the two clocks is wrong",
+            f"its time is {info.gen_time:%Y-%m-%dT%H:%M:%SZ}, but it was requested at "
+            f"{since:%Y-%m-%dT%H:%M:%SZ}: it is backdated, or one of the two clocks is wrong",
         )
 
 
@@ -206,7 +207,7 @@ def _latest(info: Info) -> datetime:
 
 
 def _check_policy(info: Info, terms: Terms) -> None:
-    """T8."""
+    """T8: policy and accuracy are allowed."""
     if terms.policies is not None and info.policy not in terms.policies:
         raise Flaw(Reason.POLICY_NOT_ALLOWED, f"it was made under the policy {info.policy}")
     worst = terms.worst_accuracy
@@ -221,16 +222,16 @@ def _revocations(token: Token, terms: Terms) -> Revocations:
 
 
 def _verified(info: Info, signer: Certificate, terms: Terms, unknown: Sequence[str]) -> Finding:
-    missed = [f"revocation of {name}" for name in unknown]
+    not_checked = [f"revocation of {name}" for name in unknown]
     if terms.nonce is None:
-        missed.append("nonce: which one was sent is not known")
+        not_checked.append("nonce: which one was sent is not known")
     if info.accuracy is None:
-        missed.append("accuracy: the authority does not state it")
+        not_checked.append("accuracy: the authority does not state it")
     if info.policy == LOCAL_POLICY:
-        missed.append(LOCAL_NOTICE)
+        not_checked.append(LOCAL_NOTICE)
     latest = _latest(info)
     detail = f"existed no later than {latest.isoformat()} according to {signer.name}"
-    return Finding(EVIDENCE, Status.VERIFIED, None, detail, latest, signer.name, tuple(missed))
+    return Finding(EVIDENCE, Status.VERIFIED, None, detail, latest, signer.name, tuple(not_checked))
 
 
 def _refusal(flaw: Flaw | Malformed) -> Finding:

@@ -1,10 +1,10 @@
-"""The names that RFC 3161 and the documents below it give to things."""
+"""The object identifiers of RFC 3161 and of the documents it builds on."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from foja.proofs.der import NULL, SEQUENCE, DerReader, oid, oid_content, remembered, sequence
+from foja.proofs.der import NULL, SEQUENCE, DerReader, cached, oid, oid_content, sequence
 
 ALGORITHMS: Final = {
     "sha256": oid_content("2.16.840.1.101.3.4.2.1"),
@@ -46,14 +46,14 @@ ECDSA_WITH: Final = {
 }
 ED25519: Final = oid_content("1.3.101.112")
 
-# The policy of the authority that comes with Foja, in the arc of a UUID (2.25): nobody else issues under it.
+# The policy of Foja's local authority, in the arc of a UUID (2.25): no other authority uses it.
 LOCAL_POLICY: Final = "2.25.45111257507295778030454494987936127169"
 LOCAL_NOTICE: Final = "local authority: proves order to you, not time to others"
 
 
-@remembered(SEQUENCE)
+@cached(SEQUENCE)
 def algorithm_of(identifier: DerReader) -> str | None:
-    """Return the hash algorithm that comes next; None if it is none of ours."""
+    """Return the hash algorithm that comes next, or None if it is not supported."""
     name = ALGORITHM_NAMES.get(identifier.oid())
     if identifier.next == NULL and identifier.take(NULL):
         return None

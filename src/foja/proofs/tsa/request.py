@@ -1,4 +1,4 @@
-"""What is asked of an authority: a digest, never the bytes behind it."""
+"""The request to an authority: a digest, never the bytes behind it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from foja.proofs.der import (
 )
 from foja.proofs.tsa.oids import IDENTIFIERS, SIZES, algorithm_of
 
-_CERTIFICATE_PLEASE = element(BOOLEAN, b"\xff")
+_CERT_REQ = element(BOOLEAN, b"\xff")
 
 
 @dataclass(frozen=True, slots=True)
 class TimestampRequest:
     """A TimeStampReq, as an authority reads it."""
 
-    algorithm: str | None  # None: one that we do not know
+    algorithm: str | None  # None: an unknown one
     imprint: bytes
     message_imprint: bytes  # the element itself, to be repeated byte by byte
     policy: str | None
@@ -36,23 +36,23 @@ class TimestampRequest:
 
 
 def request(digest: bytes, *, nonce: int, algorithm: str = "sha256", policy: str | None = None) -> bytes:
-    """Return the TimeStampReq for a digest; the authority's certificate is asked for."""
+    """Return the TimeStampReq for a digest; it asks for the authority's certificate."""
     if len(digest) != SIZES.get(algorithm):
-        raise Refused(f"{len(digest)} bytes are no digest by {algorithm}; use one of {', '.join(SIZES)}")
+        raise Refused(f"not a digest by {algorithm}: {len(digest)} bytes; use one of {', '.join(SIZES)}")
     if nonce < 0:
-        raise Refused("a nonce is a number from 0 on; draw one at random")
+        raise Refused("a nonce is a number of 0 or more; draw one at random")
     imprint = sequence(IDENTIFIERS[algorithm], element(OCTETS, digest))
-    asked = oid(policy) if policy else b""
-    return sequence(integer(1), imprint, asked, integer(nonce), _CERTIFICATE_PLEASE)
+    req_policy = oid(policy) if policy else b""
+    return sequence(integer(1), imprint, req_policy, integer(nonce), _CERT_REQ)
 
 
 def read_request(data: bytes) -> TimestampRequest:
-    """Return what a TimeStampReq asks, or raise `Malformed`."""
+    """Return the fields of a TimeStampReq, or raise `Malformed`."""
     outer = DerReader(data)
     parts = outer.enter(SEQUENCE)
     outer.finish()
     if parts.integer() != 1:
-        raise Malformed("only version 1 of a request is known")
+        raise Malformed("only version 1 of a request is supported")
     message_imprint = parts.whole(SEQUENCE)
     imprint = DerReader(message_imprint).enter(SEQUENCE)
     algorithm, digest = algorithm_of(imprint), imprint.take(OCTETS)
@@ -66,7 +66,7 @@ def read_request(data: bytes) -> TimestampRequest:
 
 
 def _flag(parts: DerReader) -> bool:
-    """Return certReq; a client that spells out the default is not sent away."""
+    """Return certReq; a client may state the default, although DER forbids it."""
     if parts.next != BOOLEAN:
         return False
     return parts.take(BOOLEAN) == b"\xff"

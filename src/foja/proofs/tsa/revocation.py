@@ -1,4 +1,4 @@
-"""T9: what lists and answers say about revocation, as far as somebody brought any."""
+"""T9: revocation, as far as lists or OCSP responses were given."""
 
 from __future__ import annotations
 
@@ -20,85 +20,87 @@ _COMPROMISED = {None, ReasonFlags.key_compromise, ReasonFlags.ca_compromise, Rea
 
 @dataclass(frozen=True, slots=True)
 class Revocations:
-    """Lists and answers that somebody brought, in DER; none is trusted before its signature is."""
+    """Lists and OCSP responses in DER; none is trusted before its signature is checked."""
 
     crls: Sequence[bytes]
     ocsps: Sequence[bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
-    """What one source says about one certificate: good, or revoked then and why."""
+class RevocationStatus:
+    """The status of one certificate in one source: good, or revoked at a time and for a reason."""
 
     since: datetime
     until: datetime | None
     revoked: datetime | None = None
     reason: ReasonFlags | None = None
 
-    def spoils(self, moment: datetime) -> bool:
-        """Say whether it ends what was signed at that moment (RFC 3161, 4): no reason given spoils all."""
+    def invalidates(self, moment: datetime) -> bool:
+        """Return whether a signature of that moment is invalid (RFC 3161, 4); without a reason, all are."""
         return self.revoked is not None and (self.revoked <= moment or self.reason in _COMPROMISED)
 
     def clears(self, moment: datetime) -> bool:
-        """Say whether it covers that moment and knows of no revocation until then."""
+        """Return whether it covers that moment and shows no revocation until then."""
         covers = self.since >= moment or (self.until is not None and moment <= self.until)
-        return covers and not self.spoils(moment)
+        return covers and not self.invalidates(moment)
 
 
 def check_revocation(
-    chain: Sequence[Certificate], moment: datetime, brought: Revocations, required: bool
+    chain: Sequence[Certificate], moment: datetime, revocations: Revocations, *, required: bool
 ) -> list[str]:
-    """Return the names of those nothing is known about; a revoked one raises `Flaw`."""
+    """Return the names of the certificates with unknown status; raise `Flaw` if one is revoked."""
     unknown = list[str]()
     for each, issuer in pairwise(chain):
-        words = list(_words(each, issuer, brought))
-        if any(word.spoils(moment) for word in words):
+        statuses = list(_statuses(each, issuer, revocations))
+        if any(status.invalidates(moment) for status in statuses):
             raise Flaw(Reason.REVOKED, f"the certificate of {each.name} was revoked")
-        if not any(word.clears(moment) for word in words):
+        if not any(status.clears(moment) for status in statuses):
             unknown.append(each.name)
     if unknown and required:
         raise Flaw(
             Reason.REVOCATION_UNKNOWN,
-            f"nothing says whether {unknown[0]} was revoked, and the policy asks for it",
+            f"it is not known whether {unknown[0]} was revoked, and the policy requires it",
             Status.INDETERMINATE,
         )
     return unknown
 
 
-def _words(each: Certificate, issuer: Certificate, brought: Revocations) -> Iterator[Word]:
-    for data in brought.crls:
-        if word := _listed(each, issuer, data):
-            yield word
-    if brought.ocsps:
-        from foja.proofs.tsa.ocsp import answered  # seldom there, and slow to import
+def _statuses(each: Certificate, issuer: Certificate, revocations: Revocations) -> Iterator[RevocationStatus]:
+    for data in revocations.crls:
+        if status := _read_crl(each, issuer, data):
+            yield status
+    if revocations.ocsps:
+        from foja.proofs.tsa.ocsp import read_response  # rarely needed, and slow to import
 
-        for data in brought.ocsps:
-            if len(data) <= MAX_BYTES and (word := answered(each, issuer, data)):
-                yield word
+        for data in revocations.ocsps:
+            if len(data) <= MAX_BYTES and (status := read_response(each, issuer, data)):
+                yield status
 
 
-def _listed(each: Certificate, issuer: Certificate, data: bytes) -> Word | None:
-    """Return what a list says, if its issuer signed it and it is about such certificates."""
+def _read_crl(each: Certificate, issuer: Certificate, data: bytes) -> RevocationStatus | None:
+    """Return the status in a list, if its issuer signed it and it covers such certificates."""
     try:
         found = x509.load_der_x509_crl(data) if len(data) <= MAX_BYTES else None
         if found is None or found.issuer != issuer.x509.subject or not _is_about(found, each):
             return None
-        if not issuer.lists:
+        if not issuer.signs_crls:
             return None
         if not found.is_signature_valid(issuer.key):  # type: ignore[arg-type]
             return None
         entry = found.get_revoked_certificate_by_serial_number(each.serial)
-        return _word(found, entry, each)
-    except Exception:  # a library has many words for bytes that it cannot read
+        return _status(found, entry, each)
+    except Exception:  # the library raises many types for unreadable bytes
         return None
 
 
-def _word(found: x509.CertificateRevocationList, entry: object, each: Certificate) -> Word | None:
+def _status(
+    found: x509.CertificateRevocationList, entry: object, each: Certificate
+) -> RevocationStatus | None:
     since, until = found.last_update_utc, found.next_update_utc
     if isinstance(entry, x509.RevokedCertificate):
-        return Word(since, until, entry.revocation_date_utc, _reason(entry))
-    # A list may leave out those whose time has run out.
-    return Word(since, until) if since <= each.not_after else None
+        return RevocationStatus(since, until, entry.revocation_date_utc, _reason(entry))
+    # A list may omit expired certificates.
+    return RevocationStatus(since, until) if since <= each.not_after else None
 
 
 def _reason(entry: x509.RevokedCertificate) -> ReasonFlags | None:
@@ -109,12 +111,12 @@ def _reason(entry: x509.RevokedCertificate) -> ReasonFlags | None:
 
 
 def _is_about(found: x509.CertificateRevocationList, each: Certificate) -> bool:
-    """Say whether a list covers such a certificate whole: no delta, no part, nobody else's."""
+    """Return whether a list fully covers such a certificate: not a delta, not partial, not indirect."""
     for extension in found.extensions:
         value = extension.value
         if isinstance(value, x509.IssuingDistributionPoint):
             partial = value.indirect_crl or value.only_some_reasons or value.only_contains_attribute_certs
-            other = value.only_contains_user_certs if each.authority else value.only_contains_ca_certs
+            other = value.only_contains_user_certs if each.is_ca else value.only_contains_ca_certs
             if partial or other:
                 return False
         elif extension.critical:

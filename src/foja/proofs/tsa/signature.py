@@ -1,4 +1,4 @@
-"""Whose signature it is: the certificate that is meant, and the key that fits."""
+"""The signature of a token: its certificate, and the check with its key."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from foja.proofs.tsa.token import Token, TokenSignature
 HASHES = {"sha256": hashes.SHA256(), "sha384": hashes.SHA384(), "sha512": hashes.SHA512()}
 LONGEST_SALT = 128
 DIGESTS = {"sha256": sha256, "sha384": sha384, "sha512": sha512}
-CACHE_ENTRIES = 32  # signers; what names one may be long
+CACHE_ENTRIES = 32  # signers; the identifiers of one may be long
 _ECDSA = {name: ec.ECDSA(each) for name, each in HASHES.items()}
 _NO_PARAMETERS = (b"", bytes((NULL, 0)))
 
@@ -49,12 +49,12 @@ def signer_of(token: Token, known: Sequence[Certificate]) -> Certificate:
             "the certificate of its signer is neither in it nor among those given",
             Status.INDETERMINATE,
         )
-    said = token.signature.attributes
-    identifiers = _identifiers(said.get(SIGNING_CERTIFICATE_V2), said.get(SIGNING_CERTIFICATE))
+    attributes = token.signature.attributes
+    identifiers = _identifiers(attributes.get(SIGNING_CERTIFICATE_V2), attributes.get(SIGNING_CERTIFICATE))
     for each in named:
         if identifiers and all(_is_identified(each, *identifier) for identifier in identifiers):
             return each
-    raise Flaw(Reason.ESS_CERT_ID_MISMATCH, f"{named[0].name} is not the certificate its signer signed for")
+    raise Flaw(Reason.ESS_CERT_ID_MISMATCH, f"{named[0].name} is not the certificate that its signer named")
 
 
 def check_signature(token: Token, signer: Certificate) -> None:
@@ -63,13 +63,13 @@ def check_signature(token: Token, signer: Certificate) -> None:
     _check_attributes(signature, token.content)
     algorithm = signature.digest_algorithm
     if algorithm is None:
-        raise _unsupported("it is hashed in a way that is not accepted")
+        raise _unsupported("its hash algorithm is not supported")
     try:
         _verify(signer, signature, HASHES[algorithm])
     except (InvalidSignature, ValueError):
         raise Flaw(Reason.SIGNATURE_INVALID, f"the key of {signer.name} did not sign it") from None
     except UnsupportedAlgorithm:
-        raise _unsupported("it is signed in a way that is not understood") from None
+        raise _unsupported("its signature algorithm is not supported") from None
 
 
 def _is_named(each: Certificate, signature: TokenSignature) -> bool:
@@ -83,7 +83,7 @@ Identifier = tuple[str | None, bytes, tuple[bytes, int] | None]
 
 @lru_cache(maxsize=CACHE_ENTRIES)
 def _identifiers(second: bytes | None, first: bytes | None) -> tuple[Identifier, ...]:
-    """Return the first ESSCertID of each version that is there: hash, and issuer and serial if said."""
+    """Return the first ESSCertID of each version: hash, and issuer and serial if they are given."""
     found = list[Identifier]()
     if second:
         parts = DerReader(second).enter(SEQUENCE).enter(SEQUENCE).enter(SEQUENCE)
@@ -111,7 +111,7 @@ def _issuer_serial(identifier: DerReader) -> tuple[bytes, int] | None:
 def _is_identified(
     each: Certificate, algorithm: str | None, digest: bytes, issuer_serial: tuple[bytes, int] | None
 ) -> bool:
-    """SHA-1 only tells certificates apart here: the key that signs for it is checked in any case."""
+    """SHA-1 only distinguishes certificates here: the signature by the key is checked in any case."""
     if algorithm is None or not hmac.compare_digest(_fingerprint(each, algorithm), digest):
         return False
     return issuer_serial is None or issuer_serial == (each.issuer, each.serial)
@@ -125,10 +125,10 @@ def _fingerprint(each: Certificate, algorithm: str) -> bytes:
 def _check_attributes(signature: TokenSignature, content: bytes) -> None:
     kind = DerReader(signature.attributes.get(CONTENT_TYPE, b"")).take(OID)
     if kind != TST_INFO:
-        raise Flaw(Reason.CONTENT_TYPE, "its signer signed for something else than a timestamp")
-    said = DerReader(signature.attributes.get(MESSAGE_DIGEST, b"")).take(OCTETS)
+        raise Flaw(Reason.CONTENT_TYPE, "its signed content type is not a timestamp")
+    signed = DerReader(signature.attributes.get(MESSAGE_DIGEST, b"")).take(OCTETS)
     algorithm = signature.digest_algorithm
-    if algorithm is not None and not hmac.compare_digest(DIGESTS[algorithm](content).digest(), said):
+    if algorithm is not None and not hmac.compare_digest(DIGESTS[algorithm](content).digest(), signed):
         raise Flaw(Reason.SIGNATURE_INVALID, "its content is not what its signer signed")
 
 
@@ -146,20 +146,20 @@ def _verify(signer: Certificate, signature: TokenSignature, digest: hashes.HashA
     elif isinstance(key, ed25519.Ed25519PublicKey) and plain and method == ED25519:
         key.verify(signature.value, signature.signed)
     else:
-        raise _unsupported("key, hash and signature are not of a kind that fits together here")
+        raise _unsupported("this combination of key, hash and signature is not supported")
 
 
 def _pss(parameters: bytes, digest: hashes.HashAlgorithm) -> padding.PSS:
-    """Return the padding that RSASSA-PSS-params ask for; the hash must be the token's own."""
+    """Return the padding that RSASSA-PSS-params require; the hash must be the token's own."""
     parts = DerReader(parameters).enter(SEQUENCE)
     hashed, mask, salt = (parts.optional(tagged(number)) for number in range(3))
     parts.finish()
     length = salt.integer(INTEGER) if salt else 20
     if hashed is None or mask is None or algorithm_of(hashed) != digest.name:
-        raise Malformed("its padding is by another hash than its digest")
+        raise Malformed("its padding and its digest have different hashes")
     generator = mask.enter(SEQUENCE)
     if generator.oid() != MGF1 or algorithm_of(generator) != digest.name or not 0 <= length <= LONGEST_SALT:
-        raise Malformed("its padding is made in a way that is not accepted")
+        raise Malformed("its padding is not supported")
     return padding.PSS(padding.MGF1(digest), length)
 
 

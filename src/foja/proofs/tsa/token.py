@@ -1,6 +1,6 @@
-"""A reply or a token, taken apart (RFC 3161, RFC 5652). Nothing is believed yet.
+"""The parser of replies and tokens (RFC 3161, RFC 5652). Nothing is checked yet.
 
-What all tokens of an authority have in common is read once: its names, algorithms and certificates.
+Elements that all tokens of an authority share are cached: its names, algorithms and certificates.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from foja.proofs.der import (
     SET,
     UTF8,
     DerReader,
+    cached,
     dotted,
     plain,
-    remembered,
     tagged,
 )
 from foja.proofs.finding import Reason, Status
@@ -35,7 +35,7 @@ MAX_ATTRIBUTES = 32
 ZERO, ONE = tagged(0), tagged(1)  # [0] and [1]
 _SET = bytes((SET,))
 _dotted = lru_cache(maxsize=64)(dotted)
-_SAID = {0: "granted", 1: "granted with changes", 2: "rejection", 3: "waiting", 4: "revocation warning"}
+_STATUSES = {0: "granted", 1: "granted with changes", 2: "rejection", 3: "waiting", 4: "revocation warning"}
 _FAILURES = {
     0: "badAlg",
     2: "badRequest",
@@ -49,7 +49,7 @@ _FAILURES = {
 
 
 class Info(NamedTuple):
-    """What the authority says: TSTInfo."""
+    """The TSTInfo: what the authority states."""
 
     policy: str
     algorithm: str | None
@@ -61,7 +61,7 @@ class Info(NamedTuple):
 
 
 class TokenSignature(NamedTuple):
-    """Who says it, and how it was signed: the one SignerInfo."""
+    """The only SignerInfo: the signer and the signature."""
 
     issuer: bytes | None
     serial: int | None
@@ -75,7 +75,7 @@ class TokenSignature(NamedTuple):
 
 
 class Token(NamedTuple):
-    """A TimeStampToken, and what came along with it."""
+    """A TimeStampToken and the certificates and revocations in it."""
 
     der: bytes
     content: bytes
@@ -89,37 +89,37 @@ class Token(NamedTuple):
 def read_token(data: bytes) -> Token:
     """Return the token in a reply that grants one, or the token itself; raise `Flaw` or `Malformed`."""
     if len(data) > MAX_BYTES:
-        raise Malformed(f"{len(data):,} bytes are more than a token has; {MAX_BYTES:,} are read")
+        raise Malformed(f"the token has {len(data):,} bytes; at most {MAX_BYTES:,} are read")
     inside = DerReader(data).into(SEQUENCE)
     if inside.next == OID:
         return _token(data)
     _check_granted(inside)
     if inside.next == -1:
-        raise Flaw(Reason.STATUS_NOT_GRANTED, "the authority grants a token and sends none")
+        raise Flaw(Reason.STATUS_NOT_GRANTED, "the authority granted a token but sent none")
     token = inside.whole(SEQUENCE)
     inside.finish()
     return _token(token)
 
 
-@remembered(SEQUENCE)
+@cached(SEQUENCE)
 def _check_granted(info: DerReader) -> None:
-    """T1."""
+    """T1: the status is granted."""
     status = info.integer()
     texts = info.optional(SEQUENCE)
-    words = [_SAID.get(status, f"status {status}")]
+    parts = [_STATUSES.get(status, f"status {status}")]
     while texts is not None and texts.next != -1:
-        words.append(texts.take(UTF8).decode(errors="replace")[:200])
+        parts.append(texts.take(UTF8).decode(errors="replace")[:200])
     if info.next == BITS:
-        words += _failures(info.take(BITS))
+        parts += _failures(info.take(BITS))
     info.finish()
     if status != 0:
-        raise Flaw(Reason.STATUS_NOT_GRANTED, f"the authority answered: {', '.join(words)}")
+        raise Flaw(Reason.STATUS_NOT_GRANTED, f"the authority answered: {', '.join(parts)}")
 
 
 def _failures(bits: bytes) -> list[str]:
     """Return the names of the failures in a PKIFailureInfo."""
     if not bits or bits[0] > 7:
-        raise Malformed("its failure information is no bit string")
+        raise Malformed("its failure information is not a bit string")
     found = [n for n in range(min(len(bits) - 1, 4) * 8) if bits[1 + n // 8] & 0x80 >> n % 8]
     return [_FAILURES.get(n, f"failure {n}") for n in found]
 
@@ -127,13 +127,13 @@ def _failures(bits: bytes) -> list[str]:
 def _token(der: bytes) -> Token:
     content_info = DerReader(der).into(SEQUENCE)
     if content_info.oid() != SIGNED_DATA:
-        raise Flaw(Reason.CONTENT_TYPE, "this is no signed data, so it is no timestamp")
+        raise Flaw(Reason.CONTENT_TYPE, "not a timestamp: it is not signed data")
     return _signed_data(der, content_info.into(ZERO).into(SEQUENCE))
 
 
 def _signed_data(der: bytes, data: DerReader) -> Token:
     if data.integer() != 3:
-        raise Malformed("signed data of this kind has version 3")
+        raise Malformed("its signed data is not of version 3")
     algorithms = _algorithms(data)
     content = _content(data.enter(SEQUENCE))
     certificates = _certificates(data) if data.next == ZERO else ()
@@ -141,11 +141,11 @@ def _signed_data(der: bytes, data: DerReader) -> Token:
     signature = _signature(_only_signer(data.enter(SET)))
     data.finish()
     if signature.digest_algorithm not in algorithms:
-        raise Malformed("its signer hashes in a way that it does not announce")
+        raise Malformed("its signer uses a hash that it does not announce")
     return Token(der, content, _info(content), signature, certificates, crls, ocsps)
 
 
-@remembered(SET)
+@cached(SET)
 def _algorithms(each: DerReader) -> tuple[str | None, ...]:
     found = list[str | None]()
     while each.next != -1 and len(found) < MAX_ATTRIBUTES:
@@ -157,20 +157,20 @@ def _algorithms(each: DerReader) -> tuple[str | None, ...]:
 def _content(encapsulated: DerReader) -> bytes:
     """T2: what is signed is a TSTInfo."""
     if encapsulated.oid() != TST_INFO:
-        raise Flaw(Reason.CONTENT_TYPE, "what is signed is no TSTInfo, so it is no timestamp")
+        raise Flaw(Reason.CONTENT_TYPE, "not a timestamp: its content is not a TSTInfo")
     return encapsulated.into(ZERO).into(OCTETS).rest
 
 
-@remembered(ZERO)
+@cached(ZERO)
 def _certificates(each: DerReader) -> tuple[bytes, ...]:
     found = list[bytes]()
     while each.next != -1:
         if each.next == SEQUENCE:
             found.append(each.whole(SEQUENCE))
         elif each.next in (ONE, tagged(2), tagged(3)):
-            each.any()  # certificates of attributes prove nothing here
+            each.any()  # attribute certificates prove nothing here
         else:
-            raise Malformed("among its certificates is something else")
+            raise Malformed("its certificates include another element")
         if len(found) > MAX_CERTIFICATES:
             raise Malformed(f"it carries more than {MAX_CERTIFICATES} certificates")
     return tuple(found)
@@ -194,7 +194,7 @@ def _revocations(each: DerReader) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]
 def _only_signer(each: DerReader) -> DerReader:
     """T2: exactly one SignerInfo."""
     if each.next == -1:
-        raise Flaw(Reason.SIGNER_COUNT, "nobody signed it")
+        raise Flaw(Reason.SIGNER_COUNT, "it has no signer")
     signer = each.enter(SEQUENCE)
     if each.next != -1:
         raise Flaw(Reason.SIGNER_COUNT, "it is signed more than once; a timestamp has one signer")
@@ -205,7 +205,7 @@ def _signature(signer: DerReader) -> TokenSignature:
     version = signer.integer()
     issuer, serial, key_id = _signer_name(signer)
     if version != (3 if key_id else 1):
-        raise Malformed("its signer is named in another way than its version says")
+        raise Malformed("its signer's name does not match its version")
     digest_algorithm = algorithm_of(signer)
     signed = signer.whole(ZERO)
     method, parameters = _method(signer)
@@ -213,7 +213,7 @@ def _signature(signer: DerReader) -> TokenSignature:
     signer.optional(ONE)
     signer.finish()
     attributes = _attributes(DerReader(signed).into(ZERO))
-    as_signed = _SET + signed[1:]  # RFC 5652, 5.4: signed under another tag than sent
+    as_signed = _SET + signed[1:]  # RFC 5652, 5.4: the tag that is signed is not the tag that is sent
     return TokenSignature(
         issuer, serial, key_id, digest_algorithm, as_signed, attributes, method, parameters, value
     )
@@ -225,16 +225,16 @@ def _signer_name(signer: DerReader) -> tuple[bytes | None, int | None, bytes | N
     return *_issuer_serial(signer), None
 
 
-@remembered(SEQUENCE)
+@cached(SEQUENCE)
 def _issuer_serial(name: DerReader) -> tuple[bytes, int]:
     issuer, serial = name.whole(SEQUENCE), name.integer()
     name.finish()
     return issuer, serial
 
 
-@remembered(SEQUENCE)
+@cached(SEQUENCE)
 def _method(parts: DerReader) -> tuple[bytes, bytes]:
-    """Return how it is signed, and the parameters of that."""
+    """Return the signature algorithm and its parameters."""
     name = parts.oid()
     parameters = b"" if parts.next == -1 else parts.any()
     parts.finish()
@@ -242,7 +242,7 @@ def _method(parts: DerReader) -> tuple[bytes, bytes]:
 
 
 def _attributes(each: DerReader) -> dict[bytes, bytes]:
-    """Return the value of every attribute; each is there once and has one value."""
+    """Return the value of every attribute; each must occur once and have one value."""
     found = dict[bytes, bytes]()
     while each.next != -1:
         attribute = each.enter(SEQUENCE)
@@ -250,7 +250,7 @@ def _attributes(each: DerReader) -> dict[bytes, bytes]:
         value = attribute.into(SET).any()
         attribute.finish()
         if name in found or len(found) >= MAX_ATTRIBUTES:
-            raise Malformed("its signer says the same thing twice, or far too much")
+            raise Malformed("its signer has an attribute twice, or too many attributes")
         found[name] = value
     return found
 
@@ -258,7 +258,7 @@ def _attributes(each: DerReader) -> dict[bytes, bytes]:
 def _info(content: bytes) -> Info:
     parts = DerReader(content).into(SEQUENCE)
     if parts.integer() != 1:
-        raise Flaw(Reason.CONTENT_TYPE, "only version 1 of a TSTInfo is known")
+        raise Flaw(Reason.CONTENT_TYPE, "only version 1 of a TSTInfo is supported")
     policy = _dotted(parts.oid())
     imprint = parts.enter(SEQUENCE)
     algorithm, digest = algorithm_of(imprint), imprint.into(OCTETS).rest
@@ -275,7 +275,7 @@ def _info(content: bytes) -> Info:
 
 
 def _check_extensions(each: DerReader) -> None:
-    """Refuse what must not be ignored: none is understood."""
+    """Raise `Flaw` for a critical extension: none is supported."""
     while each.next != -1:
         extension = each.enter(SEQUENCE)
         extension.oid()
@@ -283,12 +283,12 @@ def _check_extensions(each: DerReader) -> None:
             raise Flaw(Reason.EXTENSION_UNSUPPORTED, "it carries a critical extension", Status.UNSUPPORTED)
 
 
-@remembered(SEQUENCE)
+@cached(SEQUENCE)
 def _accuracy(parts: DerReader) -> timedelta:
     seconds = parts.integer() if parts.next == INTEGER else 0
     millis = parts.integer(plain(0)) if parts.next == plain(0) else 0
     micros = parts.integer(plain(1)) if parts.next == plain(1) else 0
     parts.finish()
     if not (0 <= seconds < 1 << 31 and 0 <= millis < 1000 and 0 <= micros < 1000):
-        raise Malformed("its accuracy is no time")
+        raise Malformed("its accuracy is not valid")
     return timedelta(seconds=seconds, milliseconds=millis, microseconds=micros)

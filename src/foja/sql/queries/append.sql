@@ -1,17 +1,17 @@
 -- name: prepare_append
 -- One event, one round trip, one transaction.
 prepare append as
-select foja.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
+select foja.append($1);
 
 -- name: prepare_replay
 -- The stored result of an event that was there before.
 prepare replay as
-select foja.replay($1, $2, $3, $4, $5, $6, $7, $8);
+select foja.replay($1);
 
 -- name: prepare_append_drafts
 -- Many events in one call, with a verdict for each.
 prepare append_drafts as
-select foja.append_drafts($1, $2, $3, $4, $5);
+select foja.append_drafts($1, $2, $3);
 
 -- name: erase
 -- Forget one body; its hash and every proof stay.

@@ -163,7 +163,7 @@ group by entity_id, type having count(*) filter (where head) <> 1;
 -- Streams with new events whose executor is not queued.
 select e.entity_id, e.awake, coalesce(j.state, 'missing')
 from foja.entity e join foja.domain d on d.domain = e.domain
-left join foja.job j on j.dedupe_key = d.executor || ':' || e.entity_id
+left join foja.job j on j.entity_id = e.entity_id and j.type = d.executor and j.dedupe_key = 'executor'
 where e.awake is not null and d.executor is not null
     and coalesce(j.state, 'missing') not in ('queued', 'running', 'retry_scheduled')
     and e.entity_id not in (select unnest(w.entity_id) from foja.woken w);

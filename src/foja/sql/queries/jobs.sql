@@ -1,27 +1,27 @@
 -- name: prepare_enqueue_jobs
 -- Ask for work; what was asked for before is left out.
 prepare enqueue_jobs as
-select foja.enqueue_jobs_v1($1, $2, $3, $4, $5, $6, $7, $8);
+select foja.enqueue_jobs_v1($1);
 
 -- name: prepare_settle_jobs
 -- Say how a batch of jobs ended, with the facts that were found and the jobs that follow.
 prepare settle_jobs as
-select foja.settle_jobs_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19);
+select foja.settle_jobs_v1($1, $2, $3, $4, $5, $6);
 
 -- name: claim_jobs
 -- Lease jobs to a worker. It need not wait for the disk: a claim lost in a crash is a token nobody knows.
 with unhurried as materialized (select set_config('synchronous_commit', 'off', true))
 select job_id, type, entity_id, tenant, dedupe_key, payload, tries, max_tries, lease_token, lease_seconds, alone, corrected
-from unhurried, foja.claim_jobs_v1(%(type)s, %(tenant)s, %(most)s, %(worker)s);
+from unhurried, foja.claim_jobs_v1(%(type)s, %(limit)s, %(worker)s, %(tenant)s);
 
 -- name: heartbeat_jobs
 -- Extend leases, without waiting for the disk; the jobs that are still ours.
 with unhurried as materialized (select set_config('synchronous_commit', 'off', true))
 select h from unhurried, foja.heartbeat_jobs_v1(%(jobs)s::bigint[], %(tokens)s::uuid[]) h;
 
--- name: draft_type
--- What this database calls a draft.
-select 'foja.draft'::regtype::oid::bigint;
+-- name: job_types
+-- The numbers of the types that jobs are sent in: draft, new job, settlement.
+select 'foja.draft'::regtype::oid::bigint, 'foja.new_job'::regtype::oid::bigint, 'foja.settlement'::regtype::oid::bigint;
 
 -- name: sweep_jobs
 -- Close what nobody came back from and has no tries left.
@@ -40,7 +40,7 @@ select foja.queue_woken_v1();
 select job_id, type, state, entity_id, correlation_id, tenant, dedupe_key, priority, tries, max_tries, head, run_at,
     created_at, finished_at, worker, lease_until, last_error, payload, on_death
 from foja.job
-where tenant = %(tenant)s
+where (%(tenant)s::text is null or tenant = %(tenant)s)
     and (%(job)s::bigint is null or job_id = %(job)s)
     and (%(state)s::text is null or state = %(state)s)
     and (%(type)s::text is null or type = %(type)s)
@@ -56,8 +56,8 @@ select t.type, coalesce(extract(epoch from clock_timestamp() - min(ready.run_at)
 from foja.job_type t cross join generate_series(0, 2) rank
 left join lateral (
     select j.run_at from foja.job j
-    where j.type = t.type and j.tenant = %(tenant)s and j.priority = rank and j.run_at <= clock_timestamp()
-        and j.head and j.state in ('queued', 'retry_scheduled')
+    where j.type = t.type and j.priority = rank and j.run_at <= clock_timestamp()
+        and (%(tenant)s::text is null or j.tenant = %(tenant)s) and j.head and j.state in ('queued', 'retry_scheduled')
     order by j.run_at limit 1
 ) ready on true
 group by t.type;

@@ -1,7 +1,7 @@
 -- name: prepare_lane_append
 -- Append one event at a number from Redis.
 prepare lane_append as
-select foja.lane_append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14);
+select foja.lane_append($1, $2, $3);
 
 -- name: prepare_lane_reserve
 -- Reserve numbers from Redis for later events. It need not wait for the disk.

@@ -11,9 +11,8 @@ select foja.extend(%(entity)s, %(tenant)s, %(token)s, make_interval(secs => %(tt
 
 -- name: fill
 -- An event at a number reserved for it.
-select status, detail, seq, at, body_hash, sealed from foja.fill(
-    %(entity)s, %(domain)s, %(tenant)s, %(seq)s, %(token)s, %(kind)s, %(v)s, %(event)s, %(actor)s, %(source)s,
-    %(payload)s, %(salt)b, %(hash)b, %(key)s);
+select status, detail, seq, at, body_hash, sealed
+from foja.fill(%(draft)s::foja.draft, %(seq)s, %(token)s);
 
 -- name: void
 -- A number given back, with the reason.

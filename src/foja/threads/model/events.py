@@ -1,27 +1,25 @@
-"""What the thread of a graph may say, and how its events find together.
+"""The event kinds of threads, and the ids of their events.
 
-The state of a program is no message, so a thread is a domain of its own. Everything about one
-checkpoint has an id that begins alike: one range of the index that replays events anyway.
+The state of a program is not a message, so threads have a domain of their own. All events of
+one checkpoint have ids with the same prefix: one range of the index on event ids finds them.
 """
 
 from __future__ import annotations
 
 from hashlib import sha256
-from uuid import NAMESPACE_URL, UUID, uuid5
+from uuid import UUID
 
-from foja.core.event import lp, utf8
-from foja.core.registry import Domain, Kind, domain
+from foja.core.event import derived_id, lp, utf8
+from foja.core.registry import API, Domain, Kind
 
-API = frozenset({"api"})
-NAMESPACE = uuid5(NAMESPACE_URL, "foja:thread")
 PLACE = {"ns": "string", "checkpoint_id": "string"}
 TASK = {"task_id": "string", "path": "string", "writes": "array"}
 SAVED, WRITTEN, VALUES = "checkpoint.saved", "writes.saved", "values.saved"
-# What a UUIDv8 (RFC 9562: an id of one's own making) leaves free of its two halves.
+# The bits of each half that a UUIDv8 (RFC 9562: custom format) leaves free.
 _FIRST, _SECOND = 0xFFFF_FFFF_FFFF_0FFF, 0x3FFF_FFFF_FFFF_FFFF
 _VERSION, _VARIANT = 0x8000, 1 << 63
 
-THREAD: Domain = domain(
+THREAD = Domain(
     "thread",
     [
         Kind(
@@ -44,20 +42,19 @@ THREAD: Domain = domain(
 )
 
 
-def stream_of(thread_id: str) -> UUID:
-    """Return the stream of a thread."""
-    utf8(thread_id)
-    return uuid5(NAMESPACE, thread_id)
+def stream_of(tenant: str, thread_id: str) -> UUID:
+    """Return the stream of a tenant's thread."""
+    return derived_id(b"foja/thread/v1", utf8(tenant), utf8(thread_id))
 
 
 def event_id(ns: str, checkpoint_id: str, rest: bytes) -> UUID:
-    """Return an id that begins like all others about this checkpoint; equal for an equal rest."""
+    """Return an id with the prefix of this checkpoint; an equal rest gives an equal id."""
     second = int.from_bytes(sha256(rest).digest()[:8]) & _SECOND
     return UUID(int=_first_half(ns, checkpoint_id) << 64 | _VARIANT | second)
 
 
 def ids_about(ns: str, checkpoint_id: str) -> tuple[UUID, UUID]:
-    """Return the lowest and the highest id about a checkpoint."""
+    """Return the lowest and the highest event id of a checkpoint."""
     first = _first_half(ns, checkpoint_id) << 64
     return UUID(int=first | _VARIANT), UUID(int=first | _VARIANT | _SECOND)
 

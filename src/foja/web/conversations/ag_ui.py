@@ -25,46 +25,46 @@ Last = Annotated[int | None, Query(ge=1, le=10_000, description="how many events
 
 @routes.get("/{conversation_id}/ag-ui")
 async def follow(ctx: Context, conversation_id: str, last: Last = None) -> Response:
-    """Follow as AG-UI events, from a snapshot on, for ever."""
-    talk = await ctx.conversation(conversation_id)
-    return EventStream(_pieces(frames(talk, last=last), ctx.beat), ctx)
+    """Follow as AG-UI events: a snapshot, then live events without end."""
+    conversation = await ctx.conversation(conversation_id)
+    return EventStream(_pieces(frames(conversation, last=last), ctx.heartbeat), ctx)
 
 
 @routes.post("/{conversation_id}/ag-ui", openapi_extra=INPUT)
 async def run(
     ctx: Context, conversation_id: str, body: Annotated[RunAgentInput, body_of(RunAgentInput)]
 ) -> Response:
-    """Say the client's last message, then follow until the run it began is over."""
-    talk = await ctx.conversation(conversation_id)
-    await _say(talk, body)
+    """Append the client's last message, then follow until its run ends."""
+    conversation = await ctx.conversation(conversation_id)
+    await _append_last(conversation, body)
     shown = [message.id for message in body.messages]
-    return EventStream(_pieces(frames(talk, one_run=True, shown=shown), ctx.beat), ctx)
+    return EventStream(_pieces(frames(conversation, one_run=True, shown=shown), ctx.heartbeat), ctx)
 
 
-async def _say(talk: Conversation, asked: RunAgentInput) -> None:
-    """Append what the user said last, once, under the id the client gave it."""
-    last = asked.messages[-1] if asked.messages else None
+async def _append_last(conversation: Conversation, run_input: RunAgentInput) -> None:
+    """Append the user's last message once, under the client's own id."""
+    last = run_input.messages[-1] if run_input.messages else None
     if last is None or last.role != "user":
         return
     message: dict[str, Any] = last.model_dump(by_alias=True, exclude_none=True, mode="json")
     payload = {"content": message["content"], "ag_ui_id": message["id"]}
-    await talk.append("user_message_sent", payload, idempotency_key=f"ag-ui:{message['id']}")
+    await conversation.append("user_message_sent", payload, idempotency_key=f"ag-ui:{message['id']}")
 
 
-async def _pieces(source: AsyncGenerator[AgUiFrame, None], beat: float) -> AsyncGenerator[bytes]:
-    """Yield frames as bytes, and a heartbeat where nothing happens."""
+async def _pieces(source: AsyncGenerator[AgUiFrame, None], heartbeat: float) -> AsyncGenerator[bytes]:
+    """Yield encoded frames, and a heartbeat after every pause."""
     async with aclosing(source):
-        coming = asyncio.ensure_future(anext(source, None))
+        upcoming = asyncio.ensure_future(anext(source, None))
         try:
             while True:
-                await asyncio.wait({coming}, timeout=beat)
-                if not coming.done():
+                await asyncio.wait({upcoming}, timeout=heartbeat)
+                if not upcoming.done():
                     yield HEARTBEAT_FRAME
                     continue
-                if (frame := coming.result()) is None:
+                if (frame := upcoming.result()) is None:
                     return
                 yield encode(frame)
-                coming = asyncio.ensure_future(anext(source, None))
+                upcoming = asyncio.ensure_future(anext(source, None))
         finally:
-            coming.cancel()
-            await asyncio.gather(coming, return_exceptions=True)
+            upcoming.cancel()
+            await asyncio.gather(upcoming, return_exceptions=True)

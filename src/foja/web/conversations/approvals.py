@@ -1,4 +1,4 @@
-"""Asking people over HTTP: request, decide, look."""
+"""HTTP routes of approvals: request, list, read, decide."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Response
 
 from foja.conversations.model.approvals import Approval
-from foja.web.bodies import ApprovalRequest, DecisionBody, body_of, described
-from foja.web.conversations.routes import Context, document
+from foja.web.bodies import ApprovalRequest, DecisionBody, body_of, describe_body
+from foja.web.conversations.routes import Context, json_response
 
 routes = APIRouter(prefix="/v1/conversations/{conversation_id}/approvals", tags=["approvals"])
 
 
-@routes.post("", status_code=201, openapi_extra=described(ApprovalRequest))
+@routes.post("", status_code=201, openapi_extra=describe_body(ApprovalRequest))
 async def request(
     ctx: Context, conversation_id: str, body: Annotated[ApprovalRequest, body_of(ApprovalRequest)]
 ) -> Response:
-    """Ask somebody to allow a tool. The same approval_id again returns the first request."""
-    talk = await ctx.conversation(conversation_id)
-    asked = await talk.request_approval(
+    """Request an approval of a tool use. The same approval_id again returns the first request."""
+    conversation = await ctx.conversation(conversation_id)
+    requested = await conversation.request_approval(
         body.tool_name,
         body.tool_args,
         ttl=body.ttl,
@@ -29,44 +29,44 @@ async def request(
         block_index=body.block_index,
         actor=body.actor,
     )
-    return document(shown(asked), 201)
+    return json_response(as_json(requested), 201)
 
 
 @routes.get("")
 async def approvals(ctx: Context, conversation_id: str) -> Response:
-    """List what was asked, in order, and how each stands."""
-    talk = await ctx.conversation(conversation_id)
-    return document({"approvals": [shown(each) for each in await talk.approvals()]})
+    """List the approvals of a conversation in order, with their states."""
+    conversation = await ctx.conversation(conversation_id)
+    return json_response({"approvals": [as_json(each) for each in await conversation.approvals()]})
 
 
 @routes.get("/{approval_id}")
 async def approval(ctx: Context, conversation_id: str, approval_id: str) -> Response:
-    """Say how one approval stands."""
-    talk = await ctx.conversation(conversation_id)
-    return document(shown(await talk.approval(approval_id)))
+    """Return one approval with its state."""
+    conversation = await ctx.conversation(conversation_id)
+    return json_response(as_json(await conversation.approval(approval_id)))
 
 
-@routes.post("/{approval_id}", openapi_extra=described(DecisionBody))
+@routes.post("/{approval_id}", openapi_extra=describe_body(DecisionBody))
 async def decide(
     ctx: Context, conversation_id: str, approval_id: str, body: Annotated[DecisionBody, body_of(DecisionBody)]
 ) -> Response:
-    """Decide. The first decision or expiry wins and is what you get; `mine` says whether it is yours."""
-    talk = await ctx.conversation(conversation_id)
-    stands = await talk.decide(approval_id, body.decision, reason=body.reason, actor=body.actor)
-    return document({**shown(stands.approval), "mine": stands.mine})
+    """Decide. The first decision or expiry wins and is returned; `mine` says whether it is yours."""
+    conversation = await ctx.conversation(conversation_id)
+    decision = await conversation.decide(approval_id, body.decision, reason=body.reason, actor=body.actor)
+    return json_response({**as_json(decision.approval), "mine": decision.mine})
 
 
-def shown(each: Approval) -> dict[str, Any]:
-    """Return an approval as JSON carries it."""
+def as_json(approval: Approval) -> dict[str, Any]:
+    """Return an approval as a JSON object."""
     return {
-        "id": each.id,
-        "state": each.state,
-        "tool_name": each.tool_name,
-        "tool_args": each.tool_args,
-        "tool_use_id": each.tool_use_id,
-        "expires_at": each.expires_at.isoformat() if each.expires_at else None,
-        "reason": each.reason,
-        "decided_by": each.decided_by,
-        "requested_seq": each.requested_seq,
-        "decided_seq": each.decided_seq,
+        "id": approval.id,
+        "state": approval.state,
+        "tool_name": approval.tool_name,
+        "tool_args": approval.tool_args,
+        "tool_use_id": approval.tool_use_id,
+        "expires_at": approval.expires_at.isoformat() if approval.expires_at else None,
+        "reason": approval.reason,
+        "decided_by": approval.decided_by,
+        "requested_seq": approval.requested_seq,
+        "decided_seq": approval.decided_seq,
     }

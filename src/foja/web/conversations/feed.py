@@ -1,9 +1,9 @@
-"""One reader of a conversation per process, and everybody it reads for.
+"""One shared reader per conversation and process, and its listeners.
 
-A listener joins first, then catches up by itself from its own cursor, then takes
-what the shared reader brought meanwhile. Its own position drops what it has and
-earns its own cursors, so the seam neither loses nor repeats. A listener that is
-too slow loses its buffer, never an event: it catches up again from its position.
+A listener attaches first, then catches up from its own cursor, then takes the frames
+that the shared reader has buffered meanwhile. Its own position skips what it already
+has, so the transition neither loses nor repeats an event. A listener that is too slow
+loses its buffer, never an event: it catches up again from its position.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ HEARTBEAT_FRAME = b": beat\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A piece of a stream, encoded once for everybody; `seq` is None for what has no number."""
+    """A part of a stream, encoded once for all listeners; `seq` is None for transient events."""
 
     seq: int | None
     filled: bool
@@ -38,68 +38,68 @@ class Frame:
 
 
 class Listener:
-    """What one client still has to be sent: bounded, and dropped whole when it is too much."""
+    """The frames that one client has not been sent yet. A buffer over the limit is dropped whole."""
 
     def __init__(self) -> None:
-        self.lost = True  # must it catch up by itself?
+        self.detached = True  # it must catch up from its own position
         self._frames: deque[Frame] = deque()
         self._size = 0
         self._woken = asyncio.Event()
 
     def add(self, frame: Frame) -> None:
-        """Keep a frame, unless this listener is lost already."""
-        if self.lost:
+        """Buffer a frame, unless the listener is detached."""
+        if self.detached:
             return
         self._frames.append(frame)
         self._size += len(frame.data)
         if self._size > MAX_BUFFERED_BYTES:
             BUFFERS_LOST.inc()
-            self.lose()
+            self.detach()
         self._woken.set()
 
-    def lose(self) -> None:
-        """Forget everything: the listener must catch up."""
-        self.lost = True
+    def detach(self) -> None:
+        """Drop the buffer: the listener must catch up."""
+        self.detached = True
         self._frames.clear()
         self._size = 0
         self._woken.set()
 
-    def begin(self) -> None:
-        """Listen from now on."""
-        self.lost = False
+    def attach(self) -> None:
+        """Buffer frames from now on."""
+        self.detached = False
 
     def take(self) -> list[Frame]:
-        """Return what came, and keep nothing."""
+        """Return the buffered frames and empty the buffer."""
         frames, self._size = list(self._frames), 0
         self._frames.clear()
         self._woken.clear()
         return frames
 
     async def wait(self) -> None:
-        """Wait until something came."""
+        """Wait until there is a frame, or until the listener is detached."""
         await self._woken.wait()
 
 
 class Feed:
     """The shared reader of one conversation."""
 
-    def __init__(self, ledger: Ledger, entity_id: UUID, beat: float) -> None:
+    def __init__(self, ledger: Ledger, entity_id: UUID, heartbeat: float) -> None:
         self.listeners: set[Listener] = set()
         self._ledger, self._entity_id = ledger, entity_id
-        self._placed = asyncio.Event()
-        self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._beat(beat))]
+        self._ready = asyncio.Event()
+        self._tasks = [asyncio.create_task(each) for each in (self._read(), self._send_heartbeats(heartbeat))]
 
-    async def placed(self) -> None:
-        """Wait until the reader has its place: whoever reads rows after that misses nothing here."""
-        await self._placed.wait()
+    async def ready(self) -> None:
+        """Wait until the reader has its position: a listener that reads rows after that misses nothing."""
+        await self._ready.wait()
 
-    def end(self) -> None:
+    def stop(self) -> None:
         """Stop reading."""
         for task in self._tasks:
             task.cancel()
 
-    async def _beat(self, seconds: float) -> None:
-        """Let nobody wait in silence: one clock for all costs less than a timer each."""
+    async def _send_heartbeats(self, seconds: float) -> None:
+        """Send heartbeats to all listeners: one clock costs less than a timer for each."""
         while True:
             await asyncio.sleep(seconds)
             for listener in self.listeners:
@@ -108,31 +108,31 @@ class Feed:
     async def _read(self) -> None:
         while True:
             try:
-                await self._read_on()
+                await self._read_live()
             except Unavailable:
                 pass
-            except Exception:  # a reader that died in silence would leave its listeners waiting for ever
+            except Exception:  # otherwise its listeners would wait for ever
                 log.exception("reading %s failed; trying again", self._entity_id)
-            self._placed.clear()
+            self._ready.clear()
             for listener in self.listeners:
-                listener.lose()
+                listener.detach()
             await asyncio.sleep(RETRY_SECONDS)
 
-    async def _read_on(self) -> None:
-        """Read from now on, until the history is another one."""
+    async def _read_live(self) -> None:
+        """Read new events until the history is replaced."""
         head = (await self._ledger.state(self._entity_id)).next_seq - 1
         follower = self._ledger.follower(self._entity_id, head)
         first = await follower.step()
-        self._placed.set()
+        self._ready.set()
         for each in first:
-            self._pass_on(each)
+            self._broadcast(each)
         async with contextlib.aclosing(self._ledger.go_on(follower)) as frames:
             async for frame in frames:
                 if isinstance(frame, Reset):
                     return
-                self._pass_on(frame)
+                self._broadcast(frame)
 
-    def _pass_on(self, frame: StreamItem) -> None:
+    def _broadcast(self, frame: StreamItem) -> None:
         if isinstance(frame, Reset):
             return
         encoded = encode(frame)
@@ -141,18 +141,18 @@ class Feed:
 
 
 class Feeds:
-    """The feeds of this process, each there while somebody listens."""
+    """The feeds of this process; each exists while it has listeners."""
 
-    def __init__(self, ledger: Ledger, beat: float) -> None:
-        self._ledger, self._beat = ledger, beat
+    def __init__(self, ledger: Ledger, heartbeat: float) -> None:
+        self._ledger, self._heartbeat = ledger, heartbeat
         self._feeds: dict[UUID, Feed] = {}
 
     @contextlib.contextmanager
     def join(self, entity_id: UUID) -> Iterator[tuple[Feed, Listener]]:
-        """Lend a listener of a conversation."""
+        """Yield the feed of a conversation and a new listener of it."""
         feed = self._feeds.get(entity_id)
         if feed is None:
-            feed = self._feeds[entity_id] = Feed(self._ledger, entity_id, self._beat)
+            feed = self._feeds[entity_id] = Feed(self._ledger, entity_id, self._heartbeat)
         listener = Listener()
         feed.listeners.add(listener)
         try:
@@ -160,21 +160,21 @@ class Feeds:
         finally:
             feed.listeners.discard(listener)
             if not feed.listeners:
-                feed.end()
+                feed.stop()
                 self._feeds.pop(entity_id, None)
 
 
-def encode(said: Event | Transient) -> Frame:
-    """Return an event as a frame; its cursor is the frame's id, and each listener's own."""
-    envelope = said.envelope()
+def encode(item: Event | Transient) -> Frame:
+    """Return an event as a frame without its cursor: each listener has its own."""
+    envelope = item.envelope()
     del envelope["cursor"]
-    if isinstance(said, Transient):
+    if isinstance(item, Transient):
         return Frame(None, filled=False, data=_lines("transient", envelope))
-    return Frame(said.seq, not said.open, _lines("event", envelope))
+    return Frame(item.seq, not item.open, _lines("event", envelope))
 
 
 def encode_reset(reset: Reset) -> bytes:
-    """Return a reset as a frame that also takes the client's cursor away."""
+    """Return a reset as a frame that also clears the client's cursor."""
     return b"id\n" + _lines("reset", {"reason": reset.reason})
 
 

@@ -1,7 +1,7 @@
-"""Reading a page, and waiting for one: the twin of the stream for clients that cannot stream.
+"""Pages of events and long polling, for clients that cannot stream.
 
-Above an open slot a cursor does not move, so the address of the next page also
-names the numbers that were open: nobody is sent the same page again and again.
+A cursor does not advance above an open slot. The address of the next page therefore
+also lists the open numbers, so that a client does not get the same page again.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which page somebody asks for, and how long there is time for it."""
+class PageRequest:
+    """The requested page, and how many seconds to wait for it."""
 
     entity_id: UUID
     after: str | int | None
@@ -36,62 +36,62 @@ class Wanted:
     wait: float
 
 
-async def poll(ctx: WebContext, wanted: Wanted) -> dict[str, Any]:
-    """Return a page of events and where the next one is; wait for it if there is time."""
-    follower = ctx.app.ledger.follower(wanted.entity_id, wanted.after, _position(wanted), wanted.limit)
+async def poll(ctx: WebContext, request: PageRequest) -> dict[str, Any]:
+    """Return a page of events and the address of the next; wait up to `wait` seconds for it."""
+    follower = ctx.app.ledger.follower(request.entity_id, request.after, _position(request), request.limit)
     clock = asyncio.get_running_loop().time
-    deadline = clock() + wanted.wait
-    with ctx.app.ledger.watch(wanted.entity_id) as wake:
+    deadline = clock() + request.wait
+    with ctx.app.ledger.watch(request.entity_id) as wake:
         while True:
             wake.clear()
-            events = _events(wanted, await follower.step())
+            events = _events(request, await follower.step())
             left = deadline - clock()
             if events or left <= 0 or ctx.closing.is_set():
-                return _page(wanted, follower, events)
-            await _either(wake, ctx.closing, min(left, POLL_SECONDS))
+                return _page(request, follower, events)
+            await _wait_either(wake, ctx.closing, min(left, POLL_SECONDS))
 
 
-def _position(wanted: Wanted) -> Position | None:
-    """Return the place of a reader that knows which numbers were open."""
-    if not wanted.holes:
+def _position(request: PageRequest) -> Position | None:
+    """Return the position of a reader that knows the open numbers."""
+    if not request.holes:
         return None
-    epoch, head = parse_cursor(wanted.after)
+    epoch, head = parse_cursor(request.after)
     if epoch is None:
-        raise CursorLost("`holes` goes with the cursor it was given with; use the address in `next`")
-    return Position(epoch, head, set(read_holes(wanted.holes)))
+        raise CursorLost("`holes` is valid only with the cursor of the same page; use the address in `next`")
+    return Position(epoch, head, set(parse_ranges(request.holes)))
 
 
-def _events(wanted: Wanted, frames: Sequence[Event | Reset]) -> list[Event]:
+def _events(request: PageRequest, frames: Sequence[Event | Reset]) -> list[Event]:
     events = []
     for frame in frames:
         if not isinstance(frame, Reset):
             events.append(frame)
-        elif not isinstance(wanted.after, int):
+        elif not isinstance(request.after, int):
             raise CursorLost(
-                f"the cursor {wanted.after!r} is of another history ({frame.reason}); read again without it"
+                f"the cursor {request.after!r} is of another history ({frame.reason}); read without it"
             )
     return events
 
 
-def _page(wanted: Wanted, follower: Follower, events: Sequence[Event]) -> dict[str, Any]:
+def _page(request: PageRequest, follower: Follower, events: Sequence[Event]) -> dict[str, Any]:
     position = follower.position
-    words: dict[str, object] = {}
+    query: dict[str, object] = {}
     if position and position.head >= 0:
-        words["after"] = f"{position.epoch}:{position.head}"
+        query["after"] = f"{position.epoch}:{position.head}"
         if position.holes:
-            words["holes"] = write_holes(position.holes)
-    words["limit"] = wanted.limit
-    if wanted.wait:
-        words["wait"] = f"{wanted.wait:g}"
+            query["holes"] = format_ranges(position.holes)
+    query["limit"] = request.limit
+    if request.wait:
+        query["wait"] = f"{request.wait:g}"
     return {
         "events": [event.envelope() for event in events],
         "cursor": f"{position.epoch}:{position.prefix}" if position and position.prefix >= 0 else None,
-        "next": f"/v1/conversations/{wanted.entity_id}/events?{urlencode(words, safe=':,')}",
+        "next": f"/v1/conversations/{request.entity_id}/events?{urlencode(query, safe=':,')}",
     }
 
 
-async def _either(wake: Subscription, closing: asyncio.Event, seconds: float) -> None:
-    """Wait for a wake-up or for the end, at most so long."""
+async def _wait_either(wake: Subscription, closing: asyncio.Event, seconds: float) -> None:
+    """Wait for a notification or for the shutdown, up to `seconds`."""
     waits = [asyncio.ensure_future(wake.wait()), asyncio.ensure_future(closing.wait())]
     try:
         await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -101,8 +101,8 @@ async def _either(wake: Subscription, closing: asyncio.Event, seconds: float) ->
         await asyncio.gather(*waits, return_exceptions=True)
 
 
-def write_holes(holes: Iterable[int]) -> str:
-    """Return numbers as ranges, `4,7-9`."""
+def format_ranges(holes: Iterable[int]) -> str:
+    """Return numbers as ranges: `4,7-9`."""
     runs: list[list[int]] = []
     for seq in sorted(holes):
         if runs and runs[-1][1] == seq - 1:
@@ -112,13 +112,13 @@ def write_holes(holes: Iterable[int]) -> str:
     return ",".join(f"{low}-{high}" if high > low else f"{low}" for low, high in runs)
 
 
-def read_holes(text: str) -> list[int]:
-    """Return the numbers of some ranges; too many of them are refused."""
+def parse_ranges(text: str) -> list[int]:
+    """Return the numbers of these ranges. Raise `CursorLost` if there are too many."""
     numbers: list[int] = []
     for part in text.split(","):
         found = RANGE.fullmatch(part)
         low, high = (int(found[1]), int(found[2] or found[1])) if found else (0, -1)
         if not low <= high < low + MAX_HOLES - len(numbers):
-            raise CursorLost(f"{part!r} is no range of open numbers; use the address in `next`")
+            raise CursorLost(f"not a valid range of open numbers: {part!r}; use the address in `next`")
         numbers.extend(range(low, high + 1))
     return numbers

@@ -1,4 +1,4 @@
-"""Numbers kept for events to come, and what is said in passing, over HTTP."""
+"""HTTP routes of slots and of transient events."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from fastapi import APIRouter, Response
 from foja.errors import UnknownEntity
 from foja.ledger.reader import NUMBER
 from foja.ledger.slots import Slots
-from foja.web.bodies import Chunk, Extension, NewEvent, Reservation, Voiding, body_of, described
+from foja.web.bodies import Chunk, Extension, NewEvent, Reservation, Voiding, body_of, describe_body
 from foja.web.context import WebContext
-from foja.web.conversations.routes import Context, Key, created, document
+from foja.web.conversations.routes import Context, Key, json_response, status_of
 
 routes = APIRouter(prefix="/v1/conversations/{conversation_id}", tags=["slots"])
 
 
-@routes.post("/slots", status_code=201, openapi_extra=described(Reservation))
+@routes.post("/slots", status_code=201, openapi_extra=describe_body(Reservation))
 async def reserve(
     ctx: Context, conversation_id: str, body: Annotated[Reservation, body_of(Reservation)]
 ) -> Response:
-    """Take the next numbers, to be filled in any order before the deadline."""
-    talk = await ctx.conversation(conversation_id)
-    slots = await talk.reserve(body.count, ttl=body.ttl, intents=body.intents)
-    found = {"token": str(slots.token), "seqs": slots.seqs, "deadline": slots.deadline.isoformat()}
-    return document(found, 201)
+    """Reserve the next numbers, to be filled in any order before the deadline."""
+    conversation = await ctx.conversation(conversation_id)
+    slots = await conversation.reserve(body.count, ttl=body.ttl, intents=body.intents)
+    reserved = {"token": str(slots.token), "seqs": slots.seqs, "deadline": slots.deadline.isoformat()}
+    return json_response(reserved, 201)
 
 
-@routes.post("/slots/{token}/extend", openapi_extra=described(Extension))
+@routes.post("/slots/{token}/extend", openapi_extra=describe_body(Extension))
 async def extend(
     ctx: Context, conversation_id: str, token: str, body: Annotated[Extension, body_of(Extension)]
 ) -> Response:
-    """Keep the numbers that are still open for longer."""
+    """Extend the deadline of the slots that are still open."""
     slots = await _slots(ctx, conversation_id, token, ())
-    return document({"deadline": (await slots.extend(body.ttl)).isoformat()})
+    return json_response({"deadline": (await slots.extend(body.ttl)).isoformat()})
 
 
-@routes.post("/slots/{token}/{seq}", status_code=201, openapi_extra=described(NewEvent))
+@routes.post("/slots/{token}/{seq}", status_code=201, openapi_extra=describe_body(NewEvent))
 async def fill(
     ctx: Context,
     conversation_id: str,
@@ -46,47 +46,47 @@ async def fill(
     body: Annotated[NewEvent, body_of(NewEvent)],
     key: Key = None,
 ) -> Response:
-    """Write the event a number was kept for. The same again returns the first, with 200."""
-    slots = await _slots(ctx, conversation_id, token, [_number(seq)])
+    """Fill a slot with its event. The same event again returns the first, with 200."""
+    slots = await _slots(ctx, conversation_id, token, [_parse_seq(seq)])
     event = await slots.fill(0, body.kind, body.payload, actor=body.actor, idempotency_key=key)
-    return document(event.envelope(), created(event))
+    return json_response(event.envelope(), status_of(event))
 
 
-@routes.post("/slots/{token}/{seq}/void", openapi_extra=described(Voiding))
+@routes.post("/slots/{token}/{seq}/void", openapi_extra=describe_body(Voiding))
 async def void(
     ctx: Context, conversation_id: str, token: str, seq: str, body: Annotated[Voiding, body_of(Voiding)]
 ) -> Response:
-    """Give a number back; the conversation records why it holds nothing."""
-    slots = await _slots(ctx, conversation_id, token, [_number(seq)])
+    """Void a slot; the conversation records the reason."""
+    slots = await _slots(ctx, conversation_id, token, [_parse_seq(seq)])
     await slots.void(0, reason=body.reason)
-    return document({"seq": slots.seq(0), "voided": True})
+    return json_response({"seq": slots.seq(0), "voided": True})
 
 
-@routes.post("/transients", status_code=202, openapi_extra=described(Chunk))
+@routes.post("/transients", status_code=202, openapi_extra=describe_body(Chunk))
 async def emit(ctx: Context, conversation_id: str, body: Annotated[Chunk, body_of(Chunk)]) -> Response:
-    """Show something to whoever follows now; it gets no number and is kept nowhere."""
-    talk = await ctx.conversation(conversation_id)
-    said = await talk.emit(
+    """Send a transient event to the current followers; it is not numbered and not stored."""
+    conversation = await ctx.conversation(conversation_id)
+    transient = await conversation.emit(
         body.kind,
         body.payload,
         turn=body.turn,
         block_index=body.block_index,
         event_index=body.event_index,
     )
-    return document(said.envelope(), 202)
+    return json_response(transient.envelope(), 202)
 
 
 async def _slots(ctx: WebContext, conversation_id: str, token: str, seqs: list[int] | tuple[()]) -> Slots:
-    talk = await ctx.conversation(conversation_id)
+    conversation = await ctx.conversation(conversation_id)
     try:
-        return talk.slots(UUID(token), seqs)
+        return conversation.slots(UUID(token), seqs)
     except ValueError:
         raise UnknownEntity(
-            f"{token!r} is no token of a reservation; use the one it was given with"
+            f"not a valid reservation token: {token!r}; use the token that the reservation returned"
         ) from None
 
 
-def _number(word: str) -> int:
-    if not NUMBER.fullmatch(word):
-        raise UnknownEntity(f"{word!r} is no number of a conversation")
-    return int(word)
+def _parse_seq(text: str) -> int:
+    if not NUMBER.fullmatch(text):
+        raise UnknownEntity(f"not a valid sequence number: {text!r}; use a number of the reservation")
+    return int(text)

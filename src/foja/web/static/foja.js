@@ -1,39 +1,39 @@
 /**
- * A conversation as it is read: `order` sorts what travels on the wire, `View` folds it
- * into what a person sees. The same as `foja.conversations` in Python; one file of vectors
- * holds both. No dependency, no clock, no network.
+ * Reading order and view of a conversation: `order` sorts events, `View` folds them into
+ * what a page shows. Equal to `foja.conversations` in Python; both pass the same test
+ * vectors. No dependencies, no clock, no network.
  *
  * @typedef {Object<string, any>} Item  A persisted event (`seq` is a number, 0 included) or
- *   something transient (`seq` is null), as the HTTP door sends it.
+ *   a transient event (`seq` is null), as the HTTP server sends it.
  */
 
 /**
- * Return these items in reading order, whatever the order they came in.
+ * Return these items in reading order. The order of the input does not matter.
  *
- * Persisted by number, before all that is transient. Transient by turn: the turn that was
- * heard of first comes first, then by name. Within a turn those with an index come first,
- * by `block_index ?? event_index`, then by `event_index`; the rest comes after. What is
- * still equal goes by time, then by id, then by what it says. What is missing or makes no
- * sense counts as absent, and comes after what is there.
+ * Persisted events come first, by number. Transient events follow, by turn: the turn with
+ * the earliest event first, then by the turn's name. Within a turn, events with an index come
+ * first, by `block_index ?? event_index`, then by `event_index`; the others follow. Ties are
+ * broken by time, then by id, then by content. A missing or invalid value counts as absent,
+ * and sorts after a valid one.
  *
  * @param {Iterable<Item>} items
  * @returns {Item[]} a new list
  */
 export function order(items) {
   const places = Array.from(items, placeOf);
-  const first = firstHeard(places);
+  const first = firstTimes(places);
   return places.sort((a, b) => comparePlaces(a, b, first)).map((place) => place.item);
 }
 
-/** What there is to compare of one item; the time and the spelling only once they are asked for. */
+/** The sort keys of one item; its time and its text are computed only for ties. */
 function placeOf(item) {
   const block = indexOf(item.block_index);
   const event = indexOf(item.event_index);
   return { item, seq: numberOf(item.seq), turn: turnName(item.turn), index: block ?? event, event };
 }
 
-/** When each turn was first heard of, by the times of what is transient in it. */
-function firstHeard(places) {
+/** The time of the earliest transient event of each turn. */
+function firstTimes(places) {
   const first = new Map();
   for (const { item, seq, turn } of places) {
     if (seq !== null) continue;
@@ -54,11 +54,11 @@ function comparePlaces(a, b, first) {
     ranked ||
     compareInstants(instant(a.item.at), instant(b.item.at)) ||
     compareText(turnName(a.item.id) ?? "", turnName(b.item.id) ?? "") ||
-    compareText(spelled(a.item), spelled(b.item))
+    compareText(canonicalText(a.item), canonicalText(b.item))
   );
 }
 
-/** What has no turn goes before a turn that was heard of at the same time. */
+/** Events without a turn go before a turn that began at the same time. */
 function compareTurns(a, b, first) {
   if (a === b) return 0;
   return compareInstants(first.get(a), first.get(b)) || (a === null ? -1 : b === null ? 1 : compareText(a, b));
@@ -69,7 +69,7 @@ function absentLast(a, b, compare) {
   return compare(a, b);
 }
 
-/** Compare as Python does, by code points; `<` would compare halves of surrogate pairs. */
+/** Compare by code points, as Python does; `<` would compare halves of surrogate pairs. */
 function compareText(a, b) {
   if (a === b) return 0;
   const [left, right] = [Array.from(a), Array.from(b)];
@@ -86,7 +86,7 @@ const NEVER = { seconds: -Infinity, fraction: "" }; // before every instant
 const TIME =
   /^(?!0000)(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(0\d|1[0-4]):?([0-5]\d))?$/;
 
-/** A moment, exact to the last digit (a `Date` keeps milliseconds only); UTC if it has no offset. */
+/** A time, exact to the last digit (a `Date` has milliseconds only); UTC if it has no offset. */
 function instant(at) {
   const match = typeof at === "string" ? TIME.exec(at) : null;
   if (!match) return null;
@@ -105,16 +105,16 @@ function numberOf(value) {
   return Number.isInteger(value) && value >= 0 ? value : null;
 }
 
-/** A turn's name; a number is called as it is written. */
+/** A turn's name; a number becomes its text. */
 function turnName(turn) {
   return typeof turn === "string" ? turn : Number.isFinite(turn) ? String(turn) : null;
 }
 
-/** The one spelling of a JSON value: keys sorted, no spaces (RFC 8785). */
-function spelled(value) {
-  if (Array.isArray(value)) return `[${value.map(spelled).join(",")}]`;
+/** The canonical text of a JSON value: keys sorted, no spaces (RFC 8785). */
+function canonicalText(value) {
+  if (Array.isArray(value)) return `[${value.map(canonicalText).join(",")}]`;
   if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";
-  const members = Object.keys(value).sort().map((key) => `${JSON.stringify(key)}:${spelled(value[key])}`);
+  const members = Object.keys(value).sort().map((key) => `${JSON.stringify(key)}:${canonicalText(value[key])}`);
   return `{${members.join(",")}}`;
 }
 
@@ -123,88 +123,88 @@ const ENDS = new Set(["complete", "session_end"]);
 const OPEN = "slot.open";
 
 /**
- * What a person sees of a conversation, as far as it is known. Adding to it makes a new one.
+ * What a page shows of a conversation. A view is immutable: adding items returns a new one.
  *
- * Feed it whatever comes, in whatever order and as often as it comes: a persisted event
- * replaces what stood at its number, what is transient goes away with the event that names
- * its block, with the end of its turn (`complete`) or of its session (`session_end`). So a
- * view that was fed live and one that was loaded afresh are equal once nothing is in passing.
+ * Items may be added in any order and repeatedly. A persisted event replaces the open slot
+ * of its number. A transient event is removed by the persisted event of its block, by the end
+ * of its turn (`complete`) or of its session (`session_end`). So a live view and a reloaded
+ * one are equal as soon as no transient event is left.
  */
 export class View {
   /** @param {Iterable<Item>} items */
   constructor(items = []) {
-    this._forget();
-    for (const item of items) this._take(item);
+    this._reset();
+    for (const item of items) this._apply(item);
   }
 
   /**
-   * Return the view after these items: events, what is transient, resets.
+   * Return the view after these items: events, transient events, resets.
    * @param {...Item} items
    */
   add(...items) {
     return this.addAll(items);
   }
 
-  /** The same for a list, however long. @param {Iterable<Item>} items */
+  /** The same for a list of any length. @param {Iterable<Item>} items */
   addAll(items) {
     const next = new View();
     next._events = new Map(this._events);
-    next._passing = new Map(this._passing);
+    next._transients = new Map(this._transients);
     next._blocks = new Set(this._blocks);
     next._ended = new Set(this._ended);
-    next._silent = this._silent;
-    next._closed = this._closed;
+    next._completedAt = this._completedAt;
+    next._closedAt = this._closedAt;
     next._shown = this._shown;
-    for (const item of items) next._take(item);
+    for (const item of items) next._apply(item);
     return next;
   }
 
-  /** Is nothing in passing? Then a fresh load shows the same. */
+  /** True if no transient event is left. Then a reload shows the same. */
   get settled() {
-    return this._passing.size === 0;
+    return this._transients.size === 0;
   }
 
   /**
-   * Return everything to be shown, in reading order: each item as it came, without its
-   * cursor, and with `state` and `pair`, the number of its other half, where it has them.
-   * A block in progress is one item, its chunks joined; `partial` if some were missed.
+   * Return the items to show, in reading order: each one without its cursor, with `state`
+   * and with `pair`, the number of its request or result; null where there is none. A block
+   * in progress is one item with its chunks joined; `partial` means that a chunk is missing.
    *
-   * States: a tool's request is pending, completed, failed, denied or voided, its result the
+   * States: a tool request is pending, completed, failed, denied or voided, its result the
    * same or unpaired; an approval is requested, approved, denied or expired; a slot is open
-   * or voided; a body may be erased; what is in passing is streaming or an error.
+   * or voided; a body may be erased; a transient item is streaming or an error.
    *
    * @returns {Item[]}
    */
   items() {
     if (this._shown === null) this._shown = showEvents(this._events);
-    return [...this._shown, ...fold(this._passing.values())];
+    return [...this._shown, ...fold(this._transients.values())];
   }
 
-  // What begins with an underscore is nobody else's business.
+  // Names that begin with an underscore are private.
 
-  _take(item) {
+  _apply(item) {
     const seq = numberOf(item.seq);
-    if (item.kind === "reset") this._forget();
+    if (item.kind === "reset") this._reset();
     else if (seq !== null) this._record(seq, item);
     else if (ENDS.has(item.kind)) this._end(item);
-    else if ((CHUNKS.has(item.kind) || item.kind === "error") && !this._isOver(item)) {
-      this._passing.set(turnName(item.id) ?? spelled(item), item);
+    else if ((CHUNKS.has(item.kind) || item.kind === "error") && !this._hasEnded(item)) {
+      this._transients.set(turnName(item.id) ?? canonicalText(item), item);
     }
   }
 
-  _forget() {
+  _reset() {
     this._events = new Map();
-    this._passing = new Map();
+    this._transients = new Map();
     this._blocks = new Set();
     this._ended = new Set();
-    this._silent = NEVER;
-    this._closed = NEVER;
-    this._shown = null; // the persisted half of `items`, until an event changes it
+    this._completedAt = NEVER;
+    this._closedAt = NEVER;
+    this._shown = null; // the persisted part of `items`, cached until an event changes it
   }
 
   _record(seq, item) {
     const known = this._events.get(seq);
-    // A number never opens again, and an erased body never comes back.
+    // A filled slot never reopens, and an erased body never returns.
     const erased = (item.payload ?? null) === null && item.kind !== OPEN;
     if (!known || known.kind === OPEN || erased) {
       this._events.set(seq, item);
@@ -213,28 +213,28 @@ export class View {
     const block = blockOf(bodyOf(item).turn, bodyOf(item).block_index);
     if (block !== null && !this._blocks.has(block)) {
       this._blocks.add(block);
-      this._clear();
+      this._dropEnded();
     }
   }
 
   _end(item) {
     const turn = turnName(item.turn);
     if (turn !== null) this._ended.add(turn);
-    else if (item.kind === "complete") this._silent = laterOf(this._silent, instant(item.at));
-    if (item.kind === "session_end") this._closed = laterOf(this._closed, instant(item.at));
-    this._clear();
+    else if (item.kind === "complete") this._completedAt = laterOf(this._completedAt, instant(item.at));
+    if (item.kind === "session_end") this._closedAt = laterOf(this._closedAt, instant(item.at));
+    this._dropEnded();
   }
 
-  _clear() {
-    for (const [name, item] of this._passing) if (this._isOver(item)) this._passing.delete(name);
+  _dropEnded() {
+    for (const [name, item] of this._transients) if (this._hasEnded(item)) this._transients.delete(name);
   }
 
-  /** Does this belong to a block that is persisted, or to a turn or session that ended? */
-  _isOver(item) {
+  /** True if the item's block is persisted, or its turn or session has ended. */
+  _hasEnded(item) {
     const [turn, at] = [turnName(item.turn), instant(item.at)];
-    const silent = turn !== null ? this._ended.has(turn) : compareInstants(at, this._silent) <= 0;
+    const ended = turn !== null ? this._ended.has(turn) : compareInstants(at, this._completedAt) <= 0;
     const block = blockOf(turn, item.block_index);
-    return silent || compareInstants(at, this._closed) <= 0 || (block !== null && this._blocks.has(block));
+    return ended || compareInstants(at, this._closedAt) <= 0 || (block !== null && this._blocks.has(block));
   }
 }
 
@@ -251,51 +251,51 @@ function laterOf(a, b) {
   return compareInstants(a, b) < 0 ? b : a;
 }
 
-/** The block that a turn and an index name, or null if they name none. */
+/** The key of the block with this turn and index, or null if one of them is absent. */
 function blockOf(turn, blockIndex) {
   const [name, index] = [turnName(turn), indexOf(blockIndex)];
   return name === null || index === null ? null : JSON.stringify([name, index]);
 }
 
-/** What an item says; nothing, if it was erased. */
+/** The payload of an item; empty if it was erased. */
 function bodyOf(item) {
   return item.payload !== null && typeof item.payload === "object" && !Array.isArray(item.payload) ? item.payload : {};
 }
 
 function show(item, state = null, pair = null) {
   const { cursor, ...shown } = item;
-  // The deadline of an open slot may move without a word.
+  // The deadline of an open slot may change without an event.
   if (item.kind === OPEN) shown.payload = { intent: bodyOf(item).intent ?? null };
   return { ...shown, state, pair };
 }
 
 function showEvents(known) {
-  const events = asErased(known);
+  const events = applyErasures(known);
   const { states, pairs } = pairUp(events);
   return Array.from(events, ([seq, item]) => show(item, states.get(seq) ?? null, pairs.get(seq) ?? null));
 }
 
-/** The events by number, lowest first, as they read once every `body.erased` is taken at its word. */
-function asErased(known) {
-  const gone = new Set();
-  for (const item of known.values()) if (item.kind === "body.erased") gone.add(numberOf(bodyOf(item).seq));
+/** The events by number, lowest first, after every `body.erased` is applied. */
+function applyErasures(known) {
+  const erased = new Set();
+  for (const item of known.values()) if (item.kind === "body.erased") erased.add(numberOf(bodyOf(item).seq));
   const sorted = [...known].sort(([a], [b]) => a - b);
-  return new Map(sorted.map(([seq, item]) => [seq, gone.has(seq) ? { ...item, payload: null, actor: null } : item]));
+  return new Map(sorted.map(([seq, item]) => [seq, erased.has(seq) ? { ...item, payload: null, actor: null } : item]));
 }
 
-/** Which request an answer belongs to, and how each request stands. */
+/** The states of requests and results, and the number of each one's counterpart. */
 function pairUp(events) {
   const [states, pairs] = [new Map(), new Map()];
   const refused = pairApprovals(events, states, pairs);
   pairTools(events, states, pairs, refused);
   for (const [seq, item] of events) {
-    const state = stateAlone(seq, item, states, pairs);
+    const state = ownState(seq, item, states, pairs);
     if (state !== undefined) states.set(seq, state);
   }
   return { states, pairs };
 }
 
-/** The tool uses whose approval was denied or expired. */
+/** Pair approvals; return the tool uses whose approval was denied or expired. */
 function pairApprovals(events, states, pairs) {
   const refused = new Set();
   const answers = numbersBy(events, "approval_completed", "approval_id");
@@ -319,25 +319,25 @@ function pairTools(events, states, pairs, refused) {
   for (const [tool, seqs] of numbersBy(events, "tool_use_requested", "tool_use_id")) {
     seqs.forEach((seq, place) => {
       const answer = results.get(tool)?.[place];
-      const kept = numberOf(bodyOf(events.get(seq)).result_seq);
-      const state = toolState(events, answer, refused.has(tool), kept);
-      const half = state === "voided" ? kept : answer;
+      const resultSeq = numberOf(bodyOf(events.get(seq)).result_seq);
+      const state = toolState(events, answer, refused.has(tool), resultSeq);
+      const pair = state === "voided" ? resultSeq : answer;
       states.set(seq, state);
-      if (half !== undefined) pairs.set(seq, half).set(half, seq);
+      if (pair !== undefined) pairs.set(seq, pair).set(pair, seq);
     });
   }
 }
 
-function toolState(events, answer, refused, kept) {
-  const said = answer === undefined ? {} : bodyOf(events.get(answer));
-  if (said.success === true) return "completed";
-  if (refused || said.denied === true) return "denied";
+function toolState(events, answer, refused, resultSeq) {
+  const result = answer === undefined ? {} : bodyOf(events.get(answer));
+  if (result.success === true) return "completed";
+  if (refused || result.denied === true) return "denied";
   if (answer !== undefined) return "failed";
-  return kept !== null && events.get(kept)?.kind === "slot.voided" ? "voided" : "pending";
+  return resultSeq !== null && events.get(resultSeq)?.kind === "slot.voided" ? "voided" : "pending";
 }
 
-/** What an event says of itself, whether or not it has another half. */
-function stateAlone(seq, item, states, pairs) {
+/** The state that follows from the event itself, or from its pair. */
+function ownState(seq, item, states, pairs) {
   if (item.kind === OPEN) return "open";
   if ((item.payload ?? null) === null) return "erased";
   if (item.kind === "slot.voided") return "voided";
@@ -346,37 +346,37 @@ function stateAlone(seq, item, states, pairs) {
   return undefined;
 }
 
-/** The numbers of a kind's events by what one field says, lowest first. */
+/** The numbers of the events of a kind, by the value of one field, lowest first. */
 function numbersBy(events, kind, field) {
   const found = new Map();
   for (const [seq, item] of events) {
-    const said = bodyOf(item)[field];
-    if (item.kind !== kind || typeof said !== "string") continue;
-    if (found.has(said)) found.get(said).push(seq);
-    else found.set(said, [seq]);
+    const value = bodyOf(item)[field];
+    if (item.kind !== kind || typeof value !== "string") continue;
+    if (found.has(value)) found.get(value).push(seq);
+    else found.set(value, [seq]);
   }
   return found;
 }
 
-/** The blocks in progress, the chunks of each as one, and errors as they are, in reading order. */
-function fold(passing) {
+/** The blocks in progress, each with its chunks joined, and the errors, in reading order. */
+function fold(transients) {
   const blocks = new Map();
-  order(passing).forEach((item, place) => {
+  order(transients).forEach((item, place) => {
     const block = JSON.stringify([item.kind, turnName(item.turn), indexOf(item.block_index)]);
     const key = CHUNKS.has(item.kind) ? block : place;
     if (blocks.has(key)) blocks.get(key).push(item);
     else blocks.set(key, [item]);
   });
   return Array.from(blocks.values(), (items) =>
-    CHUNKS.has(items[0].kind) ? progress(items) : show(items[0], "error"),
+    CHUNKS.has(items[0].kind) ? joinChunks(items) : show(items[0], "error"),
   );
 }
 
 /**
- * One block in progress. It is partial if a piece of it was missed, its first one included.
- * Without a block index the pieces are counted along the turn, and nothing can be missed for sure.
+ * One block in progress. It is partial if a chunk is missing, the first one included. Without
+ * a block index, chunks are numbered along the turn, so a gap does not prove a missing chunk.
  */
-function progress(chunks) {
+function joinChunks(chunks) {
   const pieces = new Map();
   chunks.forEach((chunk, place) => {
     const index = indexOf(chunk.event_index) ?? `at ${place}`;

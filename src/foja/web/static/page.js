@@ -1,50 +1,50 @@
 /**
- * The page of one conversation: follows the stream, folds it with `View`, shows the result.
- * Everything that was said by somebody is put in as text, never as markup.
+ * The page of one conversation: follows the stream, folds it with `View`, renders the items.
+ * All content of events is inserted as text, never as markup.
  */
 import { View } from "./foja.js";
 
-const { conversation, words: spelled } = document.body.dataset;
-const words = JSON.parse(spelled);
+const { conversation, translations } = document.body.dataset;
+const texts = JSON.parse(translations);
 const main = document.getElementById("view");
 const connection = document.getElementById("connection");
-const AGAIN = 1000;
-const TOGETHER = 16;
+const RECONNECT_MS = 1000;
+const REFRESH_MS = 16;
 
 let view = new View();
 let waiting = [];
 let cursor = "";
 
-function say(state) {
+function showConnection(state) {
   connection.dataset.state = state;
-  connection.textContent = words[state];
+  connection.textContent = texts[state];
 }
 
-/** Follow from the last cursor on. EventSource comes back by itself, unless it was turned away. */
+/** Follow after the last cursor. EventSource reconnects by itself, unless the server refused it. */
 function connect() {
   const after = cursor ? `?after=${encodeURIComponent(cursor)}` : "";
   const source = new EventSource(`/v1/conversations/${conversation}/stream${after}`);
-  source.onopen = () => say("live");
+  source.onopen = () => showConnection("live");
   source.onerror = () => {
-    say("offline");
-    if (source.readyState === EventSource.CLOSED) setTimeout(connect, AGAIN);
+    showConnection("offline");
+    if (source.readyState === EventSource.CLOSED) setTimeout(connect, RECONNECT_MS);
   };
   for (const name of ["event", "transient"]) {
     source.addEventListener(name, (message) => {
       cursor = message.lastEventId;
-      take(JSON.parse(message.data));
+      enqueue(JSON.parse(message.data));
     });
   }
   source.addEventListener("reset", () => {
     cursor = "";
-    take({ kind: "reset" });
+    enqueue({ kind: "reset" });
   });
 }
 
-/** What comes at the same moment is shown at once. */
-function take(item) {
+/** Collect items that arrive together and render them once. */
+function enqueue(item) {
   waiting.push(item);
-  if (waiting.length === 1) setTimeout(refresh, TOGETHER);
+  if (waiting.length === 1) setTimeout(refresh, REFRESH_MS);
 }
 
 function refresh() {
@@ -53,38 +53,38 @@ function refresh() {
   show(view.items());
 }
 
-/** Bring the page to these items: what did not change is not touched. */
+/** Render these items. An element that did not change is not touched. */
 function show(items) {
   const known = new Map(Array.from(main.children, (each) => [each.dataset.key, each]));
-  let place = main.firstElementChild;
+  let next = main.firstElementChild;
   for (const item of items) {
     const key = keyOf(item);
     const form = JSON.stringify(item);
     let element = known.get(key);
     if (!element) element = document.createElement("article");
-    if (element.form !== form) draw(element, key, item);
+    if (element.form !== form) render(element, key, item);
     element.form = form;
     known.delete(key);
-    if (element === place) place = place.nextElementSibling;
-    else main.insertBefore(element, place);
+    if (element === next) next = next.nextElementSibling;
+    else main.insertBefore(element, next);
   }
   for (const gone of known.values()) gone.remove();
 }
 
 function keyOf(item) {
   if (item.seq !== null) return `seq ${item.seq}`;
-  return `passing ${JSON.stringify([item.kind, item.turn, item.block_index, item.kind === "error" ? item.id : null])}`;
+  return `transient ${JSON.stringify([item.kind, item.turn, item.block_index, item.kind === "error" ? item.id : null])}`;
 }
 
-function draw(element, key, item) {
+function render(element, key, item) {
   const body = item.payload ?? {};
   element.dataset.key = key;
   element.dataset.kind = item.kind;
   element.className = ROLES[item.kind] ?? "note";
   if (item.state) element.dataset.state = item.state;
   else delete element.dataset.state;
-  const said = item.payload === null ? [text("p", words.erased)] : (DRAWN[item.kind] ?? other)(body, item);
-  element.replaceChildren(heading(item), ...said);
+  const content = item.payload === null ? [text("p", texts.erased)] : (RENDERERS[item.kind] ?? renderJson)(body, item);
+  element.replaceChildren(heading(item), ...content);
 }
 
 const ROLES = {
@@ -101,7 +101,7 @@ const ROLES = {
   error: "failure",
 };
 
-const DRAWN = {
+const RENDERERS = {
   user_message_sent: (body) => [text("p", plain(body.content))],
   agent_message_sent: (body) => [text("p", plain(body.content))],
   thinking: (body) => [text("p", plain(body.content))],
@@ -115,7 +115,7 @@ const DRAWN = {
   approval_requested: (body) => [
     text("b", body.tool_name),
     text("pre", JSON.stringify(body.tool_args, null, 1)),
-    text("small", `${words.until} ${body.expires_at}`),
+    text("small", `${texts.until} ${body.expires_at}`),
   ],
   approval_completed: (body) => [text("p", body.reason ?? "")],
   "slot.open": (body) => [text("p", body.intent === null ? "…" : plain(body.intent))],
@@ -125,31 +125,31 @@ const DRAWN = {
   error: (body) => [text("p", body.message)],
 };
 
-function other(body) {
+function renderJson(body) {
   return [text("pre", JSON.stringify(body, null, 1))];
 }
 
 function heading(item) {
   const line = document.createElement("header");
-  line.append(text("span", words[item.kind] ?? item.kind));
+  line.append(text("span", texts[item.kind] ?? item.kind));
   if (item.actor) line.append(text("em", item.actor));
-  if (item.state) line.append(text("mark", words[`state_${item.state}`] ?? item.state));
+  if (item.state) line.append(text("mark", texts[`state_${item.state}`] ?? item.state));
   line.append(text("small", item.seq === null ? "" : `#${item.seq}`));
   return line;
 }
 
-function text(name, said) {
+function text(name, content) {
   const element = document.createElement(name);
-  element.textContent = said;
+  element.textContent = content;
   return element;
 }
 
-/** What was said, if it is text or a list with text in it; else the JSON. */
+/** The text of some content: a string, the texts of a list, else its JSON. */
 function plain(content) {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return JSON.stringify(content);
   return content.map((part) => (typeof part?.text === "string" ? part.text : JSON.stringify(part))).join("\n");
 }
 
-say("connecting");
+showConnection("connecting");
 connect();

@@ -18,10 +18,24 @@ create table foja.installation (
     timeline integer not null
 );
 
+-- A family of streams. The schema makes the reserved ones; `foja.register_domain` adds those of users, and gives
+-- every domain its kinds and job types.
 create table foja.domain (
     domain text primary key,
-    executor text,                            -- the job type that decides for its streams, if any
-    head_only boolean not null default false  -- written at the head alone: no reserved numbers, no lane in Redis
+    reserved boolean not null default false,   -- part of Foja: a user cannot register or change it
+    executor text,                             -- the job type that decides for its streams, if any
+    head_only boolean not null default false,  -- written at the head alone: no reserved numbers, no lane in Redis
+    guard text                                 -- the function in this schema that checks its `tracked` kinds
+);
+
+insert into foja.domain (domain, reserved, head_only) values
+    ('conversation', true, false), ('document', true, true), ('thread', true, false);
+
+-- Who records events for a domain: one database role each. `api` and `sweeper` belong to every domain.
+create table foja.source (
+    source text primary key,
+    domain text not null references foja.domain,
+    role text not null generated always as ('foja_' || replace(source, '-', '_')) stored
 );
 
 -- A predicate that is true of bodies with these keys, each of one of its types.
@@ -34,7 +48,7 @@ return (select 'strict $.type() == "object"' || coalesce(string_agg(' && (' || t
         from jsonb_array_elements_text(need.value) each
     ) types(words))::jsonpath;
 
--- The closed registry: what may be said, in which version, by whom. `required` maps each
+-- The closed registry of kinds: fields, version and sources of each. `required` maps each
 -- required key to the JSON types it may have; `sole_field` is the key where there is just one.
 create table foja.kind (
     domain text not null references foja.domain,
@@ -47,6 +61,7 @@ create table foja.kind (
     tracked boolean not null default false,   -- is anything kept beside its events? then it is kept with them
     reserved boolean not null default false,  -- written by the ledger itself, never by a caller
     keyed_by text[],                          -- a word and a field: the idempotency key is always `word:field`
+    client_checks jsonb not null default '{}', -- optional fields and the like: checked by clients only
     shape jsonpath generated always as (foja.shape_of(required)) stored,
     sole_field text generated always as (substring(required::text from '^\{"(\w+)": [^:]*\}$')) stored,
     sole_string boolean generated always as (required::text ~ '^\{"\w+": [^:]*"string"[^:]*\}$') stored,

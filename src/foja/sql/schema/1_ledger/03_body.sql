@@ -68,7 +68,7 @@ language plpgsql stable as $$
 declare
     role text := foja.acting_role();
 begin
-    if role = 'foja_' || replace(source, '-', '_') then
+    if role = 'foja_' || replace(source, '-', '_') then  -- a source has no underscore: the role is its alone
         return;
     elsif source = 'api' and (role = 'service_role'
             or (select rolsuper or rolname = current_user from pg_roles where rolname = role)) then

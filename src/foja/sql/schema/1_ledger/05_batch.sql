@@ -2,47 +2,42 @@
 --
 -- One array in, arrays out: a row per event, or an array per column, costs as much as the event.
 
--- An event ready to be recorded.
-create type foja.draft as (
-    entity_id uuid, domain text, kind text, v integer, event_id uuid, actor text, payload text, salt bytea,
-    body_hash bytea, idempotency_key text, expected_seq bigint
-);
-
 -- What became of every item. The last three are null where all of them were recorded now.
 create type foja.receipts as (
     seq bigint[], at timestamptz[], sealed boolean[], status text[], detail text[], body_hash bytea[]
 );
 
--- The streams of a batch as they stand, by id. `domain` is null in another tenant's.
+-- The state of the streams of a batch, by id.
 create type foja.streams as (
-    entity_id uuid[], next_seq bigint[], sealed bigint[], head bytea[], last_at timestamptz[], domain text[], on_redis boolean[]
+    entity_id uuid[], next_seq bigint[], sealed bigint[], head bytea[], last_at timestamptz[], domain text[],
+    tenant text[], on_redis boolean[]
 );
 
 -- Lock every stream of a batch, in order.
-create function foja.lock_streams(p_entity uuid[], p_tenant text) returns foja.streams
+create function foja.lock_streams(p_entity uuid[]) returns foja.streams
 language plpgsql as $$
 declare
     s foja.streams;
 begin
     select array_agg(e.entity_id), array_agg(e.next_seq), array_agg(e.sealed),
-        array_agg(e.head), array_agg(e.last_at), array_agg(case when e.tenant = p_tenant then e.domain end),
+        array_agg(e.head), array_agg(e.last_at), array_agg(e.domain), array_agg(e.tenant),
         array_agg(e.lane = 'redis')
     into s
     from (select * from foja.entity where entity_id = any (p_entity) order by entity_id for no key update) e;
     return s;
 end $$;
 
--- The same, making the new ones first.
-create function foja.create_streams(p_entity uuid[], p_drafts foja.draft[], p_tenant text) returns foja.streams
+-- The same, creating the new ones first.
+create function foja.create_streams(p_entity uuid[], p_drafts foja.draft[]) returns foja.streams
 language plpgsql as $$
 begin
     insert into foja.entity (entity_id, domain, tenant, head)
-    select distinct on (new.entity_id) new.entity_id, new.domain, p_tenant, foja.genesis(new.domain, new.entity_id)
+    select distinct on (new.entity_id) new.entity_id, new.domain, new.tenant, foja.genesis(new.domain, new.entity_id)
     from unnest(p_drafts) new
     where exists (select from foja.domain d where d.domain = new.domain)
     order by new.entity_id
     on conflict do nothing;
-    return foja.lock_streams(p_entity, p_tenant);
+    return foja.lock_streams(p_entity);
 end $$;
 
 -- Where a batch leaves its streams, and what each of its items became: `seq` is null where
@@ -52,10 +47,10 @@ create type foja.batch as (
     entity_id uuid[], next_seq bigint[], head bytea[], last_at timestamptz[], woken uuid[], tracked integer[]
 );
 
--- Number, chain and judge every draft, stream by stream, in the order given. Writes nothing.
+-- Number, chain and check every draft, stream by stream, in the order given. Writes nothing.
 -- Whether an event was recorded before is looked up only if `p_careful`, or if it could be
 -- taken for one with a wrong number; otherwise the insert finds out.
-create function foja.number_batch(s foja.streams, p_drafts foja.draft[], p_source text, p_careful boolean)
+create function foja.number_batch(s foja.streams, p_drafts foja.draft[], p_careful boolean)
 returns foja.batch
 language plpgsql as $$
 declare
@@ -77,6 +72,7 @@ declare
     stream integer;
     current uuid;
     domain text;
+    tenant text;
     next bigint;
     head bytea;
     sealing boolean;
@@ -92,8 +88,8 @@ begin
             -- Not `exists`: planned while the table is empty, that would hash the whole of it, for ever.
             (p_careful or u.expected_seq is not null) and (
                 select true from foja.event o where o.entity_id = u.entity_id and o.event_id = u.event_id) as known
-        from unnest(p_drafts) with ordinality u(entity_id, domain, kind, v, event_id, actor, payload, salt, body_hash,
-            idempotency_key, expected_seq, ord)
+        from unnest(p_drafts) with ordinality u(entity_id, domain, tenant, kind, v, event_id, actor, source, payload,
+            salt, body_hash, idempotency_key, expected_seq, ord)
         order by u.entity_id, u.ord
     loop
         if current is distinct from i.entity_id then
@@ -104,6 +100,7 @@ begin
             stream := case when s.entity_id[place + 1] = current then place + 1 end;
             place := coalesce(stream, place);
             domain := s.domain[stream];
+            tenant := s.tenant[stream];
             next := s.next_seq[stream];
             head := s.head[stream];
             sealing := s.sealed[stream] = next;
@@ -113,11 +110,11 @@ begin
         if rule.kind is distinct from i.kind or rule.v <> i.v or rule.domain <> i.domain then
             select * into rule from foja.kind k where k.domain = i.domain and k.kind = i.kind and k.v = i.v;
         end if;
-        problem := case when foja.is_sound(rule, p_source, i.actor, i.payload, i.salt, i.body_hash) then null
-            else foja.body_problem(rule, p_source, i.actor, i.payload, i.salt, i.body_hash) end;
+        problem := case when foja.is_sound(rule, i.source, i.actor, i.payload, i.salt, i.body_hash) then null
+            else foja.body_problem(rule, i.source, i.actor, i.payload, i.salt, i.body_hash) end;
         if problem is not null then
             problems[i.ord] := problem;
-        elsif i.domain is distinct from domain then
+        elsif i.domain is distinct from domain or i.tenant <> tenant then
             problems[i.ord] := format('wrong_entity: %s is not a %s of this tenant', i.entity_id, i.domain);
         elsif s.on_redis[stream] then
             problems[i.ord] := format('on_redis: %s is numbered by Redis', i.entity_id);
@@ -163,9 +160,7 @@ language sql as $$
 $$;
 
 -- What became of every draft: recorded now, recorded before, or refused.
-create function foja.batch_receipts(
-    p_drafts foja.draft[], b foja.batch, p_source text, p_tenant text, p_atomic boolean
-) returns foja.receipts
+create function foja.batch_receipts(p_drafts foja.draft[], b foja.batch, p_atomic boolean) returns foja.receipts
 language plpgsql as $$
 declare
     r foja.receipts;
@@ -180,7 +175,7 @@ begin
         elsif b.seq[n] is not null then
             one := row('appended', null, b.seq[n], d.event_id, b.at[n], d.body_hash, b.link[n] is not null);
         else
-            one := foja.find_replay(d.entity_id, p_tenant, d.kind, d.v, d.event_id, d.actor, p_source, d.payload);
+            one := foja.find_replay(d);
         end if;
         if one.detail is not null and p_atomic then
             perform foja.refuse_for(format('%s (item %s)', one.detail, n - 1));
@@ -191,11 +186,9 @@ begin
     return r;
 end $$;
 
--- An event recorded before is a unique violation, unless `p_careful`: the caller then asks
--- again with it. A retry is rare, and looking for one costs every event of every batch.
-create function foja.append_drafts(
-    p_drafts foja.draft[], p_source text, p_tenant text, p_atomic boolean, p_careful boolean
-) returns foja.receipts
+-- An event recorded before is a unique violation, unless `p_careful`: the caller then repeats
+-- the call with it. A retry is rare, and looking for one costs every event of every batch.
+create function foja.append_drafts(p_drafts foja.draft[], p_atomic boolean, p_careful boolean) returns foja.receipts
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 -- One plan for every batch, made of index look-ups: planning these statements costs more
 -- than running them, and the first plan is made while the tables are empty.
@@ -208,22 +201,23 @@ declare
     locked integer;
     b foja.batch;
 begin
-    perform foja.check_source(p_source);
-    s := foja.lock_streams(entities, p_tenant);
+    perform foja.check_source(source) from (select distinct d.source from unnest(p_drafts) d) given (source);
+    s := foja.lock_streams(entities);
     locked := coalesce(cardinality(s.entity_id), 0);
     if locked < n and locked < (select count(distinct id) from unnest(entities) id) then
-        s := foja.create_streams(entities, p_drafts, p_tenant);
+        s := foja.create_streams(entities, p_drafts);
     end if;
-    b := foja.number_batch(s, p_drafts, p_source, p_careful);
+    b := foja.number_batch(s, p_drafts, p_careful);
     insert into foja.event
-    select u.entity_id, u.seq, u.event_id, u.kind, u.v, u.at, u.actor, p_source, u.payload::json, u.salt, u.body_hash,
-        u.idempotency_key, p_tenant
-    from unnest(p_drafts, b.seq, b.at) u(entity_id, domain, kind, v, event_id, actor, payload, salt, body_hash,
-        idempotency_key, expected_seq, seq, at)
+    select u.entity_id, u.seq, u.event_id, u.kind, u.v, u.at, u.actor, u.source, u.payload::json, u.salt, u.body_hash,
+        u.idempotency_key, u.tenant
+    from unnest(p_drafts, b.seq, b.at) u(entity_id, domain, tenant, kind, v, event_id, actor, source, payload, salt,
+        body_hash, idempotency_key, expected_seq, seq, at)
     where u.seq is not null;
     if b.tracked is not null then
-        perform foja.track(p_drafts[item].domain, new, true) from unnest(b.tracked) item
-        join foja.event new on new.entity_id = entities[item] and new.seq = b.seq[item];
+        perform foja.track(t.domain, t.entity_id, t.seq) from (
+            select p_drafts[item].domain, array_agg(entities[item] order by place), array_agg(b.seq[item] order by place)
+            from unnest(b.tracked) with ordinality u(item, place) group by 1) t(domain, entity_id, seq);
     end if;
     if array_position(b.link, null) is null then
         insert into foja.pending (entity_id, seq, chain_hash) values (entities, b.seq, b.link);
@@ -246,5 +240,5 @@ begin
         return row(b.seq, b.at, array(select link is not null from unnest(b.link) link), null, null, null)::foja.receipts;
     end if;
     delete from foja.entity where entity_id = any (entities) and next_seq = 0 and lane = 'postgres';  -- a stream begins with an event
-    return foja.batch_receipts(p_drafts, b, p_source, p_tenant, p_atomic);
+    return foja.batch_receipts(p_drafts, b, p_atomic);
 end $$;

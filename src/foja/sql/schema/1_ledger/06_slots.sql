@@ -67,39 +67,28 @@ end $$;
 
 -- Record an event at a number taken before. It never seals by itself. The stream's row is
 -- touched, so that a caller with an older snapshot is told to retry.
-create function foja.record_at(
-    p_entity uuid, p_seq bigint, p_kind text, p_v integer, p_event uuid, p_at timestamptz, p_actor text,
-    p_source text, p_payload text, p_salt bytea, p_hash bytea, p_key text, p_tenant text
-) returns foja.receipt
+create function foja.record_at(d foja.draft, p_seq bigint, p_at timestamptz) returns foja.receipt
 language plpgsql as $$
 begin
-    insert into foja.event values (p_entity, p_seq, p_event, p_kind, p_v, p_at, p_actor, p_source,
-        p_payload::json, p_salt, p_hash, p_key, p_tenant);
-    insert into foja.unsealed values (p_entity, p_seq);
-    update foja.entity set last_at = greatest(last_at, p_at) where entity_id = p_entity;
-    perform foja.track(e.domain, new, false) from foja.entity e join foja.kind k using (domain)
-    join foja.event new on new.entity_id = e.entity_id and new.seq = p_seq
-    where e.entity_id = p_entity and k.kind = p_kind and k.v = p_v and k.tracked;
-    return row('appended', null, p_seq, p_event, p_at, p_hash, false)::foja.receipt;
+    insert into foja.event values (d.entity_id, p_seq, d.event_id, d.kind, d.v, p_at, d.actor, d.source,
+        d.payload::json, d.salt, d.body_hash, d.idempotency_key, d.tenant);
+    insert into foja.unsealed values (d.entity_id, p_seq);
+    update foja.entity set last_at = greatest(last_at, p_at) where entity_id = d.entity_id;
+    perform foja.track(k.domain, array[d.entity_id], array[p_seq], false) from foja.kind k
+    where k.domain = d.domain and k.kind = d.kind and k.v = d.v and k.tracked;
+    return row('appended', null, p_seq, d.event_id, p_at, d.body_hash, false)::foja.receipt;
 end $$;
 
--- The event that explains why a number holds nothing else.
-create function foja.void_slot(p_entity uuid, p_seq bigint, p_source text, p_reason text, p_tenant text)
+-- Record the event that explains why a number holds nothing else.
+create function foja.void_slot(p_entity uuid, p_domain text, p_tenant text, p_seq bigint, p_source text, p_reason text)
 returns foja.receipt
 language plpgsql as $$
-declare
-    payload text := '{"reason":' || to_json(p_reason)::text || '}';
-    salt bytea := foja.new_salt();
 begin
     update foja.slot set state = 'voided' where entity_id = p_entity and seq = p_seq;
-    return foja.record_at(p_entity, p_seq, 'slot.voided', 1, foja.new_id(), clock_timestamp(), null, p_source,
-        payload, salt, foja.body_hash(salt, null, payload, p_source, 1), null, p_tenant);
+    return foja.record_at(foja.void_draft(p_entity, p_domain, p_tenant, p_source, p_reason), p_seq, clock_timestamp());
 end $$;
 
-create function foja.fill(
-    p_entity uuid, p_domain text, p_tenant text, p_seq bigint, p_token uuid, p_kind text, p_v integer,
-    p_event uuid, p_actor text, p_source text, p_payload text, p_salt bytea, p_hash bytea, p_key text
-) returns foja.receipt
+create function foja.fill(d foja.draft, p_seq bigint, p_token uuid) returns foja.receipt
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     rule foja.kind;
@@ -107,30 +96,33 @@ declare
     stored foja.receipt;
     held foja.slot;
 begin
-    perform foja.check_source(p_source);
-    select * into rule from foja.kind k where k.domain = p_domain and k.kind = p_kind and k.v = p_v;
-    problem := foja.body_problem(rule, p_source, p_actor, p_payload, p_salt, p_hash);
+    perform foja.check_source(d.source);
+    select * into rule from foja.kind k where k.domain = d.domain and k.kind = d.kind and k.v = d.v;
+    problem := foja.body_problem(rule, d.source, d.actor, d.payload, d.salt, d.body_hash);
     if problem is not null then
         perform foja.refuse_for(problem);
     end if;
     perform from foja.entity
-    where entity_id = p_entity and domain = p_domain and tenant = p_tenant for no key update;
-    stored := foja.find_replay(p_entity, p_tenant, p_kind, p_v, p_event, p_actor, p_source, p_payload);
+    where entity_id = d.entity_id and domain = d.domain and tenant = d.tenant for no key update;
+    if not found then
+        return row('refused', format('slot_voided: %s is not a %s of this tenant', d.entity_id, d.domain),
+            null, null, null, null, null)::foja.receipt;
+    end if;
+    stored := foja.find_replay(d);
     if stored.status = 'refused' then
         perform foja.refuse_for(stored.detail);
     elsif stored.status is not null then
         return stored;
     end if;
     select * into held from foja.slot
-    where entity_id = p_entity and seq = p_seq and token = p_token and tenant = p_tenant for update;
+    where entity_id = d.entity_id and seq = p_seq and token = p_token and tenant = d.tenant for update;
     if held.state = 'open' and held.deadline > clock_timestamp() then
-        update foja.slot set state = 'filled' where entity_id = p_entity and seq = p_seq;
-        return foja.record_at(p_entity, p_seq, p_kind, p_v, p_event, clock_timestamp(), p_actor, p_source, p_payload,
-            p_salt, p_hash, p_key, p_tenant);
+        update foja.slot set state = 'filled' where entity_id = d.entity_id and seq = p_seq;
+        return foja.record_at(d, p_seq, clock_timestamp());
     elsif held.state = 'filled' then
         perform foja.refuse('slot_filled', format('number %s holds another event', p_seq));
     elsif held.state = 'open' then
-        perform foja.void_slot(p_entity, p_seq, 'sweeper', 'expired', p_tenant);
+        perform foja.void_slot(d.entity_id, d.domain, d.tenant, p_seq, 'sweeper', 'expired');
     end if;
     -- Returned, not raised: a raise would undo the void.
     return row('refused', format('slot_voided: number %s is no longer reserved', p_seq),
@@ -152,10 +144,13 @@ begin
     end if;
     perform from foja.entity
     where entity_id = p_entity and domain = p_domain and tenant = p_tenant for no key update;
+    if not found then
+        perform foja.refuse('slot_voided', format('%s is not a %s of this tenant', p_entity, p_domain));
+    end if;
     select * into held from foja.slot
     where entity_id = p_entity and seq = p_seq and token = p_token and tenant = p_tenant for update;
     if held.state = 'open' then
-        return foja.void_slot(p_entity, p_seq, p_source, p_reason, p_tenant);
+        return foja.void_slot(p_entity, p_domain, p_tenant, p_seq, p_source, p_reason);
     end if;
     select * into old from foja.event
     where entity_id = p_entity and seq = p_seq and tenant = p_tenant and kind = 'slot.voided';
@@ -166,11 +161,12 @@ begin
     return row('replayed', null, old.seq, old.event_id, old.at, old.body_hash, null)::foja.receipt;
 end $$;
 
--- Void what nobody came back for, a bounded number of streams at a time.
+-- Void slots past their deadline, a bounded number of streams at a time.
 create function foja.expire_slots(p_streams integer) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     stream uuid;
+    e foja.entity;
     voided bigint;
     total bigint := 0;
 begin
@@ -180,9 +176,9 @@ begin
             select distinct entity_id from foja.slot where state = 'open' and deadline <= clock_timestamp()
         ) due order by due.entity_id limit p_streams
     loop
-        perform from foja.entity where entity_id = stream for no key update;
-        perform foja.void_slot(stream, s.seq, 'sweeper', 'expired', s.tenant)
-        from (select seq, tenant from foja.slot
+        select * into e from foja.entity where entity_id = stream for no key update;
+        perform foja.void_slot(stream, e.domain, e.tenant, s.seq, 'sweeper', 'expired')
+        from (select seq from foja.slot
               where entity_id = stream and state = 'open' and deadline <= clock_timestamp()
               order by seq for update) s;
         get diagnostics voided = row_count;

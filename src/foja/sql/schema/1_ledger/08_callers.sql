@@ -13,54 +13,39 @@ return encode(set_byte(set_byte(
     6, get_byte(uuid_send(gen_random_uuid()), 0) & 15 | 112),
     8, get_byte(uuid_send(gen_random_uuid()), 0) & 63 | 128), 'hex')::uuid;
 
-create function foja.rotate(word bigint, bits integer) returns bigint
-language sql immutable strict parallel safe
-return ((word << bits) | (word >> (32 - bits))) & 4294967295;
-
--- SHA-1, only because UUIDv5 is made of it; PostgreSQL has none without an extension.
-create function foja.sha1(message bytea) returns bytea
+-- The id that these fields always give: a UUIDv8 made of the SHA-256 of their length-prefixed form.
+-- `array_send` writes the length before each field, as lp() does, after twenty bytes of its own.
+create function foja.derived_id(variadic fields bytea[]) returns uuid
 language plpgsql immutable strict parallel safe as $$
 declare
-    size integer := octet_length(message);
-    data bytea := message || '\x80'::bytea || decode(repeat('00', (119 - size % 64) % 64), 'hex')
-        || int8send(size::bigint * 8);
-    h bigint[] := array[1732584193, 4023233417, 2562383102, 271733878, 3285377520];
-    w bigint[];
-    a bigint; b bigint; c bigint; d bigint; e bigint; f bigint; k bigint; t bigint;
+    digest bytea := sha256(substring(array_send(fields) from 21));
 begin
-    for block in 0 .. octet_length(data) / 64 - 1 loop
-        for i in 0 .. 15 loop
-            w[i] := ('x' || lpad(encode(substring(data from block * 64 + i * 4 + 1 for 4), 'hex'), 16, '0'))::bit(64)::bigint;
-        end loop;
-        for i in 16 .. 79 loop
-            w[i] := foja.rotate(w[i - 3] # w[i - 8] # w[i - 14] # w[i - 16], 1);
-        end loop;
-        a := h[1]; b := h[2]; c := h[3]; d := h[4]; e := h[5];
-        for i in 0 .. 79 loop
-            if i < 20 then f := (b & c) | ((b # 4294967295) & d); k := 1518500249;
-            elsif i < 40 then f := b # c # d; k := 1859775393;
-            elsif i < 60 then f := (b & c) | (b & d) | (c & d); k := 2400959708;
-            else f := b # c # d; k := 3395469782;
-            end if;
-            t := (foja.rotate(a, 5) + f + e + k + w[i]) & 4294967295;
-            e := d; d := c; c := foja.rotate(b, 30); b := a; a := t;
-        end loop;
-        h := array[(h[1] + a) & 4294967295, (h[2] + b) & 4294967295, (h[3] + c) & 4294967295,
-            (h[4] + d) & 4294967295, (h[5] + e) & 4294967295];
-    end loop;
-    return decode((select string_agg(lpad(to_hex(word), 8, '0'), '' order by ord)
-        from unnest(h) with ordinality u(word, ord)), 'hex');
-end $$;
-
--- The id of an event with an idempotency key: UUIDv5 in the entity's namespace.
-create function foja.event_id_for(entity_id uuid, idempotency_key text) returns uuid
-language plpgsql immutable strict parallel safe as $$
-declare
-    digest bytea := foja.sha1(uuid_send(entity_id) || convert_to(idempotency_key, 'UTF8'));
-begin
-    return encode(substring(set_byte(set_byte(digest, 6, get_byte(digest, 6) & 15 | 80),
+    return encode(substring(set_byte(set_byte(digest, 6, get_byte(digest, 6) & 15 | 128),
         8, get_byte(digest, 8) & 63 | 128) for 16), 'hex')::uuid;
 end $$;
+
+-- The id of an event with an idempotency key.
+create function foja.event_id_for(entity_id uuid, idempotency_key text) returns uuid
+language sql immutable strict parallel safe
+return foja.derived_id('foja/event/v1'::bytea, uuid_send(entity_id), convert_to(idempotency_key, 'UTF8'));
+
+-- A draft whose salt, hash and, unless given, id are made here. `p_payload` is canonical.
+create function foja.new_draft(
+    p_entity uuid, p_domain text, p_tenant text, p_kind text, p_payload text, p_source text, p_actor text default null,
+    p_event uuid default null, p_key text default null, p_expected bigint default null, p_v integer default 1
+) returns foja.draft
+language plpgsql as $$
+declare
+    salt bytea := foja.new_salt();
+begin
+    return row(p_entity, p_domain, p_tenant, p_kind, p_v,
+        coalesce(p_event, foja.event_id_for(p_entity, p_key), foja.new_id()), p_actor, p_source, p_payload, salt,
+        foja.body_hash(salt, p_actor, p_payload, p_source, p_v), p_key, p_expected)::foja.draft;
+end $$;
+
+create function foja.void_draft(p_entity uuid, p_domain text, p_tenant text, p_source text, p_reason text) returns foja.draft
+language sql volatile
+return foja.new_draft(p_entity, p_domain, p_tenant, 'slot.voided', '{"reason":' || to_json(p_reason)::text || '}', p_source);
 
 -- The idempotency key that events of this kind always have; null if the caller may choose.
 create function foja.forced_key(p_domain text, p_kind text, p_v integer, payload jsonb) returns text
@@ -75,20 +60,18 @@ create function foja.append_event(
 ) returns foja.receipt
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-    bytes text := foja.canonical(payload);
-    salt bytea := foja.new_salt();
     forced text := foja.forced_key(domain, kind, v, payload);
-    id uuid := coalesce(foja.event_id_for(entity_id, forced), event_id,
-        foja.event_id_for(entity_id, idempotency_key), foja.new_id());
+    key text := coalesce(forced, idempotency_key);
+    d foja.draft := foja.new_draft(entity_id, domain, tenant, kind, foja.canonical(payload), source, actor,
+        case when forced is null then event_id end, key, expected_seq, v);
 begin
     if event_id is not null and idempotency_key is not null then
         perform foja.refuse('bad_payload', 'an event with an idempotency key gets its id from the key; give one of the two');
     end if;
-    return foja.append(entity_id, domain, tenant, kind, v, id, actor, source, bytes, salt,
-        foja.body_hash(salt, actor, bytes, source, v), coalesce(forced, idempotency_key), expected_seq);
+    return foja.append(d);
 exception
     when unique_violation then
-        return foja.replay(entity_id, tenant, kind, v, id, actor, source, bytes);
+        return foja.replay(d);
     when sqlstate 'FJ003' then
         perform foja.claim_lanes(array[entity_id]);
         return foja.append_event(entity_id, domain, kind, payload, source, actor, idempotency_key, expected_seq, v, tenant,

@@ -7,11 +7,10 @@ begin
         detail = format('%s on %s.%s is refused: what is recorded stays', tg_op, tg_table_schema, tg_table_name);
 end $$;
 
--- The id of the event that says a body is gone: found by it, there can be only one.
+-- The id of the event that records an erasure: there can be only one for each event.
 create function foja.erasure_id(entity_id uuid, seq bigint) returns uuid
 language sql immutable strict parallel safe
-return encode(substring(sha256(convert_to('foja/erased/v1', 'UTF8') || uuid_send(entity_id) || int8send(seq)) for 16),
-    'hex')::uuid;
+return foja.derived_id('foja/erasure/v1'::bytea, uuid_send(entity_id), int8send(seq));
 
 -- The one change an event may suffer: its body goes, its hash stays, and an
 -- event recorded before says so.
@@ -49,9 +48,6 @@ declare
     e foja.entity;
     old foja.event;
     notice foja.receipt;
-    payload text := foja.canonical(jsonb_build_object('seq', p_seq, 'reason', p_reason));
-    salt bytea := foja.new_salt();
-    moment timestamptz;
 begin
     perform foja.check_source(p_source);
     if p_reason is null then
@@ -74,10 +70,12 @@ begin
         where w.entity_id = p_entity and w.event_id = foja.erasure_id(p_entity, p_seq);
         return notice;
     end if;
-    moment := greatest(clock_timestamp(), e.last_at);
     update foja.entity set next_seq = e.next_seq + 1 where entity_id = p_entity;
-    notice := foja.record_at(p_entity, e.next_seq, 'body.erased', 1, foja.erasure_id(p_entity, p_seq), moment, p_actor, p_source,
-        payload, salt, foja.body_hash(salt, p_actor, payload, p_source, 1), null, p_tenant);
+    notice := foja.record_at(
+        foja.new_draft(p_entity, e.domain, p_tenant, 'body.erased',
+            foja.canonical(jsonb_build_object('seq', p_seq, 'reason', p_reason)), p_source, p_actor,
+            foja.erasure_id(p_entity, p_seq)),
+        e.next_seq, greatest(clock_timestamp(), e.last_at));
     update foja.event set payload = null, salt = null, actor = null
     where entity_id = p_entity and seq = p_seq;
     update foja.slot set intent = null where entity_id = p_entity and seq = p_seq;

@@ -22,19 +22,15 @@ return case when e.lane = 'postgres' then e.next_seq else greatest(e.next_seq,
     (select max(v.seq) + 1 from foja.event v where v.entity_id = e.entity_id),
     (select max(s.seq) + 1 from foja.slot s where s.entity_id = e.entity_id)) end;
 
--- The event that explains a number nobody will use. Unlike `void_slot` it leaves the stream's row alone.
-create function foja.void_number(p_entity uuid, p_seq bigint, p_source text, p_reason text, p_tenant text)
-returns boolean
+-- Record the event that explains an unused number. Unlike `void_slot` it does not touch the stream's row.
+create function foja.void_number(d foja.draft, p_seq bigint) returns boolean
 language plpgsql as $$
-declare
-    payload text := '{"reason":' || to_json(p_reason)::text || '}';
-    salt bytea := foja.new_salt();
 begin
-    insert into foja.event values (p_entity, p_seq, foja.new_id(), 'slot.voided', 1, clock_timestamp(), null, p_source,
-        payload::json, salt, foja.body_hash(salt, null, payload, p_source, 1), null, p_tenant)
+    insert into foja.event values (d.entity_id, p_seq, d.event_id, d.kind, d.v, clock_timestamp(), d.actor, d.source,
+        d.payload::json, d.salt, d.body_hash, d.idempotency_key, d.tenant)
     on conflict do nothing;
     if found then
-        insert into foja.unsealed values (p_entity, p_seq);
+        insert into foja.unsealed values (d.entity_id, p_seq);
     end if;
     return found;
 end $$;
@@ -48,7 +44,7 @@ declare
     voided bigint;
 begin
     -- `offset 0` keeps one look-up per number: joined freely, a generic plan reads the whole stream.
-    perform foja.void_number(e.entity_id, n, 'sweeper', 'unused', e.tenant)
+    perform foja.void_number(foja.void_draft(e.entity_id, e.domain, e.tenant, 'sweeper', 'unused'), n)
     from generate_series(e.sealed, next - 1) n
     where not exists (select from foja.event v where v.entity_id = e.entity_id and v.seq = n offset 0)
       and not exists (select from foja.slot s where s.entity_id = e.entity_id and s.seq = n offset 0);

@@ -20,7 +20,7 @@ grant usage on schema foja to authenticated, service_role, foja_api, foja_sweepe
 grant select on all tables in schema foja to service_role, foja_api, foja_sweeper;
 grant select on foja.entity, foja.event, foja.slot to authenticated;
 -- Public data. Leaves name the streams of all tenants, so a tenant may not read them.
-grant select on foja.installation, foja.domain, foja.kind, foja.log, foja.checkpoint to authenticated;
+grant select on foja.installation, foja.domain, foja.source, foja.kind, foja.log, foja.checkpoint to authenticated;
 
 grant execute on function
     foja.append, foja.replay, foja.append_drafts, foja.append_event, foja.reserve, foja.extend, foja.fill, foja.void, foja.erase
@@ -38,7 +38,7 @@ grant execute on function foja.leaves_between, foja.find_leaf, foja.chain_hash_o
 -- Pure functions of their arguments, so that every role can check hashes.
 grant execute on function
     foja.canonical, foja.canonical_number, foja.canonical_float, foja.shortest, foja.utf16_order, foja.refuse,
-    foja.event_id_for, foja.erasure_id, foja.sha1, foja.rotate
+    foja.event_id_for, foja.erasure_id, foja.derived_id
     to public;
 
 alter table foja.entity enable row level security;

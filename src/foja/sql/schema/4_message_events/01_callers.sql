@@ -7,14 +7,11 @@ create function foja.fill_event(
 ) returns foja.receipt
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-    bytes text := foja.canonical(payload);
-    salt bytea := foja.new_salt();
     forced text := foja.forced_key(domain, kind, v, payload);
     key text := coalesce(forced, case when event_id is null then format('slot:%s:%s', token, seq) end);
 begin
-    return foja.fill(entity_id, domain, tenant, seq, token, kind, v,
-        case when key is null then event_id else foja.event_id_for(entity_id, key) end,
-        actor, source, bytes, salt, foja.body_hash(salt, actor, bytes, source, v), key);
+    return foja.fill(foja.new_draft(entity_id, domain, tenant, kind, foja.canonical(payload), source, actor,
+        case when key is null then event_id end, key, null, v), seq, token);
 end $$;
 
 revoke execute on function foja.fill_event from public;

@@ -20,8 +20,7 @@ create table foja.approval_event (
     primary key (entity_id, seq)
 );
 
-update foja.kind set tracked = true
-where domain = 'conversation' and kind in ('approval_requested', 'approval_completed');
+update foja.domain set guard = 'track_approval' where domain = 'conversation';
 
 -- Parse an RFC 3339 time, in UTC if it has no offset. Null if it is not valid.
 create function foja.moment_of(value text) returns timestamptz
@@ -43,7 +42,7 @@ return case when value ~ '^[12]\d{3}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])T([01]\d
     then value::timestamptz else foja.moment_of(value) end;
 
 -- The first decision wins because all decisions of an approval have the same id; so one with another id is refused.
-create function foja.track_approval(new foja.event) returns void
+create function foja.track_approval(new foja.event, p_at_head boolean) returns void
 language plpgsql as $$
 declare
     approval text := new.payload ->> 'approval_id';

@@ -1,5 +1,5 @@
 -- Remove the tracking of approvals: none expires any more. The events stay.
 
-update foja.kind set tracked = false;
+update foja.domain set guard = null where domain = 'conversation';
 drop table foja.approval_due, foja.approval_event;
 drop function foja.expire_approval, foja.track_approval, foja.moment, foja.moment_of;

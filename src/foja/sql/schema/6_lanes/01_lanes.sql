@@ -19,6 +19,9 @@ begin
     perform foja.check_source(p_source);
     perform foja.need_read_committed();
     perform foja.check_numbers(p_domain);
+    if p_lane = 'redis' and exists (select from foja.domain d where d.domain = p_domain and not d.reserved) then
+        perform foja.refuse('bad_reservation', format('a %s is numbered by PostgreSQL', p_domain));
+    end if;
     select * into e from foja.entity x where x.entity_id = p_entity and x.domain = p_domain and x.tenant = p_tenant;
     if not found or foja.may_move(e, p_seen, p_lane, p_rest) then
         perform pg_advisory_xact_lock(foja.lane_key(p_entity));
@@ -35,10 +38,7 @@ end $$;
 -- Record one event at a number from Redis. It never locks the stream's row and never seals. A stream without a
 -- lane in Redis has no fence, so none matches. A number far above the others is refused like one in use.
 -- A refusal is returned, not raised: a raise would undo the void.
-create function foja.lane_append(
-    p_entity uuid, p_domain text, p_tenant text, p_kind text, p_v integer, p_event uuid, p_actor text,
-    p_source text, p_payload text, p_salt bytea, p_hash bytea, p_key text, p_seq bigint, p_fence uuid
-) returns foja.receipt
+create function foja.lane_append(d foja.draft, p_seq bigint, p_fence uuid) returns foja.receipt
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     moment timestamptz;
@@ -46,24 +46,24 @@ declare
     reserved boolean;
     tracked boolean;
 begin
-    if current_setting('role') <> 'foja_' || p_source then
-        perform foja.check_source(p_source);
+    if current_setting('role') <> 'foja_' || d.source then
+        perform foja.check_source(d.source);
     end if;
     if current_setting('transaction_isolation') <> 'read committed' then
         perform foja.need_read_committed();
     end if;
-    perform pg_advisory_xact_lock_shared(foja.lane_key(p_entity));
+    perform pg_advisory_xact_lock_shared(foja.lane_key(d.entity_id));
     -- A separate statement, so that it sees everything committed before the lock was acquired.
-    select case when foja.is_sound(k, p_source, p_actor, p_payload, p_salt, p_hash) then null
-            else foja.body_problem(k, p_source, p_actor, p_payload, p_salt, p_hash) end,
-        exists (select from foja.slot s where s.entity_id = p_entity and s.seq = p_seq)
+    select case when foja.is_sound(k, d.source, d.actor, d.payload, d.salt, d.body_hash) then null
+            else foja.body_problem(k, d.source, d.actor, d.payload, d.salt, d.body_hash) end,
+        exists (select from foja.slot s where s.entity_id = d.entity_id and s.seq = p_seq)
             or p_seq > e.next_seq + 10000
-            and not exists (select from foja.event v where v.entity_id = p_entity and v.seq >= p_seq - 10000)
-            and not exists (select from foja.slot s where s.entity_id = p_entity and s.seq >= p_seq - 10000),
+            and not exists (select from foja.event v where v.entity_id = d.entity_id and v.seq >= p_seq - 10000)
+            and not exists (select from foja.slot s where s.entity_id = d.entity_id and s.seq >= p_seq - 10000),
         k.tracked
     into problem, reserved, tracked
-    from foja.entity e left join foja.kind k on k.domain = p_domain and k.kind = p_kind and k.v = p_v
-    where e.entity_id = p_entity and e.domain = p_domain and e.tenant = p_tenant and e.fence = p_fence;
+    from foja.entity e left join foja.kind k on k.domain = d.domain and k.kind = d.kind and k.v = d.v
+    where e.entity_id = d.entity_id and e.domain = d.domain and e.tenant = d.tenant and e.fence = p_fence;
     if reserved is null then
         return row('moved', null, null, null, null, null, null)::foja.receipt;
     elsif reserved then
@@ -71,43 +71,39 @@ begin
     end if;
     if problem is null then
         moment := clock_timestamp();
-        insert into foja.event values (p_entity, p_seq, p_event, p_kind, p_v, moment, p_actor, p_source,
-            p_payload::json, p_salt, p_hash, p_key, p_tenant)
+        insert into foja.event values (d.entity_id, p_seq, d.event_id, d.kind, d.v, moment, d.actor, d.source,
+            d.payload::json, d.salt, d.body_hash, d.idempotency_key, d.tenant)
         on conflict do nothing;
         if found then
-            insert into foja.unsealed values (p_entity, p_seq);
+            insert into foja.unsealed values (d.entity_id, p_seq);
             if tracked then
-                perform foja.track(p_domain, new, false) from foja.event new
-                where new.entity_id = p_entity and new.seq = p_seq;
+                perform foja.track(d.domain, array[d.entity_id], array[p_seq], false);
             end if;
-            return row('appended', null, p_seq, p_event, moment, p_hash, false)::foja.receipt;
+            return row('appended', null, p_seq, d.event_id, moment, d.body_hash, false)::foja.receipt;
         end if;
     end if;
-    return foja.lane_receipt(p_entity, p_tenant, p_kind, p_v, p_event, p_actor, p_source, p_payload, p_seq, problem);
+    return foja.lane_receipt(d, p_seq, problem);
 end $$;
 
 -- The receipt of an event that could not be recorded at its number.
-create function foja.lane_receipt(
-    p_entity uuid, p_tenant text, p_kind text, p_v integer, p_event uuid, p_actor text, p_source text, p_payload text,
-    p_seq bigint, p_problem text
-) returns foja.receipt
+create function foja.lane_receipt(d foja.draft, p_seq bigint, p_problem text) returns foja.receipt
 language plpgsql as $$
 declare
     present foja.event;
     stored foja.receipt;
 begin
-    select * into present from foja.event where entity_id = p_entity and seq = p_seq;
-    if present.event_id = p_event and p_problem is null then
-        return foja.find_replay(p_entity, p_tenant, p_kind, p_v, p_event, p_actor, p_source, p_payload);
+    select * into present from foja.event where entity_id = d.entity_id and seq = p_seq;
+    if present.event_id = d.event_id and p_problem is null then
+        return foja.find_replay(d);
     elsif present.event_id is not null then
         return row(case present.kind when 'slot.voided' then 'late' else 'taken' end,
             null, null, null, null, null, null)::foja.receipt;
     end if;
     stored := case when p_problem is null
-        then foja.find_replay(p_entity, p_tenant, p_kind, p_v, p_event, p_actor, p_source, p_payload)
+        then foja.find_replay(d)
         else row('refused', p_problem, null, null, null, null, null)::foja.receipt end;
-    perform foja.void_number(p_entity, p_seq, p_source,
-        case stored.status when 'refused' then 'refused' else 'replayed' end, p_tenant);
+    perform foja.void_number(foja.void_draft(d.entity_id, d.domain, d.tenant, d.source,
+        case stored.status when 'refused' then 'refused' else 'replayed' end), p_seq);
     return stored;
 end $$;
 
@@ -222,7 +218,8 @@ begin
         perform pg_advisory_xact_lock(foja.lane_key(stream));
     end loop;
     for e in select * from foja.entity x where x.entity_id = any (streams) order by x.entity_id for no key update loop
-        perform foja.void_number(e.entity_id, n, 'sweeper', 'unused', e.tenant) from foja.holes(e, p_age) n;
+        perform foja.void_number(foja.void_draft(e.entity_id, e.domain, e.tenant, 'sweeper', 'unused'), n)
+        from foja.holes(e, p_age) n;
         get diagnostics voided = row_count;
         total := total + voided;
     end loop;

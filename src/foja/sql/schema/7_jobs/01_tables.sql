@@ -1,8 +1,9 @@
--- The queue. What is to be done is decided from events; here is only who does it, and when.
+-- The queue. Events decide what is to be done; these tables say who does it, and when.
 
--- A type belongs to one source: only the role of that name may claim it and say how it ended.
+-- A type belongs to one domain and one source: only the role of that source may claim and settle its jobs.
 create table foja.job_type (
     type text primary key,
+    domain text not null references foja.domain,
     source text not null,
     role text not null generated always as ('foja_' || replace(source, '-', '_')) stored,
     lease interval not null default '30 seconds' check (lease > interval '0'),
@@ -24,7 +25,7 @@ create table foja.job (
     entity_id uuid not null,                  -- the stream; of a batch or a tick its own id
     correlation_id uuid not null,             -- the same; a worker that is handed another one corrects it
     tenant text not null,
-    dedupe_key text not null unique,          -- for ever: what was asked once is done once
+    dedupe_key text not null,                 -- kept for ever: what was requested once is done once
     state text not null default 'queued',     -- queued, running, succeeded, retry_scheduled, dead, cancelled
     serial boolean not null default false,
     head boolean not null default true,       -- first in its line; only heads are claimed
@@ -33,19 +34,20 @@ create table foja.job (
     payload jsonb not null default '{}',
     tries integer not null default 0,
     max_tries integer not null,
-    lease_token uuid,                         -- kept by whoever ended it, so that a lost answer can be asked for
+    lease_token uuid,                         -- kept after the end, so that a repeated settlement is recognised
     lease_until timestamptz,
     worker text,
-    alone boolean not null default false,     -- claimed without company: if its worker dies, it was this one
+    alone boolean not null default false,     -- claimed by itself: if its worker dies, this job is the cause
     corrected boolean not null default false, -- it came with another correlation
     last_error text,
-    on_death jsonb,                         -- the event {kind, v, payload} that says it is dead
-    silent boolean not null default false,    -- they were said, or others in their place, or nobody needs to hear them
+    on_death jsonb,                           -- the event {kind, v, payload} appended when it dies
+    silent boolean not null default false,    -- that event was appended, or is not needed any more
     created_at timestamptz not null default clock_timestamp(),
-    finished_at timestamptz
+    finished_at timestamptz,
+    unique (entity_id, type, dedupe_key)      -- the same key of another stream, tenant or type is another job
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
-create index job_runnable on foja.job (type, tenant, priority, run_at, job_id)
+create index job_runnable on foja.job (type, priority, run_at, job_id)
     where head and state in ('queued', 'retry_scheduled');
 create index job_leases on foja.job (type, lease_until) where state = 'running';
 create index job_lines on foja.job (entity_id, type, head desc, job_id)
@@ -53,7 +55,7 @@ create index job_lines on foja.job (entity_id, type, head desc, job_id)
 create index job_dead on foja.job (job_id) where state = 'dead';
 create index job_unsaid on foja.job (job_id) where state = 'cancelled' and on_death is not null and not silent;
 
--- What is to be done again and again: one job per slot of time, whoever looks first.
+-- Periodic work: one job per interval.
 create table foja.tick (
     name text primary key,
     type text not null references foja.job_type,

@@ -1,4 +1,4 @@
--- Taking work. A claim waits for nobody, and never ends a job.
+-- Taking work. A claim waits for no lock, and never ends a job.
 
 create function foja.check_worker(rule foja.job_type, p_type text) returns void
 language plpgsql stable as $$
@@ -10,10 +10,10 @@ begin
     end if;
 end $$;
 
--- Up to `p_limit` jobs, each leased to this worker until it settles it or stops extending the lease.
--- A job whose lease ran out comes alone, and says so. Tries count here: once for each claim, but the one in
--- company that nobody came back from is nobody's.
-create function foja.claim_jobs_v1(p_type text, p_tenant text, p_limit integer, p_worker text)
+-- Up to `p_limit` jobs, of one tenant if it is named, each leased to this worker until it settles it or stops
+-- extending the lease. A job whose lease expired comes alone, and says so. Tries are counted here, once per claim; the
+-- expired claim of a whole batch does not count, since any of its jobs may be the cause.
+create function foja.claim_jobs_v1(p_type text, p_limit integer, p_worker text, p_tenant text default null)
 returns table (
     job_id bigint, type text, entity_id uuid, tenant text, dedupe_key text, payload jsonb, tries integer,
     max_tries integer, lease_token uuid, lease_seconds double precision, alone boolean, corrected boolean
@@ -40,7 +40,8 @@ begin
     return query
         with left_behind as materialized (
             select j.job_id, j.correlation_id <> j.entity_id as strange from foja.job j
-            where j.type = p_type and j.state = 'running' and j.lease_until < moment and j.tenant = p_tenant
+            where j.type = p_type and j.state = 'running' and j.lease_until < moment
+                and (p_tenant is null or j.tenant = p_tenant)
                 and (j.tries < j.max_tries or not j.alone)
             order by j.lease_until limit 1 for update skip locked
         )
@@ -57,8 +58,8 @@ begin
         return query
             with due as materialized (
                 select j.job_id, j.correlation_id <> j.entity_id as strange from foja.job j
-                where j.type = p_type and j.tenant = p_tenant and j.priority = level and j.run_at <= moment
-                    and j.head and j.state in ('queued', 'retry_scheduled')
+                where j.type = p_type and j.priority = level and j.run_at <= moment
+                    and (p_tenant is null or j.tenant = p_tenant) and j.head and j.state in ('queued', 'retry_scheduled')
                 order by j.run_at, j.job_id limit missing for update skip locked
             )
             update foja.job j

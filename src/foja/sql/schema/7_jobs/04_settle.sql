@@ -1,35 +1,42 @@
--- Saying how work ended. One call for a batch: streams are locked first, in order, then jobs, in order;
--- the facts that were found and the jobs that follow are in the same transaction.
+-- Recording how work ended. One call for a batch: streams are locked first, in order, then jobs, in order;
+-- the events that were found and the jobs that follow are in the same transaction.
+
+-- How one job ended: `done`, `retry`, `give_up` or `snooze`. With `read`, only while the stream is sealed up to there.
+create type foja.settlement as (
+    job_id bigint, token uuid, outcome text, error text, delay double precision, read bigint
+);
 
 create function foja.backoff(rule foja.job_type, tries integer) returns interval
 language sql volatile
 return least(rule.backoff_most, rule.backoff * 2 ^ least(tries - 1, 20)) * (0.5 + random() / 2);
 
--- The event that says a job is dead. If the stream will not have it, the job says so instead.
-create function foja.append_on_death(p_job bigint, p_source text) returns void
+-- Append the event that a dead job leaves. If the stream refuses it, the job's last error says so.
+create function foja.append_on_death(p_job bigint, p_by_sweeper boolean) returns void
 language plpgsql as $$
 declare
     j foja.job;
-    words text;
+    source text;
+    problem text;
 begin
     select * into j from foja.job where job_id = p_job;
+    source := case when p_by_sweeper then 'sweeper' else (select t.source from foja.job_type t where t.type = j.type) end;
     if j.on_death is null or j.silent then
         return;
     elsif not exists (select from foja.entity e
             where e.entity_id = j.entity_id and foja.may_append_on_death(e.domain, j.on_death)) then
-        perform foja.refuse('bad_payload', 'they are of no kind that the sweeper may say');
+        perform foja.refuse('bad_payload', 'the sweeper may not append an event of that kind');
     end if;
     update foja.job set silent = true where job_id = p_job;
-    perform foja.append_event(e.entity_id, e.domain, j.on_death ->> 'kind', j.on_death -> 'payload', p_source,
+    perform foja.append_event(e.entity_id, e.domain, j.on_death ->> 'kind', j.on_death -> 'payload', source,
         idempotency_key => j.on_death ->> 'key', v => coalesce((j.on_death ->> 'v')::integer, 1), tenant => j.tenant)
     from foja.entity e where e.entity_id = j.entity_id;
 exception when others then
-    if sqlstate ~ '^(40|53|57)' then  -- nothing was decided: whoever asked will ask again
+    if sqlstate ~ '^(40|53|57)' then  -- nothing was decided: the caller repeats it
         raise;
     end if;
-    get stacked diagnostics words = pg_exception_detail;
+    get stacked diagnostics problem = pg_exception_detail;
     update foja.job set last_error = concat_ws('; ', last_error,
-        'its on_death event was refused: ' || coalesce(nullif(words, ''), sqlerrm))
+        'its on_death event was refused: ' || coalesce(nullif(problem, ''), sqlerrm))
     where job_id = p_job;
 end $$;
 
@@ -49,7 +56,7 @@ end $$;
 
 -- What becomes of each job: `lost` if its token is not the one given, `already` if it was settled with
 -- that token before, `again` if its stream grew since it was read; otherwise the outcome itself.
-create function foja.judge_jobs(p_job bigint[], p_token uuid[], p_outcome text[], p_read bigint[]) returns text[]
+create function foja.judge_jobs(p_settled foja.settlement[]) returns text[]
 language plpgsql as $$
 declare
     verdicts text[];
@@ -65,9 +72,9 @@ begin
                 then format('wrong_source: the role %s may not settle a %s', foja.acting_role(), t.type)
             when u.outcome not in ('done', 'retry', 'give_up', 'snooze') then 'bad_payload: there is no such outcome'
             when t.level and u.outcome = 'done' and u.read is null
-                then format('bad_payload: %s has to say up to where it read', t.type) end)
+                then format('bad_payload: %s has to name the number up to which it read', t.type) end)
     into verdicts, problem
-    from unnest(p_job, p_token, p_outcome, p_read) with ordinality u(job_id, token, outcome, read, place)
+    from unnest(p_settled) with ordinality u(job_id, token, outcome, error, delay, read, place)
     left join foja.job j on j.job_id = u.job_id
     left join foja.job_type t on t.type = j.type
     left join foja.entity e on u.read is not null and e.entity_id = j.entity_id;
@@ -77,8 +84,8 @@ begin
     return verdicts;
 end $$;
 
--- Write down how the jobs ended, or when they go on.
-create function foja.close_jobs(p_job bigint[], p_verdict text[], p_error text[], p_delay double precision[]) returns void
+-- Record how the jobs ended, or when they go on.
+create function foja.close_jobs(p_settled foja.settlement[], p_verdict text[]) returns void
 language plpgsql as $$
 declare
     moment timestamptz := clock_timestamp();
@@ -93,85 +100,79 @@ begin
             when 'again' then moment else j.run_at end,
         tries = j.tries - (u.verdict in ('snooze', 'again'))::integer,
         last_error = case when u.verdict in ('retry', 'give_up') then left(u.error, 2000) else j.last_error end
-    from unnest(p_job, p_verdict, p_error, p_delay) u(job_id, verdict, error, delay), foja.job_type t
+    from unnest(p_settled, p_verdict) u(job_id, token, outcome, error, delay, read, verdict), foja.job_type t
     where j.job_id = u.job_id and t.type = j.type and u.verdict not in ('lost', 'already');
 end $$;
 
--- An executor that appended on what it had read has seen everything, unless somebody else in this very
+-- An executor that appended on what it had read has seen everything, unless another job of this
 -- batch wrote to its stream too.
-create function foja.look_again(p_job bigint[], p_verdict text[], p_read bigint[], p_of integer[]) returns void
+create function foja.look_again(p_settled foja.settlement[], p_verdict text[], p_of integer[]) returns void
 language plpgsql as $$
 declare
     place integer;
-    own bigint[] := array_fill(0::bigint, array[cardinality(p_job)]);
+    own bigint[] := array_fill(0::bigint, array[cardinality(p_settled)]);
 begin
     foreach place in array coalesce(p_of, '{}') loop
         own[place] := own[place] + 1;
     end loop;
     update foja.job j set state = 'queued', finished_at = null, run_at = clock_timestamp(), tries = 0
-    from unnest(p_job, p_verdict, p_read, own) u(job_id, verdict, read, own), foja.entity e, foja.job_type t
+    from unnest(p_settled, p_verdict, own) u(job_id, token, outcome, error, delay, read, verdict, own), foja.entity e,
+        foja.job_type t
     where j.job_id = u.job_id and u.verdict = 'done' and t.type = j.type and t.level and e.entity_id = j.entity_id
         and e.sealed <> u.read + u.own;
 end $$;
 
--- Settle a batch; returns a verdict for each job. Drafts and following jobs say by `of` whose they are:
+-- Settle a batch; return a verdict for each job. Drafts and following jobs say by `of` whose they are:
 -- the place of the job, from 1 on. Those of a job that is not ours any more are left out.
 create function foja.settle_jobs_v1(
-    p_job bigint[], p_token uuid[], p_outcome text[], p_error text[], p_delay double precision[], p_read bigint[],
-    p_of integer[], p_drafts foja.draft[],
-    p_next_of integer[], p_next_type text[], p_next_entity uuid[], p_next_key text[], p_next_payload text[],
-    p_next_delay double precision[], p_next_priority integer[], p_next_on_death text[],
-    p_source text, p_tenant text, p_careful boolean
+    p_settled foja.settlement[], p_of integer[], p_drafts foja.draft[], p_next_of integer[], p_next foja.new_job[],
+    p_careful boolean
 ) returns text[]
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
+    jobs bigint[] := array(select u.job_id from unnest(p_settled) u);
     verdicts text[];
     special boolean;  -- does anything else follow than that these jobs are done?
     level boolean;
 begin
     perform from foja.entity where entity_id = any (
-        array(select j.entity_id from unnest(p_job) u(job_id) join foja.job j on j.job_id = u.job_id)
-        || array(select d.entity_id from unnest(p_drafts) d) || p_next_entity)
+        array(select j.entity_id from unnest(jobs) u(job_id) join foja.job j on j.job_id = u.job_id)
+        || array(select d.entity_id from unnest(p_drafts) d) || array(select n.entity_id from unnest(p_next) n))
     order by entity_id for no key update;
-    perform from foja.job where job_id = any (p_job) order by job_id for no key update;
-    verdicts := foja.judge_jobs(p_job, p_token, p_outcome, p_read);
+    perform from foja.job where job_id = any (jobs) order by job_id for no key update;
+    verdicts := foja.judge_jobs(p_settled);
     special := 'done' <> any (verdicts);
     if special then
         select array_agg(p_of[n] order by n), array_agg(p_drafts[n] order by n) into p_of, p_drafts
         from generate_subscripts(p_of, 1) n
-        where verdicts[p_of[n]] in ('done', 'give_up') and verdicts[p_of[n]] = p_outcome[p_of[n]];
-        select array_agg(u.type), array_agg(u.entity_id), array_agg(u.key), array_agg(u.payload),
-            array_agg(u.delay), array_agg(u.priority), array_agg(u.words)
-        into p_next_type, p_next_entity, p_next_key, p_next_payload, p_next_delay, p_next_priority, p_next_on_death
-        from unnest(p_next_of, p_next_type, p_next_entity, p_next_key, p_next_payload, p_next_delay, p_next_priority,
-            p_next_on_death) u(of, type, entity_id, key, payload, delay, priority, words)
-        where verdicts[u.of] = 'done';
+        where verdicts[p_of[n]] in ('done', 'give_up') and verdicts[p_of[n]] = p_settled[p_of[n]].outcome;
+        select array_agg(p_next[n] order by n) into p_next
+        from generate_subscripts(p_next_of, 1) n where verdicts[p_next_of[n]] = 'done';
     end if;
-    perform foja.close_jobs(p_job, verdicts, p_error, p_delay);  -- first: what follows finds them ended
+    perform foja.close_jobs(p_settled, verdicts);  -- first: what follows finds them ended
     if p_drafts is not null then
-        perform foja.append_drafts(p_drafts, p_source, p_tenant, true, p_careful);
+        perform foja.append_drafts(p_drafts, true, p_careful);
     end if;
-    if p_next_type is not null then
-        perform foja.insert_jobs(p_next_type, p_next_entity, null, p_tenant, p_next_key, p_next_payload, p_next_delay,
-            p_next_priority, p_next_on_death);
+    if p_next is not null then
+        perform foja.insert_jobs(p_next);
     end if;
     if special then
-        update foja.job j set silent = true  -- it said itself how it ended
-        from unnest(p_job, verdicts) with ordinality u(job_id, verdict, place)
+        update foja.job j set silent = true  -- its own events say how it ended
+        from unnest(jobs, verdicts) with ordinality u(job_id, verdict, place)
         where j.job_id = u.job_id and u.verdict = 'give_up' and u.place::integer = any (p_of);
-        perform foja.append_on_death(u.job_id, p_source)
-        from unnest(p_job, verdicts) with ordinality u(job_id, verdict, place)
+        perform foja.append_on_death(u.job_id, false)
+        from unnest(jobs, verdicts) with ordinality u(job_id, verdict, place)
         where u.verdict = 'give_up' and not (u.place::integer = any (coalesce(p_of, '{}')));
     end if;
     select bool_or(t.level), coalesce(special, false) or bool_or(t.level or t.serial) into level, special
-    from foja.job j join foja.job_type t on t.type = j.type where j.job_id = any (p_job);
+    from foja.job j join foja.job_type t on t.type = j.type where j.job_id = any (jobs);
     if level then
-        perform foja.look_again(p_job, verdicts, p_read, p_of);
+        perform foja.look_again(p_settled, verdicts, p_of);
     end if;
     if special then
-        perform foja.after_jobs(array(select u.job_id from unnest(p_job, verdicts) u(job_id, verdict)
+        perform foja.after_jobs(array(select u.job_id from unnest(jobs, verdicts) u(job_id, verdict)
             where u.verdict not in ('lost', 'already')));
     end if;
     return verdicts;

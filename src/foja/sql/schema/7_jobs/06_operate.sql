@@ -9,7 +9,7 @@ begin
     perform from foja.job where job_id = any (p_job) order by job_id for no key update;
 end $$;
 
--- Cancel jobs that are locked, or whose stream is; whoever works on one has no token any more.
+-- Cancel jobs that are locked, or whose stream is; a worker of one has no valid token any more.
 create function foja.cancel_locked_jobs(p_job bigint[], p_reason text) returns bigint
 language plpgsql as $$
 declare
@@ -27,20 +27,21 @@ begin
     return coalesce(cardinality(dropped), 0);
 end $$;
 
--- Cancel by key, for a domain that holds the lock of the stream they belong to; returns how many.
-create function foja.cancel_keys(p_key text[], p_reason text) returns bigint
+-- Cancel jobs of a stream by type and key, for a domain that holds the stream's lock; return how many.
+create function foja.cancel_keys(p_entity uuid, p_type text, p_key text[], p_reason text) returns bigint
 language plpgsql as $$
 declare
     ids bigint[];
 begin
     select array_agg(j.job_id order by j.job_id) into ids
-    from (select * from foja.job x where x.dedupe_key = any (p_key) order by x.job_id for no key update) j;
+    from (select * from foja.job x where x.entity_id = p_entity and x.type = p_type and x.dedupe_key = any (p_key)
+        order by x.job_id for no key update) j;
     update foja.job j set silent = true where j.job_id = any (ids) and j.on_death is not null;  -- the domain ended it
     return coalesce(foja.cancel_locked_jobs(ids, p_reason), 0);
 end $$;
 
--- A dead one is only put away: nobody has to look at it any more. What the others would have said at
--- their death is left to the sweeper, so that nothing waits for them.
+-- A dead job is only put away. The `on_death` events of the others are left to the sweeper, so that nothing waits
+-- for them.
 create function foja.cancel_jobs_v1(p_job bigint[], p_reason text default 'cancelled by an operator') returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -100,7 +101,7 @@ begin
     return found;
 end $$;
 
--- Close one job that killed its last worker; false if somebody was faster.
+-- Close one job that killed its last worker; false if another process was faster.
 create function foja.close_abandoned_job(p_job bigint) returns boolean
 language plpgsql as $$
 begin
@@ -111,15 +112,14 @@ begin
     if not found then
         return false;
     end if;
-    perform foja.append_on_death(p_job, 'sweeper');
+    perform foja.append_on_death(p_job, true);
     perform foja.after_jobs(array[p_job]);
     return true;
 end $$;
 
--- Wake the executors of streams that wait for one and that none is going to look at; returns how many. No such
--- stream should be: it was lost in a race nobody thought of, or by an administrator's hand. Two megabytes of
--- the streams at a time, others every second, and of them what is at rest: to find them by index would cost
--- every append, to look at what is busy would cost every rush.
+-- Wake the executors of streams that wait for one which is not queued; return how many. A safety net: no such
+-- stream should exist. It reads two megabytes of the streams at a time, others every second, and only those at rest:
+-- an index would cost every append.
 create function foja.wake_missed() returns bigint
 language plpgsql
 set enable_seqscan = off as $$
@@ -132,7 +132,7 @@ begin
     select array_agg(s.entity_id) into sleepers
     from (
         select e.entity_id from foja.entity e join foja.domain d on d.domain = e.domain
-        left join foja.job j on j.dedupe_key = d.executor || ':' || e.entity_id
+        left join foja.job j on j.entity_id = e.entity_id and j.type = d.executor and j.dedupe_key = 'executor'
         where e.ctid >= format('(%s,0)', page)::tid and e.ctid < format('(%s,0)', page + part)::tid
             and e.awake is not null and e.last_at < clock_timestamp() - interval '5 seconds' and d.executor is not null
             and coalesce(j.state, 'missing') not in ('queued', 'running', 'retry_scheduled')
@@ -144,8 +144,8 @@ begin
     return coalesce(cardinality(sleepers), 0);
 end $$;
 
--- Close what nobody came back from and has no tries left, and say what cancelled jobs left unsaid;
--- returns how many. Stream by stream, in order. Executors that nobody claims are queued here, to be seen.
+-- Close jobs whose lease expired and that have no tries left, and append the `on_death` events of cancelled jobs;
+-- return how many. Stream by stream, in order. Executors without a worker are queued here, so that lists show them.
 create function foja.sweep_jobs_v1(p_limit integer) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -166,7 +166,7 @@ begin
     loop
         if cancelled then
             perform foja.lock_jobs(array[job]);
-            perform foja.append_on_death(job, 'sweeper');
+            perform foja.append_on_death(job, true);
             update foja.job j set silent = true where j.job_id = job;  -- also if the stream would not have them
         end if;
         buried := buried + (cancelled or foja.close_abandoned_job(job))::integer;
@@ -175,7 +175,7 @@ begin
     return buried + foja.wake_missed();
 end $$;
 
--- Queue the jobs of ticks that are due, once per slot; slots that nobody saw are not made up for.
+-- Queue the jobs of ticks that are due, once per interval; missed intervals are not made up for.
 create function foja.run_ticks_v1() returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -186,8 +186,8 @@ begin
     perform foja.check_source('sweeper');
     for t in select * from foja.tick where due <= clock_timestamp() order by name for update skip locked loop
         slot := date_bin(t.every, clock_timestamp(), timestamptz '2000-01-01 00:00:00Z');
-        queued := queued + foja.insert_jobs(array[t.type], array[i.installation_id], null, t.tenant,
-            array[t.name || ':' || extract(epoch from slot)::bigint], array[t.payload::text], null, null, null)
+        queued := queued + foja.insert_jobs(array[row(t.type, i.installation_id, t.tenant,
+            t.name || ':' || extract(epoch from slot)::bigint, t.payload::text, null, null, null, null)::foja.new_job])
         from foja.installation i;
         update foja.tick set due = slot + t.every where name = t.name;
     end loop;

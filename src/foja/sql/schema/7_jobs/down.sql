@@ -1,7 +1,5 @@
 -- Nothing is queued any more; what the jobs found stays. What was asked for and not done is in the events.
 
-update foja.kind set wakes = false;
-update foja.domain set executor = null;
 update foja.entity set awake = null where awake is not null;
 delete from foja.woken;
 alter table foja.domain drop constraint domain_executor_fkey;
@@ -10,12 +8,12 @@ drop policy worker_reads on foja.entity;
 drop policy worker_reads on foja.event;
 drop policy worker_reads on foja.slot;
 drop policy worker_reads on foja.checkpoint;
-drop function foja.promote, foja.check_asker, foja.check_known, foja.insert_jobs, foja.check_on_death, foja.may_append_on_death, foja.enqueue_jobs_v1, foja.enqueue_job_v1, foja.wake, foja.queue_woken_v1, foja.wake_domain, foja.check_worker, foja.claim_jobs_v1,
+drop function foja.promote, foja.check_asker, foja.check_jobs, foja.insert_jobs, foja.check_on_death, foja.may_append_on_death, foja.enqueue_jobs_v1, foja.enqueue_job_v1, foja.wake, foja.queue_woken_v1, foja.wake_domain, foja.check_worker, foja.claim_jobs_v1,
     foja.heartbeat_jobs_v1, foja.backoff, foja.append_on_death, foja.after_jobs, foja.judge_jobs, foja.close_jobs,
     foja.look_again, foja.settle_jobs_v1, foja.drafts_of, foja.next_jobs_of, foja.settle_one, foja.complete_job_v1,
     foja.fail_job_v1, foja.snooze_job_v1, foja.lock_jobs, foja.cancel_locked_jobs, foja.cancel_keys, foja.cancel_jobs_v1,
     foja.retry_jobs_v1, foja.pause_jobs_v1, foja.resume_jobs_v1, foja.close_abandoned_job, foja.wake_missed, foja.sweep_jobs_v1, foja.run_ticks_v1;
-drop type foja.next_jobs;
+drop type foja.settlement, foja.new_job;
 drop table foja.tick, foja.job, foja.job_type;
 revoke all on all tables in schema foja from foja_worker;
 revoke all on all functions in schema foja from foja_worker;

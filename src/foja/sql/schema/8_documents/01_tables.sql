@@ -1,8 +1,8 @@
--- Documents. What happened is in the events, and nowhere else; beside them stands what the guards and the sweeper
--- have to know at once. Every refusal and every deadline is decided from it, so it is written with the event, under
--- the lock of its stream; `foja audit` compares it with the events, and `foja status --rebuild` makes it again.
+-- Documents. The events are the only truth. These tables hold the state that the guards and the sweeper read: they
+-- are written in the transaction of the event, under the lock of its stream. `foja audit` compares them with the
+-- events, and `foja status --rebuild` writes them again from the events.
 
--- What this installation can produce; nothing else may be asked for. Nothing is ever simulated.
+-- What this installation can produce; nothing else can be required. Nothing is simulated.
 create table foja.ability (
     evidence text primary key check (evidence in ('tsa', 'polygon', 'bitcoin', 'rekor', 'artifact'))
 );
@@ -12,13 +12,13 @@ insert into foja.ability values ('tsa'), ('artifact');
 create table foja.document (
     entity_id uuid primary key,
     tenant text not null,
-    added_seq bigint,                -- where its name is, until it is erased
-    witness_hash text,               -- of the last request, or else of what was added
-    stage text,                      -- of the last request; without a word it is final
+    added_seq bigint,                -- the number of `document.added`, which holds the name
+    witness_hash text,               -- of the last request, else of what was added
+    stage text,                      -- of the last request; null is final
     required_evidence text[],        -- of the last request
     requested_seq bigint,
     finalized boolean not null default false,
-    renew_before timestamptz,        -- when the certificates of its artifact's newest seal begin to end
+    renew_before timestamptz,        -- when the first certificate of the artifact's newest seal expires
     closed text,                     -- revoked or archived
     predecessor uuid                 -- the document that this one is a new version of
 ) with (fillfactor = 70);
@@ -27,23 +27,24 @@ create index artifact_due on foja.document (renew_before) where finalized;
 create index document_successors on foja.document (predecessor) where predecessor is not null;
 create index document_versions on foja.document (witness_hash) where predecessor is not null;
 
--- Every attempt ever asked for: open until its ending. A document has one artifact, whatever the witness.
+-- Every attempt: open until it ends. A document has one artifact, whatever the witness.
 create table foja.attempt (
     entity_id uuid not null,
     evidence text not null,
     witness_hash text not null,
     attempt integer not null,
-    asked_seq bigint not null,       -- of the event that asked; the job's key carries it
+    asked_seq bigint not null,       -- of its `job.*.required`; the key of the job carries it
     deadline timestamptz not null,
     state text not null default 'open',  -- open | failed | superseded | confirmed | reorged
     tenant text not null,
+    submitted_seq bigint,            -- of its `anchor.submitted`
     primary key (entity_id, evidence, witness_hash, attempt)
 );
 
 create index attempt_due on foja.attempt (deadline, evidence) where state = 'open';
 create index attempt_failed on foja.attempt (tenant, entity_id) where state in ('failed', 'reorged');
 
--- What lists show, as of the first `length` events. Written by the executor, made again by replay.
+-- What lists show, as of the first `length` events. Written by the executor, rebuilt by replay.
 create table foja.document_summary (
     entity_id uuid primary key,
     tenant text not null,
@@ -57,7 +58,4 @@ create table foja.document_summary (
 
 create index document_list on foja.document_summary (tenant, began_at, entity_id);
 
-update foja.kind set tracked = true where domain = 'document' and not reserved;
--- The executor looks at everything but what it asked for itself and what is still under way.
-update foja.kind set wakes = true
-where domain = 'document' and kind not like 'job.%' and kind <> 'anchor.submitted';
+update foja.domain set guard = 'track_document' where domain = 'document';

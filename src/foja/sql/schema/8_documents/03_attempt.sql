@@ -1,10 +1,6 @@
--- Attempts: asked for once, ended once, confirmed at most once. Called under the stream's lock.
+-- Attempts: opened once, ended once, confirmed at most once. Called under the stream's lock.
 
--- The key of the job that an attempt was given.
-create function foja.attempt_key(p_type text, p_entity uuid, p_seq bigint) returns text
-language sql immutable parallel safe
-return p_type || ':' || p_entity || ':' || p_seq;
-
+-- The job type of an evidence. The key of an attempt's job is the number of the event that requested it.
 create function foja.job_of(p_evidence text) returns text
 language sql immutable parallel safe
 return case p_evidence when 'tsa' then 'run_tsa' when 'artifact' then 'build_artifact'
@@ -15,48 +11,34 @@ language sql immutable parallel safe
 return case p_kind when 'job.run-tsa.required' then 'tsa' when 'job.build-artifact.required' then 'artifact'
     else substring(p_kind from '^job\.submit-anchor-(\w+)\.required$') end;
 
--- The attempt that is spoken of, or null if none is named: a whole number, never rounded to one.
-create function foja.attempt_number(said jsonb) returns integer
+-- The number of the attempt that a payload names, or null; a number that is not whole is refused, not rounded.
+create function foja.attempt_number(payload jsonb) returns integer
 language plpgsql immutable as $$
 declare
     number numeric;
 begin
-    if said -> 'attempt' is null then
+    if payload -> 'attempt' is null then
         return null;
-    elsif jsonb_typeof(said -> 'attempt') = 'number' then
-        number := (said ->> 'attempt')::numeric;
+    elsif jsonb_typeof(payload -> 'attempt') = 'number' then
+        number := (payload ->> 'attempt')::numeric;
         if number = trunc(number) and number between 1 and 1000000 then
             return number::integer;
         end if;
     end if;
-    perform foja.refuse('bad_payload', 'attempts are whole numbers from 1 on');
+    perform foja.refuse('bad_payload', 'attempt must be a whole number from 1 on');
 end $$;
 
--- Did a request name this evidence for this witness? The last one is at hand.
-create function foja.is_required(d foja.document, p_evidence text, p_witness text) returns boolean
-language plpgsql stable as $$
-begin
-    if d.witness_hash = p_witness and p_evidence = any (d.required_evidence) then
-        return true;
-    end if;
-    return exists (select from foja.event e where e.entity_id = d.entity_id and e.seq < d.requested_seq
-        and e.kind = 'document.protected.requested' and e.payload ->> 'witness_hash' = p_witness
-        and (e.payload -> 'required_evidence')::jsonb ? p_evidence);
-end $$;
-
--- What must be there before this evidence may be asked for.
+-- What must be confirmed before an attempt at this evidence is opened. Only the last request counts.
 create function foja.check_turn(d foja.document, p_evidence text, p_witness text) returns void
 language plpgsql stable as $$
 declare
     missing text;
 begin
-    if d.requested_seq is null
-            or not foja.is_required(d, case p_evidence when 'artifact' then 'tsa' else p_evidence end, p_witness) then
-        perform foja.refuse('precondition_failed:missing_request',
-            format('nobody asked for %s of %s', p_evidence, p_witness));
+    if not foja.is_required(d, case p_evidence when 'artifact' then 'tsa' else p_evidence end, p_witness) then
+        perform foja.refuse('precondition_failed:missing_request', foja.not_required(p_evidence, p_witness));
     elsif p_evidence = 'artifact' then
         missing := foja.missing_evidence(d);
-        if missing is not null or foja.stage_rank(d.stage) < 3 or d.witness_hash <> p_witness then
+        if missing is not null or foja.stage_rank(d.stage) < 3 then
             perform foja.refuse('precondition_failed:missing_evidence',
                 format('the artifact waits for %s', coalesce(missing, 'the final stage')));
         end if;
@@ -66,45 +48,45 @@ begin
 end $$;
 
 -- `job.*.required`: the next attempt, if none is open and nothing is confirmed.
-create function foja.track_attempt(new foja.event, said jsonb, d foja.document) returns void
+create function foja.track_attempt(new foja.event, payload jsonb, d foja.document) returns void
 language plpgsql as $$
 declare
-    wanted text := foja.evidence_asked(new.kind);
-    witness text := said ->> 'witness_hash';
-    number integer := foja.attempt_number(said);
-    due timestamptz := foja.moment(said ->> 'deadline');
+    required text := foja.evidence_asked(new.kind);
+    witness text := payload ->> 'witness_hash';
+    number integer := foja.attempt_number(payload);
+    due timestamptz := foja.moment(payload ->> 'deadline');
     last record;
 begin
     perform foja.check_live(d);
-    perform foja.check_turn(d, wanted, witness);
+    perform foja.check_turn(d, required, witness);
     select coalesce(max(a.attempt), 0) as attempt, bool_or(a.state = 'open') as open,
         bool_or(a.state = 'confirmed') as confirmed into last
-    from foja.attempt a where a.entity_id = new.entity_id and a.evidence = wanted
-        and (a.witness_hash = witness or wanted = 'artifact');
+    from foja.attempt a where a.entity_id = new.entity_id and a.evidence = required
+        and (a.witness_hash = witness or required = 'artifact');
     if last.confirmed then
-        perform foja.refuse('already_confirmed', format('%s of %s is confirmed', wanted, witness));
+        perform foja.refuse('already_confirmed', format('%s of %s is confirmed', required, witness));
     elsif last.open or number <= last.attempt then
-        perform foja.refuse('already_asked', format('attempt %s of %s was asked for', last.attempt, wanted));
+        perform foja.refuse('already_asked', format('attempt %s at %s was opened already', last.attempt, required));
     elsif number <> last.attempt + 1 or due is null or due > new.at + interval '30 days' then
         perform foja.refuse('bad_payload',
-            format('attempt %s is next, and has a deadline within 30 days', last.attempt + 1));
+            format('the next attempt is %s, with a deadline within 30 days', last.attempt + 1));
     end if;
     insert into foja.attempt (entity_id, evidence, witness_hash, attempt, asked_seq, deadline, tenant)
-    values (new.entity_id, wanted, witness, number, new.seq, due, new.tenant);
+    values (new.entity_id, required, witness, number, new.seq, due, new.tenant);
 end $$;
 
--- Who may speak of a network: its own workers, and the sweeper.
+-- Only the workers of a network and the sweeper may report about it.
 create function foja.check_network(p_network text, p_kind text, p_source text) returns void
 language plpgsql stable as $$
 begin
     if p_network not in ('polygon', 'bitcoin', 'rekor') or p_network = 'rekor' and p_kind = 'anchor.confirmed' then
-        perform foja.refuse('bad_payload', format('%s is not said of %s', p_kind, p_network));
+        perform foja.refuse('bad_payload', format('%s is not valid for the network %s', p_kind, p_network));
     elsif p_source not in ('sweeper', 'submit-anchor-' || p_network, 'process-' || p_network || '-anchors') then
-        perform foja.refuse('wrong_source', format('%s may not speak of %s', p_source, p_network));
+        perform foja.refuse('wrong_source', format('the source %s may not report about %s', p_source, p_network));
     end if;
 end $$;
 
--- The attempt a report is about: the one it names, or else the open one, or else the last.
+-- The attempt that a report is about: the one it names, else the open one, else the last.
 create function foja.find_attempt(p_entity uuid, p_evidence text, p_witness text, p_attempt integer)
 returns foja.attempt
 language plpgsql stable as $$
@@ -118,8 +100,7 @@ begin
     return found;
 end $$;
 
--- Mark the ending of an attempt; a confirmation ends every other one too. Jobs that would still work on them are
--- taken away; the one that says so has ended before.
+-- End an attempt; a confirmation ends every other one too. Their jobs are cancelled, unless they have ended.
 create function foja.end_attempt(a foja.attempt, p_state text) returns void
 language plpgsql as $$
 declare
@@ -129,26 +110,32 @@ begin
         update foja.attempt x set state = case x.attempt when a.attempt then p_state else 'superseded' end
         where x.entity_id = a.entity_id and x.evidence = a.evidence and x.witness_hash = a.witness_hash
             and (x.attempt = a.attempt or p_state = 'confirmed' and x.state = 'open')
-        returning x.attempt, foja.attempt_key(foja.job_of(x.evidence), x.entity_id, x.asked_seq) as key
+        returning x.attempt, x.asked_seq::text as key
     )
     select array_agg(e.key) into keys from ended e
     where e.attempt <> a.attempt or exists (select from foja.job j
-        where j.dedupe_key = e.key and j.state in ('queued', 'running', 'retry_scheduled'));
+        where j.entity_id = a.entity_id and j.type = foja.job_of(a.evidence) and j.dedupe_key = e.key
+            and j.state in ('queued', 'running', 'retry_scheduled'));
     if keys is not null then
-        perform foja.cancel_keys(keys, 'its attempt has ended');
+        perform foja.cancel_keys(a.entity_id, foja.job_of(a.evidence), keys, 'its attempt has ended');
     end if;
 end $$;
 
--- What is being built shows what was asked for before: end it, and take its job away.
-create function foja.drop_artifact(p_entity uuid, p_reason text) returns void
+-- End the open attempt at the artifact, and with a witness also the open attempts at every other one; cancel their
+-- jobs. They are about a request, or about evidence, that no longer counts.
+create function foja.supersede_attempts(p_entity uuid, p_reason text, p_witness text default null) returns void
 language plpgsql as $$
 declare
-    key text;
+    superseded record;
 begin
-    update foja.attempt a set state = 'superseded'
-    where a.entity_id = p_entity and a.evidence = 'artifact' and a.state = 'open'
-    returning foja.attempt_key('build_artifact', a.entity_id, a.asked_seq) into key;
-    if key is not null then
-        perform foja.cancel_keys(array[key], p_reason);
-    end if;
+    for superseded in
+        with ended as (
+            update foja.attempt a set state = 'superseded'
+            where a.entity_id = p_entity and a.state = 'open' and (a.evidence = 'artifact' or a.witness_hash <> p_witness)
+            returning foja.job_of(a.evidence) as type, a.asked_seq::text as key
+        )
+        select e.type, array_agg(e.key) as keys from ended e group by e.type
+    loop
+        perform foja.cancel_keys(p_entity, superseded.type, superseded.keys, p_reason);
+    end loop;
 end $$;

@@ -1,18 +1,18 @@
--- The end of what nobody ended: attempts past their deadline, closed under the lock of their stream.
+-- Attempts past their deadline are closed under the lock of their stream.
 
--- The event that says an attempt took too long.
+-- The kind and the payload of the event that ends an attempt at its deadline.
 create function foja.timeout_kind(p_evidence text) returns text
 language sql immutable parallel safe
 return case when p_evidence in ('tsa', 'artifact') then p_evidence || '.failed' else 'anchor.timeout' end;
 
-create function foja.timeout_words(a foja.attempt) returns jsonb
+create function foja.timeout_payload(a foja.attempt) returns jsonb
 language sql stable
-return jsonb_build_object('witness_hash', a.witness_hash, 'attempt', a.attempt, 'reason', 'nobody ended it in time')
+return jsonb_build_object('witness_hash', a.witness_hash, 'attempt', a.attempt, 'reason', 'the deadline has passed')
     || case when a.evidence in ('tsa', 'artifact') then jsonb_build_object('failure_code', 'timeout')
         else jsonb_build_object('network', a.evidence, 'limit', a.deadline) end;
 
--- Close what is past its deadline and still open, and cancel its job with it; returns the streams. What is paused
--- waits for its type to be resumed, and no row of it is read meanwhile: there may be many.
+-- Close open attempts past their deadline and cancel their jobs; returns the streams. Attempts of a paused job type
+-- wait until it is resumed. None of their rows is read: there may be many.
 create function foja.expire_attempts(p_limit integer) returns setof uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -32,14 +32,14 @@ begin
         ) oldest order by oldest.entity_id, oldest.asked_seq
     loop
         perform from foja.entity e where e.entity_id = due.entity_id for no key update;
-        -- A statement of its own: it sees what happened before the lock was given.
+        -- A statement of its own: it sees what was committed before the lock was granted.
         select * into late from foja.attempt a where a.entity_id = due.entity_id and a.evidence = due.evidence
             and a.witness_hash = due.witness_hash and a.attempt = due.attempt and a.state = 'open';
         if late.entity_id is not null then
             perform foja.append_event(late.entity_id, 'document', foja.timeout_kind(late.evidence),
-                foja.timeout_words(late), 'sweeper', tenant => late.tenant);
+                foja.timeout_payload(late), 'sweeper', tenant => late.tenant);
             perform foja.cancel_keys(
-                array[foja.attempt_key(foja.job_of(late.evidence), late.entity_id, late.asked_seq)], 'timeout');
+                late.entity_id, foja.job_of(late.evidence), array[late.asked_seq::text], 'timeout');
             return next late.entity_id;
         end if;
     end loop;

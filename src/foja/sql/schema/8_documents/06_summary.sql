@@ -1,6 +1,6 @@
--- What lists show. It decides nothing: the executor writes it for the events it read.
+-- What lists show. No rule reads it: the executor writes it for the events that it read.
 
--- Write rows, unless newer ones are there.
+-- Write rows, unless newer ones exist.
 create function foja.write_summaries(
     p_entity uuid[], p_state text[], p_pipeline text[], p_lifecycle text[], p_witness text[], p_length bigint[],
     p_began timestamptz[]
@@ -20,8 +20,8 @@ begin
     where old.length < excluded.length;
 end $$;
 
--- Write rows by replay, whatever stood there; returns for each whether another one did, or none. A stream that
--- grew since it was read is not returned: read it again. Locked, none grows meanwhile.
+-- Replace rows by replay; returns for each whether it changed. A stream that grew since it was read is not returned:
+-- read it again. The streams are locked, so that none grows meanwhile.
 create function foja.rebuild_summaries(
     p_entity uuid[], p_state text[], p_pipeline text[], p_lifecycle text[], p_witness text[], p_length bigint[],
     p_began timestamptz[]

@@ -1,4 +1,4 @@
--- Documents as the table and the function of the seed, for programs that know these names and nothing of ours.
+-- Documents under the names of the seed, for programs that know only these names.
 
 create function foja.envelope(e foja.event) returns jsonb
 language sql stable parallel safe
@@ -15,26 +15,26 @@ where e.domain = 'document';
 create trigger document_change instead of insert or update or delete on public.document_entities
     for each row execute function foja.forbid_change();
 
--- Why this is no envelope of an event of that document, or null.
+-- Why this is not the envelope of an event of that document, or null.
 create function foja.envelope_problem(p_document uuid, p_event jsonb) returns text
 language plpgsql stable as $$
 declare
     unknown text;
 begin
     if p_document is null or jsonb_typeof(p_event) is distinct from 'object' or p_event ->> 'kind' is null then
-        return 'bad_payload: an event is an object with a kind and a payload, of one document';
+        return 'bad_payload: an event must be an object with a kind and a payload';
     elsif coalesce(p_event ->> 'entity_id', p_document::text) <> p_document::text then
-        return format('wrong_entity: the event says it is of %s', p_event ->> 'entity_id');
+        return format('wrong_entity: the event names another entity, %s', p_event ->> 'entity_id');
     end if;
     select string_agg(key, ', ') into unknown from jsonb_object_keys(p_event) key where key not in
         ('id', 'seq', 'kind', 'at', 'v', 'actor', 'entity_id', 'correlation_id', '_source', 'payload');
     if unknown is not null then
-        return format('bad_payload: the body of an event is in its payload; move there: %s', unknown);
+        return format('bad_payload: the body of an event is in its payload; move these fields there: %s', unknown);
     end if;
     return null;
 end $$;
 
--- Append one event. `at` and `correlation_id` are ours, whatever the caller says; a request made before is found.
+-- Append one event; the given `at` and `correlation_id` are ignored. An equal request returns the first one.
 create function public.append_document_entity_event(p_document_entity_id uuid, p_event jsonb, p_source text default 'api')
 returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

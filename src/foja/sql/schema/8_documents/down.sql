@@ -1,19 +1,13 @@
--- Nothing is guarded or asked for any more; what was written stays. Jobs of documents go: nobody could do them.
+-- Documents are not guarded any more; their events stay.
 
-update foja.kind set tracked = false, wakes = false where domain = 'document';
-update foja.domain set executor = null where domain = 'document';
-delete from foja.tick where type = 'renew_artifacts';
-delete from foja.job j using foja.job_type t where t.type = j.type and t.source in ('protect-document-v2', 'run-tsa',
-    'submit-anchor-polygon', 'submit-anchor-bitcoin', 'submit-anchor-rekor', 'build-artifact');
-delete from foja.job_type where source in ('protect-document-v2', 'run-tsa',
-    'submit-anchor-polygon', 'submit-anchor-bitcoin', 'submit-anchor-rekor', 'build-artifact');
+update foja.domain set guard = null where domain = 'document';
 
 drop view public.document_entities;
 drop function public.append_document_entity_event, foja.envelope_problem, foja.envelope, foja.rebuild_summaries, foja.write_summaries,
-    foja.expire_attempts, foja.timeout_words, foja.timeout_kind, foja.track_document, foja.apply_document_event, foja.check_predecessor, foja.as_uuid, foja.rebuild_documents, foja.rebuild_document, foja.tracked, foja.check_ability, foja.track_lifecycle,
-    foja.track_finalization, foja.track_attempt_end, foja.track_failure, foja.track_confirmation, foja.end_attempt,
+    foja.expire_attempts, foja.timeout_payload, foja.timeout_kind, foja.track_document, foja.apply_document_event, foja.check_predecessor, foja.as_uuid, foja.rebuild_documents, foja.rebuild_document, foja.tracked, foja.check_ability, foja.track_lifecycle,
+    foja.track_finalization, foja.track_attempt_end, foja.track_submission, foja.track_failure, foja.track_confirmation, foja.end_attempt,
     foja.find_attempt, foja.check_network, foja.track_attempt, foja.check_turn, foja.evidence_asked,
-    foja.attempt_number, foja.is_required, foja.drop_artifact, foja.artifact_problem, foja.job_of,
-    foja.attempt_key, foja.check_retry, foja.track_request, foja.check_growth, foja.find_request,
+    foja.attempt_number, foja.not_required, foja.is_required, foja.supersede_attempts, foja.artifact_problem, foja.job_of,
+    foja.check_retry, foja.track_request, foja.check_growth, foja.find_request,
     foja.evidence_problem, foja.check_live, foja.missing_evidence, foja.is_confirmed, foja.stage_rank, foja.is_hash;
 drop table foja.document_summary, foja.attempt, foja.document, foja.ability;

@@ -1,0 +1,95 @@
+"""Appends: many streams, one hot stream, batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from bench.contenders import (
+    FOJA,
+    MANY,
+    ONE_BY_ONE,
+    OWN,
+    RAW,
+    all_contenders,
+    batch_contenders,
+    hot_contenders,
+    remarks,
+)
+from bench.harness import Bench, Contender, Race, Workload, check_counts, entrants, race
+from bench.outcome import Outcome, Table, Target, at_least
+
+WRITERS = 4
+
+
+async def many_entities(bench: Bench) -> Outcome:
+    """Append to existing streams, with few and with many callers."""
+    loads = [Workload(f"Appends, many entities, {_callers(n)}", n) for n in bench.scale.callers]
+    contenders = all_contenders()
+    races, counts = await _run(bench, loads, contenders, bench.scale.streams)
+    tables = [_table(each, FOJA) for each in races]
+    return Outcome(tables, _targets(races[-1]), _figures(races, counts), remarks(contenders))
+
+
+async def hot_entity(bench: Bench) -> Outcome:
+    """Append to one stream with many callers."""
+    most = bench.scale.callers[-1]
+    workload = Workload(f"Appends, one hot entity, {_callers(most)}", most, hot=True)
+    [hot], counts = await _run(bench, [workload], hot_contenders(), 1)
+    peer = hot.best_peer(lossless=False)
+    target = at_least(workload.title, 8, hot.ratio(FOJA, peer), f"the best peer ({peer})")
+    return Outcome([_table(hot, FOJA)], [target], _figures([hot], counts))
+
+
+async def batches(bench: Bench) -> Outcome:
+    """Append many events of one stream in one call."""
+    size = bench.scale.batch
+    workload = Workload(f"Batches, {size} events of one stream per call, {_callers(WRITERS)}", WRITERS, size)
+    races, counts = await _run(bench, [workload], batch_contenders(), bench.scale.streams)
+    remark = "message-db writes one message per call, so it has no batches."
+    return Outcome([_table(races[0], MANY)], (), _figures(races, counts), [remark])
+
+
+async def _run(
+    bench: Bench, loads: Sequence[Workload], contenders: Sequence[Contender], streams: int
+) -> tuple[list[Race], dict[str, dict[str, int]]]:
+    async with entrants(bench, contenders, streams) as entered:
+        races = [await race(bench, workload, entered) for workload in loads]
+        return races, await check_counts(entered)
+
+
+def _targets(last: Race) -> list[Target]:
+    peer = last.best_peer(lossless=True)
+    return [
+        at_least(last.workload.title, 1.5, last.ratio(FOJA, RAW), RAW),
+        at_least(last.workload.title, 2, last.ratio(FOJA, peer), f"the best lossless peer ({peer})"),
+        at_least(f"{last.workload.title}, no micro-batching", 0.5, last.ratio(ONE_BY_ONE, RAW), RAW),
+        at_least(f"{last.workload.title}, own domain", 1 / 1.10, last.ratio(OWN, FOJA), FOJA),
+    ]
+
+
+def _table(found: Race, ours: str) -> Table:
+    columns = ("contender", f"times {RAW}", f"times {ours}", "lossless", "this run: events/s", "note")
+    return Table(
+        found.workload.title,
+        columns,
+        [
+            (
+                each.name,
+                str(found.ratio(each.name, RAW)),
+                str(found.ratio(each.name, ours)),
+                "yes" if each.lossless else "no",
+                f"{median(found.rates[each.name]):,.0f}",
+                each.note,
+            )
+            for each in found.contenders
+        ],
+    )
+
+
+def _figures(races: Sequence[Race], counts: dict[str, dict[str, int]]) -> dict[str, object]:
+    return {"rates": {each.workload.title: each.rates for each in races}, "counts": counts}
+
+
+def _callers(number: int) -> str:
+    return f"{number} caller{'s' * (number > 1)}"

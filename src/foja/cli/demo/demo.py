@@ -1,0 +1,59 @@
+"""`foja demo`: show every feature in a temporary folder. Each printed claim is checked."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from argparse import Namespace
+from pathlib import Path
+
+from foja.app import App
+from foja.cli.demo.bundle import show_bundle
+from foja.cli.demo.conversations import CONVERSATIONS, show_slots, show_writing
+from foja.cli.demo.documents import show_protecting
+from foja.cli.demo.evidence import show_log, show_proof, show_tampering
+from foja.cli.demo.story import Story, following
+from foja.cli.output import print_json_line, print_line
+from foja.embedded.servers import database
+from foja.observe.fsck import Outside
+from foja.settings import Settings
+
+TAMPERED_SEQ = 3
+
+
+async def demo(arguments: Namespace) -> int:
+    """Run the demo; return 0 only if every claim is true."""
+    story, began = Story(arguments.json), time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="foja-demo-") as home:
+        async with database(Settings(home=Path(home), database_url="")) as url:
+            settings = Settings(home=Path(home), database_url=url, storage_url="", log_name="")
+            await run_chapters(story, settings)
+    _conclude(story, time.monotonic() - began)
+    return 1 if story.failed else 0
+
+
+def _conclude(story: Story, seconds: float) -> None:
+    if story.as_json:
+        print_json_line({"failed": story.failed, "seconds": round(seconds, 1)})
+    elif story.failed:
+        print_line(f"\n✗ {len(story.failed)} of these claims are not true")
+    else:
+        print_line(f"\nEverything took {seconds:.1f} seconds. Next: `foja up`, and `foja --help`.")
+
+
+async def run_chapters(story: Story, settings: Settings) -> None:
+    """Run all chapters in a new database."""
+    async with App(settings) as app:
+        story.chapter("Start an embedded PostgreSQL with a ledger")
+        story.claim(f"it runs in {settings.home}", settings.database_url)
+        conversations = [await app.conversations.open() for _ in range(CONVERSATIONS)]
+        async with following(settings, conversations[0].id) as reader:
+            await show_writing(story, conversations)
+            await show_slots(story, app, conversations[0], reader)
+        await show_log(story, app, conversations)
+        document = await show_protecting(story, app, settings.home)
+        container, trust = await app.documents.bundle(document), app.trust
+        await show_proof(story, app, conversations[0].id, TAMPERED_SEQ)
+        outside = Outside(app.store, [app.signer.verifier()])
+    await show_tampering(story, settings, outside, conversations[0].id, TAMPERED_SEQ)
+    await show_bundle(story, container, trust, settings.home)

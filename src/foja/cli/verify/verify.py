@@ -1,0 +1,91 @@
+"""`foja verify`: read the files, check them, print the report."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+from foja.cli.output import print_line, report_error
+from foja.errors import Refused
+from foja.judge.render import as_html, as_text
+from foja.judge.report import Report, Verdict
+from foja.judge.trust import Trust
+from foja.judge.trust_parser import read
+from foja.verification import verify as judge
+from foja.verification import with_headers
+
+INDETERMINATE = Verdict.INDETERMINATE.exit_code
+
+
+def verify(arguments: Namespace) -> int | Coroutine[Any, Any, int]:
+    """Print the report and return 0 (passed), 2 (indeterminate) or 1 (failed)."""
+    try:
+        trust = _read_trust(arguments)
+        return _verify_online(arguments, trust) if arguments.online else _verify(arguments, trust)
+    except Refused as error:
+        report_error(error, as_json=arguments.json)
+        return INDETERMINATE
+
+
+async def _verify_online(arguments: Namespace, trust: Trust) -> int:
+    """Verify with the headers and blocks that the configured nodes return."""
+    from foja.cli.installation import read_settings
+    from foja.cli.verify.online import complete_trust
+
+    files = [*arguments.proof, *([arguments.file] if arguments.file else [])]
+    proofs = [each for path in files for each in _read_proofs(path)]
+    return _verify(arguments, await complete_trust(trust, proofs, read_settings(arguments)))
+
+
+def _verify(arguments: Namespace, trust: Trust) -> int:
+    try:
+        report = judge(
+            arguments.file,
+            trust,
+            arguments.at,
+            proofs=arguments.proof,
+            digest=arguments.digest,
+            domain=arguments.domain,
+        )
+    except Refused as error:
+        report_error(error, as_json=arguments.json)
+        return INDETERMINATE
+    _print_report(arguments, report)
+    return report.verdict.exit_code
+
+
+def _print_report(arguments: Namespace, report: Report) -> None:
+    if arguments.html:
+        arguments.html.write_text(as_html(report), encoding="utf-8")
+    if arguments.json:
+        sys.stdout.buffer.write(report.json())
+        sys.stdout.buffer.flush()
+    else:
+        print_line(as_text(report).rstrip("\n"))
+
+
+def _read_trust(arguments: Namespace) -> Trust:
+    if arguments.file is None and arguments.digest is None:
+        raise Refused("nothing to verify: give a FILE, or --digest sha256:HEX")
+    items = [_trust_item(text) for text in arguments.trust]
+    if arguments.policy:
+        items.append(arguments.policy.read_bytes())
+    return with_headers(read(items), arguments.headers)
+
+
+def _trust_item(text: str) -> str | bytes:
+    """Return the content of a file, or the text itself if it is a key."""
+    path = Path(text)
+    if "+" in text or text.startswith(("evm-", "bitcoin-")):
+        return path.read_bytes() if path.is_file() else text
+    return path.read_bytes()
+
+
+def _read_proofs(path: Path) -> list[bytes]:
+    from foja.judge.missing import proofs_in
+
+    with path.open("rb") as file:
+        return proofs_in(file)

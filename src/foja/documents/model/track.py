@@ -1,0 +1,134 @@
+"""One evidence for one witness: its attempts, how each ended, and whether it is confirmed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from foja.documents.model.events import Evidence
+
+REORGED, TIMEOUT, SUPERSEDED = "reorged", "timeout", "superseded"
+
+
+class Ending(NamedTuple):
+    """How an attempt ended; a confirmation of another attempt ends it, too."""
+
+    seq: int
+    at: datetime
+    confirmed: bool
+    code: str = ""
+    reason: str = ""
+
+
+class Attempt(NamedTuple):
+    """One request for one evidence: open from its event to its ending."""
+
+    number: int
+    seq: int
+    at: datetime
+    run_at: datetime
+    deadline: datetime
+    submitted: int | None = None  # the number of its `anchor.submitted`
+    ending: Ending | None = None
+
+
+class Track(NamedTuple):
+    """Everything that happened to one evidence for one witness."""
+
+    evidence: Evidence
+    witness: str
+    attempts: tuple[Attempt, ...] = ()
+    confirmed: Ending | None = None
+    local: bool = False  # the confirmation is a stamp of our own authority
+    lost: Ending | None = None  # the event that took the confirmation back
+    spent: int = 0  # attempts that no longer count: new ones were granted, or another witness was requested
+
+    @property
+    def open(self) -> Attempt | None:
+        """The attempt that is under way."""
+        for each in reversed(self.attempts):
+            if each.ending is None:
+                return each
+        return None
+
+    @property
+    def counted(self) -> int:
+        """How many attempts of the present set were made."""
+        return len(self.attempts) - self.spent
+
+    @property
+    def failure(self) -> Ending | None:
+        """How the newest attempt that ended failed, if it did; the next one may be open already."""
+        last = next((each.ending for each in reversed(self.attempts) if each.ending), None)
+        return last if last and not last.confirmed and last.code != SUPERSEDED else None
+
+
+def moment(text: object, default: datetime) -> datetime:
+    """Return a moment in ISO 8601, or the default if the text is not one."""
+    if not isinstance(text, str):
+        return default
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return default
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+class TrackBuilder:
+    """A track while events are read. Each attempt is opened once and ended once."""
+
+    def __init__(self, evidence: Evidence, witness: str) -> None:
+        self.evidence, self.witness = evidence, witness
+        self.asked: list[tuple[int, int, datetime, datetime, datetime]] = []
+        self.open: dict[int, None] = {}  # by number, as the two below
+        self.submitted: dict[int, int] = {}
+        self.endings: dict[int, Ending] = {}
+        self.confirmed: Ending | None = None
+        self.lost: Ending | None = None
+        self.local, self.spent = False, 0
+
+    def ask(self, number: int, seq: int, at: datetime, run_at: datetime, deadline: datetime) -> None:
+        """Open the next attempt. Numbers only grow."""
+        if not self.asked or number > self.asked[-1][0]:
+            self.asked.append((number, seq, at, run_at, deadline))
+            self.open[number] = None
+
+    def submit(self, number: int, seq: int) -> None:
+        """Note the first submission of an open attempt."""
+        if number in self.open:
+            self.submitted.setdefault(number, seq)
+
+    def end(self, number: int, ending: Ending) -> None:
+        """End one attempt, if it is open."""
+        if number in self.open:
+            del self.open[number]
+            self.endings[number] = ending
+
+    def confirm(self, ending: Ending, local: bool) -> None:
+        """Note a confirmation. It ends every open attempt."""
+        self.confirmed, self.local, self.lost = ending, local, None
+        self._end_all(ending)
+
+    def revoke(self, ending: Ending) -> None:
+        """Take the confirmation back."""
+        self.confirmed, self.local, self.lost = None, False, ending
+
+    def supersede(self, seq: int, at: datetime) -> None:
+        """End every open attempt without counting it; the next attempts are a new set."""
+        self._end_all(Ending(seq, at, False, SUPERSEDED))
+        self.spent = len(self.asked)
+
+    def build(self) -> Track:
+        """Return the track."""
+        attempts = []
+        for each in self.asked:
+            number = each[0]
+            attempts.append(Attempt(*each, self.submitted.get(number), self.endings.get(number)))
+        return Track(
+            self.evidence, self.witness, tuple(attempts), self.confirmed, self.local, self.lost, self.spent
+        )
+
+    def _end_all(self, ending: Ending) -> None:
+        for number in self.open:
+            self.endings[number] = ending
+        self.open.clear()

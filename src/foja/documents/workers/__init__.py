@@ -1,0 +1,1 @@
+"""The job handlers and chores of documents: decide, timestamp, build, renew, expire, rebuild."""

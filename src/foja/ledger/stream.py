@@ -1,0 +1,92 @@
+"""A handle on one stream: append, reserve, read, follow, prove, erase."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from foja.core.registry import Domain
+from foja.errors import UnknownEntity
+from foja.ledger.event import Draft, Event, StreamItem, new_id
+from foja.ledger.event_proof import EventProof, prove_event
+from foja.ledger.ledger import Ledger
+from foja.ledger.reader import StreamState
+from foja.ledger.slots import Slots
+from foja.ledger.writer import AppendResult
+
+
+class Stream:
+    """One stream of a domain. It exists from its first event on."""
+
+    __slots__ = ("_ledger", "domain", "id")
+
+    def __init__(self, entity_id: UUID, ledger: Ledger, domain: Domain) -> None:
+        self.id, self.domain, self._ledger = entity_id, domain, ledger
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.id})"
+
+    async def append(
+        self,
+        kind: str,
+        payload: Mapping[str, Any],
+        *,
+        idempotency_key: str | None = None,
+        expected_seq: int | None = None,
+        actor: str | None = None,
+        v: int = 1,
+    ) -> Event:
+        """Append one event and return it with its number."""
+        event = self.draft(
+            kind, payload, idempotency_key=idempotency_key, expected_seq=expected_seq, actor=actor, v=v
+        )
+        return await self._ledger.append(event)
+
+    async def append_many(self, drafts: Sequence[Draft]) -> list[Event]:
+        """Append all of these drafts or none."""
+        return await self._ledger.append_many(drafts)
+
+    async def append_each(self, drafts: Sequence[Draft]) -> list[AppendResult]:
+        """Append each draft by itself; return its event or its error for each."""
+        return await self._ledger.append_each(drafts)
+
+    def draft(self, kind: str, payload: Mapping[str, Any], **more: Any) -> Draft:
+        """Return an event of this stream that is checked but not appended."""
+        return self._ledger.draft(self.domain, self.id, kind, payload, **more)
+
+    async def reserve(self, count: int, *, ttl: float = 30, intents: Sequence[Any] | None = None) -> Slots:
+        """Reserve the next `count` numbers, to be filled in any order within `ttl` seconds."""
+        return await self._ledger.reserve(self.domain, self.id, count, ttl, intents)
+
+    def slots(self, token: UUID, seqs: Sequence[int]) -> Slots:
+        """Return a reservation that another process made, from its token and its numbers."""
+        return self._ledger.resume(self.domain, self.id, seqs, token)
+
+    async def events(self, *, after: str | int | None = None, limit: int = 1000) -> list[Event]:
+        """Return up to `limit` events after a cursor or number, open slots as `slot.open`."""
+        return await self._ledger.events(self.id, after, limit)
+
+    def follow(self, *, after: str | int | None = None) -> AsyncGenerator[StreamItem]:
+        """Yield the events after a cursor or number, then new events and transients, without end."""
+        return self._ledger.follow(self.id, after)
+
+    async def state(self) -> StreamState:
+        """Return the next number of this stream and how many events are sealed."""
+        return await self._ledger.state(self.id)
+
+    async def prove(self, seq: int) -> EventProof:
+        """Return the proof that an event is in the log; raise `NotCovered` while no checkpoint covers it."""
+        return await prove_event(self._ledger, self.id, seq)
+
+    async def erase(self, seq: int, *, reason: str, actor: str | None = None) -> None:
+        """Erase the body of one event. Its hash and every proof of it stay valid."""
+        await self._ledger.erase(self.id, seq, reason=reason, actor=actor)
+
+
+def stream_id(value: UUID | str | None, what: str) -> UUID:
+    """Return the id of a stream, a new one for None; raise `UnknownEntity` if it is not a UUID."""
+    try:
+        return new_id() if value is None else UUID(str(value))
+    except ValueError:
+        raise UnknownEntity(f"{value!r} is not a valid {what} id: expected a UUID") from None

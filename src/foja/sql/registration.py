@@ -1,0 +1,60 @@
+"""Register domains in a database: their kinds, sources and job types."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import psycopg
+from psycopg import AsyncConnection
+
+from foja.errors import BadDomain, MigrationFailed, Refused
+from foja.sql import query
+
+Definition = Mapping[str, Any]  # as `Domain.definition` returns it
+
+
+async def register(conn_url: str, definitions: Sequence[Definition], *, own: bool = False) -> None:
+    """Register these domains unless they are; all of them or none. `own`: they are Foja's."""
+    try:
+        async with await AsyncConnection.connect(conn_url, prepare_threshold=None) as conn:
+            rows = await (await conn.execute(query("registered_domains"))).fetchall()
+            stored = {name: definition for name, _, definition in rows}
+            for definition in definitions:
+                if not is_registered(definition, stored.get(definition["domain"])):
+                    values = {"definition": json.dumps(definition), "own": own}
+                    await conn.execute(query("register_domain"), values)
+    except psycopg.Error as error:
+        raise _refusal(error, [each["domain"] for each in definitions]) from error
+
+
+def is_registered(wanted: Definition, stored: Definition | None) -> bool:
+    """Return whether a database has everything that a definition names, in the same form."""
+    if stored is None or any(wanted[name] != stored[name] for name in ("head_only", "executor")):
+        return False
+    kinds = {(kind["kind"], kind["v"]): _plain(kind) for kind in stored["kinds"]}
+    jobs = {job["type"]: job for job in stored["jobs"]}
+    return all(kinds.get((kind["kind"], kind["v"])) == _plain(kind) for kind in wanted["kinds"]) and all(
+        jobs.get(job["type"]) == job for job in wanted["jobs"]
+    )
+
+
+def _plain(kind: Definition) -> dict[str, Any]:
+    """Return a kind as JSON gives it back, for comparing."""
+    plain: dict[str, Any] = json.loads(json.dumps(kind))
+    plain["required"] = {name: sorted(types) for name, types in plain["required"].items()}
+    return plain
+
+
+def _refusal(error: psycopg.Error, names: Sequence[str]) -> Refused | MigrationFailed:
+    if error.sqlstate == "FJ001":
+        return BadDomain(
+            f"{error.diag.message_primary}: {error.diag.message_detail}. Nothing was registered."
+        )
+    if error.sqlstate in {"42501", "28000"}:
+        return BadDomain(
+            f"this login may not register {', '.join(names)} ({error.diag.message_primary}); run "
+            "`foja migrate --domains module:NAME` as the owner of the schema. Nothing was registered."
+        )
+    return MigrationFailed(f"the domains could not be registered: {str(error).strip()}")

@@ -1,0 +1,181 @@
+-- Registering a domain: its kinds, sources and job types, for the domains of Foja and of users alike. All of it or
+-- nothing: a registration is one transaction, and one at a time.
+
+-- Raise if one of the conditions does not hold; `problem` says what is wrong with what.
+create function foja.require(condition boolean, code text, problem text) returns void
+language plpgsql immutable as $$
+begin
+    if condition is not true then
+        perform foja.refuse(code, problem);
+    end if;
+end $$;
+
+-- The sources that a definition names, apart from those that belong to every domain.
+create function foja.sources_of(definition jsonb) returns setof text
+language sql immutable
+begin atomic
+    select distinct s from (
+        select jsonb_array_elements_text(k -> 'sources') from jsonb_array_elements(definition -> 'kinds') k
+        union all select j ->> 'source' from jsonb_array_elements(definition -> 'jobs') j
+    ) u(s) where s not in ('api', 'sweeper');
+end;
+
+create function foja.check_name(what text, name text, pattern text) returns void
+language sql immutable
+return foja.require(name ~ pattern, 'bad_domain', format('%s %s is not a valid name: expected %s', what,
+    coalesce(quote_literal(name), 'null'), pattern));
+
+-- Names that are free, or belong to this domain already.
+create function foja.check_names(definition jsonb, own boolean) returns void
+language plpgsql stable as $$
+declare
+    name text := definition ->> 'domain';
+    taken record;
+begin
+    perform foja.check_name('the domain', name, '^[a-z][a-z0-9_]{0,50}$');
+    perform foja.require(own or name not in ('document', 'conversation', 'thread', 'image', 'system'), 'reserved_name',
+        format('the domain name %s is reserved', name));
+    perform foja.check_name('the kind', k ->> 'kind', '^[a-z][a-z0-9_-]*([.][a-z0-9_-]+)*$'),
+        foja.require(k ->> 'kind' not in ('slot.voided', 'body.erased'), 'reserved_name',
+            format('the kind %s is written by the ledger itself', k ->> 'kind'))
+    from jsonb_array_elements(definition -> 'kinds') k;
+    perform foja.check_name('the source', s, '^[a-z][a-z0-9-]{0,50}$'),
+        foja.require(s not in ('api', 'sweeper', 'worker'), 'reserved_name', format('the source %s is reserved', s))
+    from (select foja.sources_of(definition) union select j ->> 'source' from jsonb_array_elements(definition -> 'jobs') j) u(s);
+    perform foja.check_name('the job type', j ->> 'type', '^[a-z][a-z0-9_]{0,50}$') from jsonb_array_elements(definition -> 'jobs') j;
+    select * into taken from (
+        select 'kind' as what, k.kind as name, k.domain from foja.kind k where not k.reserved
+        union all select 'source', s.source, s.domain from foja.source s
+        union all select 'job type', t.type, t.domain from foja.job_type t
+    ) known
+    where known.domain <> definition ->> 'domain' and (known.what, known.name) in (
+        select 'kind', k ->> 'kind' from jsonb_array_elements(definition -> 'kinds') k
+        union all select 'source', foja.sources_of(definition)
+        union all select 'job type', j ->> 'type' from jsonb_array_elements(definition -> 'jobs') j) limit 1;
+    perform foja.require(taken.domain is null, 'name_taken',
+        format('the %s %s belongs to the domain %s', taken.what, taken.name, taken.domain));
+end $$;
+
+-- Kinds with sources and fields of known types, job types with a positive lease.
+create function foja.check_contents(definition jsonb, own boolean) returns void
+language plpgsql immutable as $$
+begin
+    perform foja.require(jsonb_array_length(definition -> 'kinds') > 0, 'bad_domain', 'a domain needs at least one kind');
+    perform foja.require((k ->> 'v')::integer > 0 and jsonb_array_length(k -> 'sources') > 0, 'bad_domain',
+            format('the kind %s needs a version from 1 on and at least one source', k ->> 'kind')),
+        foja.require(own or not (k -> 'tracked')::boolean, 'bad_domain', 'only domains of Foja have guards')
+    from jsonb_array_elements(definition -> 'kinds') k;
+    perform foja.require(t in ('any', 'null', 'boolean', 'number', 'string', 'array', 'object'), 'bad_domain',
+        format('the field %s of %s has the unknown type %s', f.key, k ->> 'kind', t))
+    from jsonb_array_elements(definition -> 'kinds') k cross join jsonb_each(k -> 'required') f
+    cross join jsonb_array_elements_text(f.value) t;
+    perform foja.require((j ->> 'lease')::double precision > 0 and (j ->> 'max_tries')::integer > 0, 'bad_domain',
+        format('the job type %s needs a lease and a number of tries above 0', j ->> 'type'))
+    from jsonb_array_elements(definition -> 'jobs') j;
+    perform foja.require(definition ->> 'executor' is null or exists (select from jsonb_array_elements(definition -> 'jobs') j
+        where j ->> 'type' = definition ->> 'executor' and (j -> 'level')::boolean), 'bad_domain',
+        'the executor is a job type of the domain, one job per stream');
+end $$;
+
+-- The role of a source: made here, or one without any other right. Roles belong to the whole server, so another
+-- database may have made it.
+create function foja.ensure_role(source text) returns void
+language plpgsql as $$
+declare
+    name text := 'foja_' || replace(source, '-', '_');
+    fit boolean;
+begin
+    begin
+        execute format('create role %I nologin', name);
+    exception when duplicate_object or unique_violation then
+        null;
+    end;
+    begin
+        execute format('grant foja_worker to %I', name);
+    exception when unique_violation then
+        null;  -- granted at the same moment, for another database
+    end;
+    select not (r.rolcanlogin or r.rolsuper or r.rolcreaterole or r.rolcreatedb or r.rolreplication or r.rolbypassrls)
+        and not exists (select from pg_auth_members m where m.member = r.oid and m.roleid <> 'foja_worker'::regrole)
+    into fit from pg_roles r where r.rolname = name;
+    perform foja.require(fit, 'role_unfit', format(
+        'the role %s exists and can do more than a worker: it must be NOLOGIN and a member of foja_worker alone', name));
+end $$;
+
+-- Insert a kind, or refuse it if it is registered in another form. What only concerns the server may change.
+create function foja.register_kind(p_domain text, k jsonb, p_reserved boolean) returns void
+language plpgsql as $$
+declare
+    known foja.kind;
+    keyed text[] := (select array_agg(w order by place) from jsonb_array_elements_text(nullif(k -> 'keyed_by', 'null'))
+        with ordinality u(w, place));
+    sources text[] := array(select s from jsonb_array_elements_text(k -> 'sources') s order by s);
+begin
+    select * into known from foja.kind x where x.domain = p_domain and x.kind = k ->> 'kind' and x.v = (k ->> 'v')::integer;
+    if found then
+        perform foja.require(
+            (array(select s from unnest(known.sources) s order by s), known.required, known.erasable, known.reserved,
+                known.client_checks) = (sources, k -> 'required', (k -> 'erasable')::boolean, p_reserved, k -> 'client_checks')
+            and known.keyed_by is not distinct from keyed, 'kind_changed',
+            format('%s v%s is registered with other fields or sources; register the change as v%s', known.kind, known.v, known.v + 1));
+        update foja.kind x set wakes = (k -> 'wakes')::boolean, tracked = (k -> 'tracked')::boolean
+        where x.domain = p_domain and x.kind = known.kind and x.v = known.v
+            and (x.wakes, x.tracked) <> ((k -> 'wakes')::boolean, (k -> 'tracked')::boolean);
+        return;
+    end if;
+    insert into foja.kind (domain, kind, v, sources, required, erasable, wakes, tracked, reserved, keyed_by, client_checks)
+    values (p_domain, k ->> 'kind', (k ->> 'v')::integer, sources, k -> 'required', (k -> 'erasable')::boolean,
+        (k -> 'wakes')::boolean, (k -> 'tracked')::boolean, p_reserved, keyed, k -> 'client_checks');
+end $$;
+
+create function foja.register_job_type(p_domain text, j jsonb) returns void
+language plpgsql as $$
+declare
+    known foja.job_type;
+begin
+    select * into known from foja.job_type t where t.type = j ->> 'type';
+    perform foja.require(known.type is null or (known.source, known.serial, known.level)
+            = (j ->> 'source', (j -> 'serial')::boolean, (j -> 'level')::boolean), 'job_type_changed',
+        format('the job type %s is registered with another source or order; give the new one another name', known.type));
+    insert into foja.job_type as t (type, domain, source, lease, max_tries, backoff, backoff_most, serial, level)
+    values (j ->> 'type', p_domain, j ->> 'source', make_interval(secs => (j ->> 'lease')::double precision),
+        (j ->> 'max_tries')::integer, make_interval(secs => (j ->> 'backoff')::double precision),
+        make_interval(secs => (j ->> 'backoff_most')::double precision), (j -> 'serial')::boolean, (j -> 'level')::boolean)
+    on conflict (type) do update set lease = excluded.lease, max_tries = excluded.max_tries, backoff = excluded.backoff,
+        backoff_most = excluded.backoff_most
+    where (t.lease, t.max_tries, t.backoff, t.backoff_most)
+        <> (excluded.lease, excluded.max_tries, excluded.backoff, excluded.backoff_most);
+end $$;
+
+-- Register a domain, or what it has that is new. `own`: it is one of Foja's; its row is made by the schema.
+create function foja.register_domain(definition jsonb, own boolean default false) returns void
+language plpgsql as $$
+declare
+    name text := definition ->> 'domain';
+    old foja.domain;
+begin
+    perform pg_advisory_xact_lock(hashtextextended('foja/registry', 0));
+    perform foja.check_names(definition, own);
+    perform foja.check_contents(definition, own);
+    select * into old from foja.domain d where d.domain = name;
+    perform foja.require(case when own then old.reserved else not coalesce(old.reserved, false) end, 'reserved_name',
+        format('%s is not a domain of this schema', name));
+    perform foja.require(old.domain is null or old.head_only = (definition -> 'head_only')::boolean
+        and (old.executor is null or old.executor = definition ->> 'executor'), 'domain_changed',
+        format('the domain %s is registered with another order of writing or another executor', name));
+    insert into foja.domain (domain, head_only) values (name, (definition -> 'head_only')::boolean) on conflict do nothing;
+    perform foja.ensure_role(s) from foja.sources_of(definition) s;
+    insert into foja.source (source, domain) select s, name from foja.sources_of(definition) s on conflict do nothing;
+    perform foja.register_kind(name, k, false) from jsonb_array_elements(definition -> 'kinds') k;
+    perform foja.register_kind(name, k, true) from jsonb_array_elements(definition -> 'reserved_kinds') k;
+    perform foja.register_job_type(name, j) from jsonb_array_elements(definition -> 'jobs') j;
+    if definition ->> 'executor' is not null and old.executor is null then
+        update foja.domain d set executor = definition ->> 'executor' where d.domain = name;
+        perform foja.wake_domain(name);
+    end if;
+end $$;
+
+revoke execute on function
+    foja.require, foja.sources_of, foja.check_name, foja.check_names, foja.check_contents, foja.ensure_role,
+    foja.register_kind, foja.register_job_type, foja.register_domain
+    from public;

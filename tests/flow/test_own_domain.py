@@ -1,0 +1,176 @@
+"""A domain of a user's own, from its registration to a bundle that the judge passes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import httpx
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+import foja
+from foja.app import App
+from foja.core.note import Verifier
+from foja.judge.report import Verdict
+from foja.observe.audit import audit
+from foja.observe.fsck import Outside, fsck
+from tests.flow.client import served
+from tests.flow.command import Run
+
+Admin = psycopg.Connection[Any]
+MODULE = """
+import os, signal, foja
+
+INVOICE = foja.Domain(
+    "invoice",
+    kinds=[
+        foja.Kind("invoice.issued", required={"total": "number"}),
+        foja.Kind("invoice.sent", sources={"invoice-sender"}, required={"to": "string"}),
+    ],
+    jobs=[foja.JobType("send_invoice", source="invoice-sender", lease=0.5, max_tries=5)],
+)
+"""
+PROCESS = """
+import asyncio, os, signal, sys
+import foja
+from billing import INVOICE
+
+async def send(jobs):
+    if "die" in sys.argv:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return [foja.Done(events=[foja.NewEvent("invoice.sent", {"to": job.payload["to"]})]) for job in jobs]
+
+async def main():
+    async with foja.connect(domains=[INVOICE]) as app:
+        app.workers.add("send_invoice", send)
+        while any(job.state not in ("succeeded", "dead") for job in await app.jobs.list()):
+            await app.work(until_idle=True)
+
+asyncio.run(main())
+"""
+INVOICE = foja.Domain(
+    "invoice",
+    kinds=[
+        foja.Kind("invoice.issued", required={"total": "number"}),
+        foja.Kind("invoice.sent", sources={"invoice-sender"}, required={"to": "string"}),
+    ],
+    jobs=[foja.JobType("send_invoice", source="invoice-sender", lease=0.5, max_tries=5)],
+)
+
+
+@pytest.fixture
+def billing(tmp_path: Path, database_url: str) -> dict[str, str]:
+    """A folder with the user's module, and the environment of a process that uses it."""
+    (tmp_path / "billing.py").write_text(MODULE)
+    (tmp_path / "process.py").write_text(textwrap.dedent(PROCESS))
+    home = {"FOJA_DATABASE_URL": database_url, "FOJA_HOME": str(tmp_path / "home")}
+    return {**os.environ, **home, "PYTHONPATH": f"{os.environ.get('PYTHONPATH', '')}:{tmp_path}"}
+
+
+def process(tmp_path: Path, environment: dict[str, str], *words: str) -> int:
+    command = [sys.executable, str(tmp_path / "process.py"), *words]
+    return subprocess.run(command, cwd=tmp_path, env=environment, timeout=120, check=False).returncode
+
+
+async def test_a_killed_worker_loses_nothing_on_the_way_to_a_bundle(
+    open_app: Callable[..., App], tmp_path: Path, billing: dict[str, str]
+) -> None:
+    async with open_app(domains=[INVOICE]) as app:
+        invoice = await app.streams(INVOICE).open()
+        await invoice.append("invoice.issued", {"total": 120})
+        await app.jobs.enqueue("send_invoice", invoice.id, key="send:1", payload={"to": "ana"})
+        assert process(tmp_path, billing, "die") == -signal.SIGKILL
+        assert [event.kind for event in await invoice.events()] == ["invoice.issued"]
+        assert process(tmp_path, billing) == 0
+        assert [event.kind for event in await invoice.events()] == ["invoice.issued", "invoice.sent"]
+        await app.work(until_idle=True)
+        assert (await invoice.prove(1)).verify(app.trust).verdict is Verdict.TOTAL_PASSED
+        document = await invoice.protect(["tsa"])
+        await app.work(until_idle=True)
+        report = foja.verify(await document.bundle(), trust=app.trust)
+        assert report.verdict is Verdict.TOTAL_PASSED
+        assert (await document.view()).state == "final"
+
+
+async def test_the_same_from_sql_alone(open_app: Callable[..., App], admin: Admin) -> None:
+    invoice = uuid4()
+    admin.execute("select foja.register_domain(%s)", [Jsonb(INVOICE.definition())])
+    admin.execute("select foja.append_event(%s, 'invoice', 'invoice.issued', '{\"total\": 120}')", [invoice])
+    admin.execute("select foja.enqueue_job_v1('send_invoice', %s, 'send:1', '{\"to\": \"ana\"}')", [invoice])
+    admin.execute("set role foja_invoice_sender")
+    job = admin.execute(
+        "select job_id, lease_token, payload from foja.claim_jobs_v1('send_invoice', 1, 'psql')"
+    ).fetchone()
+    assert job is not None
+    event = {"kind": "invoice.sent", "payload": {"to": job[2]["to"]}}
+    settled = admin.execute("select foja.complete_job_v1(%s, %s, %s)", [*job[:2], json.dumps([event])])
+    assert settled.fetchone() == ("done",)
+    admin.execute("reset role")
+    async with open_app() as app:  # it has never heard of invoices
+        await app.work(until_idle=True)
+        stream = await app.streams(await app.registry.find("invoice")).open(invoice)
+        assert [event.kind for event in await stream.events()] == ["invoice.issued", "invoice.sent"]
+        document = await stream.protect(["tsa"])
+        await app.work(until_idle=True)
+        assert foja.verify(await document.bundle(), trust=app.trust).verdict is Verdict.TOTAL_PASSED
+        url = app.settings.database_url
+        assert not (await audit(url, max_lag_seconds=60)).findings
+        assert not (await fsck(url, Outside(app.store, [Verifier.from_vkey(app.trust[0])]))).findings
+
+
+def test_the_command_line_registers_shows_and_exports(
+    run: Run, tmp_path: Path, billing: dict[str, str], monkeypatch: pytest.MonkeyPatch, admin: Admin
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("FOJA_DATABASE_URL", "FOJA_HOME"):
+        monkeypatch.setenv(name, billing[name])
+    monkeypatch.syspath_prepend(tmp_path)
+    assert run("migrate", "--domains", "billing:INVOICE", "--json").document["domains"] == ["invoice"]
+    refused = run("migrate", "--domains", "billing:NOTHING")
+    assert (refused.code, "billing:NOTHING cannot be loaded" in refused.err) == (2, True)
+    assert run("migrate", "--domains", "billing").code == 2
+    invoice = UUID(int=7)
+    admin.execute("select foja.append_event(%s, 'invoice', 'invoice.issued', '{\"total\": 120}')", [invoice])
+    assert "invoice.issued" in run("events", invoice).out
+    assert run("audit").code == 0
+    assert run("fsck").code == 0
+
+
+async def test_http_serves_the_streams_of_a_registered_domain(open_app: Callable[..., App]) -> None:
+    async with open_app(domains=[INVOICE]) as app, served(app) as client:
+        await check_routes(app, client)
+
+
+async def check_routes(app: App, client: httpx.AsyncClient) -> None:
+    invoice = uuid4()
+    address = f"/v1/streams/invoice/{invoice}"
+    made = await client.post(f"{address}/events", json={"kind": "invoice.issued", "payload": {"total": 1}})
+    assert (made.status_code, made.json()["seq"]) == (201, 0)
+    assert (await client.get(address)).json()["next_seq"] == 1
+    page = (await client.get(f"{address}/events")).json()
+    assert [event["kind"] for event in page["events"]] == ["invoice.issued"]
+    unknown = await client.post(f"{address}/events", json={"kind": "invoice.lost", "payload": {}})
+    assert unknown.status_code == 422
+    forged = await client.post(f"{address}/events", json={"kind": "invoice.sent", "payload": {"to": "eve"}})
+    assert forged.status_code == 403
+    assert (await client.get(f"/v1/streams/parcel/{invoice}")).status_code == 404
+    talk = await app.conversations.open()
+    await talk.append("thinking", {"content": "x"})
+    assert (await client.get(f"/v1/streams/invoice/{talk.id}")).status_code == 404
+    assert (await client.get(f"/v1/streams/conversation/{talk.id}")).json()["next_seq"] == 1
+    refused = await client.post(
+        f"/v1/streams/conversation/{talk.id}/events", json={"kind": "thinking", "payload": {"content": "y"}}
+    )
+    assert refused.status_code == 422
+    names = [each["domain"] for each in (await client.get("/v1/streams")).json()["domains"]]
+    assert names == ["conversation", "document", "invoice", "thread"]
