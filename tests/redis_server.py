@@ -1,4 +1,4 @@
-"""A real Redis that a test may stop, kill, freeze, empty and start again."""
+"""A real Redis that a test can stop, kill, freeze, empty and start again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from foja.embedded.redis import QUIET, program
 
 
 class RedisServer:
-    """One server on a port of its own. It saves only when told to."""
+    """One server on its own port. It saves only on `save`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.port = folder, _free_port()
@@ -27,11 +27,11 @@ class RedisServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start, with what the last `save` kept, and return when it answers."""
-        words = ("--port", str(self.port), "--bind", "127.0.0.1", "--dbfilename", "kept.rdb")
-        with (self.folder / "redis.log").open("ab") as said:
+        """Start with the data of the last `save`, and return when the server answers."""
+        options = ("--port", str(self.port), "--bind", "127.0.0.1", "--dbfilename", "kept.rdb")
+        with (self.folder / "redis.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [program(), *QUIET, "--dir", str(self.folder), *words], stdout=said, stderr=said
+                [program(), *QUIET, "--dir", str(self.folder), *options], stdout=log, stderr=log
             )
         deadline = time.monotonic() + 30
         while not self._answers():
@@ -39,32 +39,32 @@ class RedisServer:
             time.sleep(0.01)
 
     def stop(self) -> None:
-        """Stop in order."""
+        """Stop with SIGTERM."""
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """Stop as a power cut would."""
+        """Stop with SIGKILL."""
         self._end(signal.SIGKILL)
 
     def freeze(self) -> None:
-        """Let it answer nothing, its connections open."""
+        """Suspend the process; its connections stay open."""
         self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let it go on."""
+        """Resume the process."""
         self._signal(signal.SIGCONT)
 
     def save(self) -> None:
-        """Keep what it holds now for the next start."""
+        """Save the current data for the next start."""
         with self.client() as client:
             client.save()
 
     def client(self) -> redis.Redis:
-        """Return a client of the test's own."""
+        """Return a new client."""
         return redis.Redis(port=self.port, socket_timeout=30)
 
     def counters(self) -> list[str]:
-        """Return the counters it knows."""
+        """Return the keys of all counters."""
         with self.client() as client:
             found = client.keys("event:sequence:*")
             assert isinstance(found, list)
@@ -91,7 +91,7 @@ class RedisServer:
 
 @contextmanager
 def running_redis() -> Iterator[RedisServer]:
-    """Lend a server that runs, and see that it ends."""
+    """Yield a running server and stop it at the end."""
     folder = Path(tempfile.mkdtemp(prefix="foja-redis-test-"))
     server = RedisServer(folder)
     try:

@@ -62,7 +62,7 @@ SWEEP_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """Which installation this is, and the history it is in."""
+    """The id, the epoch and the type numbers of an installation."""
 
     id: UUID
     epoch: str
@@ -237,7 +237,7 @@ class App:
         self.ledger = Ledger(self.database, notifier, transients, log, writer, lanes, tenant)
 
     async def _protect_stream(self, entity_id: UUID, required_evidence: Iterable[str]) -> Document:
-        """Make a document of a stream of another domain, and ask for evidence of it."""
+        """Add the sealed events of a stream as a document and request evidence of it."""
         document = await self.documents.add_transcript(entity_id)
         await self.documents.protect(document.id, required_evidence)
         return document
@@ -271,7 +271,7 @@ class App:
         return pipelines
 
     async def _pipeline(self, *statements: str) -> Pipeline:
-        """Open a line to write on. The server may be another one by now, with fewer events in it."""
+        """Open a pipeline for appends. The server may be another one by now, with fewer events."""
         pipeline = await Pipeline.open(self.settings.database_url, f"foja_{API}", "recognise", *statements)
         try:
             self._notifier.epoch = (await pipeline.ask("recognise", [])).decode()

@@ -333,4 +333,4 @@ def test_verify_works_before_a_log_is_published(run: Run, home: Path) -> None:
     assert ran.code == 0
     assert "are in the log" not in ran.out
     assert "no published checkpoint covers events 0 to 1 yet" in ran.out
-    check_refused(run("chat", "verify", UUID(int=0xB)), 1, "nothing was ever written")
+    check_refused(run("chat", "verify", UUID(int=0xB)), 1, "does not exist")

@@ -178,7 +178,7 @@ def test_events_that_cannot_be_read_are_refused(run: Run) -> None:
     check_refused(run("events", UUID(int=0xC)), 1, "has no events")
     check_refused(run("events", ID, "--after", "other:3"), 1, "another history")
     check_refused(run("events", ID, "--after", "nonsense"), 1, "not a cursor")
-    check_refused(run("events", "log", "--after", 3), 1, "not a cursor of the log")
+    check_refused(run("events", "log", "--after", 3), 1, "not a valid cursor of the log")
 
 
 @pytest.mark.usefixtures("published_events")

@@ -1,4 +1,4 @@
-"""Who runs beside whom in one process."""
+"""A lock that lets one job run while no other job of the process does."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 
 class RunLock:
-    """Batches run side by side; a job that a worker died with runs while nothing else does."""
+    """Shared by batches, exclusive for a job that a worker died with."""
 
     def __init__(self) -> None:
         self._running = 0
@@ -17,7 +17,7 @@ class RunLock:
 
     @contextlib.asynccontextmanager
     async def join(self, *, alone: bool) -> AsyncIterator[None]:
-        """Run in company, or, if `alone`, when everybody else has ended and before anybody begins."""
+        """Hold the lock: shared, or exclusive if `alone`."""
         if alone:
             async with self._solo:
                 async with self._changed:

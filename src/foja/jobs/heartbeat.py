@@ -1,4 +1,4 @@
-"""Leases kept alive while the work goes on, from a connection of their own."""
+"""Extend leases while the work goes on, on a separate connection."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class Worker:
             return 0
 
     async def _claim(self) -> list[Job]:
-        """Claim; if told to stop meanwhile, hand back what came."""
+        """Claim; if cancelled meanwhile, release the claimed jobs."""
         claiming = asyncio.ensure_future(self._queue.claim(self.type, self._most, self._name))
         try:
             return await asyncio.shield(claiming)
@@ -140,7 +140,7 @@ class Worker:
             return _failed(self.type, error)
 
     async def _settle(self, settled: list[tuple[Job, Outcome]]) -> list[Settlement]:
-        """Settle a batch; if its facts are refused, each job alone, and the refused one is given up."""
+        """Settle a batch. If its events are refused, settle each job alone and give the refused one up."""
         try:
             return await self._stubbornly(settled)
         except Refused as error:
@@ -152,7 +152,7 @@ class Worker:
             return await self._stubbornly([(job, end)])
 
     async def _stubbornly(self, settled: Sequence[tuple[Job, Outcome]]) -> list[Settlement]:
-        """Settle, again if the answer was lost: what was recorded is not recorded twice."""
+        """Settle, and repeat it if the answer was lost: nothing is recorded twice."""
         for pause in range(MAX_SETTLE_TRIES):
             try:
                 verdicts = await self._queue.settle(settled)
@@ -189,7 +189,7 @@ def _told_to_stop() -> bool:
 
 
 async def _to_the_end(work: Coroutine[Any, Any, Result]) -> Result:
-    """Await something that must not be cut off, also if we are cancelled meanwhile."""
+    """Await something to its end, also if this task is cancelled meanwhile."""
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)

@@ -1,4 +1,4 @@
-"""Reading a stream by range, and knowing how far it is whole.
+"""Read a stream by range, and track how far it has no holes.
 
 Two levels. *Committed* is everything, with a placeholder for an open slot;
 *sealed* is the contiguous, chained prefix that decisions and proofs rest on.
@@ -25,7 +25,7 @@ Row = tuple[int, UUID | None, str, int, datetime | None, str | None, str | None,
 
 @dataclass(frozen=True, slots=True)
 class StreamState:
-    """Where a stream stands, and in which history."""
+    """The next number of a stream, how far it is sealed, and the epoch."""
 
     epoch: str
     next_seq: int
@@ -33,7 +33,7 @@ class StreamState:
 
 
 class BodyRow(NamedTuple):
-    """As much of an event as a reader of what was said needs."""
+    """Number, kind and payload of an event."""
 
     seq: int
     kind: str
@@ -42,7 +42,7 @@ class BodyRow(NamedTuple):
 
 @dataclass(slots=True)
 class Position:
-    """What a reader of one stream has been given: everything up to `head` but the holes."""
+    """What one reader has received: everything up to `head` except the holes."""
 
     epoch: str
     head: int = -1
@@ -50,15 +50,15 @@ class Position:
 
     @property
     def prefix(self) -> int:
-        """The last number below which nothing is missing."""
+        """The last number up to which nothing is missing."""
         return min(self.holes) - 1 if self.holes else self.head
 
     def lacks(self, seq: int, *, filled: bool) -> bool:
-        """Is this frame news to the reader?"""
+        """Return whether this number is new to the reader."""
         return seq > self.head or (filled and seq in self.holes)
 
     def take(self, seq: int, *, filled: bool) -> str | None:
-        """Account for one frame and return the cursor it earns."""
+        """Record one number as received and return its cursor."""
         self.holes.update(range(self.head + 1, seq))
         self.head = max(self.head, seq)
         if filled:
@@ -68,7 +68,7 @@ class Position:
         return f"{self.epoch}:{self.prefix}" if self.prefix >= seq else None
 
     def deliver(self, entity_id: UUID, rows: Sequence[Row]) -> list[Event]:
-        """Account for rows and return their events, each with the cursor it earns."""
+        """Record rows as received and return their events with cursors."""
         if self.holes or not _is_whole(rows, self.head + 1):
             return [event_of(entity_id, row, self.take(row[0], filled=row[2] != OPEN)) for row in rows]
         self.head += len(rows)
@@ -76,7 +76,7 @@ class Position:
 
 
 def _is_whole(rows: Sequence[Row], first: int) -> bool:
-    """Say whether nothing is missing in these rows, which are in order: nearly always."""
+    """Return whether these ordered rows have no hole: nearly always."""
     return (
         bool(rows)
         and rows[0][0] == first

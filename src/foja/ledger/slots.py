@@ -1,4 +1,4 @@
-"""Numbers promised before the events exist."""
+"""Reserve numbers for events that do not exist yet; fill or void them."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ class Slots:
         actor: str | None = None,
         idempotency_key: str | None = None,
     ) -> Event:
-        """Write the event this number was kept for. The same again returns the first."""
+        """Append the event of a reserved number. The same fill again returns the first event."""
         return await self._reserver.fill(self, ordinal, kind, payload, actor, idempotency_key)
 
     async def void(self, ordinal: int, *, reason: str) -> None:
-        """Give a number back; the stream records why it holds nothing."""
+        """Void a number; the stream records the reason."""
         await self._reserver.void(self, ordinal, reason)
 
     async def extend(self, ttl: float) -> datetime:
-        """Keep the numbers still open for `ttl` seconds from now; returns the new deadline."""
+        """Extend the numbers that are still open to `ttl` seconds from now; return the new deadline."""
         return await self._reserver.extend(self, ttl)
 
     def seq(self, ordinal: int) -> int:
@@ -69,7 +69,7 @@ class Reserver:
     async def reserve(
         self, entity_id: UUID, count: int, ttl: float, intents: Sequence[Any] | None = None
     ) -> Slots:
-        """Take the next `count` numbers of a stream for `ttl` seconds."""
+        """Reserve the next `count` numbers of a stream for `ttl` seconds."""
         _check_ttl(ttl)
         if not 1 <= count <= MAX_SLOTS:
             raise BadReservation(f"a reservation holds 1 to {MAX_SLOTS} numbers, not {count}; make several")

@@ -1,4 +1,4 @@
-"""The one way in: append one, many, or each.
+"""Append one event, many, or each by itself.
 
 A draft's id is fixed before the first try, so a lost answer is asked for
 again and never written twice.
@@ -62,7 +62,7 @@ class Writer:
         return [self.accept(draft, receipt) for draft, receipt in zip(drafts, receipts, strict=True)]
 
     async def append_each(self, drafts: Sequence[Draft]) -> list[AppendResult]:
-        """Write what can be written; each draft gets its event or its error.
+        """Append each draft by itself; return its event or its error for each.
 
         If the batch fails as a whole, each draft is tried alone.
         """
@@ -100,13 +100,13 @@ class Writer:
             raise errors.WrongSource(f"this process writes as {self.source!r}, not as {draft.source!r}")
 
     def notify(self, entity_id: UUID) -> None:
-        """Tell the followers of a stream that it has grown."""
+        """Notify the followers of a stream that it has grown."""
         self._notifier.touch(entity_id)
 
     async def patiently(
         self, call: Callable[[], Awaitable[Result]], *, again: type[errors.Unavailable] = errors.Unavailable
     ) -> Result:
-        """Repeat `call` while the database is away or busy, for a bounded time."""
+        """Repeat `call` while the database is unavailable or busy, for a bounded time."""
         clock = asyncio.get_running_loop().time
         deadline, pause = clock() + self._retry, 0.01
         while True:

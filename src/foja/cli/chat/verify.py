@@ -45,7 +45,7 @@ def _print_result(stream: StreamReport, proven: list[str], not_proven: list[str]
 
 def _proven(stream: StreamReport) -> Iterator[str]:
     """Yield what the rows, the key and the published files prove together."""
-    count, erased = len(stream.rows), sum(row.payload is None for row in stream.rows)
+    count, erased = len(stream.events), sum(row.payload is None for row in stream.events)
     whole = min(stream.unrecorded, default=stream.next_seq)
     if whole:
         yield f"numbers 0 to {whole - 1}: none is missing, none is duplicated"
@@ -64,13 +64,13 @@ def _not_proven(stream: StreamReport) -> Iterator[str]:
     covered = stream.included.seq + 1 if stream.included else 0
     if covered < stream.sealed:
         yield f"no published checkpoint covers {_span(covered, stream.sealed)} yet; run `foja worker`"
-    if unchained := [str(row.seq) for row in stream.rows if row.seq >= stream.sealed]:
+    if unchained := [str(row.seq) for row in stream.events if row.seq >= stream.sealed]:
         yield f"not chained yet, because a lower number is open or no worker runs: {', '.join(unchained)}"
     if unrecorded := stream.unrecorded:
         yield f"numbered by Redis, to be recorded or voided soon: {', '.join(map(str, unrecorded))}"
     if stream.open:
         yield f"reserved and not filled: {', '.join(map(str, stream.open))}"
-    yield from _unfinished(ConversationView(map(_envelope, stream.rows)).items())
+    yield from _unfinished(ConversationView(map(_envelope, stream.events)).items())
     yield "that others saw the same checkpoint: save one elsewhere with `foja log checkpoint`"
 
 

@@ -41,7 +41,7 @@ class StreamReport:
     next_seq: int
     sealed: int
     head: bytes
-    rows: list[EventRow] = field(default_factory=list)
+    events: list[EventRow] = field(default_factory=list)
     open: list[int] = field(default_factory=list)
     included: Included | None = None
     report: CheckReport = field(default_factory=lambda: CheckReport((), 0, {}))
@@ -49,12 +49,12 @@ class StreamReport:
     @property
     def unrecorded(self) -> list[int]:
         """Numbers that were given but are not recorded yet: pending writes on the Redis lane."""
-        recorded = {event.seq for event in self.rows} | set(self.open)
+        recorded = {event.seq for event in self.events} | set(self.open)
         return [seq for seq in range(self.next_seq) if seq not in recorded]
 
     def add(self, seq: int, events: Sequence[EventRow], places: Sequence[PlaceRow]) -> None:
         """Add one number of the stream."""
-        self.rows.extend(events[:1])
+        self.events.extend(events[:1])
         if not events and any(place.what == "open" for place in places):
             self.open.append(seq)
 
