@@ -374,7 +374,7 @@ async def test_a_hint_wakes_a_worker_of_another_process_long_before_it_would_loo
     errands: Queue, decider: Queue, admin: Admin, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Asked for a job, and told by a fact that its domain grew."""
-    monkeypatch.setattr("foja.jobs.worker.POLL", 60.0)
+    monkeypatch.setattr("foja.jobs.worker.POLL_SECONDS", 60.0)
     [entity] = ask(admin)
 
     async def decide(jobs: Sequence[Job]) -> Sequence[Outcome]:

@@ -254,7 +254,7 @@ async def test_batches_with_the_same_keys_do_not_wait_for_each_other(entity: UUI
     put = b"""select foja.enqueue_jobs_v1(array(select
         row('run_errand', id, 'default', key, null, null, null, null, null)::foja.new_job
         from unnest(%s::uuid[], %s::text[]) u(id, key)))"""
-    first, second = uuid4(), uuid4()
+    first, second = sorted((uuid4(), uuid4()))  # jobs are written in the order of their streams
     async with (
         await psycopg.AsyncConnection.connect(database_url) as one,
         await psycopg.AsyncConnection.connect(database_url) as two,

@@ -201,7 +201,7 @@ async def test_a_connection_cut_while_it_is_made(wire: Wire, tmp_path: Path, dat
         talk = await app.conversations.open()
         await talk.append(SAY, words("first"))
         with psycopg.connect(database_url, autocommit=True) as admin:
-            wire.cut("set role", "before", times=2)
+            wire.cut("set_config('role'", "before", times=2)
             terminate(admin, "usename = 'postgres' and pid <> pg_backend_pid()")
             events = await append(talk)
         assert wire.cuts == 2

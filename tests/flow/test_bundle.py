@@ -157,7 +157,7 @@ async def test_a_conversation_is_protected_like_a_document(app: App) -> None:
 
 async def test_nothing_was_said_that_could_be_protected(app: App) -> None:
     talk = await app.conversations.open()
-    with pytest.raises(UnknownEntity, match="nothing of"):
+    with pytest.raises(UnknownEntity, match="has no sealed events"):
         await app.conversations.protect(talk.id)
 
 

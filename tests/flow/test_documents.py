@@ -271,7 +271,7 @@ async def test_an_equal_request_is_the_first_one_whoever_wrote_it(app: App, admi
     for stage, seq in (("initial", early), ("final", late), (None, late)):
         again = await app.documents.protect(document, stage=stage, witness_hash="f" * 64)
         assert again.seq == seq
-    with pytest.raises(errors.BadPayload, match="stage was final already"):
+    with pytest.raises(errors.BadPayload, match="stage is final already"):
         await app.documents.protect(document, stage="initial", witness_hash="e" * 64)
     assert len(paper.kinds()) == 2
 

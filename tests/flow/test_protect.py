@@ -367,7 +367,7 @@ def test_a_wrong_list_is_rebuilt(run: Run, folder: Path, admin: Admin) -> None:
     assert run("status", "--rebuild", "--json").document == {
         "documents": FILES,
         "mended": len(wrong),
-        "retracked": 0,
+        "guards": 0,
     }
     assert run("audit").code == 0
     assert run("status", "--rebuild").lines == [f"{FILES} documents; 0 list entries were wrong or missing"]

@@ -21,7 +21,7 @@ async def migrate(arguments: Namespace) -> int:
             return await _print_status(url, as_json=arguments.json)
         moved = await prepare(url, domains, to=arguments.to, report=None if arguments.json else print_line)
     if arguments.json:
-        print_json({**asdict(moved), "domains": [domain.name for domain in domains]})
+        print_json({"before": moved.before, "after": moved.after, "domains": [each.name for each in domains]})
         return 0
     print_line(f"the schema is at step {moved.after}")
     for domain in domains:

@@ -30,21 +30,27 @@ async def register(conn_url: str, definitions: Sequence[Definition], *, own: boo
 
 
 def is_registered(wanted: Definition, stored: Definition | None) -> bool:
-    """Return whether a database has everything that a definition names, in the same form."""
-    if stored is None or any(wanted[name] != stored[name] for name in ("head_only", "executor")):
+    """Return whether a database has everything that a definition names, in the same form.
+
+    A definition without an executor leaves the registered one, and which kinds wake it.
+    """
+    decides = wanted["executor"] is not None
+    if stored is None or wanted["head_only"] != stored["head_only"]:
         return False
-    kinds = {(kind["kind"], kind["v"]): _plain(kind) for kind in stored["kinds"]}
+    if decides and wanted["executor"] != stored["executor"]:
+        return False
+    kinds = {(kind["kind"], kind["v"]): _plain(kind, wakes=decides) for kind in stored["kinds"]}
     jobs = {job["type"]: job for job in stored["jobs"]}
-    return all(kinds.get((kind["kind"], kind["v"])) == _plain(kind) for kind in wanted["kinds"]) and all(
-        jobs.get(job["type"]) == job for job in wanted["jobs"]
-    )
+    return all(
+        kinds.get((kind["kind"], kind["v"])) == _plain(kind, wakes=decides) for kind in wanted["kinds"]
+    ) and all(jobs.get(job["type"]) == job for job in wanted["jobs"])
 
 
-def _plain(kind: Definition) -> dict[str, Any]:
+def _plain(kind: Definition, *, wakes: bool) -> dict[str, Any]:
     """Return a kind as JSON gives it back, for comparing."""
     plain: dict[str, Any] = json.loads(json.dumps(kind))
     plain["required"] = {name: sorted(types) for name, types in plain["required"].items()}
-    return plain
+    return plain if wakes else {**plain, "wakes": None}
 
 
 def _refusal(error: psycopg.Error, names: Sequence[str]) -> Refused | MigrationFailed:

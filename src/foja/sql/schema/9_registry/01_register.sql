@@ -102,8 +102,9 @@ begin
         'the role %s exists and can do more than a worker: it must be NOLOGIN and a member of foja_worker alone', name));
 end $$;
 
--- Insert a kind, or refuse it if it is registered in another form. What only concerns the server may change.
-create function foja.register_kind(p_domain text, k jsonb, p_reserved boolean) returns void
+-- Insert a kind, or refuse it if it is registered in another form. Whether it wakes the executor may change, by a
+-- definition that has one.
+create function foja.register_kind(p_domain text, k jsonb, p_reserved boolean, p_decides boolean) returns void
 language plpgsql as $$
 declare
     known foja.kind;
@@ -118,9 +119,10 @@ begin
                 known.client_checks) = (sources, k -> 'required', (k -> 'erasable')::boolean, p_reserved, k -> 'client_checks')
             and known.keyed_by is not distinct from keyed, 'kind_changed',
             format('%s v%s is registered with other fields or sources; register the change as v%s', known.kind, known.v, known.v + 1));
-        update foja.kind x set wakes = (k -> 'wakes')::boolean, tracked = (k -> 'tracked')::boolean
+        known.wakes := case when p_decides then (k -> 'wakes')::boolean else known.wakes end;
+        update foja.kind x set wakes = known.wakes, tracked = (k -> 'tracked')::boolean
         where x.domain = p_domain and x.kind = known.kind and x.v = known.v
-            and (x.wakes, x.tracked) <> ((k -> 'wakes')::boolean, (k -> 'tracked')::boolean);
+            and (x.wakes, x.tracked) <> (known.wakes, (k -> 'tracked')::boolean);
         return;
     end if;
     insert into foja.kind (domain, kind, v, sources, required, erasable, wakes, tracked, reserved, keyed_by, client_checks)
@@ -161,13 +163,15 @@ begin
     perform foja.require(case when own then old.reserved else not coalesce(old.reserved, false) end, 'reserved_name',
         format('%s is not a domain of this schema', name));
     perform foja.require(old.domain is null or old.head_only = (definition -> 'head_only')::boolean
-        and (old.executor is null or old.executor = definition ->> 'executor'), 'domain_changed',
+        and coalesce(old.executor = definition ->> 'executor', true), 'domain_changed',
         format('the domain %s is registered with another order of writing or another executor', name));
     insert into foja.domain (domain, head_only) values (name, (definition -> 'head_only')::boolean) on conflict do nothing;
     perform foja.ensure_role(s) from foja.sources_of(definition) s;
     insert into foja.source (source, domain) select s, name from foja.sources_of(definition) s on conflict do nothing;
-    perform foja.register_kind(name, k, false) from jsonb_array_elements(definition -> 'kinds') k;
-    perform foja.register_kind(name, k, true) from jsonb_array_elements(definition -> 'reserved_kinds') k;
+    perform foja.register_kind(name, k, false, definition ->> 'executor' is not null)
+    from jsonb_array_elements(definition -> 'kinds') k;
+    perform foja.register_kind(name, k, true, definition ->> 'executor' is not null)
+    from jsonb_array_elements(definition -> 'reserved_kinds') k;
     perform foja.register_job_type(name, j) from jsonb_array_elements(definition -> 'jobs') j;
     if definition ->> 'executor' is not null and old.executor is null then
         update foja.domain d set executor = definition ->> 'executor' where d.domain = name;
