@@ -1,4 +1,4 @@
-"""What guards and deadlines are decided from: the audit compares it with the events, a rebuild mends it."""
+"""The tables of the guards: the audit compares them with the events, a rebuild repairs them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ DAMAGE = [
 
 @dataclass
 class Recorded(Played):
-    """A play whose every word is written down by the database, under its guards."""
+    """A simulation whose every event is appended to the database, under its guards."""
 
     paper: Paper = field(kw_only=True)
 
@@ -79,22 +79,22 @@ def retracked(admin: Admin) -> list[UUID]:
     return [document for (document,) in rows]
 
 
-async def test_whatever_is_played_is_tracked_as_its_events_say(admin: Admin, database_url: str) -> None:
-    said: set[str] = set()
+async def test_simulated_documents_are_tracked_as_their_events_say(admin: Admin, database_url: str) -> None:
+    kinds: set[str] = set()
     for seed in range(60):
         paper = Paper(admin)
         paper.allow(*Evidence)
         played, chance = Recorded(policy=HOUR, paper=paper), random.Random(seed)
         for _ in range(25):
             play(chance.choice, played)
-        said |= {fact.kind for fact in played.facts}
-    assert said >= {"anchor.timeout", "anchor.failed", "protection.retry.requested", "artifact.finalized"}
+        kinds |= {fact.kind for fact in played.facts}
+    assert kinds >= {"anchor.timeout", "anchor.failed", "protection.retry.requested", "artifact.finalized"}
     assert await tracks(database_url) == []
     assert retracked(admin) == []
     assert await tracks(database_url) == []
 
 
-async def test_what_is_tracked_otherwise_is_found_and_mended(admin: Admin, database_url: str) -> None:
+async def test_a_changed_row_is_found_and_rebuilt(admin: Admin, database_url: str) -> None:
     paper = half_done(admin)
     assert await tracks(database_url) == []
     for damage in DAMAGE:
@@ -125,7 +125,7 @@ async def test_an_attempt_that_was_lost_ends_after_a_rebuild(
 
 
 @pytest.mark.parametrize("requested", [True, False])
-async def test_an_erased_beginning_is_no_finding(
+async def test_an_erased_first_event_is_not_a_finding(
     app: App, admin: Admin, database_url: str, requested: bool
 ) -> None:
     document = await app.documents.add_digest(WITNESS)

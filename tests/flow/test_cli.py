@@ -142,11 +142,11 @@ def test_migrate_goes_forward_and_back_and_prints_its_status(run: Run, empty_dat
     assert run("migrate", "--status", *target).code == 1
     assert run("migrate", "--to", 1, "--json", *target).document == {"before": 0, "after": 1, "domains": []}
     newest = run("migrate", "--json", *target).document["after"]
-    assert run("migrate", *target).lines == [f"the schema is at migration {newest}"]
+    assert run("migrate", *target).lines == [f"the schema is at step {newest}"]
     status = run("migrate", "--status", "--json", *target)
     assert (status.code, {step["state"] for step in status.document}) == (0, {"applied"})
     assert "ledger" in run("migrate", "--status", *target).out
-    assert run("migrate", "--to", 0, *target).lines[-1] == "the schema is at migration 0"
+    assert run("migrate", "--to", 0, *target).lines[-1] == "the schema is at step 0"
     check_refused(run("migrate", "--to", 99, *target), 2, "no migration 99")
 
 

@@ -1,4 +1,4 @@
-"""Histories of documents: any that can be written down, and those that a pipeline really writes."""
+"""Histories of documents: arbitrary ones, and the events that they are made of."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ POLICY = Policy(attempts=3)
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """An event, as far as rules look at it."""
+    """An event, as rules read it."""
 
     seq: int
     kind: str
@@ -27,9 +27,11 @@ class Fact:
     payload: Any
 
 
-def history(*said: tuple[str, dict[str, Any]], every: float = 1.0) -> list[Fact]:
+def history(*events: tuple[str, dict[str, Any]], every: float = 1.0) -> list[Fact]:
     """Return these facts, a second apart."""
-    return [Fact(n, kind, START + timedelta(seconds=n * every), body) for n, (kind, body) in enumerate(said)]
+    return [
+        Fact(n, kind, START + timedelta(seconds=n * every), body) for n, (kind, body) in enumerate(events)
+    ]
 
 
 def request(
@@ -101,4 +103,4 @@ ANYTHING = st.one_of(
         ]
     ),
 )
-ANY_HISTORY = st.lists(ANYTHING, max_size=20).map(lambda said: history(*said))
+ANY_HISTORY = st.lists(ANYTHING, max_size=20).map(lambda events: history(*events))

@@ -1,4 +1,4 @@
-"""What a document still needs: total, repeatable, silent at the end, and never without an explanation."""
+"""The rules of documents: total, repeatable, and every state is explained."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ START_ID = UUID(int=1)
 RANK = list(State)
 
 
-def wanted(facts: Sequence[Fact], abilities: frozenset[str] = EVERYTHING) -> list[tuple[str, int]]:
+def needed(facts: Sequence[Fact], abilities: frozenset[str] = EVERYTHING) -> list[tuple[str, int]]:
     found = decide(facts, abilities=abilities, at=NOW, policy=POLICY)
     return [(need.job, need.attempt) for need in found]
 
@@ -47,7 +47,7 @@ def shown(facts: Sequence[Fact], abilities: frozenset[str] = EVERYTHING) -> Proj
 
 
 @pytest.mark.parametrize(
-    ("said", "jobs"),
+    ("events", "jobs"),
     [
         ([], []),
         ([asked(TSA), confirmed(TSA)], []),
@@ -71,62 +71,62 @@ def shown(facts: Sequence[Fact], abilities: frozenset[str] = EVERYTHING) -> Proj
         ([request("tsa"), ("document.archived", {"reason": "r"})], []),
     ],
 )
-def test_the_table(said: list[tuple[str, dict[str, object]]], jobs: list[tuple[str, int]]) -> None:
-    assert wanted(history(*said)) == jobs
+def test_the_table(events: list[tuple[str, dict[str, object]]], jobs: list[tuple[str, int]]) -> None:
+    assert needed(history(*events)) == jobs
 
 
-def test_a_confirmation_of_another_witness_counts_for_nothing() -> None:
+def test_a_confirmation_of_another_witness_does_not_count() -> None:
     facts = history(request("tsa"), asked(TSA), confirmed(TSA, witness=WITNESSES[1]))
     assert shown(facts).pipeline is Pipeline.AWAITING_TSA
 
 
-def test_no_attempt_is_left_after_the_last_and_somebody_may_grant_more() -> None:
-    said = [request("tsa")]
+def test_after_the_last_attempt_new_ones_can_be_granted() -> None:
+    events = [request("tsa")]
     for attempt in (1, 2, 3):
-        assert wanted(history(*said)) == [("run_tsa", attempt)]
-        said += [asked(TSA, attempt), failed(TSA, attempt, code="nonce_mismatch")]
-    assert wanted(history(*said)) == []
-    words = explain(shown(history(*said)))
-    assert "Gave up" in words
-    assert "nonce_mismatch" in words
-    assert "foja retry" in words
-    said.append(("protection.retry.requested", {"evidence": "tsa", "witness_hash": WITNESSES[0]}))
-    assert wanted(history(*said)) == [("run_tsa", 4)]
-    said += [asked(TSA, 4), failed(TSA, 4), asked(TSA, 5), failed(TSA, 5), asked(TSA, 6), failed(TSA, 6)]
-    assert wanted(history(*said)) == []
+        assert needed(history(*events)) == [("run_tsa", attempt)]
+        events += [asked(TSA, attempt), failed(TSA, attempt, code="nonce_mismatch")]
+    assert needed(history(*events)) == []
+    text = explain(shown(history(*events)))
+    assert "Gave up" in text
+    assert "nonce_mismatch" in text
+    assert "foja retry" in text
+    events.append(("protection.retry.requested", {"evidence": "tsa", "witness_hash": WITNESSES[0]}))
+    assert needed(history(*events)) == [("run_tsa", 4)]
+    events += [asked(TSA, 4), failed(TSA, 4), asked(TSA, 5), failed(TSA, 5), asked(TSA, 6), failed(TSA, 6)]
+    assert needed(history(*events)) == []
 
 
 def test_pauses_grow_and_the_deadline_is_a_window_after_the_start() -> None:
     pauses = []
-    said = [request("tsa")]
+    events = [request("tsa")]
     for attempt in range(1, 5):
-        facts = history(*said)
+        facts = history(*events)
         [need] = decide(facts, abilities=EVERYTHING, at=facts[-1].at)
         pauses.append((need.run_at - facts[-1].at).total_seconds())
         assert need.deadline - need.run_at == DEFAULT.windows[TSA]
-        said += [asked(TSA, attempt), failed(TSA, attempt)]
+        events += [asked(TSA, attempt), failed(TSA, attempt)]
     assert pauses[0] == 0
     assert pauses[1] >= 30
     assert pauses[2] >= 3 * pauses[1]
 
 
-def test_what_is_not_installed_is_not_asked_for_and_said_so() -> None:
+def test_evidence_that_is_not_installed_is_not_requested_and_explained() -> None:
     facts = history(request("tsa"), asked(TSA), confirmed(TSA))
     able = frozenset({"tsa"})
-    assert wanted(facts, able) == []
+    assert needed(facts, able) == []
     now = shown(facts, able)
     assert now.pipeline is Pipeline.AWAITING_ARTIFACT
     assert "artifact is not installed" in explain(now)
 
 
-def test_an_anchor_that_is_taken_back_is_asked_for_again() -> None:
-    said = [request("tsa", "polygon"), asked(TSA), confirmed(TSA), asked(POLYGON), confirmed(POLYGON)]
-    assert shown(history(*said)).state is State.REINFORCED
-    assert lifecycle(history(*said)) is Lifecycle.ANCHORED
-    said.append(failed(POLYGON, code="reorged"))
-    assert shown(history(*said)).state is State.PROTECTED
-    assert lifecycle(history(*said)) is Lifecycle.PROTECTED
-    assert wanted(history(*said)) == [("submit_anchor_polygon", 2)]
+def test_an_anchor_that_is_taken_back_is_requested_again() -> None:
+    events = [request("tsa", "polygon"), asked(TSA), confirmed(TSA), asked(POLYGON), confirmed(POLYGON)]
+    assert shown(history(*events)).state is State.REINFORCED
+    assert lifecycle(history(*events)) is Lifecycle.ANCHORED
+    events.append(failed(POLYGON, code="reorged"))
+    assert shown(history(*events)).state is State.PROTECTED
+    assert lifecycle(history(*events)) is Lifecycle.PROTECTED
+    assert needed(history(*events)) == [("submit_anchor_polygon", 2)]
 
 
 END = {
@@ -139,49 +139,49 @@ END = {
 @pytest.mark.parametrize("attempts", [1, 3])
 @pytest.mark.parametrize("end", END)
 def test_an_anchor_that_is_taken_back_after_the_end_is_shown_and_explained(end: str, attempts: int) -> None:
-    said = [request("tsa", "polygon"), asked(TSA), confirmed(TSA)]
+    events = [request("tsa", "polygon"), asked(TSA), confirmed(TSA)]
     for attempt in range(1, attempts):
-        said += [asked(POLYGON, attempt), failed(POLYGON, attempt)]
-    said += [asked(POLYGON, attempts), confirmed(POLYGON, attempts), *END[end]]
-    said.append(failed(POLYGON, attempts, code="reorged"))
-    now = shown(history(*said))
+        events += [asked(POLYGON, attempt), failed(POLYGON, attempt)]
+    events += [asked(POLYGON, attempts), confirmed(POLYGON, attempts), *END[end]]
+    events.append(failed(POLYGON, attempts, code="reorged"))
+    now = shown(history(*events))
     [polygon] = [each for each in now.evidence if each.evidence is POLYGON]
     assert (polygon.status, polygon.failure_code) == (EvidenceStatus.FAILED, "reorged")
-    assert polygon.since == history(*said)[-1].at
-    words = explain(now)
-    assert end in words
-    assert "the anchor on Polygon was taken back at 2026-02-26 12:00:" in words
-    assert "Nothing more will happen" not in words
+    assert polygon.since == history(*events)[-1].at
+    text = explain(now)
+    assert end in text
+    assert "the anchor on Polygon was taken back at 2026-02-26 12:00:" in text
+    assert "Nothing more will happen" not in text
 
 
-def test_what_did_not_come_before_the_end_is_explained() -> None:
-    said = [request("tsa", "polygon"), asked(TSA), failed(TSA, code="hung"), END["revoked"][0]]
-    now = shown(history(*said))
+def test_evidence_that_was_not_confirmed_before_the_end_is_explained() -> None:
+    events = [request("tsa", "polygon"), asked(TSA), failed(TSA, code="hung"), END["revoked"][0]]
+    now = shown(history(*events))
     assert [each.status for each in now.evidence] == [EvidenceStatus.FAILED] * 3
     assert "the timestamp was not confirmed before that. The last attempt ended with hung." in explain(now)
 
 
-def test_the_newest_trouble_is_told_when_a_late_confirmation_is_taken_back() -> None:
-    said = [request("tsa", "polygon"), asked(TSA), confirmed(TSA)]
+def test_the_newest_failure_is_shown_when_a_late_confirmation_is_taken_back() -> None:
+    events = [request("tsa", "polygon"), asked(TSA), confirmed(TSA)]
     for attempt in (1, 2, 3):
-        said += [asked(POLYGON, attempt), failed(POLYGON, attempt, code="timeout")]
-    said += [confirmed(POLYGON, 1), failed(POLYGON, 1, code="reorged")]
-    [polygon] = [each for each in shown(history(*said)).evidence if each.evidence is POLYGON]
+        events += [asked(POLYGON, attempt), failed(POLYGON, attempt, code="timeout")]
+    events += [confirmed(POLYGON, 1), failed(POLYGON, 1, code="reorged")]
+    [polygon] = [each for each in shown(history(*events)).evidence if each.evidence is POLYGON]
     assert (polygon.status, polygon.failure_code) == (EvidenceStatus.GIVEN_UP, "reorged")
 
 
 def test_a_late_confirmation_ends_the_attempt_that_is_open_then() -> None:
-    said = [request("tsa"), asked(TSA, 1), failed(TSA, 1, code="timeout"), asked(TSA, 2), confirmed(TSA, 1)]
-    assert read(history(*said)).track(TSA, WITNESSES[0]).open is None
-    assert shown(history(*said)).state is State.PROTECTED
+    events = [request("tsa"), asked(TSA, 1), failed(TSA, 1, code="timeout"), asked(TSA, 2), confirmed(TSA, 1)]
+    assert read(history(*events)).track(TSA, WITNESSES[0]).open is None
+    assert shown(history(*events)).state is State.PROTECTED
 
 
 def test_a_new_request_ends_the_artifact_that_is_being_built() -> None:
-    said = [request("tsa"), asked(TSA), confirmed(TSA), asked(Evidence.ARTIFACT)]
-    assert wanted(history(*said)) == []
+    events = [request("tsa"), asked(TSA), confirmed(TSA), asked(Evidence.ARTIFACT)]
+    assert needed(history(*events)) == []
     other = WITNESSES[1]
-    said += [request("tsa", witness=other), asked(TSA, witness=other), confirmed(TSA, witness=other)]
-    assert wanted(history(*said)) == [("build_artifact", 2)]
+    events += [request("tsa", witness=other), asked(TSA, witness=other), confirmed(TSA, witness=other)]
+    assert needed(history(*events)) == [("build_artifact", 2)]
 
 
 def test_the_reason_of_the_last_failure_stays_while_the_next_attempt_is_open() -> None:
@@ -201,18 +201,18 @@ def test_decide_is_total_and_repeatable(facts: list[Fact]) -> None:
 
 
 @given(ANY_HISTORY)
-def test_what_is_final_or_closed_is_silent(facts: list[Fact]) -> None:
+def test_a_final_or_closed_document_needs_nothing(facts: list[Fact]) -> None:
     ended = any(
         fact.kind in ("artifact.finalized", "document.revoked", "document.archived") and fact.payload
         for fact in facts
     )
     if ended:
-        assert wanted(facts) == []
+        assert needed(facts) == []
     assert summary(facts)["length"] == len(facts)
 
 
 @given(ANY_HISTORY, st.sampled_from([TSA, POLYGON, BITCOIN, ARTIFACT]), st.integers(1, 4))
-def test_failures_never_lower_what_can_be_shown(facts: list[Fact], evidence: Evidence, attempt: int) -> None:
+def test_failures_never_lower_the_state(facts: list[Fact], evidence: Evidence, attempt: int) -> None:
     kind, body = failed(evidence, attempt)
     more = [*facts, Fact(len(facts), kind, NOW, body)]
     assert RANK.index(shown(more).state) >= RANK.index(shown(facts).state)
@@ -225,7 +225,7 @@ def test_failures_never_lower_what_can_be_shown(facts: list[Fact], evidence: Evi
     assert all(after[pair] >= number for pair, number in before.items() if pair in after)
 
 
-def test_every_state_of_the_seed_is_reached_and_none_beside() -> None:
+def test_exactly_the_states_of_the_seed_are_reached() -> None:
     assert {target for _, target in TRANSITIONS.values()} == set(Lifecycle)
     story = [
         ("document.witness.required", Lifecycle.NEEDS_WITNESS),
@@ -243,7 +243,7 @@ def test_every_state_of_the_seed_is_reached_and_none_beside() -> None:
     assert [lifecycle(facts[: n + 1]) for n in range(len(facts))] == [state for _, state in story]
 
 
-def test_a_view_tells_the_whole_story_and_what_a_local_authority_is_worth() -> None:
+def test_a_view_has_the_timeline_and_the_notice_of_a_local_authority() -> None:
     kind, body = confirmed(TSA)
     facts = history(request("tsa"), asked(TSA), (kind, {**body, "local": True}))
     seen = view(START_ID, facts, abilities=frozenset({"tsa"}), at=NOW)
@@ -266,11 +266,11 @@ def test_a_view_tells_the_whole_story_and_what_a_local_authority_is_worth() -> N
         ([(0, False), (1, True)], None, LOCAL_NOTICE),
     ],
 )
-def test_what_the_stamp_of_the_last_request_is_worth_is_said(
+def test_the_note_is_about_the_stamp_of_the_last_request(
     stamps: list[tuple[int, bool]], here: str | None, note: str | None
 ) -> None:
-    asked_for = [request("tsa", witness=each) for each in WITNESSES[:2]]
-    told = [(confirmed(TSA, witness=WITNESSES[number]), local) for number, local in stamps]
-    facts = history(*asked_for, *((kind, {**body, "local": local}) for (kind, body), local in told))
+    requests = [request("tsa", witness=each) for each in WITNESSES[:2]]
+    stamped = [(confirmed(TSA, witness=WITNESSES[number]), local) for number, local in stamps]
+    facts = history(*requests, *((kind, {**body, "local": local}) for (kind, body), local in stamped))
     seen = view(START_ID, facts, abilities=frozenset({"tsa"}), at=NOW, note=here)
     assert seen.note == note

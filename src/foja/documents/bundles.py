@@ -73,7 +73,7 @@ class Bundles:
         return found
 
     async def judge(self, file: BinaryIO) -> Report:
-        """Return the report that anybody would get for a container now."""
+        """Return the report of `foja verify` on a container, as of now."""
         return await asyncio.to_thread(judge_bundle, file, BundleRequest(self._trust, datetime.now(UTC)))
 
     async def _stamp(self, listing: bytes) -> Timestamp:

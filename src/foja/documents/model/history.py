@@ -210,18 +210,18 @@ def _request(state: _State, event: EventLike, payload: Payload, at: datetime, _:
     state.rendition = witness or state.rendition
 
 
-def _ask(state: _State, event: EventLike, payload: Payload, at: datetime, evidence: Evidence | None) -> None:
+def _open(state: _State, event: EventLike, payload: Payload, at: datetime, evidence: Evidence | None) -> None:
     number = _number(payload)
     if number and (track := state.track(evidence, payload)):
         run_at = moment(payload.get("run_at"), at)
-        if not track.asked or number > track.asked[-1][0]:
-            track.asked.append((number, event.seq, at, run_at, moment(payload.get("deadline"), run_at)))
+        if not track.opened or number > track.opened[-1][0]:
+            track.opened.append((number, event.seq, at, run_at, moment(payload.get("deadline"), run_at)))
             track.open.add(number)
 
 
 def _grant(state: _State, event: EventLike, payload: Payload, at: datetime, _: Evidence | None) -> None:
     if track := state.track(_EVIDENCE.get(_text(payload, "evidence")), payload):
-        track.spent = len(track.asked)
+        track.spent = len(track.opened)
 
 
 def _close(state: _State, event: EventLike, payload: Payload, at: datetime, _: Evidence | None) -> None:
@@ -286,7 +286,7 @@ _HANDLERS: Final[Mapping[str, tuple[_Handler, Evidence | None]]] = {
     "document.protected.requested": (_request, None),
     "document.revoked": (_close, None),
     "document.archived": (_close, None),
-    **{kind: (_ask, evidence) for kind, evidence in JOB_EVIDENCE.items()},
+    **{kind: (_open, evidence) for kind, evidence in JOB_EVIDENCE.items()},
     "protection.retry.requested": (_grant, None),
     "tsa.confirmed": (_confirm, Evidence.TSA),
     "tsa.failed": (_fail, Evidence.TSA),

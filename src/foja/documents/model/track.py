@@ -79,7 +79,7 @@ class TrackBuilder:
 
     def __init__(self, evidence: Evidence, witness: str) -> None:
         self.evidence, self.witness = evidence, witness
-        self.asked: list[tuple[int, int, datetime, datetime, datetime]] = []  # numbers only grow
+        self.opened: list[tuple[int, int, datetime, datetime, datetime]] = []  # numbers only grow
         self.open: set[int] = set()  # by number, as the two below
         self.submitted: dict[int, int] = {}
         self.endings: dict[int, Ending] = {}
@@ -95,13 +95,13 @@ class TrackBuilder:
     def supersede(self, seq: int, at: datetime) -> None:
         """End every open attempt without counting it; the next attempts are a new set."""
         self._end_all(Ending(seq, at, False, SUPERSEDED))
-        self.spent = len(self.asked)
+        self.spent = len(self.opened)
 
     def build(self) -> Track:
         """Return the track."""
         submitted, endings = self.submitted, self.endings
         attempts = tuple(
-            [Attempt(*each, submitted.get(each[0]), endings.get(each[0])) for each in self.asked]
+            [Attempt(*each, submitted.get(each[0]), endings.get(each[0])) for each in self.opened]
         )
         return Track(self.evidence, self.witness, attempts, self.confirmed, self.local, self.lost, self.spent)
 
