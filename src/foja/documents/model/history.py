@@ -18,6 +18,7 @@ from foja.documents.model.track import REORGED, TIMEOUT, Ending, Track, TrackBui
 LARGEST_ATTEMPT = 1_000_000
 Payload = Mapping[str, Any]
 Key = tuple[Evidence, str]
+Subject = Evidence | None  # of a kind; None: the payload names the network, or none is needed
 _EVIDENCE: Mapping[str | None, Evidence] = {each.value: each for each in Evidence}
 _NETWORKS: Mapping[str | None, Evidence] = {each.value: each for each in NETWORKS}
 _STAGES: Mapping[str | None, Stage] = {each.value: each for each in Stage}
@@ -151,7 +152,7 @@ class _State:
         self.erased = False
         self.rendition: str | None = None
 
-    def track(self, evidence: Evidence | None, payload: Payload) -> TrackBuilder | None:
+    def track(self, evidence: Subject, payload: Payload) -> TrackBuilder | None:
         """Return the track that an event names, or None if it names none."""
         witness = "" if evidence is ARTIFACT else payload.get("witness_hash")
         if evidence is None or not isinstance(witness, str):
@@ -185,16 +186,16 @@ class _State:
         )
 
 
-def _add(state: _State, event: EventLike, payload: Payload, at: datetime, _: Evidence | None) -> None:
+def _add(state: _State, event: EventLike, payload: Payload, at: datetime, _: Subject) -> None:
     state.added, state.erased = (payload, False) if event.payload is payload else (None, True)
     state.rendition = _text(payload, "sha256") or state.rendition
 
 
-def _render(state: _State, event: EventLike, payload: Payload, at: datetime, _: Evidence | None) -> None:
+def _render(state: _State, event: EventLike, payload: Payload, at: datetime, _: Subject) -> None:
     state.rendition = _text(payload, "witness_hash") or state.rendition
 
 
-def _request(state: _State, event: EventLike, payload: Payload, at: datetime, _: Evidence | None) -> None:
+def _request(state: _State, event: EventLike, payload: Payload, at: datetime, _: Subject) -> None:
     """Take a request. It supersedes the artifact, and the attempts at another witness."""
     witness, listed = _text(payload, "witness_hash") or "", payload.get("required_evidence")
     state.supersede(*_ONE_ARTIFACT, event.seq, at)
@@ -210,7 +211,7 @@ def _request(state: _State, event: EventLike, payload: Payload, at: datetime, _:
     state.rendition = witness or state.rendition
 
 
-def _open(state: _State, event: EventLike, payload: Payload, at: datetime, evidence: Evidence | None) -> None:
+def _open(state: _State, event: EventLike, payload: Payload, at: datetime, evidence: Subject) -> None:
     number = _number(payload)
     if number and (track := state.track(evidence, payload)):
         run_at = moment(payload.get("run_at"), at)
@@ -219,21 +220,19 @@ def _open(state: _State, event: EventLike, payload: Payload, at: datetime, evide
             track.open.add(number)
 
 
-def _grant(state: _State, event: EventLike, payload: Payload, at: datetime, _: Evidence | None) -> None:
+def _grant(state: _State, event: EventLike, payload: Payload, at: datetime, _: Subject) -> None:
     if track := state.track(_EVIDENCE.get(_text(payload, "evidence")), payload):
         track.spent = len(track.opened)
 
 
-def _close(state: _State, event: EventLike, payload: Payload, at: datetime, _: Evidence | None) -> None:
+def _close(state: _State, event: EventLike, payload: Payload, at: datetime, _: Subject) -> None:
     state.closed, state.closed_at = event.kind.partition(".")[2], at
     if state.closed == "revoked":
         state.revoked = Revocation(event.seq, at, _text(payload, "reason"))
     state.supersede(*_ONE_ARTIFACT, event.seq, at)
 
 
-def _confirm(
-    state: _State, event: EventLike, payload: Payload, at: datetime, evidence: Evidence | None
-) -> None:
+def _confirm(state: _State, event: EventLike, payload: Payload, at: datetime, evidence: Subject) -> None:
     track = state.track(evidence or _NETWORKS.get(_text(payload, "network")), payload)
     if track and payload:
         track.confirm(Ending(event.seq, at, True), bool(payload.get("local")))
@@ -241,14 +240,14 @@ def _confirm(
             state.finalized = state.finalized or track.confirmed
 
 
-def _submit(state: _State, event: EventLike, payload: Payload, at: datetime, _: Evidence | None) -> None:
+def _submit(state: _State, event: EventLike, payload: Payload, at: datetime, _: Subject) -> None:
     number = _number(payload)
     track = state.track(_NETWORKS.get(_text(payload, "network")), payload)
     if track and number in track.open:
         track.submitted.setdefault(number, event.seq)
 
 
-def _fail(state: _State, event: EventLike, payload: Payload, at: datetime, evidence: Evidence | None) -> None:
+def _fail(state: _State, event: EventLike, payload: Payload, at: datetime, evidence: Subject) -> None:
     """End an attempt, or take the confirmation of a network back."""
     code, network = str(payload.get("failure_code", TIMEOUT)), _text(payload, "network")
     ending = Ending(event.seq, at, False, code, str(payload.get("reason", "")))
@@ -278,8 +277,8 @@ def _number(payload: Payload) -> int:
     return number if type(number) is int and 1 <= number <= LARGEST_ATTEMPT else 0
 
 
-_Handler = Callable[[_State, EventLike, Payload, datetime, Evidence | None], None]
-_HANDLERS: Final[Mapping[str, tuple[_Handler, Evidence | None]]] = {
+_Handler = Callable[[_State, EventLike, Payload, datetime, Subject], None]
+_HANDLERS: Final[Mapping[str, tuple[_Handler, Subject]]] = {
     "document.added": (_add, None),
     "document.witness.ready": (_render, None),
     "document.signed": (_render, None),
