@@ -30,7 +30,8 @@ async def prepare(
     moved = await migrate(conn_url, to, report)
     if moved.newest:
         await register(conn_url, [domain.definition() for domain in OWN], own=True)
-        await register(conn_url, [domain.definition() for domain in domains])
+        if domains:
+            await register(conn_url, [domain.definition() for domain in domains])
     elif domains:
         raise BadDomain(f"domains need the newest schema; leave out `--to {to}`")
     return moved

@@ -22,6 +22,7 @@ from foja.errors import (
     UnknownDomain,
     UnknownJob,
     UnknownKind,
+    WrongEntity,
     WrongSource,
 )
 from foja.jobs.outcome import Done, GiveUp, Job, NewEvent, NewJob, Outcome, Retry
@@ -182,7 +183,7 @@ async def test_the_same_key_of_another_stream_or_tenant_is_another_job(open_app:
         assert await app.jobs.enqueue("send_invoice", yours.id, key="send")
         assert await other.jobs.enqueue("send_invoice", theirs.id, key="send")
         assert not await app.jobs.enqueue("send_invoice", mine.id, key="send")
-        with pytest.raises(Exception, match="another tenant"):
+        with pytest.raises(WrongEntity, match="another tenant"):
             await app.jobs.enqueue("send_invoice", theirs.id, key="send")
         app.workers.add("send_invoice", send)
         await app.work(until_idle=True)  # of all tenants
@@ -374,6 +375,15 @@ def test_names_are_checked_before_any_database_is_asked() -> None:
         JobType("send", "invoice_sender")
     with pytest.raises(BadDomain, match="unknown type 'decimal'"):
         Kind("invoice.issued", required={"total": "decimal"})
+    with pytest.raises(BadDomain, match="give a set"):
+        Kind("invoice.sent", "invoice-sender")
+    for reserved in ("api", "sweeper", "worker"):
+        with pytest.raises(BadDomain, match="reserved"):
+            JobType("send", reserved)
+    with pytest.raises(BadDomain, match="reserved"):
+        Kind("invoice.sent", {"worker"})
+    with pytest.raises(BadDomain, match="not a valid source name"):
+        Kind("invoice.sent", {"invoice_sender"})
     with pytest.raises(BadDomain, match="twice"):
         Domain("invoice", [KINDS[0], KINDS[0]])
     with pytest.raises(BadDomain, match="not a valid domain name"):

@@ -6,7 +6,7 @@ A domain is a value. The database keeps the same registry and checks it again.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -50,8 +50,12 @@ class Kind:
     tracked: bool = False  # checked by the guard of its domain; only Foja's own domains have one
 
     def __post_init__(self) -> None:
+        if isinstance(self.sources, str):
+            raise BadDomain(f"the sources of {self.name} are a text; give a set: {{{self.sources!r}}}")
         object.__setattr__(self, "sources", frozenset(self.sources))
         _check_name("kind", self.name, _KIND)
+        for source in self.sources:
+            _check_source(source, reserved={"worker"})
         for name, types in (*self.required.items(), *self.optional.items()):
             if unknown := sorted(set(types.split("|")) - JSON_TYPES.keys()):
                 raise BadDomain(f"{self.name}.{name} has the unknown type {unknown[0]!r}; use a JSON type")
@@ -120,7 +124,7 @@ class JobType:
 
     def __post_init__(self) -> None:
         _check_name("job type", self.name, _TYPE)
-        _check_name("source", self.source, _SOURCE)
+        _check_source(self.source, reserved={"api", "sweeper", "worker"})
         if self.lease <= 0 or self.max_tries < 1:
             raise BadDomain(f"{self.name} needs a lease and a number of tries above 0")
 
@@ -205,6 +209,12 @@ def check_digest(value: object, where: str = "this") -> str:
 def _check_name(what: str, name: str, pattern: re.Pattern[str]) -> None:
     if not pattern.fullmatch(name):
         raise BadDomain(f"{name!r} is not a valid {what} name: expected {pattern.pattern}")
+
+
+def _check_source(source: str, reserved: Container[str]) -> None:
+    _check_name("source", source, _SOURCE)
+    if source in reserved:
+        raise BadDomain(f"the source name {source!r} is reserved; choose another")
 
 
 @lru_cache
