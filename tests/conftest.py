@@ -6,6 +6,7 @@ import asyncio
 import faulthandler
 import os
 import secrets
+import signal
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +30,12 @@ from tests.redis_server import RedisServer, running_redis
 FAST = {"fsync": "off", "full_page_writes": "off", "autovacuum_naptime": "1h"}
 UNLIKE_EMBEDDED = {"max_connections": "200", "timezone": "America/Caracas"}
 TEMPLATE = "foja_template"
+
+
+def pytest_configure() -> None:
+    """Let children start with the default handler of Ctrl-C, also where a script ignores it (T4)."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

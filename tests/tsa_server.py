@@ -42,6 +42,7 @@ class TsaServer:
         self.true_root = self.made_root()
         self.signer = self.made_signer()
         self.asked = list[TimestampRequest]()
+        self.requests = 0  # also those that were never answered
         self.url = ""
         self._next = ["honest"]
         self._lock = threading.Lock()
@@ -70,6 +71,7 @@ class TsaServer:
     def take(self) -> str:
         """Return the way of the next answer."""
         with self._lock:
+            self.requests += 1
             return self._next.pop(0) if len(self._next) > 1 else self._next[0]
 
     def answer(self, query: bytes, way: str) -> bytes:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bench.contenders.eventsourcing_recorder import EventSourcing
-from bench.contenders.foja_ledger import Foja
+from bench.contenders.foja_ledger import NOTE, Foja
 from bench.contenders.messagedb import MessageDb, find_scripts
+from bench.contenders.payloads import ANSWER, MESSAGE, TOOL_RESULT, Body
 from bench.contenders.raw import Raw
 from bench.harness import Contender
 
@@ -30,14 +31,29 @@ def hot_contenders() -> list[Contender]:
         Raw(RAW),
         Foja(FOJA),
         Foja(ONE_BY_ONE, micro_batch=False),
-        Foja(OWN, "streams of a user's domain", own=True),
-        Foja("foja, tool results", "bodies with several fields", results=True),
+        Foja(OWN, "streams of a user's domain", body=NOTE),
         Foja("foja, with worker", "the sequencer runs in the same process", worker=True),
         *_event_sourcing(),
     ]
     if scripts := find_scripts():
         found.append(MessageDb(scripts, one_category=True))
     return found
+
+
+def body_contenders() -> list[Contender]:
+    """Return the baseline and Foja with each of the bodies that users write."""
+    bodies = (MESSAGE, ANSWER, TOOL_RESULT)
+    return [contender for body in bodies for contender in (Raw(raw(body), body), Foja(ours(body), body=body))]
+
+
+def raw(body: Body) -> str:
+    """Return the name of the baseline with this body."""
+    return f"{RAW}, {body.name}"
+
+
+def ours(body: Body) -> str:
+    """Return the name of Foja with this body."""
+    return f"{FOJA}, {body.name}"
 
 
 def batch_contenders() -> list[Contender]:

@@ -10,7 +10,7 @@ import sys
 import time
 from base64 import b64encode
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -97,9 +97,9 @@ def all_authorities() -> list[Callable[[Path], AbstractContextManager[RunningAut
     return [foja, certomancer, openssl, *([sigstore] if _find_mock() else [])]
 
 
-def connections() -> Connections:
+def connections() -> AbstractAsyncContextManager[Connections]:
     """Return the HTTP client that is used for every authority."""
-    return Connections(timeout_seconds=TIMEOUT_SECONDS)
+    return aclosing(Connections(timeout_seconds=TIMEOUT_SECONDS))
 
 
 @cache

@@ -15,7 +15,7 @@ from eventsourcing.postgres import PostgresApplicationRecorder, PostgresDatastor
 from psycopg.conninfo import conninfo_to_dict
 
 from bench.contenders.connections import fetch
-from bench.contenders.payloads import KIND, body
+from bench.contenders.payloads import MESSAGE
 from bench.database import BenchDatabase
 from bench.harness import Role
 
@@ -47,7 +47,10 @@ class EventSourcing:
         await self.open(1)
         self._recorder.create_table()
         for start in range(0, streams, SEED):
-            part = [StoredEvent(each, 1, KIND, body(0).encode()) for each in self._ids[start : start + SEED]]
+            part = [
+                StoredEvent(each, 1, MESSAGE.kind, MESSAGE.json(0).encode())
+                for each in self._ids[start : start + SEED]
+            ]
             self._recorder.insert_events(part)
         await self.close()
 
@@ -73,7 +76,9 @@ class EventSourcing:
         with self._locks[stream]:
             first = self._versions[stream] + 1
             numbers = range(first, first + size)
-            events = [StoredEvent(self._ids[stream], n, KIND, body(call).encode()) for n in numbers]
+            events = [
+                StoredEvent(self._ids[stream], n, MESSAGE.kind, MESSAGE.json(call).encode()) for n in numbers
+            ]
             self._recorder.insert_events(events)
             self._versions[stream] += size
 

@@ -8,20 +8,20 @@ from uuid import UUID
 
 import foja
 from bench.contenders.connections import execute, fetch
-from bench.contenders.payloads import KIND, RESULT, payload, result
+from bench.contenders.payloads import MESSAGE, Body, message
 from bench.database import BenchDatabase
 from bench.harness import Role
 from foja.app import App
 from foja.errors import FojaError
 from foja.ledger.event import Draft
+from foja.ledger.lanes.held import AppendResult
 from foja.ledger.stream import Stream
-from foja.ledger.writer import AppendResult
 
 SEED = 500
-OWN_KIND = "note.written"
+NOTE = Body("own domain", "note.written", message)
 # As much as a conversation: a text, and an executor that every event wakes.
 OWN = foja.Domain(
-    "note", [foja.Kind(OWN_KIND, required={"content": "string|array"}, erasable=True)], decide=lambda *_: []
+    "note", [foja.Kind(NOTE.kind, required={"content": "string|array"}, erasable=True)], decide=lambda *_: []
 )
 
 
@@ -40,13 +40,12 @@ class Foja:
         micro_batch: bool = True,
         worker: bool = False,
         each: bool = False,
-        results: bool = False,
-        own: bool = False,
+        body: Body = MESSAGE,
     ) -> None:
         self.name, self.note = name, note
         self._micro_batch, self._worker, self._each = micro_batch, worker, each
-        self._kind, self._payload = (RESULT, result) if results else (OWN_KIND if own else KIND, payload)
-        self._domains = [OWN] if own else []
+        self._body = body
+        self._domains = [OWN] if body is NOTE else []
         self.streams: list[Stream] = []
         self._worker_task: asyncio.Task[None] | None = None
 
@@ -58,7 +57,7 @@ class Foja:
             self.streams = [await self._open(app, None) for _ in range(streams)]
             for start in range(0, streams, SEED):
                 part = [self._draft(each, "seed", 0) for each in self.streams[start : start + SEED]]
-                _raise_refused(await self.streams[0].append_each(part))
+                _raise_refused(await app.ledger.append_each(part))
 
     async def open(self, callers: int) -> None:
         await execute(self.database.url, "forget_wakeups")
@@ -75,7 +74,9 @@ class Foja:
             self._worker_task = asyncio.create_task(self.app.work())
 
     async def append(self, caller: int, call: int, stream: int) -> None:
-        await self.streams[stream].append(self._kind, self._payload(call), idempotency_key=f"call-{call}")
+        await self.streams[stream].append(
+            self._body.kind, self._body.payload(call), idempotency_key=f"call-{call}"
+        )
 
     async def append_list(self, caller: int, call: int, stream: int, size: int) -> None:
         written = self.streams[stream]
@@ -104,7 +105,7 @@ class Foja:
         return await app.conversations.open(stream_id)
 
     def _draft(self, stream: Stream, key: str, call: int) -> Draft:
-        return stream.draft(self._kind, self._payload(call), idempotency_key=key)
+        return stream.draft(self._body.kind, self._body.payload(call), idempotency_key=key)
 
 
 def _raise_refused(verdicts: list[AppendResult]) -> None:

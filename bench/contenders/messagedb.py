@@ -11,7 +11,7 @@ from uuid import uuid4
 from psycopg import AsyncConnection
 
 from bench.contenders.connections import Connection, connect, disconnect, execute, fetch, query
-from bench.contenders.payloads import KIND, body
+from bench.contenders.payloads import MESSAGE
 from bench.database import BenchDatabase
 from bench.harness import Role
 
@@ -72,7 +72,7 @@ class MessageDb:
         self._connections = await connect(self._url, callers)
 
     async def append(self, caller: int, call: int, stream: int) -> None:
-        values = (str(uuid4()), self._names[stream], KIND, body(call))
+        values = (str(uuid4()), self._names[stream], MESSAGE.kind, MESSAGE.json(call))
         await self._connections[caller].execute(query("write_message"), values, prepare=True)
 
     async def append_list(self, caller: int, call: int, stream: int, size: int) -> None:

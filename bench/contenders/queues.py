@@ -20,7 +20,7 @@ from procrastinate.types import JSONDict
 
 import foja
 from bench.contenders.connections import connect, disconnect, execute, fetch, query
-from bench.contenders.payloads import payload
+from bench.contenders.payloads import message
 from bench.database import BenchDatabase
 from foja.core.registry import Domain, JobType, Kind
 from foja.driver.database import Database
@@ -145,7 +145,7 @@ class Foja:
 
             async def call(caller: int, document: UUID) -> None:
                 await app.ledger.append(
-                    draft(CHORE, document, "chore.asked", payload(caller), tenant="default")
+                    draft(CHORE, document, "chore.asked", message(caller), tenant="default")
                 )
 
             yield call
@@ -168,7 +168,7 @@ class Foja:
             for start in range(0, len(documents), SEED):
                 part = documents[start : start + SEED]
                 drafts = [
-                    draft(CHORE, each, "chore.begun", payload(0), idempotency_key="begun", tenant="default")
+                    draft(CHORE, each, "chore.begun", message(0), idempotency_key="begun", tenant="default")
                     for each in part
                 ]
                 for verdict in await app.ledger.append_each(drafts):
@@ -199,7 +199,7 @@ async def _complete(jobs: Sequence[Job]) -> Sequence[Outcome]:
                     CHORE,
                     job.entity_id,
                     "chore.done",
-                    payload(job.id),
+                    message(job.id),
                     source="bench",
                     idempotency_key=job.key,
                     tenant="default",
@@ -256,7 +256,7 @@ class PgQueuer:
         async def call(caller: int, document: UUID) -> None:
             async with connections[caller].transaction():
                 await connections[caller].execute(
-                    query("insert_peer_event_asyncpg"), document, json.dumps(payload(caller))
+                    query("insert_peer_event_asyncpg"), document, json.dumps(message(caller))
                 )
                 await queries[caller].enqueue(DO, document.bytes)
 
@@ -331,7 +331,7 @@ class Procrastinate:
                 connection = connections[caller]
                 async with connection.transaction():
                     await connection.execute(
-                        query("insert_peer_event"), (document, json.dumps(payload(caller))), prepare=True
+                        query("insert_peer_event"), (document, json.dumps(message(caller))), prepare=True
                     )
                     await app.configure_task(DO, connection=connection).defer_async(document=str(document))
 

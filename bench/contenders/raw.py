@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.contenders.connections import Connection, connect, disconnect, execute, fetch, query
-from bench.contenders.payloads import KIND, body
+from bench.contenders.payloads import MESSAGE, Body
 from bench.database import BenchDatabase
 from bench.harness import Role
 
@@ -16,24 +16,26 @@ class Raw:
     lossless = False
     blocking = False
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, body: Body = MESSAGE) -> None:
+        self.name, self._body = name, body
         self._url = ""
         self._connections: list[Connection] = []
 
     async def create(self, database: BenchDatabase, streams: int) -> None:
         self._url = database.url
         await execute(database.url, "make_raw")
-        await execute(database.url, "seed_raw", kind=KIND, body=body(0), count=streams)
+        await execute(database.url, "seed_raw", kind=self._body.kind, body=self._body.json(0), count=streams)
 
     async def open(self, callers: int) -> None:
         self._connections = await connect(self._url, callers)
 
     async def append(self, caller: int, call: int, stream: int) -> None:
-        await self._connections[caller].execute(query("insert_raw"), (KIND, body(call)), prepare=True)
+        await self._connections[caller].execute(
+            query("insert_raw"), (self._body.kind, self._body.json(call)), prepare=True
+        )
 
     async def append_list(self, caller: int, call: int, stream: int, size: int) -> None:
-        rows = [(KIND, body(call)) for _ in range(size)]
+        rows = [(self._body.kind, self._body.json(call)) for _ in range(size)]
         async with self._connections[caller].cursor() as cursor:
             await cursor.executemany(query("insert_raw"), rows)
 

@@ -21,7 +21,7 @@ from sigstore_models.common.v1 import HashAlgorithm
 from sigstore_models.trustroot.v1 import TrustedRoot as TrustedRootFile
 
 import foja
-from foja.judge.proof import check_proof
+from foja.judge.proof import ProofRequest, check_proof
 from foja.judge.report import Verdict
 from foja.judge.trust import Trust
 from foja.judge.trust_parser import read
@@ -50,7 +50,7 @@ class Pair:
 def _ours(proofs: list[bytes], digests: list[bytes], trust: Trust) -> Verify:
     def verify(call: int) -> None:
         at = call % MANY
-        found = check_proof(proofs[at], digests[at], trust, AT)
+        found = check_proof(proofs[at], ProofRequest(digests[at], trust, AT))
         if found.status is not Status.VERIFIED:
             raise RuntimeError(f"our judge does not verify the proof: {found}")
 

@@ -27,3 +27,20 @@ select (select count(*) from foja.woken) + (select count(*) from foja.job where 
 -- name: append_event_bytes
 -- One append with the parameter that the ledger sends.
 select status, seq from foja.append(%(draft)s::foja.draft);
+
+-- name: count_documents
+-- Count the documents in a state.
+select count(*) from foja.document_summary where state = %(state)s;
+
+-- name: count_submitted
+-- Count the attempts at these networks that are in a batch.
+select count(*) from foja.attempt where evidence = any (%(networks)s) and submitted_seq is not null;
+
+-- name: look_now
+-- Let every batch of a network be looked at now.
+update foja.anchor_batch set next_look = now() where network = %(network)s and next_look is not null;
+
+-- name: confirmation_size
+-- The number of confirmations of a network, and the bytes of their payloads.
+select count(*), sum(octet_length(payload::text)) from foja.event
+where kind = 'anchor.confirmed' and payload ->> 'network' = %(network)s;

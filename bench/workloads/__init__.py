@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from bench.harness import Bench
 from bench.outcome import Outcome
 from bench.workloads import (
+    anchors,
     appends,
     history,
     jobs,
@@ -23,6 +24,7 @@ from bench.workloads import (
 GROUPS: dict[str, Callable[[Bench], Awaitable[Outcome]]] = {
     "appends": appends.many_entities,
     "hot": appends.hot_entity,
+    "bodies": appends.bodies,
     "batches": appends.batches,
     "lanes": lanes.run,
     "history": history.run,
@@ -33,5 +35,6 @@ GROUPS: dict[str, Callable[[Bench], Awaitable[Outcome]]] = {
     "jobs": jobs.run,
     "timestamps": timestamps.run,
     "protect": protect.run,
+    "anchors": anchors.run,
     "verify": verify.run,
 }

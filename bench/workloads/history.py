@@ -15,14 +15,14 @@ from typing import Any
 
 import foja
 from bench.contenders.connections import execute, query
-from bench.contenders.payloads import KIND, payload
+from bench.contenders.payloads import MESSAGE, message
 from bench.database import BenchDatabase
 from bench.harness import Bench, ShowStatus
 from bench.outcome import Outcome, Table, at_most
-from foja.app import API
 from foja.conversations.service import Conversation
 from foja.driver.database import Connection, connect
 from foja.driver.encoding import Packed
+from foja.ledger.assembly import API
 from foja.ledger.receipts import draft_record
 
 PAGE = 500
@@ -79,7 +79,7 @@ async def fill(conversation: Conversation, count: int, show_status: ShowStatus) 
 
 
 def _draft(conversation: Conversation, call: int) -> Any:
-    return conversation.draft(KIND, payload(call), idempotency_key=f"history-{next(_keys)}")
+    return conversation.draft(MESSAGE.kind, message(call), idempotency_key=f"history-{next(_keys)}")
 
 
 async def _measure(database: BenchDatabase, bench: Bench) -> dict[int, list[Cost]]:

@@ -20,7 +20,7 @@ from typing import Any
 
 import foja
 from bench.contenders.connections import fetch
-from bench.contenders.payloads import KIND, payload
+from bench.contenders.payloads import MESSAGE, message
 from bench.database import BenchDatabase
 from bench.harness import Bench, Scale
 from bench.outcome import Outcome, Spread, Table, Target, at_least, spread
@@ -61,7 +61,7 @@ class Side:
 
     async def append(self, conversation: Conversation) -> None:
         call = next(_calls)
-        await conversation.append(KIND, payload(call), idempotency_key=f"call-{call}")
+        await conversation.append(MESSAGE.kind, message(call), idempotency_key=f"call-{call}")
         self.claimed += 1
 
     def rate(self, turn: int) -> float:

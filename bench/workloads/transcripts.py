@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from statistics import median
@@ -36,6 +36,7 @@ PLAIN = """\
 A plain channel of LangGraph stores all messages again at each of the four checkpoints of a turn, so its size
 grows with the square of the turns. It gets only a few turns, and no target refers to it."""
 OURS = "foja, a conversation"
+OUR_DELTAS, PEER_DELTAS = "foja, LedgerSaver, deltas", "LangGraph AsyncPostgresSaver, deltas"
 SLICES, RELOADS = 4, 2  # per round
 
 
@@ -64,10 +65,10 @@ def all_stores() -> list[TranscriptStore]:
         FojaConversation(OURS),
         FojaSession("foja, LedgerSession", "session for the OpenAI Agents SDK"),
         Checkpointer("foja, LedgerSaver", ours=True, delta=False),
-        Checkpointer("foja, LedgerSaver, deltas", ours=True, delta=True),
+        Checkpointer(OUR_DELTAS, ours=True, delta=True),
         SqlAlchemySession(),
         Checkpointer("LangGraph AsyncPostgresSaver", ours=False, delta=False),
-        Checkpointer("LangGraph AsyncPostgresSaver, deltas", ours=False, delta=True),
+        Checkpointer(PEER_DELTAS, ours=False, delta=True),
         SqliteSession(),
         RedisStream(),
     ]
@@ -141,9 +142,18 @@ def _outcome(entries: Sequence[Entry], turns: int) -> Outcome:
         _at_most("Transcript, time to append", 1, _ratio(ours.appends, fastest.appends), fastest),
         _at_most("Transcript, time to reload", 1, _ratio(ours.reloads, reader.reloads), reader),
         _at_most("Transcript, bytes stored", 1.2, spread([ours.size / smallest.size]), smallest),
+        *_delta_targets({entry.store.name: entry for entry in entries}),
     ]
     text = sum(turn(n).size for n in range(turns))
     return Outcome([_table(entries, ours, turns)], targets, _figures(entries), _remarks(text, turns, ours))
+
+
+def _delta_targets(entries: Mapping[str, Entry]) -> list[Target]:
+    own, peer = entries[OUR_DELTAS], entries[PEER_DELTAS]
+    return [
+        _at_most("LangGraph deltas, time to append", 1, _ratio(own.appends, peer.appends), peer),
+        _at_most("LangGraph deltas, time to reload", 1, _ratio(own.reloads, peer.reloads), peer),
+    ]
 
 
 def _ratio(a: Sequence[float], b: Sequence[float]) -> Spread:

@@ -42,7 +42,7 @@ _MODULES = {
 
 def connect(
     *,
-    domains: Sequence[Domain] = (),
+    domains: Sequence[Domain] | None = None,
     home: str | PathLike[str] | None = None,
     database_url: str | None = None,
     redis_url: str | None = None,
@@ -58,6 +58,9 @@ def connect(
     retry_seconds: float | None = None,
     checkpoint_seconds: float | None = None,
     max_lag_seconds: float | None = None,
+    cosigners: str | None = None,
+    cosigner_policy: str | None = None,
+    cosigner_timeout_seconds: float | None = None,
     bitcoin_rpc_url: str | None = None,
     polygon_rpc_url: str | None = None,
     rekor_url: str | None = None,
@@ -69,12 +72,52 @@ def connect(
     tsa_require_revocation: bool | None = None,
     tsa_timeout_seconds: float | None = None,
     tsa_window_seconds: float | None = None,
+    tsa_batch: int | None = None,
+    clock_tolerance_seconds: float | None = None,
+    anchor_batch_size: int | None = None,
+    anchor_batch_seconds: float | None = None,
+    anchor_poll_seconds: float | None = None,
+    anchor_watch_seconds: float | None = None,
+    checkpoint_anchor_seconds: float | None = None,
+    polygon_private_key: str | None = None,
+    polygon_key_file: str | None = None,
+    polygon_keystore: str | None = None,
+    polygon_keystore_password_file: str | None = None,
+    polygon_signer_url: str | None = None,
+    polygon_account: str | None = None,
+    polygon_max_fee_gwei: float | None = None,
+    polygon_priority_fee_gwei: float | None = None,
+    polygon_depth: int | None = None,
+    polygon_replace_after_seconds: float | None = None,
+    polygon_attempts: int | None = None,
+    polygon_pause_seconds: float | None = None,
+    polygon_window_seconds: float | None = None,
+    polygon_polls: int | None = None,
+    polygon_daily_cap: float | None = None,
+    ots_calendars: str | None = None,
+    bitcoin_header_urls: str | None = None,
+    bitcoin_network: Literal["main", "testnet", "signet", "regtest"] | None = None,
+    bitcoin_confirmations: int | None = None,
+    bitcoin_attempts: int | None = None,
+    bitcoin_pause_seconds: float | None = None,
+    bitcoin_window_seconds: float | None = None,
+    bitcoin_polls: int | None = None,
+    rekor_read_url: str | None = None,
+    rekor_key: str | None = None,
+    rekor_attempts: int | None = None,
+    rekor_pause_seconds: float | None = None,
+    rekor_window_seconds: float | None = None,
+    rekor_polls: int | None = None,
     protect_attempts: int | None = None,
     protect_pause_seconds: float | None = None,
+    log_format: Literal["text", "json"] | None = None,
+    log_level: Literal["debug", "info", "warning", "error"] | None = None,
     web_host: str | None = None,
     web_port: int | None = None,
     web_expose: bool | None = None,
+    metrics_port: int | None = None,
     heartbeat_seconds: float | None = None,
+    max_connections: int | None = None,
     max_streams: int | None = None,
 ) -> App:
     """Return an installation, to be used as `async with foja.connect() as app`.
@@ -97,26 +140,54 @@ def connect(
     retry_seconds: how long an append is retried while the database is unavailable.
     checkpoint_seconds: shortest time between two signed checkpoints.
     max_lag_seconds: sequencer lag that `foja audit` reports.
-    bitcoin_rpc_url, polygon_rpc_url, rekor_url: your nodes and log, for `foja verify --online`.
+    cosigners: address and public key of each cosigner of the log, separated by spaces; empty: none.
+    cosigner_policy: how many must have signed the checkpoint of a proof, if there is one: `2 of 3`.
+    cosigner_timeout_seconds: longest wait for one answer of a cosigner.
+    bitcoin_rpc_url, polygon_rpc_url, rekor_url: your nodes and log, for anchors and `foja verify --online`.
     tsa_urls: timestamp authorities in order, separated by spaces; empty: the local one.
     tsa_roots, tsa_crls: file or folder of trusted root certificates, and of revocation lists.
     tsa_policies: accepted policy OIDs, separated by spaces; empty: any.
     tsa_worst_accuracy_seconds: worst accuracy that a token may state.
     tsa_require_revocation: refuse a token without revocation data for its certificates.
     tsa_timeout_seconds, tsa_window_seconds: longest wait for one authority, and for one attempt.
-    protect_attempts: attempts at one evidence before it is given up.
+    tsa_batch: largest number of documents under one token; 0 is a token for each.
+    clock_tolerance_seconds: most that a token's time may differ from the database's clock, up to 300.
+    anchor_batch_size, anchor_batch_seconds: digests of a full batch, and how long one waits for others.
+    anchor_poll_seconds, anchor_watch_seconds: pause between looks, and how long confirmations are watched.
+    checkpoint_anchor_seconds: pause between two anchored checkpoints of the log; 0: none.
+    polygon_private_key, polygon_key_file, polygon_keystore, polygon_signer_url: what signs; give one of them.
+    polygon_keystore_password_file: the password of the keystore.
+    polygon_account: the account of the signer; with a key it must be that of the key.
+    polygon_max_fee_gwei, polygon_priority_fee_gwei: most for a unit of gas, and least for its priority.
+    polygon_depth: blocks above a transaction before it is confirmed.
+    polygon_replace_after_seconds: time in no block after which a transaction is replaced at a higher fee.
+    ots_calendars: OpenTimestamps calendars, two or more, separated by spaces.
+    bitcoin_header_urls: servers of block headers (Esplora), if there is no node; two must agree.
+    bitcoin_network, bitcoin_confirmations: network of the calendars, and blocks that confirm.
+    rekor_read_url, rekor_key: where the log serves its tiles, and its key.
+    polygon_attempts, bitcoin_attempts, rekor_attempts: attempts at each anchor before it is given up.
+    polygon_pause_seconds, bitcoin_pause_seconds, rekor_pause_seconds: pause before the second one.
+    polygon_window_seconds, bitcoin_window_seconds, rekor_window_seconds: how long one may stay open.
+    polygon_polls, bitcoin_polls, rekor_polls: looks at a batch within one window, at least.
+    polygon_daily_cap: POL that batches may cost within 24 hours.
+    protect_attempts: attempts at a timestamp or artifact before it is given up.
     protect_pause_seconds: pause before the second attempt; each next one is four times longer.
+    log_format, log_level: how commands write their log to stderr; a library leaves that to its program.
     web_host, web_port, web_expose: address of `foja web`, and whether other machines may reach it.
+    max_connections: largest number of HTTP connections.
+    metrics_port: port of `foja worker` for `/metrics` and `/healthz`; None: no port.
     heartbeat_seconds, max_streams: longest silence and largest number of HTTP event streams.
     """
     settings = {name: value for name, value in {**locals()}.items() if value is not None}
-    del settings["domains"]
+    settings.pop("domains", None)
     try:
         from foja.app import App
-        from foja.settings import load
+        from foja.settings import load, warn_about_unknown_names
     except ModuleNotFoundError as error:
         raise missing(error) from error
-    return App(load(**settings), domains)
+    app = App(load(**settings), () if domains is None else domains)
+    warn_about_unknown_names()
+    return app
 
 
 def missing(error: ModuleNotFoundError) -> Exception:

@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
-from types import TracebackType
 from typing import Self
 from uuid import UUID
 
 from foja import sql
+from foja.anchors.admin import Anchors
 from foja.blobs.store import Store, open_store
 from foja.conversations import assembly as conversations
 from foja.conversations.model.events import CONVERSATION
@@ -22,41 +22,32 @@ from foja.documents.bundles import Bundles
 from foja.documents.document import Document
 from foja.documents.service import Documents
 from foja.documents.stamper import Stamper
-from foja.documents.workers.rebuild import Rebuilt
+from foja.documents.workers.executor import SOURCE as EXECUTOR
+from foja.documents.workers.executor import Executor, Rebuilt
 from foja.domains import load as load_domains
-from foja.domains import prepare
-from foja.driver.database import Database
-from foja.driver.database import connect as connect_as
-from foja.driver.pipeline import Pipeline
-from foja.driver.pipeline_pool import PipelinePool
-from foja.embedded.keys import signing_seed
+from foja.domains import prepare, unique
+from foja.driver.database import Database, connect
 from foja.embedded.servers import database, redis_url
-from foja.errors import BadDomain, MigrationFailed, SetupFailed
+from foja.errors import BadDomain, MigrationFailed, SetupFailed, UnknownDomain
+from foja.identity import check_home, check_store, make_signer, read_signer
 from foja.jobs.admin import Jobs
 from foja.jobs.assembly import Chore, Shared
 from foja.jobs.sweeper import run_ticks, sweep_jobs
-from foja.ledger.lanes.counter import Counter
-from foja.ledger.lanes.lanes import STATEMENTS as LANE_STATEMENTS
-from foja.ledger.lanes.lanes import Lanes
-from foja.ledger.lanes.moves import Moves
-from foja.ledger.lanes.redis import RedisLane
+from foja.ledger.assembly import API, LedgerOpener
 from foja.ledger.ledger import Ledger
 from foja.ledger.live.notifier import Notifier
-from foja.ledger.live.pubsub import FallbackPubSub, PostgresPubSub, RedisPubSub
-from foja.ledger.live.transient import PubSub, Transients
-from foja.ledger.log import Log
-from foja.ledger.micro_batch import MicroBatch
-from foja.ledger.receipts import STATEMENTS
 from foja.ledger.sequencer import Sequencer
-from foja.ledger.writer import Writer
 from foja.maintenance import Maintenance, side_by_side, sparingly
 from foja.settings import Settings
 from foja.streams import Registry, Streams
+from foja.system import assembly as system
+from foja.system.keys import KeyRecorder
+from foja.system.service import System
 from foja.threads import assembly as threads
 from foja.threads.service import Threads
 from foja.workers import Workers
 
-API, SWEEPER = "api", "sweeper"
+SWEEPER = "sweeper"
 SWEEP_SECONDS = 1.0
 
 
@@ -79,17 +70,24 @@ class App:
     conversations: Conversations[Document]
     documents: Documents
     threads: Threads
+    system: System
+    signing_keys: KeyRecorder
     sequencer: Sequencer
     stamper: Stamper
     bundles: Bundles
+    anchors: Anchors
     store: Store
     signer: Signer
     database: Database
+    sweeper: Database  # as the role of the sequencer
     registry: Registry
 
-    def __init__(self, settings: Settings, domains: Sequence[Domain] = ()) -> None:
-        self.settings = settings
-        self._domains = [*load_domains(settings.domains), *domains]
+    def __init__(
+        self, settings: Settings, domains: Sequence[Domain] = (), *, any_log_key: bool = False
+    ) -> None:
+        """Take the settings. `any_log_key` starts although another key signed the log, to restart it."""
+        self.settings, self._any_log_key = settings, any_log_key
+        self._domains = unique([*load_domains(settings.domains), *unique(domains)])
         self._open = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -100,14 +98,16 @@ class App:
             raise
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         await self._open.aclose()
 
     def streams(self, domain: Domain) -> Streams:
         """Return the streams of a domain of yours: open, append, follow, prove, protect."""
-        return Streams(self.ledger, domain, self._protect_stream)
+        if not isinstance(domain, Domain):
+            raise UnknownDomain(
+                f"{domain!r} is not a foja.Domain; `await app.registry.find(name)` returns one"
+            )
+        return Streams(self.ledger, domain, self._protect_stream, self.registry)
 
     async def work(self, *, until_idle: bool = False, only: Collection[str] | None = None) -> None:
         """Do what no caller waits for; with `until_idle`, return when nothing is runnable now.
@@ -115,30 +115,34 @@ class App:
         `only` names the job types to do here, if others are done elsewhere.
         """
         workers = await self.workers.open(only)
-        sweeps: list[Chore] = [
-            *self._chores,
-            partial(sweep_jobs, self._sweeper),
-            partial(run_ticks, self._sweeper),
-        ]
-        chores = [sparingly(sweep, 0 if until_idle else SWEEP_SECONDS) for sweep in sweeps]
+        chores = [sparingly(chore, 0 if until_idle else SWEEP_SECONDS) for chore in self._chores]
         if not until_idle:
-            maintenance = Maintenance(self.sequencer, self.settings.checkpoint_seconds, chores)
+            maintenance = Maintenance(
+                self.sequencer, self.settings.checkpoint_seconds, chores, beside=self._collectors
+            )
             await side_by_side(maintenance.run(), *(worker.run() for worker, _ in workers))
             return
         chores += [worker.step for worker, spec in workers if not spec.after_checkpoint]
         waiting: list[Chore] = [worker.step for worker, spec in workers if spec.after_checkpoint]
-        maintenance = Maintenance(self.sequencer, self.settings.checkpoint_seconds, chores, waiting)
+        maintenance = Maintenance(
+            self.sequencer, self.settings.checkpoint_seconds, chores, waiting, self._collectors
+        )
         await maintenance.run(until_idle=True)
+
+    async def publish(self) -> None:
+        """Seal, number, sign and publish what is recorded so far. No job is done."""
+        await Maintenance(self.sequencer, self.settings.checkpoint_seconds).run(until_idle=True)
 
     async def rebuild(self) -> Rebuilt:
         """Rebuild by replay what lists and guards know of documents; others may write meanwhile."""
-        executor = self.workers.queue("protect-document-v2").database
-        return await self._documents.rebuild(self._shared, executor)
+        database = self.workers.queue(EXECUTOR).database
+        executor = Executor(database, self.documents.policy)
+        return await executor.rebuild_all(self.ledger)
 
     @property
     def trust(self) -> list[str]:
         """This installation's own trust roots: its log's key, and the roots of its timestamps, as PEM."""
-        return [self.signer.verifier().vkey(), *(root.decode() for root in self._documents.roots)]
+        return [self.signer.verifier().vkey(), *(root.pem.decode() for root in self.stamper.terms.roots)]
 
     async def _start(self) -> None:
         url = await self._open.enter_async_context(database(self.settings))
@@ -146,54 +150,60 @@ class App:
         self.settings = self.settings.model_copy(update={"database_url": url, "redis_url": redis})
         await self._migrate()
         self.database = await self._pool(API, self.settings.connections)
-        self._sweeper = await self._pool(SWEEPER, 4)
+        self.sweeper = await self._pool(SWEEPER, 4)
         installation = await self._recognise()
-        self._notifier = notifier = await self._listen(installation)
+        check_home(self.settings, installation.id)
+        self._notifier = Notifier(self.settings.database_url, f"foja_{API}", installation.epoch)
+        self._open.push_async_callback(self._notifier.close)
+        self._notifier.open()
         self.store = open_store(self.settings.store_url)
-        self.signer = self._signer(installation)
-        self.sequencer = Sequencer(self._sweeper, self.store, self.signer, notifier)
-        await self._start_ledger(installation, notifier)
+        await check_store(self.store, self.settings, installation.id)
+        self.signer = await self._read_signer(installation)
+        self.sequencer = Sequencer(self.sweeper, self.store, self.signer, self._notifier)
+        opener = LedgerOpener(
+            self.settings, self.database, self._notifier, self._open, redis_domain=CONVERSATION.name
+        )
+        log = opener.log(self.store)
+        self._collectors = opener.collectors(self.sweeper, log, self.signer.verifier().public_key)
+        self.ledger = await opener.open(log, installation.id, installation.draft_type)
         self.registry = Registry(self.database)
-        self.jobs = Jobs(self.database, notifier, self.settings.tenant or None, self.settings.own_tenant)
+        tenant, own_tenant = self.settings.tenant or None, self.settings.own_tenant
+        self.jobs = Jobs(self.database, self._notifier, tenant, own_tenant)
         self._open.push_async_callback(self.jobs.close)
         await self._start_domains(installation)
 
     async def _start_domains(self, installation: Installation) -> None:
-        self._shared = shared = Shared(
+        shared = Shared(
             settings=self.settings,
             installation_id=installation.id,
             database=self.database,
-            sweeper=self._sweeper,
+            sweeper=self.sweeper,
             ledger=self.ledger,
             store=self.store,
             notifier=self._notifier,
-            signer=self.signer,
+            vkey=self.signer.verifier().vkey(),
             closing=self._open,
         )
-        self._documents = await documents.assemble(shared)
-        assemblies = (
-            self._documents,
-            conversations.assemble(shared, self._protect_stream),
-            threads.assemble(shared),
-        )
-        self.documents, self.conversations, self.threads = (
-            self._documents.service,
-            assemblies[1].service,
-            assemblies[2].service,
-        )
-        self.stamper, self.bundles = self._documents.stamper, self._documents.bundles
-        self._chores = [chore for each in assemblies for chore in each.chores]
-        self.workers = Workers(self.settings, self._notifier, self._open)
-        self.workers.include(spec for each in assemblies for spec in each.workers)
-        for domain in self._domains:
-            self.workers.include_domain(domain)
+        document = await documents.assemble(shared)
+        conversation = conversations.assemble(shared, self._protect_stream)
+        thread = threads.assemble(shared)
+        own = system.assemble(shared, document.proofs)
+        self.system, self.signing_keys = own.service, own.keys
+        self.documents, self.threads = document.service, thread.service
+        self.conversations = conversation.service
+        self.stamper, self.bundles = document.stamper, document.bundles
+        self.anchors = Anchors(self.database, document.networks, document.proofs, self.settings)
+        self._chores = [*document.chores, *conversation.chores, *thread.chores, *own.chores]
+        self._chores += [partial(sweep_jobs, self.sweeper), partial(run_ticks, self.sweeper)]
+        specs = [*document.workers, *conversation.workers, *thread.workers]
+        self.workers = Workers(self.settings, self._notifier, self._open, specs, self._domains)
 
     async def _migrate(self) -> None:
         try:
             await prepare(self.settings.database_url, self._domains)
         except (BadDomain, MigrationFailed):
             # A login that may not even act as its role should hear that first.
-            await (await connect_as(self.settings.database_url, f"foja_{API}")).close()
+            await (await connect(self.settings.database_url, f"foja_{API}")).close()
             raise
 
     async def _pool(self, source: str, most: int) -> Database:
@@ -209,77 +219,13 @@ class App:
             raise SetupFailed("the database does not say which installation it is; run `foja migrate`")
         return Installation(*row)
 
-    async def _listen(self, installation: Installation) -> Notifier:
-        notifier = Notifier(self.settings.database_url, f"foja_{API}", installation.epoch)
-        self._open.push_async_callback(notifier.close)
-        notifier.open()
-        return notifier
-
-    async def _start_ledger(self, installation: Installation, notifier: Notifier) -> None:
-        log = Log(self.database, self.store, notifier)
-        writer = Writer(
-            self.database,
-            self._pipelines(self._writers(), *STATEMENTS),
-            notifier,
-            source=API,
-            draft_type=installation.draft_type,
-            retry_seconds=self.settings.retry_seconds,
-        )
-        batch = None
-        if self.settings.micro_batch:
-            batch = MicroBatch(writer, self.settings.writers)
-            self._open.push_async_callback(batch.close)
-        pipelines = self._pipelines(self.settings.connections, *LANE_STATEMENTS)
-        lanes = Lanes(
-            self.database, pipelines, writer, batch or writer, await self._redis_lane(pipelines, writer)
-        )
-        transients, tenant = self._transients(installation, notifier), self.settings.own_tenant
-        self.ledger = Ledger(self.database, notifier, transients, log, writer, lanes, tenant)
+    async def _read_signer(self, installation: Installation) -> Signer:
+        if self._any_log_key:
+            return make_signer(self.settings, installation.id)
+        return await read_signer(self.settings, installation.id, self.database)
 
     async def _protect_stream(self, entity_id: UUID, required_evidence: Iterable[str]) -> Document:
         """Add the sealed events of a stream as a document and request evidence of it."""
         document = await self.documents.add_transcript(entity_id)
         await self.documents.protect(document.id, required_evidence)
         return document
-
-    def _transients(self, installation: Installation, notifier: Notifier) -> Transients:
-        transients = Transients(self._pubsub(installation), notifier, self.settings.own_tenant)
-        self._open.push_async_callback(transients.close)
-        return transients
-
-    def _pubsub(self, installation: Installation) -> PubSub:
-        url, timeout = self.settings.redis_url, self.settings.redis_timeout_seconds
-        notices = PostgresPubSub(self.settings.database_url, f"foja_{API}")
-        return FallbackPubSub(RedisPubSub(url, installation.id.hex, timeout), notices) if url else notices
-
-    async def _redis_lane(self, pipelines: PipelinePool, writer: Writer) -> RedisLane | None:
-        url = self.settings.redis_url
-        if not url or self.settings.sequence_lane == "postgres":
-            return None
-        counter = Counter(url, self.settings.redis_timeout_seconds)
-        self._open.push_async_callback(counter.close)
-        await counter.open()
-        moves = Moves(self.database, writer, counter, CONVERSATION.name, self.settings.lane_return_seconds)
-        return RedisLane(pipelines, writer, counter, moves, CONVERSATION.name)
-
-    def _writers(self) -> int:
-        return self.settings.writers if self.settings.micro_batch else self.settings.connections
-
-    def _pipelines(self, most: int, *statements: str) -> PipelinePool:
-        pipelines = PipelinePool(partial(self._pipeline, *statements), most)
-        self._open.push_async_callback(pipelines.close)
-        return pipelines
-
-    async def _pipeline(self, *statements: str) -> Pipeline:
-        """Open a pipeline for appends. The server may be another one by now, with fewer events."""
-        pipeline = await Pipeline.open(self.settings.database_url, f"foja_{API}", "recognise", *statements)
-        try:
-            self._notifier.epoch = (await pipeline.ask("recognise", [])).decode()
-        except BaseException:
-            pipeline.drop()
-            raise
-        return pipeline
-
-    def _signer(self, installation: Installation) -> Signer:
-        name = self.settings.log_name or f"foja.local/{installation.id.hex[:12]}"
-        return Signer(name, signing_seed(self.settings.home / "keys" / "log.key"))

@@ -8,14 +8,17 @@ from importlib import import_module
 from pathlib import Path
 
 from foja.conversations.model.events import CONVERSATION
-from foja.core.registry import RESERVED_DOMAINS, Domain
+from foja.core.registry import RESERVED_DOMAINS, TRANSIENT_KINDS, Domain
 from foja.documents.model.events import DOCUMENT
 from foja.errors import BadDomain, SetupFailed
+from foja.sql.access import repair
 from foja.sql.migrate import Moved, migrate
 from foja.sql.registration import register
+from foja.sql.steps import read_steps
+from foja.system.model.events import SYSTEM
 from foja.threads.model.events import THREAD
 
-OWN = (CONVERSATION, DOCUMENT, THREAD)
+OWN = (CONVERSATION, DOCUMENT, SYSTEM, THREAD)
 
 
 async def prepare(
@@ -26,25 +29,39 @@ async def prepare(
     report: Callable[[str], None] | None = None,
 ) -> Moved:
     """Bring the schema to step `to`, or the newest, and then register Foja's domains and these."""
-    check(domains)
+    domains = unique(domains)
+    if domains and to is not None and to < len(read_steps()):
+        raise BadDomain(f"domains need the newest schema; leave out `--to {to}`. Nothing was changed.")
     moved = await migrate(conn_url, to, report)
     if moved.newest:
+        restored = await repair(conn_url)
+        if restored and report and moved.before:
+            report(f"restored the roles and grants of {', '.join(restored)}")
         await register(conn_url, [domain.definition() for domain in OWN], own=True)
         if domains:
             await register(conn_url, [domain.definition() for domain in domains])
-    elif domains:
-        raise BadDomain(f"domains need the newest schema; leave out `--to {to}`")
+        await repair(conn_url)
     return moved
 
 
-def check(domains: Iterable[Domain]) -> None:
-    """Raise `BadDomain` if one of these domains is Foja's own, or named twice."""
-    names = [domain.name for domain in domains]
+def unique(domains: Iterable[Domain]) -> list[Domain]:
+    """Return these domains, the same one once; raise `BadDomain` if one is Foja's, or two have one name."""
+    if not isinstance(domains, Iterable):
+        raise BadDomain(f"{domains!r:.100} is not a list of domains; write domains=[…]")
+    found: list[Domain] = []
+    for domain in domains:
+        if not isinstance(domain, Domain):
+            raise BadDomain(f"{domain!r:.100} is not a foja.Domain; write domains=[INVOICE]")
+        found += [] if domain in found else [domain]
+        if shown := sorted({kind.name for kind in domain.kinds} & TRANSIENT_KINDS):
+            raise BadDomain(f"the kind {shown[0]!r} is reserved for what is shown live; choose another")
+    names = [domain.name for domain in found]
     for name in names:
         if name in RESERVED_DOMAINS:
             raise BadDomain(f"the domain name {name!r} is reserved; choose another")
         if names.count(name) > 1:
             raise BadDomain(f"two domains are named {name!r}; rename one")
+    return found
 
 
 def load(names: str) -> list[Domain]:
@@ -61,8 +78,9 @@ def _load(name: str) -> Domain:
         sys.path.insert(0, here)
     try:
         found = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise SetupFailed(f"the domain {name} cannot be loaded: {error}; correct FOJA_DOMAINS") from error
+    except (Exception, SystemExit) as error:  # it is the user's module: anything may happen there
+        problem = f"{type(error).__name__}: {error}".partition("\n")[0]
+        raise SetupFailed(f"the domain {name} cannot be loaded: {problem}; correct FOJA_DOMAINS") from error
     if not isinstance(found, Domain):
         raise SetupFailed(f"{name} is a {type(found).__name__}, not a foja.Domain; correct FOJA_DOMAINS")
     return found

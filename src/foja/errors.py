@@ -1,46 +1,23 @@
 """Every error that leaves the package, in one hierarchy.
 
 FojaError
-├── Refused                 the request is invalid; sending it again gives the same error
-│   ├── UnknownKind         the domain has no such kind, or not in this version
-│   ├── WrongSource         the source or database role may not record this kind
-│   ├── BadPayload          the payload does not match its kind
-│   │   ├── NotCanonical    the payload has no canonical form: NaN, U+0000, nested too deep, …
-│   │   └── TooLarge        the payload is over the size limit
-│   ├── WrongEntity         the stream belongs to another domain or tenant
-│   ├── WrongExpectedSeq    the stream has grown since it was read
-│   ├── IdempotencyConflict the idempotency key was used for another event
-│   ├── NotErasable         the body of this event may not be erased
-│   ├── BadReservation      the reservation asks for too many numbers or too much time
-│   ├── SlotVoided          the slot was voided
-│   ├── SlotFilled          the slot holds another event
-│   ├── UnknownEntity       there is no such stream, or no such event in it
-│   │   └── UnknownApproval the conversation has no such approval
-│   ├── UnknownJob          there is no such job or job type
-│   ├── BadDomain           the domain cannot be registered as it is
-│   ├── UnknownDomain       no such domain is registered
-│   ├── OutOfTurn           the document's history does not allow this event
-│   │   ├── PreconditionFailed  another event has to come first; `code` says which
-│   │   ├── DocumentFinal   the document's artifact is final
-│   │   └── DocumentClosed  the document was revoked or archived
-│   ├── CannotProduce       this installation cannot produce the evidence
-│   └── CursorLost          the cursor belongs to another history
-├── Unavailable             nothing was decided; sending the request again is safe
-│   ├── LedgerUnavailable   the database does not accept events now
-│   ├── NotCovered          no published checkpoint covers the event yet
-│   ├── Unstamped           no timestamp authority returned a valid token; `code` says why
-│   └── Busy                a concurrent transaction was in the way
-├── Tampered                the bytes do not match their hash, signature or proof
-│   ├── BadBundle           the bundle is not valid; `code` says why
-│   ├── Malformed           the bytes are not in the format they claim
-│   └── LogHalted           the log would contradict what it published
-├── StreamBroken            the stream of a model's answer ended early
-├── ObjectMissing           the store has no such object
-├── ObjectChanged           the stored object is not the version that was read
-└── SetupFailed             the installation cannot start
-    ├── MigrationFailed     the schema could not be migrated
-    ├── RoleMissing         the connection may not act as the role that this process needs
-    └── EmbeddedFailed      the embedded server did not start
+├── Refused
+│   ├── UnknownKind, WrongSource, WrongEntity, WrongExpectedSeq, IdempotencyConflict, NotErasable
+│   ├── BadReservation, SlotVoided, SlotFilled, UnknownJob, BadDomain, UnknownDomain
+│   ├── CannotProduce, CursorLost
+│   ├── BadPayload
+│   │   └── NotCanonical, TooLarge
+│   ├── UnknownEntity
+│   │   └── UnknownApproval
+│   └── OutOfTurn
+│       └── PreconditionFailed, DocumentFinal, DocumentClosed
+├── Unavailable
+│   └── LedgerUnavailable, NotCovered, Unstamped, Busy
+├── Tampered
+│   └── BadBundle, Malformed, LogHalted
+├── StreamBroken, ObjectMissing, ObjectChanged
+└── SetupFailed
+    └── MigrationFailed, RoleMissing, EmbeddedFailed
 
 `code` is the name of an error for programs: it never changes, and a few errors carry a more precise one
 on the instance. `retryable` says whether the same request may succeed later. docs/errors.md lists both.
@@ -48,19 +25,32 @@ on the instance. `retryable` says whether the same request may succeed later. do
 
 from __future__ import annotations
 
+import re
+
+HIDDEN = "***"
+# Greedy up to the last @: a password with an unescaped @ or / is hidden whole.
+_URL_PASSWORD = re.compile(r"([a-z][a-z0-9+.-]*://[^\s:/?#@'\"]*):[^\s'\"<>]*@", re.IGNORECASE)
+# The user of an HTTP address is often an access token.
+_HTTP_USER = re.compile(r"(https?://)[^\s/?#@:'\"]+@", re.IGNORECASE)
+_FIELD = re.compile(
+    r"((?:\b|_)(?:password|passwd|pwd|secret|api_?key|access_?key|access_?token|credentials?|sig|signature)"
+    r"\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&;,'\")]+)",
+    re.IGNORECASE,
+)
+
 
 class FojaError(Exception):
-    """Base of every error raised by Foja."""
+    """Base of every error raised by Foja. Its message contains no secret."""
 
     code = "foja_error"
     retryable = False
 
-    def __init_subclass__(cls, *, code: str | None = None, retryable: bool | None = None) -> None:
-        """Set what the subclass gives; the rest is inherited."""
-        if code is not None:
-            cls.code = code
-        if retryable is not None:
-            cls.retryable = retryable
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*(redact(each) if isinstance(each, str) else each for each in arguments))
+
+    def __init_subclass__(cls, *, code: str | None = None) -> None:
+        """Set the code that the subclass gives; without one it is inherited."""
+        cls.code = code or cls.code
 
 
 class _Coded(FojaError):
@@ -167,8 +157,10 @@ class CursorLost(Refused, code="cursor_lost"):
     """The cursor belongs to another history; read again from the start."""
 
 
-class Unavailable(FojaError, code="unavailable", retryable=True):
+class Unavailable(FojaError, code="unavailable"):
     """Nothing was decided; sending the request again is safe."""
+
+    retryable = True
 
 
 class LedgerUnavailable(Unavailable, code="ledger_unavailable"):
@@ -229,3 +221,9 @@ class RoleMissing(SetupFailed, code="role_missing"):
 
 class EmbeddedFailed(SetupFailed, code="embedded_failed"):
     """The embedded server did not start."""
+
+
+def redact(text: str) -> str:
+    """Return the text with `***` for each password, access key and token in an address or a field."""
+    text = _URL_PASSWORD.sub(rf"\1:{HIDDEN}@", text)
+    return _FIELD.sub(rf"\1{HIDDEN}", _HTTP_USER.sub(rf"\1{HIDDEN}@", text))

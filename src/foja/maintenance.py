@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from foja.errors import FojaError, LogHalted
+from foja.faults import Watch
 from foja.jobs.assembly import Chore
 from foja.ledger.sequencer import Sequencer
 
 PAUSE_SECONDS = 0.05
 BUSY_THRESHOLD = 1_000  # with fewer changes, pause: larger batches cost less
 ERROR_PAUSE_SECONDS = 1.0
-log = logging.getLogger("foja.maintenance")
 
 
 class Maintenance:
@@ -26,18 +25,25 @@ class Maintenance:
         checkpoint_seconds: float,
         chores: Sequence[Chore] = (),
         afterwards: Sequence[Chore] = (),
+        beside: Sequence[Chore] = (),
     ) -> None:
-        """`afterwards` are chores that need a published checkpoint; they run only with `until_idle`."""
+        """`afterwards` are chores that need a published checkpoint; they run only with `until_idle`.
+
+        `beside` are chores that wait for others, each in a task of its own; they too follow a checkpoint.
+        """
         self._sequencer, self._every, self._chores = sequencer, checkpoint_seconds, chores
-        self._afterwards = afterwards
+        self._afterwards, self._beside = afterwards, beside
         self._checked = False
 
     async def run(self, *, until_idle: bool = False) -> None:
         """Work for ever, or with `until_idle`, until there is nothing to do now."""
         if until_idle:
             await self._until_idle()
-        else:
-            await self._for_ever()
+            return
+        chores = [self._retrying(chore) for chore in (self._sequencer.sweep, *self._chores)]
+        # In two tasks, so that neither the chores nor the log wait for the other.
+        beside = [_repeat([self._retrying(sparingly(each, self._every))]) for each in self._beside]
+        await side_by_side(_repeat(chores), _repeat([self._retrying(self._log())]), *beside)
 
     async def _until_idle(self) -> None:
         again = True
@@ -46,12 +52,8 @@ class Maintenance:
                 pass
             while await self._publish():
                 pass
+            await asyncio.gather(*(each() for each in self._beside))
             again = await _run_all(self._afterwards) > 0
-
-    async def _for_ever(self) -> None:
-        """Run the chores and the log in two tasks, so that neither waits for the other."""
-        chores = [self._retrying(chore) for chore in (self._sequencer.sweep, *self._chores)]
-        await side_by_side(_repeat(chores), _repeat([self._retrying(self._log())]))
 
     def _log(self) -> Chore:
         """Return the chore that numbers, and publishes at the set interval."""
@@ -69,17 +71,20 @@ class Maintenance:
         return number_and_publish
 
     def _retrying(self, chore: Chore) -> Chore:
-        """Return a chore that never fails: it logs an error and retries after a pause."""
+        """Return a chore that never fails: it logs an error once and retries after a pause."""
         clock, retry_at = asyncio.get_running_loop().time, 0.0
+        watch = Watch(f"maintenance, {_name(chore)}")
 
         async def retrying() -> int:
             nonlocal retry_at
             if clock() < retry_at:
                 return 0
             try:
-                return await chore()
+                done = await chore()
+                watch.worked()
+                return done
             except FojaError as error:
-                log.warning("%s", error)
+                watch.failed(error)
                 self._checked, retry_at = False, clock() + ERROR_PAUSE_SECONDS
                 return 0
 
@@ -137,7 +142,13 @@ def sparingly(chore: Chore, seconds: float) -> Chore:
         last = now
         return await chore()
 
+    throttled.__qualname__ = _name(chore)
     return throttled
+
+
+def _name(chore: Chore) -> str:
+    """Return the name of a chore for the log."""
+    return str(getattr(getattr(chore, "func", chore), "__qualname__", "chore"))
 
 
 async def side_by_side(*works: Coroutine[Any, Any, None]) -> None:

@@ -2,114 +2,122 @@
 
 from __future__ import annotations
 
+import logging
+import os
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import platformdirs
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from foja.errors import SetupFailed
 
+FOR_TESTS = "FOJA_TEST_"  # variables of the test suite
+log = logging.getLogger("foja.settings")
+# What may contain a password or an access key: absent from the settings' repr.
+Secret: TypeAlias = Annotated[str, Field(repr=False)]
+
+
+def _not_reserved(tenant: str) -> str:
+    if tenant == "system":
+        raise ValueError("the tenant `system` is that of the installation's own stream; choose another")
+    return tenant
+
+
+Tenant: TypeAlias = Annotated[str, AfterValidator(_not_reserved)]
+
 
 class Settings(BaseSettings):
-    """All settings. The defaults need nothing installed."""
+    """All settings; `foja.connect` and docs/settings.md explain them. The defaults need nothing installed."""
 
-    model_config = SettingsConfigDict(env_prefix="FOJA_", frozen=True, extra="forbid")
+    model_config = SettingsConfigDict(env_prefix="FOJA_", frozen=True, extra="forbid", allow_inf_nan=False)
 
-    home: Path = Field(
-        default_factory=lambda: Path(platformdirs.user_data_dir("foja")),
-        description="Folder of the embedded database, the objects and the keys.",
-    )
-    database_url: str = Field(
-        default="", description="PostgreSQL 15 or later, as administrator; empty: the embedded one."
-    )
-    redis_url: str = Field(
-        default="", description="Redis that numbers conversations; `embedded` starts one; empty: none."
-    )
-    sequence_lane: Literal["auto", "postgres", "redis"] = Field(
-        default="auto", description="What numbers conversations; `auto`: Redis if its URL is set."
-    )
-    lane_return_seconds: float = Field(
-        default=30.0, gt=0, description="Shortest time before a conversation returns to Redis."
-    )
-    redis_timeout_seconds: float = Field(default=0.25, gt=0, description="Timeout for a reply of Redis.")
-    storage_url: str = Field(
-        default="", description="URL of the store of objects and log tiles; empty: `store` under the home."
-    )
-    tenant: str = Field(
-        default="",
-        description="Tenant that this process writes and works for; empty: writes `default`, works for all.",
-    )
-    domains: str = Field(
-        default="",
-        description="Domains of your own, each `module:NAME`, with spaces between; registered at start.",
-    )
-    log_name: str = Field(
-        default="", description="Origin line of the log's checkpoints; empty: from the installation id."
-    )
-    micro_batch: bool = Field(
-        default=True, description="Send appends that wait at the same moment in one call."
-    )
-    writers: int = Field(default=2, ge=1, description="Connections for micro-batches.")
-    connections: int = Field(default=8, ge=2, description="Most connections for everything else.")
-    retry_seconds: float = Field(
-        default=10.0, ge=0, description="How long an append is retried while the database does not answer."
-    )
-    checkpoint_seconds: float = Field(
-        default=1.0, gt=0, description="Shortest time between two signed checkpoints."
-    )
-    max_lag_seconds: float = Field(
-        default=60.0, gt=0, description="Sequencer lag that `foja audit` reports as a finding."
-    )
+    home: Path = Field(default_factory=lambda: Path(platformdirs.user_data_dir("foja")))
+    database_url: Secret = ""
+    redis_url: Secret = ""
+    sequence_lane: Literal["auto", "postgres", "redis"] = "auto"
+    lane_return_seconds: float = Field(default=30.0, gt=0)
+    redis_timeout_seconds: float = Field(default=0.25, gt=0)
+    storage_url: Secret = ""
+    tenant: Tenant = ""
+    domains: str = ""
+    log_name: str = ""
+    micro_batch: bool = True
+    writers: int = Field(default=2, ge=1)
+    connections: int = Field(default=8, ge=2)
+    retry_seconds: float = Field(default=10.0, ge=0)
+    checkpoint_seconds: float = Field(default=1.0, gt=0)
+    max_lag_seconds: float = Field(default=60.0, gt=0)
 
-    bitcoin_rpc_url: str = Field(
-        default="", description="URL of your Bitcoin node, with user and password; empty: none."
-    )
-    polygon_rpc_url: str = Field(default="", description="URL of your Polygon node; empty: none.")
-    rekor_url: str = Field(default="", description="URL of the tiles of a Rekor log, version 2; empty: none.")
-    tsa_urls: str = Field(
-        default="",
-        description="URLs of timestamp authorities in order of preference, separated by spaces; "
-        "empty: the local one.",
-    )
-    tsa_roots: str = Field(
-        default="", description="File or folder of trusted root certificates for tokens, PEM or DER."
-    )
-    tsa_crls: str = Field(
-        default="", description="File or folder of certificate revocation lists, PEM or DER; empty: none."
-    )
-    tsa_policies: str = Field(
-        default="", description="Accepted token policies (OIDs), separated by spaces; empty: any."
-    )
-    tsa_worst_accuracy_seconds: float = Field(
-        default=60.0, gt=0, description="Largest accepted inaccuracy of a token; one that states none passes."
-    )
-    tsa_require_revocation: bool = Field(
-        default=False, description="Refuse a token if the revocation state of its certificates is unknown."
-    )
-    tsa_timeout_seconds: float = Field(
-        default=10.0, gt=0, description="Timeout for one authority before the next one is tried."
-    )
+    cosigners: Secret = ""
+    cosigner_policy: str = ""
+    cosigner_timeout_seconds: float = Field(default=5.0, gt=0)
 
-    protect_attempts: int = Field(default=5, ge=1, description="Most attempts for one evidence.")
-    protect_pause_seconds: float = Field(
-        default=30.0, ge=0, description="Pause before the second attempt; four times longer before each next."
-    )
-    tsa_window_seconds: float = Field(
-        default=3600.0, gt=0, description="Time limit of one attempt at a timestamp."
-    )
+    bitcoin_rpc_url: Secret = ""
+    polygon_rpc_url: Secret = ""
+    rekor_url: Secret = ""
+    tsa_urls: Secret = ""
+    tsa_roots: str = ""
+    tsa_crls: str = ""
+    tsa_policies: str = ""
+    tsa_worst_accuracy_seconds: float = Field(default=60.0, gt=0)
+    tsa_require_revocation: bool = False
+    tsa_timeout_seconds: float = Field(default=10.0, gt=0)
+    tsa_window_seconds: float = Field(default=3600.0, gt=0)
+    tsa_batch: int = Field(default=0, ge=0, le=10_000)
 
-    web_host: str = Field(default="127.0.0.1", description="Address of the HTTP server.")
-    web_port: int = Field(default=8000, ge=0, le=65535, description="Port of the HTTP server; 0: any free.")
-    web_expose: bool = Field(
-        default=False, description="Let other machines use the HTTP server; there are no access keys yet."
-    )
-    heartbeat_seconds: float = Field(
-        default=15.0, gt=0, description="Interval of heartbeats in an HTTP event stream."
-    )
+    clock_tolerance_seconds: float = Field(default=300.0, gt=0, le=300.0)
 
-    max_streams: int = Field(default=512, ge=1, description="Most open HTTP event streams per process.")
+    anchor_batch_size: int = Field(default=10_000, ge=1, le=10_000)
+    anchor_batch_seconds: float = Field(default=60.0, ge=0, le=900)
+    anchor_poll_seconds: float = Field(default=15.0, ge=1)
+    anchor_watch_seconds: float = Field(default=604_800.0, ge=0)
+    checkpoint_anchor_seconds: float = Field(default=86_400.0, ge=0)
+    polygon_private_key: Secret = ""
+    polygon_key_file: str = ""
+    polygon_keystore: str = ""
+    polygon_keystore_password_file: str = ""
+    polygon_signer_url: Secret = ""
+    polygon_account: str = ""
+    polygon_max_fee_gwei: float = Field(default=500.0, gt=0)
+    polygon_priority_fee_gwei: float = Field(default=30.0, ge=0)
+    polygon_depth: int = Field(default=128, ge=1)
+    polygon_replace_after_seconds: float = Field(default=180.0, gt=0)
+    polygon_attempts: int = Field(default=3, ge=1)
+    polygon_pause_seconds: float = Field(default=30.0, ge=0)
+    polygon_window_seconds: float = Field(default=1_800.0, gt=0, le=2_592_000)
+    polygon_polls: int = Field(default=20, ge=1)
+    polygon_daily_cap: float = Field(default=5.0, ge=0)
+    ots_calendars: Secret = ""
+    bitcoin_header_urls: Secret = ""
+    bitcoin_network: Literal["main", "testnet", "signet", "regtest"] = "main"
+    bitcoin_confirmations: int = Field(default=6, ge=1)
+    bitcoin_attempts: int = Field(default=2, ge=1)
+    bitcoin_pause_seconds: float = Field(default=30.0, ge=0)
+    bitcoin_window_seconds: float = Field(default=259_200.0, gt=0, le=2_592_000)
+    bitcoin_polls: int = Field(default=24, ge=1)
+    rekor_read_url: Secret = ""
+    rekor_key: str = ""
+    rekor_attempts: int = Field(default=5, ge=1)
+    rekor_pause_seconds: float = Field(default=30.0, ge=0)
+    rekor_window_seconds: float = Field(default=3_600.0, gt=0, le=2_592_000)
+    rekor_polls: int = Field(default=60, ge=1)
+
+    protect_attempts: int = Field(default=5, ge=1)
+    protect_pause_seconds: float = Field(default=30.0, ge=0)
+
+    log_format: Literal["text", "json"] = "text"
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+    web_host: str = "127.0.0.1"
+    web_port: int = Field(default=8000, ge=0, le=65535)
+    web_expose: bool = False
+    metrics_port: int | None = Field(default=None, ge=0, le=65535)
+    heartbeat_seconds: float = Field(default=15.0, gt=0)
+    max_connections: int = Field(default=1024, ge=1)
+    max_streams: int = Field(default=512, ge=1)
 
     @property
     def own_tenant(self) -> str:
@@ -120,6 +128,16 @@ class Settings(BaseSettings):
     def store_url(self) -> str:
         """The URL of the store of objects and log tiles."""
         return self.storage_url or (self.home / "store").as_uri()
+
+
+def warn_about_unknown_names() -> None:
+    """Log a warning for each `FOJA_*` variable that is not a setting: it is probably misspelt."""
+    known = [f"FOJA_{name.upper()}" for name in Settings.model_fields]
+    for name in sorted(os.environ):
+        if name.upper().startswith("FOJA_") and name.upper() not in known and not name.startswith(FOR_TESTS):
+            close = get_close_matches(name.upper(), known, 1)
+            advice = f"did you mean {close[0]}?" if close else "docs/settings.md lists the settings"
+            log.warning("%s is not a setting and is ignored; %s", name, advice)
 
 
 def load(**given: Any) -> Settings:

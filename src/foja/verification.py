@@ -6,7 +6,7 @@ import hashlib
 import io
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from os import PathLike
@@ -15,9 +15,10 @@ from typing import BinaryIO, TypeAlias
 
 from foja.core.bundle.names import MANIFEST, MEDIA_TYPE, MIMETYPE
 from foja.core.bundle.reader import starts_like_zip
+from foja.core.event import FIRST, LAST, is_in_calendar
 from foja.errors import Refused, Tampered
 from foja.judge.detached import Detached, judge_detached
-from foja.judge.proof import other_algorithm
+from foja.judge.proof import MAX_BYTES, UNEXPECTED, not_judged, other_algorithm
 from foja.judge.report import Report, Subject
 from foja.judge.trust import Trust
 from foja.judge.trust_parser import read
@@ -27,13 +28,11 @@ from foja.proofs.ots.header import SIZE
 Named: TypeAlias = "str | PathLike[str]"
 _HEADERS = re.compile(r"block-([0-9]{1,9})\b.*")
 _SNIFF_BYTES = 30 + len(MIMETYPE) + len(MEDIA_TYPE)  # of a ZIP whose first file names its type
-_FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 _CHUNK_BYTES = 1024 * 1024
 _EVIDENCE = MANIFEST.encode().partition(b"/")[0] + b"/"  # the folder of all evidence
 _LONGEST_PATH = 250
 _LONG_LIST = b"\xf8"  # how RLP begins a list as long as a block header
 _LARGEST_HEADER = 64 * 1024
-_LARGEST_PROOF = 64 * 1024 * 1024
 
 
 def verify(
@@ -58,11 +57,17 @@ def verify(
     trusted = trust if isinstance(trust, Trust) else read(map(_content, trust))
     trusted = with_headers(trusted, headers)
     stated = None if digest is None else _digest(digest)
-    detached = [_detached(each) for each in proofs]
-    if subject is None:
-        return judge_detached(Subject(stated, name), detached, trusted, moment)
-    with _opened(subject) as (file, found):
-        return _judge(file, Subject(stated, name or found), detached, trusted, moment, domain)
+    with ExitStack() as files:
+        detached = [_detached(each, files) for each in proofs]
+        if subject is None:
+            return judge_detached(Subject(stated, name), detached, trusted, moment)
+        file, found = files.enter_context(_opened(subject))
+        about = Subject(stated, name or found)
+        try:
+            return _judge(file, about, detached, trusted, moment, domain)
+        except UNEXPECTED as error:
+            finding = not_judged("container", error)
+            return Report(about, (finding,), moment, trusted.required, trusted.document())
 
 
 def _moment(at: datetime) -> datetime:
@@ -72,9 +77,9 @@ def _moment(at: datetime) -> datetime:
     try:
         moment = at.astimezone(UTC)
     except OverflowError:
-        moment = _FIRST
-    if not _FIRST < moment < _LAST:
-        raise Refused(f"the time to judge at must be from {_FIRST:%Y} to {_LAST:%Y}, not {at.isoformat()}")
+        moment = LAST
+    if not is_in_calendar(moment):
+        raise Refused(f"the time to judge at must be from {FIRST:%Y} to {LAST:%Y}, not {at.isoformat()}")
     return moment
 
 
@@ -90,12 +95,10 @@ def _judge(
         return _with_detached(_judge_bundle(file, subject, trust, at), file, proofs, trust)
     digests = _digests_of(file, {other_algorithm(each.data) for each in proofs})
     whole = Subject(digests["sha256"], subject.name)
-    bundles, others = (
-        [each for each in proofs if each.is_bundle],
-        [each for each in proofs if not each.is_bundle],
-    )
+    bundles = [each for each in proofs if each.is_bundle]
     if len(bundles) == 1 and subject.sha256 in (None, whole.sha256):
-        bundle = io.BytesIO(bundles[0].data)
+        bundle = bundles[0].bundle or io.BytesIO(bundles[0].data)
+        others = [each for each in proofs if not each.is_bundle]
         return _with_detached(_judge_bundle(bundle, whole, trust, at), bundle, others, trust)
     return judge_detached(
         whole, proofs, trust, at, stated=subject.sha256, content=file, digests=digests, domain=domain
@@ -184,13 +187,15 @@ def _content(item: str | bytes | PathLike[str]) -> str | bytes:
         return file.read()
 
 
-def _detached(proof: bytes | Named | Detached) -> Detached:
+def _detached(proof: bytes | Named | Detached, files: ExitStack) -> Detached:
+    """Return a proof; a bundle stays open, and a proof that is too large is read far enough to be refused."""
     if isinstance(proof, Detached):
         return proof
     if isinstance(proof, bytes):
         return Detached(proof)
-    with _open(proof) as file:
-        return Detached(file.read(_LARGEST_PROOF), Path(proof).name)
+    file = files.enter_context(_open(proof))
+    found = Detached(file.read(MAX_BYTES + 1), Path(proof).name)
+    return replace(found, bundle=_seekable(file)) if found.is_bundle else found
 
 
 def with_headers(trust: Trust, headers: Iterable[tuple[int, bytes] | Named]) -> Trust:
@@ -216,9 +221,7 @@ def _bitcoin_headers(path: Path) -> list[tuple[int, bytes]]:
         raise Refused(f"{path.name!a} does not name its block; rename it block-<height>.hex or .bin")
     if not data or len(data) % SIZE:
         raise Refused(f"{path.name!a} does not hold headers of {SIZE} bytes, raw or as hex")
-    first = int(named[1])
-    found = [data[at : at + SIZE] for at in range(0, len(data), SIZE)]
-    return [(first + distance, header) for distance, header in enumerate(found)]
+    return [(int(named[1]) + at // SIZE, data[at : at + SIZE]) for at in range(0, len(data), SIZE)]
 
 
 def _evm_block(path: Path) -> bytes | None:
@@ -244,13 +247,10 @@ def _from_hex(data: bytes) -> bytes:
 
 
 def _digest(given: str | bytes) -> bytes:
-    if isinstance(given, bytes):
-        data = given
-    else:
-        try:
-            data = bytes.fromhex(given.removeprefix("sha256:"))
-        except ValueError:
-            data = b""
+    try:
+        data = given if isinstance(given, bytes) else bytes.fromhex(given.removeprefix("sha256:"))
+    except ValueError:
+        data = b""
     if len(data) != 32:
         raise Refused(f"{str(given)[:80]!a} is not a SHA-256 digest; write sha256: and 64 hexadecimal digits")
     return data

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from contextlib import AsyncExitStack
+from functools import partial
 
-from foja.core.registry import Domain, JobType
+from foja.core.registry import Domain
 from foja.driver.database import Database
 from foja.errors import BadDomain, UnknownJob
-from foja.jobs.assembly import WorkerSpec
-from foja.jobs.decider import Decider, drafting
+from foja.jobs.decider import decide_streams, drafting
 from foja.jobs.exclusive import RunLock
 from foja.jobs.queue import Queue
-from foja.jobs.worker import Work, Worker
+from foja.jobs.worker import Work, Worker, WorkerSpec
 from foja.ledger.live.notifier import Notifier
 from foja.settings import Settings
 
@@ -22,12 +22,22 @@ CONNECTIONS = 4  # of each source
 class Workers:
     """Workers by job type. A process that only writes opens nothing for them."""
 
-    def __init__(self, settings: Settings, notifier: Notifier, closing: AsyncExitStack) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        notifier: Notifier,
+        closing: AsyncExitStack,
+        specs: Iterable[WorkerSpec],
+        domains: Iterable[Domain],
+    ) -> None:
+        """`specs` are the workers of Foja's domains; `domains` are those of users."""
         self._settings, self._notifier, self._closing = settings, notifier, closing
-        self._specs: dict[str, WorkerSpec] = {}
-        self._types: dict[str, tuple[Domain, JobType]] = {}
+        self._specs = {spec.type: spec for spec in specs}
+        self._types: dict[str, Domain] = {}
         self._queues: dict[str, Queue] = {}
         self._run_lock = RunLock()
+        for domain in domains:
+            self._include(domain)
 
     def add(self, job_type: str, handler: Work, *, batch: int = 100) -> None:
         """Do the jobs of a type of your domain: `async (jobs) -> outcomes`, one outcome per job."""
@@ -35,30 +45,13 @@ class Workers:
             raise UnknownJob(
                 f"no domain given to connect() has the job type {job_type!r}; add it to Domain(jobs=…)"
             )
-        domain, known = self._types[job_type]
         if job_type in self._specs:
             raise BadDomain(f"{job_type} has a worker already")
-        self._specs[job_type] = WorkerSpec(
-            job_type, known.source, lambda _: drafting(domain, known.source, handler), batch
-        )
-
-    def include(self, specs: Iterable[WorkerSpec]) -> None:
-        """Add the workers of one of Foja's domains."""
-        self._specs |= {spec.type: spec for spec in specs}
-
-    def include_domain(self, domain: Domain) -> None:
-        """Let the job types of a user's domain be added, and run its `decide`."""
-        self._types |= {job.name: (domain, job) for job in domain.jobs if job.name != domain.executor}
-        if domain.decide and domain.executor and (executor := domain.job(domain.executor)):
-            self._specs[executor.name] = WorkerSpec(
-                executor.name,
-                executor.source,
-                lambda queue: Decider(queue.database, domain).work,
-                wake_on=[domain.name],
-            )
+        self._specs[job_type] = WorkerSpec(self._types[job_type], job_type, lambda _: handler, batch)
 
     async def open(self, only: Collection[str] | None = None) -> list[tuple[Worker, WorkerSpec]]:
         """Return the workers of these types, or all: each acts as its own role, or raises."""
+        only = [only] if isinstance(only, str) else only
         if unknown := sorted(set(only or ()) - self._specs.keys()):
             raise UnknownJob(
                 f"no worker here does {unknown[0]!r}; choose from {', '.join(sorted(self._specs))}, "
@@ -74,6 +67,10 @@ class Workers:
             await worker.open()
         return found
 
+    def idle_types(self) -> list[str]:
+        """Return the job types of users' domains that have no handler here."""
+        return sorted(self._types.keys() - self._specs.keys())
+
     def queue(self, source: str) -> Queue:
         """Return the queue of a source, as its role."""
         if source not in self._queues:
@@ -84,12 +81,23 @@ class Workers:
             self._queues[source] = queue
         return self._queues[source]
 
+    def _include(self, domain: Domain) -> None:
+        """Let the job types of a user's domain be added, and run its `decide`."""
+        self._types |= {job.name: domain for job in domain.jobs if job.name != domain.executor}
+        if domain.decide and domain.executor and (executor := domain.job(domain.executor)):
+            self._specs[executor.name] = WorkerSpec(
+                domain,
+                executor.name,
+                lambda queue: partial(decide_streams, queue.database, domain),
+                wake_on=[domain.name],
+            )
+
     def _worker(self, spec: WorkerSpec) -> Worker:
         queue = self.queue(spec.source)
         return Worker(
             queue,
             spec.type,
-            spec.work(queue),
+            drafting(spec.domain, spec.source, spec.work(queue)),
             most=spec.batch,
             wake_on=spec.wake_on,
             run_lock=self._run_lock,

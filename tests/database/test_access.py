@@ -14,6 +14,7 @@ from psycopg import sql
 
 from foja import errors
 from foja.app import App
+from foja.conversations.model.events import CONVERSATION
 from foja.core.event import event_id_for
 from foja.driver.database import Database, connect
 from tests.database.rows import SAID, Admin
@@ -56,6 +57,9 @@ INSERTS: list[LiteralString] = [
         payload, salt, body_hash, idempotency_key, tenant from foja.event""",
     "insert into foja.leaves select origin, idx + 100, entity_id, seq, chain_hash from foja.leaves",
     "insert into foja.checkpoint select origin, size + 100, root, frontier, note from foja.checkpoint",
+    r"insert into foja.cosignature values (1, 4, sha256(''), E'— a b\n')",
+    "insert into foja.cosigner values (1, sha256(''), 'a+b+c', 4)",
+    "update foja.cosigner set seen = 0",
     "insert into foja.kind select domain, 'shrugged', v, sources, required from foja.kind",
     """insert into foja.pending (entity_id, seq, chain_hash)
         select entity_id, seq, chain_hash from foja.leaves""",
@@ -149,7 +153,7 @@ async def test_an_erasure_goes_through_for_a_replica_too(full: App, admin: Admin
     row = admin.execute("select entity_id from foja.event where seq = 0").fetchone()
     assert row is not None
     admin.execute("set session_replication_role = replica")
-    admin.execute("select foja.erase(%s, 'default', 0, 'api', null, 'asked')", row)
+    admin.execute("select foja.erase(%s, 'conversation', 'default', 0, 'api', null, 'asked')", row)
     assert admin.execute("select payload from foja.event where seq = 0").fetchone() == (None,)
 
 
@@ -185,7 +189,7 @@ def test_a_change_that_looks_like_an_erasure_is_refused(full: App, admin: Admin)
 async def test_what_is_erased_cannot_come_back(full: App, admin: Admin) -> None:
     row = admin.execute("select entity_id from foja.event where seq = 0").fetchone()
     assert row is not None
-    await full.ledger.erase(row[0], 0, reason="asked")
+    await full.ledger.erase(CONVERSATION, row[0], 0, reason="asked")
     for statement in (
         "update foja.event set payload = '{}' where seq = 0",
         "update foja.event set actor = 'eva' where seq = 0",
@@ -294,7 +298,7 @@ def test_every_way_in_asks_for_the_role(full: App, admin: Admin) -> None:
         "select foja.reserve(%s, 'conversation', 'default', 'sweeper', 1, '1 s', null)",
         f"select foja.fill({FORGED}, 4, gen_random_uuid())",
         "select foja.void(%s, 'conversation', 'default', 4, gen_random_uuid(), 'sweeper', 'r')",
-        "select foja.erase(%s, 'default', 0, 'sweeper', null, 'r')",
+        "select foja.erase(%s, 'conversation', 'default', 0, 'sweeper', null, 'r')",
         f"select foja.append({FORGED})",
         f"select foja.append_drafts(array[{FORGED}], false, false)",
     ]

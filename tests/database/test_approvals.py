@@ -13,8 +13,7 @@ import pytest
 
 from foja import errors
 from foja.app import App
-from foja.conversations.approvals import Decision
-from foja.conversations.model.approvals import parse_time
+from foja.conversations.model.approvals import Decision, parse_time
 from foja.conversations.model.events import CONVERSATION
 from foja.conversations.service import Conversation
 from foja.core import event as core
@@ -331,9 +330,15 @@ async def test_a_refused_neighbour_does_not_hurt(either_app: App) -> None:
     assert isinstance(three, errors.IdempotencyConflict)
 
 
-async def test_a_very_long_id_is_no_trouble(app: App, admin: Admin) -> None:
+async def test_a_very_long_id_is_no_trouble(either_app: App, admin: Admin) -> None:
+    """An id whose decision could not be recorded is refused with the request; the longest one expires."""
+    app = either_app
     talk = await app.conversations.open()
-    name = "x" * 100_000
+    for name in ("x" * 1_016, "é" * 508, "x" * 100_000):
+        with pytest.raises(errors.TooLarge):
+            await talk.append("approval_requested", asked(name, PAST))
+    assert admin.execute("select count(*) from foja.approval_due").fetchone() == (0,)
+    name = "x" * 1_015
     await talk.append("approval_requested", asked(name, PAST))
     await app.work(until_idle=True)
     assert (await talk.approval(name)).decided_seq == 1

@@ -22,6 +22,7 @@ from tests.job_domain import queue
 FAILED = {"witness_hash": WITNESS, "attempt": 1, "failure_code": "refused"}
 DONE = {"sha256": OTHER, "size": 1, "profile": "p", "verdict": "TOTAL_PASSED", "attempt": 1}
 MISSING_TSA = "precondition_failed:missing_tsa_for_witness_hash"
+SIGNED = {"witness_hash": WITNESS, "format": "raw", "signature_b64": "AAAA", "key_b64": "AAAA"}
 
 
 @pytest.fixture
@@ -131,9 +132,9 @@ def test_requests_stay_equal_within_a_stage_and_grow_after_it(paper: Paper) -> N
     assert paper.refusal("document.protected.requested", back) == "bad_payload"
 
 
-@pytest.mark.parametrize("kind", sorted(kind.name for kind in DOCUMENT.kinds))
+@pytest.mark.parametrize("kind", sorted({kind.name for kind in DOCUMENT.kinds}))
 def test_no_role_speaks_for_another(paper: Paper, kind: str) -> None:
-    [sources] = [each.sources for each in DOCUMENT.kinds if each.name == kind]
+    [sources] = {frozenset(each.sources) for each in DOCUMENT.kinds if each.name == kind}
     for source in sorted(sources):
         role = "foja_run_tsa" if source != "run-tsa" else "foja_protect_document_v2"
         with acting(paper.admin, role), pytest.raises(psycopg.Error, match="wrong_source"):
@@ -160,6 +161,8 @@ def test_nothing_is_confirmed_before_it_is_asked_for(paper: Paper) -> None:
     paper.ask()
     assert paper.refusal("tsa.confirmed", {**body, "witness_hash": OTHER}) == "precondition_failed:not_asked"
     assert paper.refusal("tsa.confirmed", {**body, "token_b64": ""}) == "bad_payload"
+    for half in ("blinding_b64", "path_b64"):  # of a batch an event holds both, or it records no proof
+        assert paper.refusal("tsa.confirmed", {**body, half: "AAAA"}) == "bad_payload"
     assert paper.refusal("tsa.confirmed", {**body, "gen_time": "soon"}) == "bad_payload"
     paper.confirm()
     assert paper.refusal("tsa.confirmed", body) == "already_confirmed"
@@ -278,7 +281,7 @@ def test_what_is_closed_asks_for_nothing_and_hears_out_what_runs(paper: Paper) -
     paper.request()
     paper.ask()
     paper.append("document.revoked", {"reason": "wrong file"})
-    assert paper.refusal("document.signed", {}) == "document_closed"
+    assert paper.refusal("document.signed", SIGNED, v=2) == "document_closed"
     more = {"witness_hash": OTHER, "required_evidence": ["tsa"]}
     assert paper.refusal("document.protected.requested", more) == "document_closed"
     paper.confirm()
@@ -509,11 +512,11 @@ def test_a_witness_is_a_digest_wherever_it_is_named(paper: Paper) -> None:
     paper.request()
     paper.ask()
     for rule in DOCUMENT.kinds:
-        if "witness_hash" in {*rule.required, *rule.optional}:
+        if "witness_hash" in {*rule.required, *rule.optional} and not rule.retired:
             said = {name: fits[types] for name, types in rule.required.items()}
             for rubbish in ("rubbish", "", "A" * 64, "a" * 65, 7, None):
                 body = {**said, "witness_hash": rubbish}
-                assert paper.refusal(rule.name, body, source=min(rule.sources)) == "bad_payload"
+                assert paper.refusal(rule.name, body, source=min(rule.sources), v=rule.v) == "bad_payload"
                 with pytest.raises(BadPayload):
                     rule.check(body)
 
@@ -626,3 +629,80 @@ async def test_a_row_that_the_owner_inserts_is_found_by_the_audit(
     )
     report = await audit(database_url, max_lag_seconds=60.0)
     assert {(found.check, found.entity_id) for found in report.findings} == {("end", paper.id)}
+
+
+def test_a_required_witness_holds_everything_back_until_it_is_ready(paper: Paper) -> None:
+    """D11: what the seed calls "para continuar" is refused while a witness is required."""
+    missing = "precondition_failed:missing_witness"
+    assert paper.refusal("document.signature.started", {}) == missing
+    paper.request("tsa")
+    paper.append("document.signature.started", {})
+    paper.ask()
+    paper.append("document.witness.required", {"reason": "the scan is incomplete"})
+    assert paper.refusal("document.signature.started", {}) == missing
+    more = {"witness_hash": OTHER, "required_evidence": ["tsa"]}
+    assert paper.refusal("document.protected.requested", more) == missing
+    paper.append("tsa.failed", FAILED)
+    again = {"witness_hash": WITNESS, "attempt": 2, "deadline": later(60)}
+    assert paper.refusal("job.run-tsa.required", again) == missing
+    paper.append("document.witness.ready", {"witness_hash": OTHER})
+    paper.append("job.run-tsa.required", again)
+    paper.confirm(attempt=2)
+    paper.ask("build-artifact")
+    paper.append("document.witness.required", {})
+    assert paper.refusal("artifact.finalized", DONE) == missing
+    paper.append("document.witness.ready", {"witness_hash": OTHER})
+    assert paper.refusal("artifact.finalized", DONE) == "attempt_not_open"
+    paper.request("tsa", witness=OTHER)
+
+
+def test_version_1_of_a_signature_is_retired_and_old_ones_stay_readable(paper: Paper) -> None:
+    """D11: `document.signed` v1 carries a text that nothing checks; it is not recorded any more."""
+    paper.request()
+    junk = {"witness_hash": WITNESS, "signature_b64": "not a signature"}
+    assert paper.refusal("document.signed", junk) == "unknown_kind"
+    paper.admin.execute("update foja.kind set retired = false where kind = 'document.signed' and v = 1")
+    paper.append("document.signed", junk)
+    paper.admin.execute("update foja.kind set retired = true where kind = 'document.signed' and v = 1")
+    row = paper.admin.execute("select events from document_entities").fetchone()
+    assert row
+    assert [(each["v"], each["payload"]) for each in row[0]][-1] == (1, junk)
+    with acting(paper.admin, "foja_protect_document_v2"):
+        found = paper.admin.execute("select foja.rebuild_documents(array[%s]::uuid[])", [paper.id]).fetchall()
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"format": "checked"},
+        {"format": "xades"},
+        {"signature_b64": "not a signature"},
+        {"signature_b64": ""},
+        {"signature_b64": "AAA"},
+        {"signature_b64": "A" * 349_532},
+        {"key_b64": None},
+        {"certificate_b64": "AAAA"},
+        {"witness_hash": "RUBBISH"},
+    ],
+    ids=lambda each: str(each)[:40],
+)
+def test_a_signature_has_a_known_format_and_its_bytes(paper: Paper, wrong: dict[str, Any]) -> None:
+    """D11: what is not a signature by its form is refused; an event cannot say that it was checked."""
+    paper.request()
+    body = {name: value for name, value in {**SIGNED, **wrong}.items() if value is not None}
+    assert paper.refusal("document.signed", body, v=2) == "bad_payload"
+
+
+def test_a_signature_is_over_a_digest_of_its_document(paper: Paper) -> None:
+    """D11: a signature over another document is not recorded for this one."""
+    missing = "precondition_failed:missing_witness"
+    assert paper.refusal("document.signed", SIGNED, v=2) == missing
+    paper.append("document.added", {"sha256": OTHER, "custody": "hash_only"})
+    assert paper.refusal("document.signed", SIGNED, v=2) == missing
+    paper.append("document.signed", {**SIGNED, "witness_hash": OTHER}, v=2)
+    paper.append("document.witness.ready", {"witness_hash": WITNESS})
+    paper.append("document.signed", SIGNED, v=2)
+    paper.append("document.signed", {"witness_hash": WITNESS, "format": "unchecked", "signer": "Ana"}, v=2)
+    paper.append("document.witness.required", {})
+    assert paper.refusal("document.signed", SIGNED, v=2) == missing

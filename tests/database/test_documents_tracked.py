@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from foja.app import App
-from foja.documents.model.events import Evidence
+from foja.documents.model.events import DOCUMENT, Evidence
 from foja.documents.model.rules import Policy
 from foja.observe.audit import audit
 from foja.observe.findings import Anomaly
@@ -39,6 +39,7 @@ DAMAGE = [
     "update foja.document set required_evidence = '{tsa}'",
     "update foja.document set witness_hash = repeat('b', 64)",
     "update foja.document set requested_seq = null",
+    "update foja.document set witness_status = 'required'",
     "update foja.document set renew_before = now()",
     "update foja.document set predecessor = gen_random_uuid()",
     f"insert into foja.attempt values ('{STRAY}', 'tsa', repeat('a', 64), 1, 1, now(), 'open', 'default')",
@@ -60,8 +61,8 @@ class Recorded(Played):
         if kind == "anchor.timeout" or body.get("failure_code") == "timeout":
             return "sweeper"
         network = body.get("network") or ("rekor" if kind == "rekor.confirmed" else None)
-        if network == "rekor":
-            return "submit-anchor-rekor"
+        if network == "rekor" or kind == "anchor.submitted":
+            return f"submit-anchor-{network}"
         return f"process-{network}-anchors" if network else None
 
 
@@ -131,7 +132,7 @@ async def test_an_erased_first_event_is_not_a_finding(
     document = await app.documents.add_digest(WITNESS)
     if requested:
         await app.documents.protect(document.id, witness_hash=OTHER)
-    await app.ledger.erase(document.id, 0, reason="asked")
+    await app.ledger.erase(DOCUMENT, document.id, 0, reason="asked")
     assert await tracks(database_url) == []
     await app.rebuild()
     assert await tracks(database_url) == []

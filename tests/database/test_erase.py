@@ -20,6 +20,7 @@ from foja.core.canonical import canonical
 from foja.core.note import Verifier
 from foja.embedded.postgres import binaries
 from foja.ledger.event import MAX_BODY
+from foja.observe.audit import audit
 from tests.database.rows import SAID, Admin, check_stream, identity, rows
 
 
@@ -31,9 +32,8 @@ async def check_proofs(app: App, admin: Admin, talk: Conversation) -> int:
         [talk.id],
     ):
         digest = chain.step(digest, talk.id, seq, event_id, kind, core.microseconds(at), body_hash)
-        proven = await app.ledger.log.prove(talk.id, seq)
-        assert proven.entry == chain.leaf_entry(talk.id, seq, digest)
-        proven.proof.check(proven.entry, [Verifier.from_vkey(app.trust[0])])
+        proof = await app.ledger.log.prove(talk.id, seq)
+        proof.check(chain.leaf_entry(talk.id, seq, digest), [Verifier.from_vkey(app.trust[0])])
         count += 1
     return count
 
@@ -99,7 +99,7 @@ async def test_an_erasure_that_is_rolled_back_never_was(app: App, admin: Admin) 
     await talk.append("user_message_sent", SAID)
     with admin.transaction(force_rollback=True):
         admin.execute("set local role foja_api")
-        admin.execute("select foja.erase(%s, 'default', 0, 'api', null, 'asked')", [talk.id])
+        admin.execute("select foja.erase(%s, 'conversation', 'default', 0, 'api', null, 'asked')", [talk.id])
         assert rows(admin)["event"] == 2
     assert [event.payload for event in await talk.events()] == [SAID]
 
@@ -130,10 +130,10 @@ async def test_several_bodies_are_forgotten_in_one_transaction_or_none(app: App,
     await talk.append_many([talk.draft("thinking", SAID) for _ in range(20)])
     await talk.append("turn_paused", {"reason": "kept whole"})
     with pytest.raises(errors.NotErasable):
-        await app.ledger.erase_all(talk.id, [0, 1, 20, 2], reason="asked")
+        await app.ledger.erase_all(CONVERSATION, talk.id, [0, 1, 20, 2], reason="asked")
     assert all(event.payload for event in await talk.events())
-    await app.ledger.erase_all(talk.id, range(20), reason="asked")
-    await app.ledger.erase_all(talk.id, range(20), reason="asked again")
+    await app.ledger.erase_all(CONVERSATION, talk.id, range(20), reason="asked")
+    await app.ledger.erase_all(CONVERSATION, talk.id, range(20), reason="asked again")
     events = await talk.events()
     assert [event.seq for event in events if event.payload is None] == list(range(20))
     assert [event.payload["seq"] for event in events if event.kind == "body.erased"] == list(range(20))
@@ -254,5 +254,36 @@ async def test_a_reason_is_a_text_of_bounded_length(app: App, admin: Admin) -> N
         await talk.erase(0, reason="x" * MAX_BODY)
     admin.execute("set role foja_api")
     with pytest.raises(psycopg.Error):
-        admin.execute("select foja.erase(%s, 'default', 0, 'api', null, null)", [talk.id])
+        admin.execute("select foja.erase(%s, 'conversation', 'default', 0, 'api', null, null)", [talk.id])
     assert [event.payload for event in await talk.events()] == [SAID]
+
+
+async def test_d10_the_digest_of_an_erased_document_is_gone(app: App, admin: Admin) -> None:
+    """D10: no row of the database has it; what stays is said."""
+    previous = await app.documents.add_digest("b" * 64)
+    document = await app.documents.add(b"secret", name="secret.txt", predecessor=previous.id)
+    await app.work(until_idle=True)
+    assert document.sha256 is not None
+    assert document.sha256 in everything(admin.info.dsn)
+    erasure = await document.erase(reason="asked")
+    dump = everything(admin.info.dsn)
+    assert document.sha256 not in dump
+    assert "secret.txt" not in dump
+    query = "select witness_hash from public.document_entities where id = %s"
+    assert admin.execute(query, [document.id]).fetchone() == (None,)
+    [stays] = erasure.stays
+    assert f"the bytes stay in the store under their digest {document.sha256}" in stays
+    assert await app.store.get(document.sha256) == b"secret"
+    assert (await audit(app.settings.database_url, max_lag_seconds=60)).clean
+    assert (await app.rebuild()).guards == 0
+
+
+async def test_d10_what_stays_of_a_final_document_is_said(app: App) -> None:
+    """D10: requests and tokens name the digest, and the artifact has the bytes."""
+    document = await app.documents.add(b"secret", name="secret.txt")
+    await document.protect()
+    await app.work(until_idle=True)
+    erasure = await document.erase(reason="asked")
+    assert [each.split(" stay")[0] for each in erasure.stays] == ["the bytes", "the digest", "the artifact"]
+    assert (await document.view()).witness_hash == document.sha256
+    assert (await audit(app.settings.database_url, max_lag_seconds=60)).clean

@@ -16,6 +16,7 @@ import pytest
 
 from foja.app import App
 from foja.conversations.service import Conversation
+from foja.core.event import body_bytes, body_hash
 from foja.errors import SetupFailed
 from foja.observe.findings import CheckReport
 from foja.observe.fsck import Outside, fsck
@@ -130,6 +131,19 @@ async def test_a_changed_row_is_named(check: str, seq: int, statement: str, case
     case.tamper(statement.replace("{talk}", str(TALK)))
     report = await case.check()
     assert found(report) == (check, TALK, seq), report
+
+
+@pytest.mark.parametrize("payload", ['{"content": "x"}', '{"n":1.50,"content":"x"}', '{"content":"\\u0041"}'])
+async def test_a_body_that_another_client_spelled_its_own_way_is_named(
+    payload: str, app: App, case: Case
+) -> None:
+    talk = await app.conversations.open(TALK)
+    draft = talk.draft("thinking", {"content": "x"})
+    body = body_hash(draft.salt, body_bytes(draft.actor, payload.encode(), draft.source, draft.v))
+    event = await app.ledger.append(draft._replace(payload=payload, body_hash=body))
+    report = await case.check()
+    assert found(report) == ("canonical", TALK, event.seq), report
+    assert len(report.findings) == 1
 
 
 async def test_only_changed_events_are_named(case: Case) -> None:
@@ -341,7 +355,7 @@ async def test_a_restarted_log_is_clean_and_its_old_checkpoint_is_still_checked(
 async def test_all_findings_are_counted(case: Case) -> None:
     case.tamper("update foja.event set v = 9 where seq < 10")
     report = await case.check(most=3)
-    assert (len(report.findings), report.total) == (3, 11)
+    assert (len(report.findings), report.total) == (3, 22)  # the body and the kind of each
     assert report.document()["first"]["seq"] == 0
 
 

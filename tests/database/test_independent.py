@@ -153,15 +153,16 @@ async def test_sigstore_accepts_the_place_of_every_event_and_no_changed_leaf(pub
     tree, vkey = published.tree(), published.app.trust[0]
     seen = set()
     for entity_id, seq in sorted(published.names):
-        proven = await published.app.ledger.log.prove(entity_id, seq)
-        index, path, note = proven.proof.index, list(proven.proof.path), proven.proof.note
-        assert (note, proven.entry) == (published.note, published.entries[index])
+        proof = await published.app.ledger.log.prove(entity_id, seq)
+        index, path, note = proof.index, list(proof.path), proof.note
+        entry = published.entries[index]
+        assert (note, entry[1:25]) == (published.note, entity_id.bytes + seq.to_bytes(8))
         assert path == tree.prove_inclusion(index + 1, SIZE).path[1:]
-        check_place(proven.entry, index, path, note)
-        changed = bytes([*proven.entry[:-1], proven.entry[-1] ^ 1])
-        for entry, at in ((changed, index), (proven.entry, index ^ 1)):
+        check_place(entry, index, path, note)
+        changed = bytes([*entry[:-1], entry[-1] ^ 1])
+        for other, at in ((changed, index), (entry, index ^ 1)):
             with pytest.raises(VerificationError):
-                check_place(entry, at, path, note)
+                check_place(other, at, path, note)
         seen.add(index)
     assert seen == set(range(SIZE))
     check_note(published.note, vkey, tree.get_root())

@@ -230,13 +230,15 @@ def test_a_job_is_asked_for_by_who_does_it_who_decides_and_the_house(entity: UUI
     assert [refused(admin, role, RUN, entity, f"by {role}") for role in house] == [None] * 5
     assert refused(admin, "foja_protect_document_v2", "run_tsa", paper.id, "c") is None
     for role, kind, stream in (
-        ("foja_run_errand", "run_tsa", entity),
+        ("foja_run_errand", "run_tsa", paper.id),
         ("foja_run_tsa", RUN, entity),
-        ("foja_decide_errand", RUN, paper.id),
+        ("foja_decide_errand", "run_tsa", paper.id),
         ("foja_decide_errand", RUN, uuid4()),
         ("foja_protect_document_v2", RUN, entity),
     ):
         assert refused(admin, role, kind, stream, "b") == "wrong_source", role
+    for role, kind, stream in (("foja_run_errand", "run_tsa", entity), ("foja_decide_errand", RUN, paper.id)):
+        assert refused(admin, role, kind, stream, "b") == "wrong_entity", role
 
 
 def test_the_same_key_of_another_type_or_stream_is_another_job(entity: UUID, admin: Admin) -> None:

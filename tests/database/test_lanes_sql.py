@@ -197,7 +197,7 @@ CLAIMS = {
         """select first_seq from foja.reserve(%s, 'conversation', 'default', 'api', 2, '1 minute', null)""",
         3,
     ),
-    "erase": ("select seq from foja.erase(%s, 'default', 0, 'api', null, 'asked for')", 3),
+    "erase": ("select seq from foja.erase(%s, 'conversation', 'default', 0, 'api', null, 'asked for')", 3),
 }
 
 

@@ -281,10 +281,60 @@ def test_only_conversations_appear(writer: Admin) -> None:
 
 def test_the_page_about_sql_runs_as_written(writer: Admin) -> None:
     statements = [block.text for block in blocks(ROOT / "docs" / "sql.md") if block.language == "sql"]
-    assert len(statements) == 3
-    for statement in statements:
+    assert len(statements) == 6
+    *written, registered = statements
+    for statement in written:
         writer.execute(statement.encode())
-    found = writer.execute("select data ->> 'content' from message_events order by sequence_number")
-    assert found.fetchall() == [("hi",), ("first",), ("second",)]
+    query = "select data ->> 'content' from message_events where session_id = %s order by sequence_number"
+    contents = [writer.execute(query, [f"0190e5a4-0000-7000-8000-00000000000{n}"]).fetchall() for n in (1, 2)]
+    assert contents == [[("hi",), ("first",), ("second",)], [("once",)]]
     asked = writer.execute("select events -> 0 ->> 'kind' from document_entities")
     assert asked.fetchall() == [("document.protected.requested",)]
+    owner = as_owner(writer)
+    owner.execute(registered.encode())
+    known = owner.execute("select kind from foja.kind where domain = 'parcel' and not reserved order by kind")
+    assert known.fetchall() == [("parcel.packed",), ("parcel.sent",)]
+
+
+@pytest.mark.parametrize("clause", ["on conflict do nothing", "ON  CONFLICT\nDO NOTHING"])
+def test_o10_on_conflict_without_an_id_is_refused(admin: Admin, clause: str) -> None:
+    """O10: PostgreSQL ignores the clause on a view; the same words inside of data are no clause."""
+    admin.execute("set role service_role")
+    statement = (
+        "insert into public.message_events (session_id, event_type, data) values (%s, 'thinking', {data}) "
+    )
+    plain, spelled = """'{"content": "x"}'""", """'{"content": "on conflict do nothing"}'"""
+    session = uuid4()
+    with pytest.raises(psycopg.Error, match="bad_payload") as error:
+        admin.execute((statement.replace("{data}", plain) + clause).encode(), [session])
+    assert "give the insert an id" in (error.value.diag.message_detail or "")
+    admin.execute(statement.replace("{data}", spelled).encode(), [session])
+    with_id = statement.replace("(session_id", "(id, session_id").replace("(%s,", "(%s, %s,")
+    identity = uuid4()
+    for _ in range(2):
+        admin.execute((with_id.replace("{data}", plain) + clause).encode(), [identity, session])
+    count = "select count(*) from public.message_events where session_id = %s"
+    assert admin.execute(count, [session]).fetchone() == (2,)
+
+
+def test_o10_the_documented_signatures_are_those_of_the_database(admin: Admin) -> None:
+    """O10: every function for callers is in docs/sql.md with all of its arguments."""
+    page = (ROOT / "docs" / "sql.md").read_text()
+    names = [
+        "append_event",
+        "reserve",
+        "extend",
+        "fill_event",
+        "void",
+        "erase",
+        "claim_jobs_v1",
+        "heartbeat_jobs_v1",
+    ]
+    names += ["complete_job_v1", "fail_job_v1", "snooze_job_v1", "enqueue_job_v1"]
+    found = admin.execute(
+        "select format('foja.%%s(%%s)', proname, pg_get_function_arguments(oid)) from pg_proc"
+        " where pronamespace = 'foja'::regnamespace and proname = any (%s)",
+        [names],
+    ).fetchall()
+    assert len(found) == len(names)
+    assert [text for (text,) in found if text not in page] == []

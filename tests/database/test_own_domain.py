@@ -213,6 +213,13 @@ HOSTILE: dict[str, Callable[[], dict[str, Any]]] = {
     "a domain name with a space": lambda: {**INVOICE.definition(), "domain": "in voice"},
     "a kind of another domain": lambda: edit("kinds", kind="document.added"),
     "a kind that the ledger writes": lambda: edit("kinds", kind="slot.voided"),
+    "a kind that stands for an open slot (E5)": lambda: edit("kinds", kind="slot.open"),
+    "a kind that stands for a reset (E5)": lambda: edit("kinds", kind="reset"),
+    "a kind that is a transient (E5)": lambda: edit("kinds", kind="complete"),
+    "a kind of 100,000 characters (E24)": lambda: edit("kinds", kind="k" * 100_000),
+    "a lease of a thousand years (E19)": lambda: edit("jobs", lease=1e30),
+    "a negative backoff (E18)": lambda: edit("jobs", backoff=-1),
+    "serial and level (E18)": lambda: edit("jobs", serial=True, level=True),
     "a source of another domain": lambda: edit("kinds", sources=["run-tsa"]),
     "a reserved source": lambda: edit("jobs", source="sweeper"),
     "the source worker": lambda: edit("kinds", sources=["worker"]),
@@ -266,6 +273,51 @@ def test_a_changed_kind_needs_a_new_version(loosened: dict[str, Any], admin: Adm
     definition["kinds"].insert(0, INVOICE.definition()["kinds"][0])
     admin.execute("select foja.register_domain(%s)", [Jsonb(definition)])
     assert len(registry(admin)[2]) == len(before[2]) + 1
+
+
+NOTED = INVOICE.kinds[-1]
+RETIRED = replace(INVOICE, kinds=[*KINDS[:-1], replace(NOTED, retired=True), replace(NOTED, v=2)])
+
+
+async def test_a_retired_version_is_refused_for_new_events_and_read_in_old_ones(
+    open_app: Callable[..., App], admin: Admin, database_url: str
+) -> None:
+    """D11: the database refuses a retired version on every path, also from a process that does not know."""
+    async with open_app(domains=[INVOICE]) as old:
+        invoice = await old.streams(INVOICE).open()
+        await invoice.append("invoice.noted", {"text": "old"})
+        slots = await invoice.reserve(1)
+        await prepare(database_url, [RETIRED])
+        for refused in (
+            invoice.append("invoice.noted", {"text": "new"}),
+            invoice.append_many([invoice.draft("invoice.noted", {"text": "new"}) for _ in range(2)]),
+            slots.fill(0, "invoice.noted", {"text": "new"}),
+        ):
+            with pytest.raises(UnknownKind, match="retired"):
+                await refused
+        body = Jsonb({"text": "new"})
+        with pytest.raises(psycopg.Error, match="unknown_kind"):
+            admin.execute("select foja.append_event(%s, 'invoice', 'invoice.noted', %s)", [invoice.id, body])
+        await slots.void(0, reason="not used")
+    async with open_app(domains=[RETIRED]) as app:
+        invoice = await app.streams(RETIRED).open(invoice.id)
+        with pytest.raises(UnknownKind, match="v1 is retired; append v2"):
+            await invoice.append("invoice.noted", {"text": "new"})
+        await invoice.append("invoice.noted", {"text": "new"}, v=2)
+        events = await invoice.events()
+        noted = [(event.v, event.payload["text"]) for event in events if event.kind == "invoice.noted"]
+        assert noted == [(1, "old"), (2, "new")]
+        known = await app.registry.find("invoice")
+        assert {(each.name, each.v) for each in known.kinds if each.retired} == {("invoice.noted", 1)}
+        assert not (await audit(app.settings.database_url, max_lag_seconds=60)).findings
+
+
+async def test_a_retired_version_stays_retired(database_url: str, admin: Admin) -> None:
+    """D11: an older process that registers its domain again does not bring a retired version back."""
+    await prepare(database_url, [RETIRED])
+    before = registry(admin)
+    await prepare(database_url, [INVOICE])
+    assert registry(admin) == before
 
 
 def test_a_role_that_can_do_more_than_work_is_refused(admin: Admin) -> None:

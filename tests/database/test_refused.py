@@ -156,7 +156,14 @@ async def test_a_stream_belongs_to_one_tenant(open_app: Callable[..., App], admi
 
 
 TAMPERED: dict[str, tuple[Callable[[Draft], Draft], type[errors.FojaError]]] = {
-    "payload not canonical": (lambda d: rehashed(d, payload='{"content": "hi"}'), errors.NotCanonical),
+    "key twice inside": (
+        lambda d: rehashed(d, payload='{"content":[{"a":{"b":1,"b":2}}]}'),
+        errors.NotCanonical,
+    ),
+    "number no double holds": (
+        lambda d: rehashed(d, payload='{"content":"x","n":-1e400}'),
+        errors.BadPayload,
+    ),
     "key twice": (lambda d: rehashed(d, payload='{"content":"hi","content":"hi"}'), errors.NotCanonical),
     "integer too large": (
         lambda d: rehashed(d, payload='{"content":"x","n":9007199254740992}'),

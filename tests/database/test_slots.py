@@ -45,9 +45,10 @@ def expire(admin: Admin) -> None:
 
 
 async def test_reserve_three_fill_two_of_them_and_let_one_expire(app: App, admin: Admin) -> None:
+    """T1: the slot expires because its deadline is moved, not because a second passes."""
     talk = await app.conversations.open()
     await talk.append("user_message_sent", SAID)
-    slots = await talk.reserve(3, ttl=0.3, intents=["first", {"tool": "search"}, None])
+    slots = await talk.reserve(3, ttl=600, intents=["first", {"tool": "search"}, None])
     assert slots.seqs == (1, 2, 3)
     filled = [await slots.fill(n, "tool_use_completed", tool(n)) for n in (2, 0)]
     assert [(event.seq, event.cursor) for event in filled] == [(3, None), (1, None)]
@@ -67,7 +68,7 @@ async def test_reserve_three_fill_two_of_them_and_let_one_expire(app: App, admin
     await app.work(until_idle=True)
     assert state(admin, talk) == (4, 2)
 
-    await asyncio.sleep(max(0.0, (slots.deadline - datetime.now(UTC)).total_seconds()) + 0.05)
+    expire(admin)
     await app.work(until_idle=True)
     voided = (await talk.events())[2]
     assert (voided.kind, voided.payload, voided.source) == ("slot.voided", {"reason": "expired"}, "sweeper")
@@ -183,10 +184,13 @@ async def test_a_number_that_is_filled_says_so(app: App) -> None:
 
 
 async def test_a_fill_may_bring_its_own_key(app: App, admin: Admin) -> None:
-    """An empty key is a key: absence is None."""
+    """A key has 1 to 1,024 bytes: absence is None."""
     talk = await app.conversations.open()
     slots = await talk.reserve(2, ttl=60)
-    for ordinal, key in enumerate(("k", "")):
+    for wrong, refusal in (("", errors.BadPayload), ("é" * 513, errors.TooLarge)):
+        with pytest.raises(refusal):
+            await slots.fill(0, "thinking", SAID, idempotency_key=wrong)
+    for ordinal, key in enumerate(("k", "é" * 512)):
         filled = await slots.fill(ordinal, "thinking", SAID, idempotency_key=key)
         assert identity(await talk.append("thinking", SAID, idempotency_key=key)) == identity(filled)
         assert identity(await slots.fill(ordinal, "thinking", SAID, idempotency_key=key)) == identity(filled)
@@ -242,11 +246,15 @@ async def test_a_fill_that_was_erased_replays_without_its_body(app: App, admin: 
 
 async def test_an_extension_keeps_open_numbers_and_only_these(app: App, admin: Admin) -> None:
     talk = await app.conversations.open()
-    slots = await talk.reserve(2, ttl=0.5)
+    slots = await talk.reserve(2, ttl=60)
     await slots.void(0, reason="denied")
-    deadline = await slots.extend(600)
-    assert timedelta(seconds=590) < deadline - datetime.now(UTC) < timedelta(seconds=610)
-    await asyncio.sleep(0.6)
+    with pytest.raises(errors.BadReservation):
+        await slots.extend(3_601)
+    deadline = await slots.extend(3_600)
+    assert timedelta(minutes=50) < deadline - datetime.now(UTC) <= timedelta(hours=1)
+    admin.execute(
+        "update foja.slot set deadline = deadline - interval '30 minutes'"
+    )  # past the first deadline
     await app.work(until_idle=True)
     assert await kinds(talk) == [(0, "slot.voided"), (1, "slot.open")]
     assert (await slots.fill(1, "thinking", SAID)).seq == 1

@@ -14,7 +14,8 @@ from foja.core.registry import BODY_ERASED, RESERVED, SLOT_VOIDED
 from foja.documents.model.events import DOCUMENT, NETWORKS, Evidence
 from foja.documents.model.history import read
 from foja.documents.model.lifecycle import START, TRANSITIONS, Lifecycle, lifecycle
-from foja.documents.model.projection import Pipeline, State, pipeline, state
+from foja.documents.model.projection import pipeline, state
+from foja.documents.model.states import Pipeline, State
 from foja.documents.model.track import REORGED
 from foja.errors import WrongSource
 from tests.docs.pages import ROOT, prose
@@ -124,10 +125,10 @@ def test_a_kind_is_accepted_from_its_sources_alone(kind: str, sources: frozenset
     everyone = {source for _, each in kind_rows(TEXT) for source in each}
     for source in everyone:
         if source in sources:
-            assert DOCUMENT.kind(kind, 1, source).name == kind
+            assert DOCUMENT.kind(kind, DOCUMENT.newest(kind), source).name == kind
         else:
             with pytest.raises(WrongSource):
-                DOCUMENT.kind(kind, 1, source)
+                DOCUMENT.kind(kind, DOCUMENT.newest(kind), source)
 
 
 def transitions(text: str) -> Cells:

@@ -80,7 +80,7 @@ def test_connect_has_every_setting_as_a_typed_keyword() -> None:
         {**vars(foja), "PathLike": PathLike, "Sequence": Sequence, "App": App, "Domain": foja.Domain},
     )
     parameters = inspect.signature(foja.connect).parameters
-    assert hints["domains"] == Sequence[foja.Domain], "values here, names in FOJA_DOMAINS"
+    assert hints["domains"] == Sequence[foja.Domain] | None, "values here, names in FOJA_DOMAINS"
     for name, field in Settings.model_fields.items():
         if name == "domains":
             continue

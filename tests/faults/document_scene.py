@@ -22,6 +22,7 @@ class Order:
     step: Step
     moment: Moment
     only: tuple[str, ...] = ("protect_document_v2", "run_tsa")
+    batch: int = 0
 
 
 def run(order: Order) -> int | None:
@@ -30,7 +31,7 @@ def run(order: Order) -> int | None:
 
 
 async def _work(order: Order) -> None:
-    async with foja.connect(database_url=order.url, home=order.home) as app:
+    async with foja.connect(database_url=order.url, home=order.home, tsa_batch=order.batch) as app:
         await _doom(app, order)
         await app.work(until_idle=True, only=order.only)
 

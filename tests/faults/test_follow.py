@@ -22,6 +22,7 @@ from foja.conversations.service import Conversation
 from foja.errors import CursorLost, FojaError, Unavailable
 from foja.ledger.event import Event, Reset, StreamItem
 from foja.ledger.live.follower import Follower
+from foja.ledger.live.notifier import Notifier
 from foja.ledger.reader import StreamReader
 from foja.ledger.slots import Slots
 from tests.faults.load import follow_in_process
@@ -549,7 +550,7 @@ def wake(app: App, talk: Conversation) -> None:
     """Notify the followers of a stream and of the log, as an append and the sequencer do."""
     notifier = app.ledger._notifier
     notifier.touch(talk.id)
-    notifier.touch_log()
+    notifier.touch(None)
 
 
 async def test_a_follower_of_a_closed_app_ends(open_app: Callable[..., App]) -> None:
@@ -631,3 +632,18 @@ async def test_the_end_of_a_turn_arrives_after_its_events(app: App) -> None:
     for turn in range(60):
         event, end = (SAY, words(str(turn))), ("complete", {"stop_reason": str(turn)})
         assert received.index(event) < received.index(end)
+
+
+async def test_a_notifier_that_was_touched_this_moment_closes(app: App) -> None:
+    """`asyncio.wait_for` of Python 3.11 loses a cancellation that arrives with the result."""
+    notifier = Notifier(app.settings.database_url, "foja_api")
+    notifier.open()
+    notifier.touch(None)
+    async with asyncio.timeout(60):
+        while not notifier.epoch:
+            await asyncio.sleep(0.01)
+    await asyncio.sleep(0.1)  # it waits for the next notification
+    notifier.touch(None)
+    closing = asyncio.create_task(notifier.close())
+    done, _ = await asyncio.wait([closing], timeout=10)
+    assert done, "close() waits for a task that does not end"

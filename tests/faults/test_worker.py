@@ -77,10 +77,11 @@ async def test_attempts_end_in_time_without_the_store(
 
 
 async def test_attempts_end_in_time_if_the_log_has_another_key(
-    app: App, admin: Admin, open_app: Callable[..., App], tmp_path: Path
+    app: App, admin: Admin, tmp_path: Path
 ) -> None:
     document = await late(app, admin)
-    keyless = open_app(home=tmp_path / "other", storage_url=app.settings.store_url)
+    other_home = app.settings.model_copy(update={"home": tmp_path / "other"})
+    keyless = App(other_home.model_copy(update={"storage_url": app.settings.store_url}), any_log_key=True)
     async with keyless as other, working(other.work(only=[])):
         await ending(app, document)
 
@@ -107,7 +108,7 @@ async def test_a_failing_chore_does_not_stop_the_others(app: App, caplog: pytest
         while tries.count("failed") < 2:
             await asyncio.sleep(0.05)
     assert tries.count("done") > 5, "no chore waits for the pause of another"
-    assert caplog.text.count("always fails") == 2, "logged each time it is tried, a second apart"
+    assert caplog.text.count("always fails") == 1, "O2: a fault is logged once, however often it is met"
     with pytest.raises(Unavailable, match="always fails"):
         await Maintenance(app.sequencer, 1.0, [fail, do]).run(until_idle=True)
     assert tries[-2:] == ["failed", "done"]

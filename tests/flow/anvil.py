@@ -55,7 +55,7 @@ class Node:
 
 
 @contextmanager
-def node(chain_id: int) -> Iterator[Node]:
+def node(chain_id: int, *options: str) -> Iterator[Node]:
     """Lend a node that mines when it is told to; skip where npm cannot bring it."""
     if not _brought():
         pytest.skip("npm could not bring @foundry-rs/anvil")
@@ -71,6 +71,7 @@ def node(chain_id: int) -> Iterator[Node]:
         str(chain_id),
         "--no-mining",
         "--silent",
+        *options,
     ]
     process = subprocess.Popen([PROGRAM, *words])
     found = Node(f"http://127.0.0.1:{port}")

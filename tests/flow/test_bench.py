@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from bench.contenders import ABSENT, FOJA, ONE_BY_ONE, RAW
+from bench.contenders import ABSENT, FOJA, ONE_BY_ONE, OWN, RAW
 from bench.harness import QUICK, Contender, Race, Workload
 from bench.outcome import at_least, at_most, spread
 from bench.workloads import GROUPS
-from bench.workloads.protect import Figures, targets
+from bench.workloads.protect import GOALS, Figures, targets
 
 pytestmark = pytest.mark.timeout(600)
 ROOT = Path(__file__).parent.parent.parent
-OURS = {FOJA, ONE_BY_ONE, "foja, tool results", "foja, with worker"}
+OURS = {FOJA, ONE_BY_ONE, OWN, "foja, with worker"}
 EVENTSOURCING = {"eventsourcing", "eventsourcing, db functions"}
 MESSAGE_DB = {"message-db", "message-db, one category per stream"}
 Found = dict[str, dict[str, Any]]
@@ -58,9 +58,9 @@ def run_bench(page: Path, *options: str) -> tuple[Found, str]:
     [(1.0, 1.1, True), (0.6, 0.5, True), (1.3, 1.0, False), (0.8, 1.0, False), (1.0, 1.3, False)],
 )
 def test_the_time_per_document_may_not_grow_at_any_step(middle: float, last: float, passed: bool) -> None:
-    figures = Figures([1.0], [1.0], {100: [1.0], 1_000: [middle, middle, 9.0], 100_000: [last]})
-    [_, flat] = targets(figures, 1_000)
-    assert flat.passed is passed
+    each = {100: [1.0], 1_000: [middle], 100_000: [last]}
+    found = targets(Figures([1.0], {goal.name: each for goal in GOALS}), 1_000)
+    assert [target.passed for target in found if target.name.startswith("Time per document")] == [passed] * 2
 
 
 def test_a_group_can_be_run_by_itself(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_all_contenders_take_part(found: Found, message_db: set[str]) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("group", ["appends", "hot", "batches"])
+@pytest.mark.parametrize("group", ["appends", "hot", "bodies", "batches"])
 def test_the_stored_events_equal_the_appended_ones(found: Found, group: str) -> None:
     streams = 1 if group == "hot" else QUICK.streams
     for counts in found[group]["figures"]["counts"].values():
@@ -127,10 +127,14 @@ def test_our_readers_miss_nothing(found: Found, message_db: set[str]) -> None:
 @pytest.mark.long
 def test_every_group_has_its_targets(found: Found) -> None:
     counts = {group: len(outcome["targets"]) for group, outcome in found.items()}
+    left_out = len(found["anchors"]["remarks"])  # networks that npm could not install
+    anchors = counts.pop("anchors")
+    assert anchors == 6 if not left_out else 2 <= anchors < 6
     assert counts == {
         "lanes": 4,
-        "appends": 3,
+        "appends": 4,
         "hot": 1,
+        "bodies": 6,
         "batches": 0,
         "history": 3,
         "tail": 1,
@@ -139,7 +143,7 @@ def test_every_group_has_its_targets(found: Found) -> None:
         "live": 3,
         "jobs": 7,
         "timestamps": 3,
-        "protect": 2,
+        "protect": 7,
         "verify": 7,
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -14,8 +15,11 @@ import httpx
 import pytest
 
 from foja.app import App
+from foja.cli.chat.transcript import Deadlines, groups
+from foja.conversations.model.pairing import group
 from foja.conversations.model.view import ConversationView
 from foja.conversations.service import Conversation
+from foja.web import pages
 from tests.flow.chromium import PROGRAM, Page, chromium
 from tests.flow.client import served
 
@@ -170,7 +174,8 @@ async def test_after_reloads_and_cuts_the_page_equals_a_fresh_load(
 async def check_as_fresh(page: Page, fresh: Page, conversation: Conversation) -> None:
     """Compare the page with a fresh one, and both with the view in Python."""
     events = await conversation.events()
-    expected = [[item["kind"], item["state"]] for item in ConversationView(events).items()]
+    shown = [item for each in group(ConversationView(events).items()) for item in each]
+    expected = [[item["kind"], item["state"]] for item in shown]
     encoded = json.dumps(expected, separators=(",", ":"))
     for each in (page, fresh):
         await each.until(f"JSON.stringify({STATES}) === {encoded!r}")
@@ -198,3 +203,83 @@ async def test_the_page_has_two_languages_and_runs_only_its_own_script(app: App)
         assert script.headers["content-type"].startswith("text/javascript")
         for missing in ("/static/../page.py", "/static/page.py", "/conversations/no-id"):
             assert (await client.get(missing)).status_code == 404
+
+
+PLACES = f"{ARTICLES}.map((data) => data.key)"
+
+
+@pytest.mark.skipif(PROGRAM is None, reason="needs Chromium: apt install chromium")
+async def test_c1_results_are_below_their_requests(app: App, tmp_path: Path) -> None:
+    """C1: the page pairs requests and results as `foja chat show` does, whatever their numbers."""
+    conversation = await app.conversations.open()
+    await conversation.append("user_message_sent", {"content": "go"})
+    slots = await conversation.reserve(3, ttl=600)
+    for ordinal, name in enumerate(("a", "b", "c")):
+        request = {"tool_use_id": name, "tool_name": name, "tool_args": {}, "result_seq": slots.seqs[ordinal]}
+        await conversation.append("tool_use_requested", request)
+    await slots.fill(1, "tool_use_completed", result("b"))
+    await slots.void(2, reason="denied")
+    lines = groups(ConversationView(await conversation.events()).items(), Deadlines())
+    printed = [f"seq {line.seq}" for each in lines for line in each]
+    assert printed == ["seq 0", "seq 4", "seq 1", "seq 5", "seq 2", "seq 6", "seq 3"]
+    async with served(app) as client, chromium(tmp_path) as browser:
+        page = await browser.open(f"{client.base_url}/conversations/{conversation.id}")
+        encoded = json.dumps(printed, separators=(",", ":"))
+        await page.until(f"JSON.stringify({PLACES}) === {encoded!r}")
+        below = "Array.from(document.querySelectorAll('article.answer'), (each) => each.dataset.key)"
+        assert await page.value(below) == ["seq 1", "seq 2", "seq 3"]
+
+
+@pytest.mark.skipif(PROGRAM is None, reason="needs Chromium: apt install chromium")
+async def test_c5_an_approval_is_decided_with_a_button(app: App, tmp_path: Path) -> None:
+    """C5: an empty conversation says so; events have times; an approval has buttons while it waits."""
+    conversation = await app.conversations.open()
+    async with served(app) as client, chromium(tmp_path) as browser:
+        page = await browser.open(f"{client.base_url}/conversations/{conversation.id}")
+        await page.until("document.getElementById('empty').checkVisibility()")
+        assert await page.value("document.getElementById('empty').innerText") == "no messages yet"
+        for name, decision in (("a/1?", "approved"), ("ñ#2", "denied")):
+            await conversation.request_approval("refund", {"amount": 5}, ttl=600, approval_id=name)
+            await page.until(f"document.querySelector('button[value={decision}]') !== null")
+            assert not await page.value("document.getElementById('empty').checkVisibility()")
+            assert await page.value("document.querySelector('article time').dateTime")
+            await page.value(f"document.querySelector('button[value={decision}]').click()")
+            await page.until(
+                f"document.querySelectorAll('article.answer[data-state={decision}]').length === 1"
+            )
+            await page.until("document.querySelector('button') === null")
+            assert (await conversation.approval(name)).state == decision
+
+
+async def test_c5_the_list_has_last_messages_and_times(app: App) -> None:
+    """C5: who said what, and when; content is text, never markup."""
+    said, silent = await app.conversations.open(), await app.conversations.open()
+    await silent.reserve(1)
+    await said.append("user_message_sent", {"content": "first"})
+    last = await said.append("agent_message_sent", {"content": [{"text": EVIL + "x" * 500}]}, actor="<b>bot")
+    await said.append("turn_paused", {"reason": "later"})
+    async with served(app) as client:
+        shown = (await client.get("/conversations")).text
+        assert "<script>window" not in shown
+        assert "<b>&lt;b&gt;bot</b> &lt;script&gt;window.evil" in shown
+        assert f"{last.at:%Y-%m-%d %H:%M} UTC" in shown
+        assert "events: 3" in shown
+        assert "no messages yet" in shown
+        assert "todavía no hay mensajes" in (await client.get("/conversations?lang=es")).text
+        assert "x" * 200 not in shown
+
+
+async def test_c5_the_list_goes_on(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C5: older conversations are behind a link."""
+    monkeypatch.setattr(pages, "LIST_LIMIT", 2)
+    made = [await app.conversations.open() for _ in range(3)]
+    for each in made:
+        await each.append("user_message_sent", {"content": f"of {each.id}"})
+    async with served(app) as client:
+        first = (await client.get("/conversations")).text
+        found = re.search(r'href="(/conversations\?before=[^"]+)"', first)
+        assert found
+        rest = (await client.get(found[1].replace("&amp;", "&"))).text
+    assert sum(f"of {each.id}" in first for each in made) == 2
+    assert sum(f"of {each.id}" in rest for each in made) == 1
+    assert "before=" not in rest

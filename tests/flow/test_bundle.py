@@ -21,8 +21,7 @@ import foja
 from foja.app import App
 from foja.core.bundle import names
 from foja.core.bundle.reader import open_container
-from foja.documents.workers import renewal
-from foja.documents.workers.renewal import RenewalWorker
+from foja.documents.workers.artifacts import RENEW, RenewalWorker
 from foja.errors import UnknownEntity
 from foja.jobs.outcome import Done, Job
 from foja.judge.report import Verdict
@@ -119,6 +118,18 @@ async def test_openssl_and_unzip_need_none_of_us(app: App, tmp_path: Path) -> No
         assert "Verification: OK" in ran.stdout, ran.stderr
 
 
+async def test_a_document_of_many_megabytes_is_not_held_in_memory(app: App, tmp_path: Path) -> None:
+    large = tmp_path / "large.bin"
+    with large.open("wb") as file:
+        file.truncate(48 << 20)
+    tracemalloc.start()
+    document = await protected(app, large, "large.bin")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (await app.documents.view(document)).state == "final"
+    assert most < 24 << 20
+
+
 @pytest.mark.long
 async def test_a_large_document_is_never_held(app: App, tmp_path: Path) -> None:
     large = tmp_path / "large.bin"
@@ -178,9 +189,11 @@ def test_the_command_writes_a_bundle_and_a_page(
     assert told.document["sha256"] == sha256(target.read_bytes()).hexdigest()
     assert page.read_bytes().startswith(b"%PDF")
     assert foja.verify(target, trust=roots).verdict is Verdict.TOTAL_PASSED
-    assert "TOTAL_PASSED" in run("bundle", document, "-o", target, "--without-document", *place).out
+    assert (
+        "TOTAL_PASSED" in run("bundle", document, "-o", target, "--without-document", "--force", *place).out
+    )
     kept = target.read_bytes()
-    assert run("bundle", UUID(int=1), "-o", target, *place).code == 1
+    assert run("bundle", UUID(int=1), "-o", target, "--force", *place).code == 1
     assert target.read_bytes() == kept, "what failed leaves the file that was there"
     assert sorted(each.name for each in tmp_path.iterdir()) == ["home", "promise.asice", "promise.pdf"]
 
@@ -198,7 +211,7 @@ async def test_an_artifact_is_renewed_before_its_certificates_end(
     document = await protected(app)
     before = await app.documents.bundle(document)
     renewals = RenewalWorker(app.bundles, app.store, app.ledger, ahead=timedelta(days=3650))
-    job = Job(1, renewal.TYPE, UUID(int=1), "default", "renew_artifacts:1", {}, 1, 5, UUID(int=2), 60)
+    job = Job(1, RENEW, UUID(int=1), "default", "renew_artifacts:1", {}, 1, 5, UUID(int=2), 60)
     assert await renewals.work([job]) == [Done([], [])], "no younger certificate: nothing is said"
 
     admin.execute("update foja.document set renew_before = clock_timestamp() + interval '1 day'")

@@ -129,8 +129,8 @@ def test_the_newest_conversations_are_listed(run: Run) -> None:
     listed = run("chat", "--json").document
     assert [(each["id"], each["events"]) for each in listed] == [(conversations[1], 2), (conversations[0], 1)]
     head, first, second = run("chat").lines
-    assert head.split() == ["conversation", "events", "last"]
-    assert first.startswith(f"{conversations[1]}       2  ana: number 1 and so on")
+    assert head.split() == ["conversation", "events", "gaps", "last"]
+    assert first.startswith(f"{conversations[1]}       2     0  ana: number 1 and so on")
     assert second.endswith("…")
 
 

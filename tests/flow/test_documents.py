@@ -17,11 +17,11 @@ import pytest
 
 from foja import errors
 from foja.app import App
-from foja.documents.model.events import JOB_EVIDENCE, Evidence
+from foja.documents.model.events import DOCUMENT, JOB_EVIDENCE, Evidence
 from foja.documents.model.lifecycle import Lifecycle
-from foja.documents.model.projection import EvidenceStatus, State
 from foja.documents.model.rules import decide
-from foja.documents.workers.rebuild import Rebuilt
+from foja.documents.model.states import EvidenceStatus, State
+from foja.documents.workers.executor import Rebuilt
 from foja.observe.audit import audit
 from foja.proofs.tsa import LOCAL_NOTICE
 from tests.database.papers import Paper
@@ -113,7 +113,7 @@ async def test_versions_know_each_other(app: App, open_app: Callable[..., App], 
             with pytest.raises(errors.UnknownEntity, match=str(stranger)):
                 await adding
     assert not (await audit(database_url, max_lag_seconds=60)).findings
-    await app.ledger.erase(second.id, 0, reason="asked to")
+    await app.ledger.erase(DOCUMENT, second.id, 0, reason="asked to")
     assert (await app.documents.view(second.id)).predecessor is None
     assert not (await audit(database_url, max_lag_seconds=60)).findings
 
@@ -180,8 +180,9 @@ async def test_what_cannot_be_asked_for(app: App) -> None:
 async def test_a_witness_that_is_none_is_refused_and_the_document_goes_on(app: App) -> None:
     document = await app.documents.add(CONTRACT)
     for kind in ("document.signed", "document.witness.ready"):
+        body = {"witness_hash": "RUBBISH", "format": "unchecked"}
         with pytest.raises(errors.BadPayload, match="64 hexadecimal digits"):
-            await app.documents.record(document.id, kind, {"witness_hash": "RUBBISH"})
+            await app.documents.record(document.id, kind, body)
     assert (await app.documents.protect(document.id)).payload["witness_hash"] == document.sha256
 
 
@@ -192,7 +193,8 @@ async def test_stages_each_with_a_witness_of_its_own(app: App) -> None:
     view = await app.documents.view(document.id)
     assert (view.state, view.pipeline) == (State.PROTECTED, None)
     await app.documents.record(document.id, "document.signature.started", {})
-    await app.documents.record(document.id, "document.signed", {"witness_hash": "e" * 64, "signer": "ana"})
+    await app.documents.record(document.id, "document.witness.ready", {"witness_hash": "e" * 64})
+    await app.documents.sign(document.id, signer="ana")
     await app.documents.protect(document.id, stage="final")
     await app.work(until_idle=True)
     view = await app.documents.view(document.id)
@@ -246,7 +248,7 @@ async def test_an_erased_name_is_gone_from_everywhere(app: App) -> None:
     document = await app.documents.add(CONTRACT, name="ana.pdf")
     await app.documents.protect(document.id)
     await app.work(until_idle=True)
-    await app.ledger.erase(document.id, 0, reason="asked")
+    await app.ledger.erase(DOCUMENT, document.id, 0, reason="asked")
     await app.work(until_idle=True)
     view = await app.documents.view(document.id)
     assert view.name is None

@@ -13,7 +13,8 @@ import pytest
 import foja
 from foja import errors
 from foja.app import App
-from foja.ledger.event_proof import EventProof
+from foja.documents.model.events import DOCUMENT
+from foja.ledger.excerpts import EventProof
 from tests.flow.command import Run
 
 TEXT = b"I owe you nothing."
@@ -58,7 +59,7 @@ async def test_a_document_is_opened_by_its_id(app: App, open_app: Callable[..., 
 async def test_an_erased_document_can_be_opened_and_used(app: App) -> None:
     document = await app.documents.add(TEXT, name="ana.pdf")
     await document.protect()
-    await app.ledger.erase(document.id, 0, reason="asked to")
+    await app.ledger.erase(DOCUMENT, document.id, 0, reason="asked to")
     opened = await app.documents.open(document.id)
     assert (opened.sha256, opened.name, opened.size, opened.custody) == (None, None, None, None)
     await app.work(until_idle=True)
@@ -161,14 +162,18 @@ async def test_an_event_that_is_not_there_is_unknown(app: App, open_app: Callabl
             await (await others.conversations.open(talk.id)).prove(0)
 
 
-async def test_an_erased_event_is_still_proven(app: App) -> None:
+async def test_the_place_of_an_erased_event_is_still_proven(app: App) -> None:
+    """J1: what it said is not known any more, so the whole is undecided."""
     talk = await app.conversations.open()
     await talk.append("user_message_sent", {"content": "forget me"})
     await talk.erase(0, reason="asked to")
     await app.work(until_idle=True)
     proof = await talk.prove(0)
     assert "forget me" not in proof.event_text()
-    assert proof.verify(app.trust).verdict is foja.Verdict.TOTAL_PASSED
+    report = proof.verify(app.trust)
+    assert report.verdict is foja.Verdict.INDETERMINATE
+    assert [each.reason for each in report.evidence] == ["BODY_ERASED"]
+    assert "is entry 0 of" in report.evidence[0].detail
 
 
 async def test_an_event_of_an_own_domain_is_proven_alike(open_app: Callable[..., App]) -> None:

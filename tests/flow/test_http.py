@@ -19,6 +19,7 @@ from foja import errors
 from foja.app import App
 from foja.errors import SetupFailed
 from foja.web.bodies import MAX_REQUEST_BYTES
+from foja.web.connection import MAX_DISCARDED_BYTES
 from foja.web.server import bind
 from tests.database.papers import Paper
 from tests.flow.client import SAY, served
@@ -423,7 +424,7 @@ async def test_an_endless_body_is_refused_early(client: httpx.AsyncClient, url: 
         pass
     else:
         check_problem(answer, 413, "TooLarge")
-    assert sent < MAX_REQUEST_BYTES + 16 * 1_048_576  # the buffers of two sockets
+    assert sent < MAX_DISCARDED_BYTES + 16 * 1_048_576  # the buffers of two sockets
     announced = await client.post(f"{url}/events", content=b" " * (MAX_REQUEST_BYTES + 1), headers=headers)
     check_problem(announced, 413, "TooLarge")
     assert (await client.get(url)).json()["next_seq"] == 1
@@ -438,7 +439,8 @@ async def test_openapi_lists_every_address(client: httpx.AsyncClient) -> None:
         f"{one}/slots/{{token}}/{{seq}}/void", "/healthz",
     }  # fmt: skip
     body = described["paths"][f"{one}/events"]["post"]["requestBody"]
-    assert set(body["content"]["application/json"]["schema"]["required"]) == {"kind", "payload"}
+    assert body["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/NextEvent"}
+    assert set(described["components"]["schemas"]["NextEvent"]["required"]) == {"kind", "payload"}
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
@@ -454,3 +456,40 @@ def test_a_port_in_use_is_an_error() -> None:
             bind("127.0.0.1", port, expose=False)
     with bind("0.0.0.0", 0, expose=True) as listener:
         assert urlsplit(f"//{listener.getsockname()[0]}").hostname == "0.0.0.0"
+
+
+async def test_c2_gaps_are_counted_for_all_and_for_each_stream(app: App, client: httpx.AsyncClient) -> None:
+    """C2: numbers voided by a caller, by their deadline and by a lost lane count alike."""
+    talk, other = await app.conversations.open(), await app.conversations.open()
+    given, expired = await talk.reserve(3), await other.reserve(2, ttl=0.01)
+    await talk.append(SAY, {"content": "x"})
+    for ordinal in range(3):
+        await given.void(ordinal, reason="denied")
+    await asyncio.sleep(0.05)
+    await app.work(until_idle=True)
+    with pytest.raises(errors.SlotVoided):
+        await expired.fill(0, TOOL, result("late")["payload"])
+    shown = (await client.get("/metrics")).text
+    assert "foja_sequence_gaps_total 5.0" in shown
+    assert f'foja_stream_gaps{{entity_id="{talk.id}"}} 3.0' in shown
+    assert f'foja_stream_gaps{{entity_id="{other.id}"}} 2.0' in shown
+    assert (await client.get(f"/v1/conversations/{talk.id}")).json()["gaps"] == 3
+    assert (await client.get(f"/v1/streams/conversation/{other.id}")).json()["gaps"] == 2
+    assert "foja_sequence_gaps_total 5.0" in (await client.get("/metrics")).text
+
+
+async def test_a_fill_has_the_version_that_was_sent(client: httpx.AsyncClient, url: str) -> None:
+    slots = (await client.post(f"{url}/slots", json={"count": 1, "ttl": 60})).json()
+    mine = f"{url}/slots/{slots['token']}/1"
+    check_problem(await client.post(mine, json={**result("x"), "v": 2}), 422, "UnknownKind")
+    assert (await client.post(mine, json={**result("x"), "v": 1})).json()["v"] == 1
+
+
+async def test_streams_of_other_domains_are_not_conversations(app: App, client: httpx.AsyncClient) -> None:
+    document = await app.documents.add(b"secret", name="secret.txt")
+    url = f"/v1/conversations/{document.id}"
+    for path in (url, f"{url}/events", f"{url}/stream", f"{url}/approvals", f"/conversations/{document.id}"):
+        check_problem(await client.get(path), 404, "UnknownEntity")
+    chunk = {"kind": "message_chunk", "payload": {"text": "x"}}
+    check_problem(await client.post(f"{url}/transients", json=chunk), 404, "UnknownEntity")
+    assert (await client.get(f"/v1/streams/document/{document.id}")).status_code == 200

@@ -13,6 +13,7 @@ import pytest
 
 from foja.app import App
 from foja.conversations.service import Conversation
+from foja.errors import CursorLost
 from tests.database.rows import disarm
 from tests.faults.test_http import write_randomly
 from tests.flow.client import SAY, Message, Tab, messages, reading, served, until
@@ -168,9 +169,38 @@ async def test_a_cursor_in_a_pruned_range_gets_a_reset_and_the_rest(
         for valid, rest in (("", left), (f"?after={epoch}:5", left), (f"?after={epoch}:7", left[2:])):
             found = await first_messages(client, f"{path}{valid}", len(rest))
             assert [(each.name, each.id) for each in found] == rest
-        lost = await client.get(f"/v1/conversations/{conversation.id}/events?after={epoch}:2")
-        assert lost.status_code == 410
-        assert "pruned" in lost.json()["detail"]
+        for after in (f"{epoch}:2", "2"):
+            lost = await client.get(f"/v1/conversations/{conversation.id}/events?after={after}")
+            assert lost.status_code == 410
+            assert "pruned" in lost.json()["detail"]
+
+
+async def test_c4_reading_after_a_pruned_event_raises(app: App, admin: psycopg.Connection[Any]) -> None:
+    """C4: a reader learns that events are missing, by cursor and by number, at every limit."""
+    conversation = await open_conversation(app, 10)
+    await app.work(until_idle=True)
+    epoch = (await conversation.state()).epoch
+    disarm(admin).execute("delete from foja.event where seq < 6")
+    for after in (f"{epoch}:2", 2, 0, 4):
+        for limit in (1, 1000):
+            with pytest.raises(CursorLost, match="pruned"):
+                await conversation.events(after=after, limit=limit)
+    assert [event.seq for event in await conversation.events(after=5)] == [6, 7, 8, 9]
+    assert [event.seq for event in await conversation.events()] == [6, 7, 8, 9]
+    assert await conversation.events(after=9) == []
+    admin.execute("delete from foja.event")
+    with pytest.raises(CursorLost, match="pruned"):
+        await conversation.events(after=5)
+
+
+async def test_c4_a_hole_is_not_pruned(app: App) -> None:
+    """C4: numbers that are not recorded yet are no reason to start again."""
+    conversation = await open_conversation(app, 3)
+    slots = await conversation.reserve(2)
+    await slots.fill(1, "user_message_sent", {"content": "x"})
+    await app.work(until_idle=True)
+    assert [event.kind for event in await conversation.events(after=2)] == ["slot.open", "user_message_sent"]
+    assert await conversation.events(after=4) == []
 
 
 async def test_a_stream_over_the_limit_is_refused(open_app: Callable[..., App]) -> None:

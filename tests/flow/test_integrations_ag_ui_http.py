@@ -126,6 +126,34 @@ async def test_last_limits_the_snapshot(app: App, client: httpx.AsyncClient) -> 
     assert (await client.get(f"/v1/conversations/{conversation.id}/ag-ui?last=0")).status_code == 422
 
 
+async def test_c4_last_limits_the_snapshot_of_a_run_too(app: App, client: httpx.AsyncClient) -> None:
+    """C4: a client that posts a message gets no more of the past than it asks for."""
+    conversation = await app.conversations.open()
+    for turn in range(30):
+        await conversation.append("user_message_sent", {"content": f"question {turn}"})
+        await answer(conversation, f"t{turn}")
+    agent = asyncio.create_task(answer_next(conversation))
+    question = {"id": "q-1", "role": "user", "content": "and now?"}
+    run = {"threadId": "t", "runId": "r", "state": {}, "messages": [question], "tools": [], "context": []}
+    url = f"/v1/conversations/{conversation.id}/ag-ui"
+    async with asyncio.timeout(60):
+        text = (await client.post(f"{url}?last=7", json={**run, "forwardedProps": {}})).text
+    await agent
+    (done,) = await asyncio.to_thread(run_node, "check.mjs", [[text]])
+    assert plain(done["messages"]) == [("user", "question 29"), *TURN, ("user", "and now?"), *TURN]
+    assert (await client.post(f"{url}?last=0", json=run)).status_code == 422
+
+
+async def answer_next(conversation: Conversation) -> None:
+    """Answer the next user message."""
+    head = (await conversation.state()).next_seq - 1
+    async for item in conversation.follow(after=head):
+        if item.kind == "user_message_sent":
+            await asyncio.sleep(0.3)  # so that the run follows it
+            await answer(conversation, "now")
+            return
+
+
 async def test_an_idle_stream_sends_heartbeats(app: App, open_app: Any) -> None:
     async with open_app(heartbeat_seconds=0.2) as quick, served(quick) as client:
         conversation = await quick.conversations.open()

@@ -7,6 +7,7 @@ import operator
 from collections.abc import AsyncGenerator
 from itertools import pairwise
 from typing import Annotated, Any
+from uuid import UUID
 
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
@@ -23,6 +24,7 @@ from typing_extensions import TypedDict
 from foja.app import App
 from foja.errors import Refused
 from foja.integrations.langgraph import LedgerSaver
+from foja.threads.service import Threads
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning:langgraph", "ignore::PendingDeprecationWarning"
@@ -201,7 +203,7 @@ async def test_a_list_that_always_changes_is_sometimes_stored_whole(app: App) ->
     found = await LedgerSaver(app).aget_tuple(thread("churn"))
     assert found
     assert found.checkpoint["channel_values"]["items"] == ["same", 199]
-    stored = saver._writer.cache._last["churn", ""][1]["items"]
+    stored = saver._cache._last["churn", ""][1]["items"]
     assert stored.stored < 100
 
 
@@ -288,9 +290,10 @@ async def test_a_delta_channel_is_stored_once_and_read_again(app: App) -> None:
         done = await compiled.ainvoke({"items": ["x"]}, thread("delta"))
         assert len(done["items"]) == 2 * (n + 1)
     saved = [each.payload for each in await app.threads.checkpoints(app.threads.stream_of("delta"), "")]
-    snapshots = [each["values"]["items"] for each in saved if "items" in each["values"]]
-    assert len(snapshots) >= 2
-    assert all(each["snapshot"] for each in snapshots)
+    seqs = {each["held"]["items"] for each in saved if "items" in each["held"]}
+    assert len(seqs) >= 2
+    snapshots = await app.threads.values(app.threads.stream_of("delta"), [("items", seq) for seq in seqs])
+    assert all(each["snapshot"] for each in snapshots.values())
     with pytest.raises(NotImplementedError, match="DeltaChannel"):
         await LedgerSaver(app).aprune(["delta"])
 
@@ -323,3 +326,44 @@ async def test_invalid_arguments_are_refused(app: App) -> None:
         await saver.aget_tuple({"configurable": {}})
     with pytest.raises(Refused, match="keep_latest or delete"):
         await saver.aprune(["x"], strategy="whatever")
+
+
+async def test_c4_a_history_of_deltas_is_read_in_few_queries(
+    app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C4: four queries, whatever the number of updates; no snapshot is read except the one that is needed."""
+
+    class Deltas(TypedDict):
+        messages: Annotated[
+            list[AnyMessage],
+            DeltaChannel(lambda state, writes: sum(writes, state or []), snapshot_frequency=10),
+        ]
+
+    graph = StateGraph(Deltas)
+    graph.add_node("echo", lambda _: {"messages": [AIMessage("y" * 2_000 + "\x00\x1fñ😀")]})
+    graph.add_edge(START, "echo")
+    graph.add_edge("echo", END)
+    compiled = graph.compile(checkpointer=LedgerSaver(app))
+    for n in range(32):
+        done = await compiled.ainvoke({"messages": [HumanMessage(str(n))]}, thread("delta"))
+    queries: list[tuple[str, int]] = []
+    rows = Threads._rows
+
+    async def counted(threads: Threads, query: str, stream: UUID, **values: object) -> list[Any]:
+        found = await rows(threads, query, stream, **values)
+        queries.append((query, len(str(found))))
+        return found
+
+    monkeypatch.setattr(Threads, "_rows", counted)
+    saver = LedgerSaver(app)
+    found = await saver.aget_tuple(thread("delta"))
+    assert found
+    history = await saver.aget_delta_channel_history(config=found.config, channels=["messages"])
+    sizes = dict(queries)
+    assert sorted(sizes) == ["thread_checkpoints", "thread_latest", "thread_values", "thread_writes"]
+    assert len(queries) == 4
+    assert sizes["thread_checkpoints"] < 120 * 1_500, "a page of checkpoints has no snapshot"
+    assert sizes["thread_writes"] < 30 * 4_000, "only the writes since the last snapshot"
+    seed: Any = history["messages"]["seed"]
+    written = [each for _, _, value in history["messages"]["writes"] for each in value]
+    assert [each.content for each in [*seed.value, *written]] == [each.content for each in done["messages"]]

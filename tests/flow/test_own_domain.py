@@ -21,11 +21,12 @@ from psycopg.types.json import Jsonb
 import foja
 from foja.app import App
 from foja.core.note import Verifier
+from foja.domains import prepare
 from foja.judge.report import Verdict
 from foja.observe.audit import audit
 from foja.observe.fsck import Outside, fsck
 from tests.flow.client import served
-from tests.flow.command import Run
+from tests.flow.command import FOJA, Run
 
 Admin = psycopg.Connection[Any]
 MODULE = """
@@ -146,9 +147,76 @@ def test_the_command_line_registers_shows_and_exports(
     assert run("fsck").code == 0
 
 
+BROKEN = {
+    "raises": "raise RuntimeError('boom')",
+    "does_not_parse": "def",
+    "exits": "import sys; sys.exit(3)",
+    "has_no_names": "def __getattr__(name): raise KeyError(name)",
+    "is_a_bad_domain": "import foja; X = foja.Domain('x', [])",
+}
+
+
+def test_a_module_that_cannot_be_loaded_is_one_line(
+    run: Run, tmp_path: Path, billing: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """E12: whatever happens while a user's module is loaded, the command says which domain and why."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("FOJA_DATABASE_URL", "FOJA_HOME"):
+        monkeypatch.setenv(name, billing[name])
+    for name, source in BROKEN.items():
+        (tmp_path / f"{name}.py").write_text(source)
+        refused = run("migrate", "--domains", f"{name}:X")
+        assert refused.code == 2, name
+        assert f"the domain {name}:X cannot be loaded" in refused.err, name
+        assert len(refused.err.strip().splitlines()) == 1, refused.err
+
+
+def test_a_way_back_with_domains_is_refused_before_anything_is_reverted(
+    run: Run, tmp_path: Path, billing: dict[str, str], monkeypatch: pytest.MonkeyPatch, admin: Admin
+) -> None:
+    """E6: `--to` an older step with `--domains` changes nothing."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("FOJA_DATABASE_URL", "FOJA_HOME"):
+        monkeypatch.setenv(name, billing[name])
+    monkeypatch.syspath_prepend(tmp_path)
+    before = admin.execute("select * from foja.migration").fetchall()
+    refused = run("migrate", "--to", "5", "--yes", "--domains", "billing:INVOICE")
+    assert (refused.code, "leave out `--to 5`" in refused.err) == (1, True)
+    assert admin.execute("select * from foja.migration").fetchall() == before
+
+
+def test_a_worker_says_for_which_job_types_it_has_no_handler(tmp_path: Path, billing: dict[str, str]) -> None:
+    """E17: `foja worker` runs `decide` but no handlers, and warns at its start."""
+    command = [*FOJA, "worker", "--domains", "billing:INVOICE"]
+    with subprocess.Popen(command, cwd=tmp_path, env=billing, stderr=subprocess.PIPE, text=True) as worker:
+        assert worker.stderr is not None
+        try:
+            assert any("no handler here for send_invoice" in line for line in worker.stderr)
+        finally:
+            worker.send_signal(signal.SIGINT)
+
+
 async def test_http_serves_the_streams_of_a_registered_domain(open_app: Callable[..., App]) -> None:
     async with open_app(domains=[INVOICE]) as app, served(app) as client:
         await check_routes(app, client)
+
+
+async def test_http_learns_what_is_registered_while_it_runs(open_app: Callable[..., App]) -> None:
+    address = f"/v1/streams/invoice/{uuid4()}/events"
+    issued = {"kind": "invoice.issued", "payload": {"total": 1}}
+    async with open_app() as app, served(app) as client:
+        assert (await client.post(address, json=issued)).status_code == 404
+        await prepare(app.settings.database_url, [INVOICE])
+        assert (await client.post(address, json=issued)).status_code == 201
+        lost = {"kind": "invoice.lost", "payload": {}}
+        assert (await client.post(address, json=lost)).status_code == 422
+        more = foja.Domain("invoice", [*INVOICE.kinds, foja.Kind("invoice.lost")])
+        await prepare(app.settings.database_url, [more])
+        assert (await client.post(address, json=lost)).status_code == 201
+        page = (await client.get(f"{address}?limit=1")).json()
+        assert page["next"].startswith(f"{address}?after=")
+        rest = (await client.get(page["next"])).json()["events"]
+        assert [event["kind"] for event in rest] == ["invoice.lost"]
 
 
 async def check_routes(app: App, client: httpx.AsyncClient) -> None:
@@ -173,4 +241,4 @@ async def check_routes(app: App, client: httpx.AsyncClient) -> None:
     )
     assert refused.status_code == 422
     names = [each["domain"] for each in (await client.get("/v1/streams")).json()["domains"]]
-    assert names == ["conversation", "document", "invoice", "thread"]
+    assert names == ["conversation", "document", "invoice", "system", "thread"]

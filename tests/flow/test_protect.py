@@ -347,7 +347,7 @@ def check_reports(run: Run, folder: Path) -> None:
         ("status",),
         ("status", paper),
         ("explain", paper),
-        ("bundle", waiting["id"], "-o", folder / BUNDLE, "--certificate", folder / "paper.pdf"),
+        ("bundle", waiting["id"], "-o", folder / BUNDLE, "--certificate", folder / "paper.pdf", "--force"),
         ("tsa",),
     ]
     for arguments in reports:

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_pri
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from foja.proofs.finding import Reason, Status
-from foja.proofs.tsa import Checked, check, request, trusted
+from foja.proofs.tsa import Checked, Terms, judge, request, trusted
 
 DIGEST = sha256(b"a sheet").digest()
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
@@ -84,7 +84,7 @@ def stamped(lab: Any, name: str, **terms: Any) -> Checked:
     authority = lab.service_registry.summon_timestamper(ServiceLabel(name), at_time=NOW)
     reply = authority.request_tsa_response(asked).dump()
     roots = trusted(lab.get_cert(CertLabel("root")).dump())
-    return check(reply, DIGEST, roots=roots, nonce=5, require_revocation=True, **terms)
+    return judge(reply, DIGEST, Terms(roots=roots, nonce=5, require_revocation=True, **terms))
 
 
 def listed(lab: Any) -> bytes:

@@ -23,7 +23,7 @@ from foja.embedded.tsa.issuer import RENEWED_BEFORE, SIGNER_LASTS, new_signer
 from foja.embedded.tsa.keystore import KeyStore
 from foja.errors import SetupFailed
 from foja.proofs.finding import Reason
-from foja.proofs.tsa import ALGORITHMS, LOCAL_NOTICE, LOCAL_POLICY, Timestamp, check, request, trusted
+from foja.proofs.tsa import ALGORITHMS, LOCAL_NOTICE, LOCAL_POLICY, Terms, Timestamp, judge, request, trusted
 from foja.web.server import bind
 from tests.flow.command import Process, Run
 
@@ -92,7 +92,7 @@ def test_the_certificate_is_sent_only_if_asked_for(authority: LocalAuthority) ->
     query, reply = stamped(authority)
     shorter = authority.reply(bytes((query[0], query[1] - 3)) + query[2:-3])
     assert len(shorter) < len(reply) - 300
-    found = check(shorter, DIGEST, roots=trusted(authority.root))
+    found = judge(shorter, DIGEST, Terms(roots=trusted(authority.root)))
     assert found.finding.reason is Reason.SIGNER_CERTIFICATE_MISSING
 
 
@@ -101,14 +101,14 @@ def test_a_refusal_is_a_reply_with_its_reason(authority: LocalAuthority, tmp_pat
     reply = authority.reply(REASONS[reason])
     (tmp_path / "r").write_bytes(reply)
     assert "Status: Rejected." in openssl("-reply", "-in", tmp_path / "r", "-text")
-    finding = check(reply, b"", roots=()).finding
+    finding = judge(reply, b"", Terms(roots=())).finding
     assert finding.reason is Reason.STATUS_NOT_GRANTED
     assert reason in finding.detail
 
 
 def test_every_token_has_its_own_serial(authority: LocalAuthority) -> None:
     roots = trusted(authority.root)
-    stamps = [check(stamped(authority)[1], DIGEST, roots=roots).stamp for _ in range(50)]
+    stamps = [judge(stamped(authority)[1], DIGEST, Terms(roots=roots)).stamp for _ in range(50)]
     assert len({each.serial for each in stamps if each}) == 50
 
 
@@ -150,7 +150,7 @@ import os, signal, sys
 from pathlib import Path
 from foja.embedded.tsa import keystore
 left = int(sys.argv[2])
-for name in ("_write", "sync"):
+for name in ("write_file", "sync"):
     def step(*arguments, real=getattr(keystore, name)):
         global left
         if left == 0:
@@ -172,7 +172,7 @@ def test_after_a_killed_first_start_the_next_one_works(tmp_path: Path, steps: in
 
 
 def verified(authority: LocalAuthority, reply: bytes, at: datetime | None = None) -> Timestamp | None:
-    found = check(reply, DIGEST, roots=trusted(authority.root), nonce=5, at=at)
+    found = judge(reply, DIGEST, Terms(roots=trusted(authority.root), nonce=5, at=at))
     return found.stamp if found.verified else None
 
 
@@ -206,7 +206,7 @@ def test_no_token_is_dated_before_the_last_one(tmp_path: Path) -> None:
     clock = iter(began + timedelta(seconds=each) for each in (60, 10, 9.5, 8, 7, 9.2, 11))
     local = LocalAuthority(tmp_path, clock=lambda: next(clock))
     asked = (local.reply(request(DIGEST, nonce=5)) for _ in range(6))
-    found = [check(each, DIGEST, roots=trusted(local.root)) for each in asked]
+    found = [judge(each, DIGEST, Terms(roots=trusted(local.root))) for each in asked]
     written = [each.stamp and each.stamp.gen_time - began.replace(microsecond=0) for each in found]
     assert [each and each.seconds for each in written] == [10, 10, None, None, 10, 11]
     assert written[0] == written[1] == written[4]
@@ -246,7 +246,7 @@ def ask_over_http(client: httpx.Client) -> None:
     for path in ("/", "/tsr"):
         answer = client.post(path, content=request(DIGEST, nonce=5))
         assert answer.headers["content-type"] == "application/timestamp-reply"
-        assert check(answer.content, DIGEST, roots=trusted(root), nonce=5).verified
+        assert judge(answer.content, DIGEST, Terms(roots=trusted(root), nonce=5)).verified
     assert client.post("/", content=b"x" * 5000).status_code == 413
     assert client.get("/").status_code == 405
     assert client.get("/nothing").status_code == 404

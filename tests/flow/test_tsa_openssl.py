@@ -13,7 +13,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import SECP384R1, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from foja.proofs.tsa import check, request, trusted
+from foja.proofs.tsa import Terms, judge, request, trusted
 from tests.rules.authorities import Certified, certify, root, rsa_key, signer
 
 DIGEST = sha384(b"a sheet").digest()
@@ -65,14 +65,16 @@ def test_a_reply_of_openssl_is_verified(tmp_path: Path, key: str, ess: str, chai
     (tmp_path / "q").write_bytes(asked)
     words = ["openssl", "ts", "-reply", "-config", "tsa.cnf", "-queryfile", "q", "-out", "r"]
     subprocess.run(words, cwd=tmp_path, capture_output=True, check=True)
-    found = check(
+    found = judge(
         (tmp_path / "r").read_bytes(),
         DIGEST,
-        roots=trusted(top.pem),
-        algorithm="sha384",
-        nonce=99,
-        policies=["1.2.3.4.5"],
-        at=datetime.now(UTC),
+        Terms(
+            roots=trusted(top.pem),
+            algorithm="sha384",
+            nonce=99,
+            policies=["1.2.3.4.5"],
+            at=datetime.now(UTC),
+        ),
     )
     assert found.verified, found.finding
     assert found.stamp is not None
@@ -92,5 +94,5 @@ def test_no_bit_of_its_reply_may_differ_but_those_that_nobody_signs(tmp_path: Pa
     loose = range(start, start + len(top.issuer))
     for at, bit in product(range(len(made)), range(8)):
         changed = made[:at] + bytes((made[at] ^ 1 << bit,)) + made[at + 1 :]
-        if check(changed, DIGEST, roots=roots, algorithm="sha384", nonce=99).verified:
+        if judge(changed, DIGEST, Terms(roots=roots, algorithm="sha384", nonce=99)).verified:
             assert at in loose, (at, bit)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from foja.documents.authorities import Authorities, open_authorities
+from foja.documents.authorities import open_stamper
 from foja.documents.stamper import Confirmed, Stamper, Unconfirmed
 from foja.embedded.tsa import LocalAuthority as Local
 from foja.errors import SetupFailed
@@ -45,17 +45,17 @@ def roots(tsa: TsaServer, tmp_path: Path) -> Path:
     return path
 
 
-async def stamped(home: Path, **settings: Any) -> tuple[Confirmed | Unconfirmed, Authorities]:
+async def stamped(home: Path, **settings: Any) -> tuple[Confirmed | Unconfirmed, Stamper]:
     async with AsyncExitStack() as closing:
-        found = await open_authorities(load(home=home, **settings), closing)
-        return await Stamper(found.asked, found.terms).stamp(DIGEST), found
+        stamper = await open_stamper(load(home=home, **settings), closing)
+        return await stamper.stamp(DIGEST), stamper
 
 
 async def test_nothing_set_is_the_local_authority(tmp_path: Path) -> None:
-    found, authorities = await stamped(tmp_path)
+    found, stamper = await stamped(tmp_path)
     assert isinstance(found, Confirmed)
     assert found.stamp.local
-    assert authorities.roots == [Local(tmp_path).root]
+    assert stamper.terms.roots == trusted(Local(tmp_path).root)
 
 
 async def test_authorities_are_asked_in_their_order(tsa: TsaServer, roots: Path, tmp_path: Path) -> None:
@@ -71,8 +71,8 @@ async def test_old_tokens_stay_trusted_when_others_are_asked(
     tsa: TsaServer, roots: Path, tmp_path: Path
 ) -> None:
     local = Local(tmp_path)
-    _, authorities = await stamped(tmp_path, tsa_urls=tsa.url, tsa_roots=str(roots))
-    assert authorities.roots == [tsa.root, local.root]
+    _, stamper = await stamped(tmp_path, tsa_urls=tsa.url, tsa_roots=str(roots))
+    assert stamper.terms.roots == trusted(tsa.root, local.root)
 
 
 async def test_roots_may_be_a_folder_and_what_is_no_root_only_helps(tsa: TsaServer, tmp_path: Path) -> None:
@@ -80,11 +80,10 @@ async def test_roots_may_be_a_folder_and_what_is_no_root_only_helps(tsa: TsaServ
     folder.mkdir()
     (folder / "a.pem").write_bytes(tsa.root)
     (folder / "b.crt").write_bytes(certify("Mid", tsa.true_root, ca=True).der)
-    found, authorities = await stamped(tmp_path / "home", tsa_urls=tsa.url, tsa_roots=str(folder))
+    found, stamper = await stamped(tmp_path / "home", tsa_urls=tsa.url, tsa_roots=str(folder))
     assert isinstance(found, Confirmed)
-    assert authorities.roots == [tsa.root]
-    assert [each.name for each in authorities.terms.intermediates] == ["CN=Mid"]
-    assert trusted(tsa.root) == authorities.terms.roots
+    assert [each.name for each in stamper.terms.intermediates] == ["CN=Mid"]
+    assert stamper.terms.roots == trusted(tsa.root)
 
 
 async def test_only_named_policies_are_taken(tsa: TsaServer, roots: Path, tmp_path: Path) -> None:

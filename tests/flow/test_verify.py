@@ -26,7 +26,7 @@ from foja.errors import Refused
 from foja.judge.detached import Detached
 from foja.judge.report import Verdict
 from foja.proofs.finding import Reason, Status
-from foja.proofs.tsa import check as check_token
+from foja.proofs.tsa import Terms, judge
 from tests.flow.command import FOJA
 from tests.rules import bundles
 from tests.rules.blocks import SENDER, scene
@@ -116,9 +116,14 @@ def test_the_text_says_what_is_proven_and_what_was_not_checked(
 ) -> None:
     run(folder, *BOTH, *TRUSTED, monkeypatch=monkeypatch)
     text = capsys.readouterr().out
-    assert text.startswith("TOTAL_PASSED: ")
-    assert "It existed no later than" in text
-    assert "not checked: " in text
+    assert text.startswith(
+        "Verified: document.txt existed by 14 November 2023, 22:13:20 UTC, on the word of "
+    )
+    assert "Verdict: TOTAL_PASSED" in text
+    assert "Not checked: " in text
+    assert run(folder, *BOTH, *TRUSTED, "--lang", "es", "--html", "es.html", monkeypatch=monkeypatch) == 0
+    assert capsys.readouterr().out.startswith("Verificado: document.txt existía a más tardar el 14 de ")
+    assert '<html lang="es">' in (folder / "es.html").read_text()
 
 
 def test_the_same_bytes_in_any_time_zone_and_locale(folder: Path) -> None:
@@ -234,7 +239,7 @@ def test_real_timestamps_get_their_verdict(content: bytes | None, folder: str, n
 
 
 def _imprint(reply: bytes) -> bytes:
-    stamp = check_token(reply, b"", roots=()).stamp
+    stamp = judge(reply, b"", Terms(roots=())).stamp
     assert stamp is not None
     return stamp.imprint if len(stamp.imprint) == 32 else bytes(32)
 
@@ -311,7 +316,7 @@ def test_an_event_and_its_place_in_the_log(tmp_path: Path) -> None:
     stranger = bundles.Scene(key=Signer("log.example", bytes(32)))
     report = foja.verify(tmp_path / "sheet.event.json", stranger.trust, AT, proofs=proofs)
     assert [each.reason for each in report.evidence] == [Reason.NO_TRUST_ANCHOR]
-    changed = event.text().replace('"attempt": 1', '"attempt": 2')
+    changed = event.text().replace('"attempt":1', '"attempt":2')
     assert changed != event.text()
     assert foja.verify(changed.encode(), made.trust, AT, proofs=proofs).verdict is Verdict.TOTAL_FAILED
     assert foja.verify(None, made.trust, AT, digest=DIGEST, proofs=proofs).verdict is Verdict.INDETERMINATE
@@ -344,11 +349,12 @@ def test_a_proof_that_ripened_after_its_bundle_was_made() -> None:
 
 
 def test_a_document_that_happens_to_be_a_zip_is_a_document() -> None:
-    """A .docx, or a signed container of somebody else's: no evidence of ours is no failure."""
+    """A .docx, or a container of another maker, is not evidence, and not invalid."""
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w") as archive:
         archive.writestr("mimetype", "application/vnd.etsi.asic-e+zip")
         archive.writestr("word/document.xml", "<document/>")
     report = foja.verify(held.getvalue(), trust=[])
-    assert (report.verdict, report.evidence) == ("INDETERMINATE", ())
+    assert [(each.evidence, each.status) for each in report.evidence] == [("container", "UNSUPPORTED")]
+    assert report.verdict == "INDETERMINATE"
     assert report.subject.sha256 == sha256(held.getvalue()).digest()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import socket
 from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +19,7 @@ import pytest
 
 from foja.cli import main
 from foja.proofs.evm.anchor import Anchor
+from foja.remote import online
 from tests.flow.anvil import node
 from tests.flow.test_evm_node import data, header_of, mined
 from tests.rules import test_rekor_growth as logs
@@ -93,6 +96,21 @@ def test_a_header_is_asked_of_a_node(folder: Path, monkeypatch: pytest.MonkeyPat
         assert main([*WORDS[:-2], "--online"]) == 1, "the work of an easy header must not do"
 
 
+def test_a_header_of_a_test_network_passes_only_if_it_is_named_and_is_marked(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with bitcoin() as (url, _):
+        monkeypatch.setenv("FOJA_BITCOIN_RPC_URL", url)
+        words = [*WORDS[:-2], "--online", "--trust"]
+        assert main([*words, "bitcoin-network:main"]) == 1
+        assert "POW_INVALID" in capsys.readouterr().out
+        assert main([*words, "bitcoin-network:regtest"]) == 0
+        first = capsys.readouterr().out.splitlines()[0]
+        assert "Bitcoin regtest block 100, a block of a test network" in first
+        assert main([*words, "bitcoin-network:regtest", "--lang", "es"]) == 0
+        assert "un bloque de una red de pruebas" in capsys.readouterr().out.splitlines()[0]
+
+
 @pytest.mark.parametrize("changes", [{"top": HEADER.height + 4}, {"header": "00"}, {"header": "no"}], ids=str)
 def test_what_a_node_does_not_know_well_is_not_trusted(
     folder: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, object]
@@ -112,6 +130,16 @@ def test_a_node_that_does_not_answer_is_told_and_changes_nothing(
     assert main([*WORDS, "--online"]) == 2
 
 
+def test_a_node_that_stays_silent_is_told_with_the_reason(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(online, "TIMEOUT_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("FOJA_BITCOIN_RPC_URL", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        assert main([*WORDS, "--online"]) == 2
+    assert re.search("the node did not answer getblockcount: .*Timeout", capsys.readouterr().err)
+
+
 def test_a_block_is_trusted_once_it_is_final(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     digest = sha256(b"document").digest()
     root, place = batch(digest, 3, 1)
@@ -125,6 +153,13 @@ def test_a_block_is_trusted_once_it_is_final(folder: Path, monkeypatch: pytest.M
         assert main(words) == 2
         chain.ask("anvil_mine", "0x80")
         assert main(words[:-1]) == 2
+        assert main(words) == 0
+        monkeypatch.setenv("FOJA_POLYGON_RPC_URL", f"{chain.url}, {chain.url}")
+        assert main(words) == 0
+        with node(137) as other:
+            monkeypatch.setenv("FOJA_POLYGON_RPC_URL", f"{chain.url},{other.url}")
+            assert main(words) == 2
+        monkeypatch.setenv("FOJA_POLYGON_RPC_URL", chain.url)
         assert main(words) == 0
         chain.ask("anvil_reorg", 129, [])
         chain.ask("anvil_mine", "0x80")

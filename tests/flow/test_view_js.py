@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from foja.conversations.model.pairing import group
 from foja.conversations.model.view import ConversationView
 from tests.flow.javascript import needs_node, run_script
 from tests.rules.histories import Item, history
@@ -15,6 +16,7 @@ RESET: Item = {"seq": None, "kind": "reset", "reason": "epoch"}
 
 @needs_node
 def test_after_every_batch_both_show_the_same() -> None:
+    """C1: also the same pairs of requests and results."""
     feeds = [feed(random.Random(seed)) for seed in SEEDS]
     assert run_script("view.mjs", feeds) == [in_python(batches) for batches in feeds]
 
@@ -52,5 +54,6 @@ def in_python(batches: list[list[Item]]) -> list[dict[str, Any]]:
     views, view = [], ConversationView()
     for batch in batches:
         view = view.add(*batch)
-        views.append({"items": view.items(), "settled": view.settled})
+        items = view.items()
+        views.append({"items": items, "groups": group(items), "settled": view.settled})
     return views

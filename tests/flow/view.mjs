@@ -7,7 +7,7 @@ function views(batches) {
   let view = new View();
   return batches.map((batch) => {
     view = batch.length === 1 ? reduce(view, batch[0]) : view.addAll(batch);
-    return { items: view.items(), settled: view.settled };
+    return { items: view.items(), groups: view.groups(), settled: view.settled };
   });
 }
 

@@ -114,7 +114,12 @@ def test_reading_goes_by_index(full: Admin, mode: str) -> None:
         )
         kin: dict[str, object] = {"tenant": "default", "domain": "conversation", "before": stream(n)}
         check(full, query("streams"), 20, {"entity"}, **kin, limit=20)
-        assert check(full, query("stream_state"), 1, {"entity"}, **here)[0][1:] == (5_010, 5_000)
+        recent: dict[str, object] = {"tenant": "default", "before": stream(n), "limit": 20}
+        check(full, query("recent_conversations"), 250, {"entity", "event"}, **recent)
+        assert check(full, query("stream_gaps"), 0, set(), **here) == [(0,)]
+        assert check(full, query("most_gaps"), 0, set(), tenant="default", limit=10) == []
+        state = check(full, query("stream_state"), 1, {"entity"}, **here)[0]
+        assert state[1:] == (5_010, 5_000, "conversation")
         assert len(check(full, query("missing_numbers"), 30, {"event"}, **here, low=4_990, high=5_009)) == 10
         span: dict[str, object] = {"origin": 1, "after": 1_500 * n, "size": 20_000}
         assert (
@@ -224,7 +229,7 @@ def test_approvals_go_by_index(full: Admin, mode: str) -> None:
         assert len(check(full, query("approvals"), 40, {"event"}, **here, approval=f"a{n}")) == 1
         full.execute("reset role")
         full.execute("set local role foja_sweeper")
-        [(entity, event)] = check(full, query("due_approvals"), 0, set(), most=100)
+        [(entity, event)] = check(full, query("due_approvals"), 0, set(), most=100, held=[])
         assert check(full, query("expire_approval"), 10, {"entity"}, entity=entity, event=event) == [(True,)]
         assert (
             check(full, query("approvals"), 60, {"event"}, **here, approval=None)[-1][2]

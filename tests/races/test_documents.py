@@ -17,13 +17,14 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from foja.documents.model.events import DOCUMENT, Evidence
-from foja.documents.model.history import Fact, read
+from foja.documents.assembly import expire_attempts
+from foja.documents.model.events import DOCUMENT, Evidence, Fact
+from foja.documents.model.history import read
 from foja.documents.model.rules import Policy, TrackState, decide, due, track_state
 from foja.documents.workers import executor
 from foja.documents.workers.executor import Executor
-from foja.documents.workers.expiry import expire_attempts
 from foja.driver.database import Database
+from foja.jobs.decider import drafting
 from foja.jobs.outcome import Done, GiveUp, Job, Outcome, Retry
 from foja.jobs.sweeper import sweep_jobs
 from foja.jobs.worker import Worker
@@ -102,12 +103,13 @@ class Archive:
 
     async def decider(self) -> None:
         async with queue(self.url, executor.SOURCE) as opened:
-            decides = Executor(opened.database, ABILITIES, POLICY)
-            await self._work(Worker(opened, executor.TYPE, decides.work, most=4))
+            decides = Executor(opened.database, POLICY)
+            work = drafting(DOCUMENT, executor.SOURCE, decides.work)
+            await self._work(Worker(opened, executor.TYPE, work, most=4))
 
     async def rebuilder(self) -> None:
         async with queue(self.url, executor.SOURCE) as opened:
-            decides = Executor(opened.database, ABILITIES, POLICY)
+            decides = Executor(opened.database, POLICY)
             while not self.over:
                 await decides.rebuild(self.papers)
                 self.rebuilt += 1

@@ -26,6 +26,9 @@ from tests.races.writers import SAY, TOOL, result, streams, words
 
 SECONDS, LONG = 5.0, 60.0
 APPEND_SQL = "select seq from foja.append_event(%s, 'conversation', %s, %s::jsonb)"
+DEADLOCKS_SQL = "select deadlocks from pg_stat_database where datname = current_database()"
+WAITING_SQL = """select 1 from pg_locks
+    where not granted and transactionid = pg_current_xact_id_if_assigned()::xid"""
 
 
 @dataclass
@@ -188,10 +191,10 @@ async def play(scene: Scene, seconds: float) -> None:
             await asyncio.sleep(0.05)
 
 
-def quick_to_see_deadlocks(url: str) -> None:
+def quick_to_see_deadlocks(url: str, after: str = "20ms") -> None:
     with psycopg.connect(url, autocommit=True) as conn:
         name = sql.Identifier(urlsplit(url).path[1:])
-        conn.execute(sql.SQL("alter database {} set deadlock_timeout = '20ms'").format(name))
+        conn.execute(sql.SQL("alter database {} set deadlock_timeout = {}").format(name, after))
 
 
 async def mix(url: str, home: Path, seconds: float) -> None:
@@ -236,6 +239,7 @@ async def test_everything_at_once_for_a_minute(database_url: str, tmp_path: Path
 
 async def test_a_call_that_loses_a_deadlock_is_repeated(database_url: str, tmp_path: Path) -> None:
     low, high = sorted(streams(2))
+    quick_to_see_deadlocks(database_url, "300ms")  # before the wait for a lock ends by itself
     async with foja.connect(database_url=database_url, home=tmp_path) as app:
         talks = [await app.conversations.open(name) for name in (low, high)]
         for talk in talks:
@@ -244,14 +248,17 @@ async def test_a_call_that_loses_a_deadlock_is_repeated(database_url: str, tmp_p
             await conn.execute("set deadlock_timeout = '60s'")  # so the other one is chosen
             await conn.execute(APPEND_SQL, (high, SAY, '{"content": "ours"}'))
             call = asyncio.create_task(app.ledger.append_many([t.draft(SAY, words("theirs")) for t in talks]))
-            await asyncio.sleep(0.3)
+            async with asyncio.timeout(10):
+                while (await (await conn.execute(WAITING_SQL)).fetchone()) is None:
+                    await asyncio.sleep(0.01)
             await conn.execute(APPEND_SQL, (low, SAY, '{"content": "ours"}'))
             await conn.commit()
         assert [event.seq for event in await call] == [2, 2]
         await app.work(until_idle=True)
-        with psycopg.connect(database_url) as conn_:
-            row = conn_.execute("select deadlocks from pg_stat_database where datname = current_database()")
-            assert row.fetchall()[0][0] > 0
+    with psycopg.connect(database_url, autocommit=True) as conn_:
+        async with asyncio.timeout(5):  # a server process counts its deadlocks when it ends
+            while conn_.execute(DEADLOCKS_SQL).fetchone() == (0,):
+                await asyncio.sleep(0.05)
     audit_idle(database_url)
 
 

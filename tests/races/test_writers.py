@@ -19,7 +19,7 @@ PROCESSES, TASKS, APPENDS, STREAMS = 4, 16, 500, 8
 async def write_in_processes(url: str, home: Path, names: list[UUID]) -> list[Receipt]:
     loop = asyncio.get_running_loop()
     with processes(PROCESSES) as pool:
-        plans = [Plan(url, home / str(number), names, TASKS, APPENDS, number) for number in range(PROCESSES)]
+        plans = [Plan(url, home, names, TASKS, APPENDS, number) for number in range(PROCESSES)]
         done = await asyncio.gather(*(loop.run_in_executor(pool, write, plan) for plan in plans))
     return [receipt for receipts in done for receipt in receipts]
 

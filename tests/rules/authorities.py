@@ -101,6 +101,7 @@ def certify(
     by: Any = None,
     key_ids: bool = True,
     more: x509.ExtensionType | None = None,
+    more_critical: bool = True,
     issuer_key: Any = None,
 ) -> Certified:
     """Return a certificate with these properties, self-issued or issued by another."""
@@ -123,7 +124,7 @@ def certify(
         above_id = x509.AuthorityKeyIdentifier.from_issuer_public_key(theirs)
         builder = builder.add_extension(above_id, critical=False)
     if more:
-        builder = builder.add_extension(more, critical=True)
+        builder = builder.add_extension(more, critical=more_critical)
     if usage:
         builder = builder.add_extension(_usage(usage), critical=True)
     if purposes:
@@ -167,7 +168,9 @@ class Recipe:
     hashed_by: str = "sha256"
     identified: Certified | None = None  # the certificate that the ESSCertID names; None: the signer
     identified_by: str | None = "sha256"  # sha1: version 1; None: no ESSCertID
+    also_identified: Sequence[Certified] = ()  # further certificates that the signer names
     issuer_serial: tuple[bytes, int] | None = None
+    authority: bytes | None = None  # the GeneralName in the field `tsa`
     padding: str = "pkcs1"
     signers: int = 1
     announced: str | None = None
@@ -217,6 +220,7 @@ def tst_info(recipe: Recipe) -> bytes:
         element(TIME, moment.encode()),
         recipe.accuracy,
         b"" if recipe.nonce is None else integer(recipe.nonce),
+        b"" if recipe.authority is None else element(tagged(0), recipe.authority),
         recipe.extensions,
     )
 
@@ -243,18 +247,19 @@ def signer_info(recipe: Recipe, content: bytes) -> bytes:
 
 
 def _identifier(recipe: Recipe) -> bytes:
-    named = recipe.identified or recipe.signer
     by = recipe.identified_by or ""
-    digest = element(OCTETS, hashlib.new(by, named.der).digest())
+    algorithm = b"" if by in ("sha1", "sha256") else _algorithm(by)
     issuer_serial = b""
     if recipe.issuer_serial:
         issuer, serial = recipe.issuer_serial
         issuer_serial = sequence(sequence(element(tagged(4), issuer)), integer(serial))
-    if by == "sha1":
-        return _attribute("1.2.840.113549.1.9.16.2.12", sequence(sequence(sequence(digest, issuer_serial))))
-    algorithm = b"" if by == "sha256" else _algorithm(by)
-    identifier = sequence(algorithm, digest, issuer_serial)
-    return _attribute("1.2.840.113549.1.9.16.2.47", sequence(sequence(identifier)))
+    first, *others = (
+        element(OCTETS, hashlib.new(by, each.der).digest())
+        for each in (recipe.identified or recipe.signer, *recipe.also_identified)
+    )
+    every = [sequence(algorithm, first, issuer_serial), *(sequence(algorithm, each) for each in others)]
+    name = "1.2.840.113549.1.9.16.2.12" if by == "sha1" else "1.2.840.113549.1.9.16.2.47"
+    return _attribute(name, sequence(sequence(*every)))
 
 
 def _signed(recipe: Recipe, data: bytes) -> tuple[bytes, bytes]:
@@ -288,7 +293,8 @@ def _name(text: str) -> x509.Name:
 
 
 def _usage(name: str) -> x509.KeyUsage:
-    return x509.KeyUsage(**{each: each == name for each in USAGES})
+    """Return a usage with these names, separated by spaces."""
+    return x509.KeyUsage(**{each: each in name.split() for each in USAGES})
 
 
 __all__ = [

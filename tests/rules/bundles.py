@@ -15,7 +15,6 @@ from foja.core.bundle.archive import Part, part, write
 from foja.core.bundle.assembly import Contents
 from foja.core.bundle.manifest import EvidenceFile, Manifest, Signed, StreamHead
 from foja.core.bundle.record import recorded
-from foja.core.bundle.transcript import transcript
 from foja.core.canonical import Json
 from foja.core.chain import leaf_entry
 from foja.core.excerpt import Excerpt
@@ -68,16 +67,21 @@ class Scene:
         return read([self.stamper.root.pem, self.key.verifier().vkey()])
 
     def document_events(
-        self, digest: bytes, more: Events | None = None, required: Sequence[str] = ("tsa",)
+        self,
+        digest: bytes,
+        more: Events | None = None,
+        required: Sequence[str] = ("tsa",),
+        confirmed: Json = None,
     ) -> Events:
-        """Return the events of a document until its artifact is required."""
+        """Return the events of a document until its artifact is required; `confirmed` is its token's."""
         witness = digest.hex()
         token = b64encode(self.stamper.token(digest)).decode()
+        confirmed = confirmed or {"witness_hash": witness, "token_b64": token, "gen_time": "now"}
         return [
             ("document.added", {"sha256": witness, "custody": "stored", "name": "a.txt"}),
             ("document.protected.requested", {"witness_hash": witness, "required_evidence": [*required]}),
             ("job.run-tsa.required", {"witness_hash": witness, "attempt": 1, "deadline": "later"}),
-            ("tsa.confirmed", {"witness_hash": witness, "token_b64": token, "gen_time": "now"}),
+            ("tsa.confirmed", confirmed),
             *(more or []),
             ("job.build-artifact.required", {"witness_hash": witness, "attempt": 1, "deadline": "later"}),
         ]
@@ -103,13 +107,14 @@ class Scene:
             if event.kind == "document.protected.requested" and isinstance(event.payload, dict):
                 required = event.payload["required_evidence"]  # type: ignore[assignment]
         found = [record for event in events if (record := recorded(event)) and record.data]
-        proofs = [
-            part(names.proof_name(each.evidence, number), each.data or b"")
+        own = [
+            assembly.proof_files(each, each.data or b"", number, "document/a.txt")
             for number, each in enumerate(found, 1)
         ]
+        proofs = [each for some in own for each in some]
         evidence = tuple(
             EvidenceFile(record.evidence, each.entry.name, record.seq, each.sha256)
-            for record, each in zip(found, proofs, strict=True)
+            for record, (each, *_) in zip(found, own, strict=True)
         )
         last = events[-1]
         head = StreamHead(last.domain, last.entity_id, len(events), last.chain_hash)
@@ -153,14 +158,14 @@ class Scene:
         parts = self.contents().parts()
         first = self.stamper.token(sha256(assembly.listing(parts)).digest())
         sealed = assembly.seal(parts, first)
-        listed = sha256(assembly.renewal_listing(sealed, 1)).digest()
+        listed = sha256(assembly.listing(sealed, 1)).digest()
         token = (stamper or self.stamper).token(listed, NOW + timedelta(days=days))
-        return b"".join(write(assembly.renew(sealed, 1, token)))
+        return b"".join(write(assembly.seal(sealed, token, 1)))
 
     def conversation(self, events: Events | None = None) -> Contents:
         """Return the contents for a conversation: its transcript, and the events it is made from."""
         excerpts = stream("conversation", CONVERSATION, events or [("user_message_sent", {"content": "hi"})])
-        text = b"".join(transcript("conversation", CONVERSATION, excerpts))
+        text = b"".join(history.transcript("conversation", CONVERSATION, excerpts))
         source = StreamHead("conversation", CONVERSATION, len(excerpts), excerpts[-1].chain_hash)
         named: Json = {
             "domain": "conversation",

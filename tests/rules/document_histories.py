@@ -94,6 +94,8 @@ ANYTHING = st.one_of(
         [
             ("document.added", {"sha256": WITNESSES[0], "custody": "stored"}),
             ("document.signed", {}),
+            ("document.witness.required", {}),
+            ("document.witness.ready", {"witness_hash": WITNESSES[1]}),
             ("document.revoked", {"reason": "r"}),
             ("document.archived", {"reason": "r"}),
             ("document.added", None),

@@ -31,6 +31,7 @@ class Played:
     spent: dict[tuple[Evidence, str], int] = field(default_factory=dict)  # attempts that no longer count
     submitted: set[Need] = field(default_factory=set)
     over: str | None = None
+    held: bool = False  # a witness is required
     now: datetime = START
 
     @property
@@ -47,7 +48,9 @@ class Played:
         anchors = [each for each in self._attempts_in("confirmed") if each.evidence in NETWORKS]
         unsubmitted = [each for each in self.open if each.evidence in NETWORKS and each not in self.submitted]
         found: dict[str, list[Move]] = {
-            "request": [] if self.over else [partial(self.request, *each) for each in self._requests()],
+            "request": []
+            if self.over or self.held
+            else [partial(self.request, *each) for each in self._requests()],
             "execute": [self.execute],
             "confirm": [partial(self.end, each, success=True) for each in self.open],
             "submit": [partial(self.submit, each) for each in unsubmitted],
@@ -57,6 +60,8 @@ class Played:
             "take back": [partial(self.take_back, each) for each in anchors],
             "grant": [] if self.over else [partial(self.grant, each) for each in current],
             "close": [partial(self.close, status) for status in self._closings()],
+            "require": [] if self.over in ("revoked", "archived") else [self.require],
+            "provide": [self.provide] if self.held and self.over not in ("revoked", "archived") else [],
             "wait": [partial(self.wait, 3600.0)],
         }
         return {name: each for name, each in found.items() if each}
@@ -133,6 +138,17 @@ class Played:
         self.over = status
         self._drop_artifact()
 
+    def require(self) -> None:
+        """Require a witness: nothing goes on until it is there."""
+        self.append("document.witness.required", {})
+        self.held = True
+        self._drop_artifact()
+
+    def provide(self) -> None:
+        """Name the witness."""
+        self.append("document.witness.ready", {"witness_hash": WITNESSES[-1]})
+        self.held = False
+
     def _attempts_in(self, *states: str) -> list[Need]:
         return [need for need, state in self.attempts.items() if state in states]
 
@@ -166,6 +182,7 @@ class Played:
         confirmed = {(each.evidence, each.witness) for each in self._attempts_in("confirmed")}
         witness, stage, evidence = self.requests[-1]
         assert not self.over
+        assert not self.held
         assert not any(self.attempts[each] in ("open", "confirmed") for each in earlier)
         assert need.attempt == max((each.attempt for each in earlier), default=0) + 1
         assert self.now <= need.run_at < need.deadline <= self.now + timedelta(days=30)

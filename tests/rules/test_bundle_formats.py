@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from foja.core.bundle import history, manifest
 from foja.core.bundle.manifest import EvidenceFile, Manifest, Signed, StreamHead
-from foja.core.bundle.transcript import transcript
 from foja.core.canonical import canonical
 from foja.core.excerpt import Excerpt
 from foja.errors import BadBundle
@@ -78,7 +77,7 @@ def lines(events: list[Excerpt]) -> list[bytes]:
 
 
 def read(data: list[bytes], entity_id: UUID = ENTITY) -> list[Excerpt]:
-    return list(history.decode("document", entity_id, data))
+    return list(history.decode("document", entity_id, history.split(data)))
 
 
 def test_a_history_is_read_back_with_its_chain() -> None:
@@ -137,7 +136,7 @@ def test_garbage_is_not_a_history(data: list[bytes]) -> None:
 
 
 def test_a_transcript_has_payloads_but_no_salts() -> None:
-    parsed = [json.loads(line) for line in transcript("conversation", ENTITY, EVENTS)]
+    parsed = [json.loads(line) for line in history.transcript("conversation", ENTITY, EVENTS)]
     assert parsed[0] == {"domain": "conversation", "entity_id": str(ENTITY), "form": "foja/transcript/v1"}
     assert [(each["seq"], each["kind"], each["payload"]) for each in parsed[1:]] == [
         (0, "document.added", {"name": "año"}),

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import zlib
 from base64 import b64encode
 from dataclasses import replace
 from datetime import timedelta
@@ -14,13 +12,14 @@ import pytest
 
 import foja
 from foja.certificate.page import certificate
-from foja.certificate.translations import LANGUAGES, TRANSLATIONS
 from foja.core.canonical import Json
 from foja.judge.render import as_html, as_text
+from foja.judge.render.translations import LANGUAGES
 from foja.judge.report import Report, Verdict
 from foja.proofs.finding import Finding, Reason, Status
 from tests.rules import blocks
 from tests.rules.bundles import NOW, TEXT, Events, Scene, Stamper
+from tests.rules.pdf_text import pdf_lines
 from tests.rules.stamps import HEADER, PROOF
 
 AT = NOW + timedelta(hours=1)
@@ -98,29 +97,18 @@ def test_a_report_shows_that_its_document_was_revoked() -> None:
     assert (revoked["seq"], revoked["reason"]) == (4, "a new one is valid")
     assert revoked["at"].endswith("Z")
     for text in (as_text(report), as_html(report).partition("<details>")[0]):
-        assert f"The document was revoked on {revoked['at']} (event 4): a new one is valid" in text
+        assert "(event 4)" in text
+        assert "a new one is valid" in text
     assert "revoked" not in as_text(plain)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_certificate_shows_that_its_document_was_revoked(language: str) -> None:
-    line = TRANSLATIONS["revoked"][LANGUAGES.index(language)].partition("{")[0]
-    assert line
-    plain, revoked = (certificate(judged(more), language=language) for more in ([], REVOKED))
-    assert lines(revoked) == lines(plain) + 1
-
-
-def lines(pdf: bytes) -> int:
-    """Return the number of text lines on the page."""
-    pages = re.findall(rb"stream\n(.*?)\nendstream", pdf, re.DOTALL)
-    return sum(_unpacked(each).count(b" Td ") for each in pages)
-
-
-def _unpacked(data: bytes) -> bytes:
-    try:
-        return zlib.decompress(data)
-    except zlib.error:
-        return b""
+    plain, revoked = (
+        " ".join(pdf_lines(certificate(judged(more), language=language))) for more in ([], REVOKED)
+    )
+    assert "a new one is valid" in revoked
+    assert "a new one is valid" not in plain
 
 
 def test_a_token_over_the_bundle_itself_is_about_the_bundle() -> None:

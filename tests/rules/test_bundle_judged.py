@@ -259,7 +259,7 @@ def test_a_proof_lies_where_its_kind_says(scene: Scene) -> None:
 
 def test_headers_in_a_bundle_must_be_headers(scene: Scene) -> None:
     def carrying(data: bytes) -> Callable[[Contents], Contents]:
-        header = part(names.header_name(358391), data)
+        header = part("evidence/bitcoin/block-358391.header", data)
         return lambda contents: replace(contents, proofs=[*contents.proofs, header])
 
     assert judged(scene, scene.changed(carrying(bytes(80)))).verdict is PASSED
@@ -316,11 +316,11 @@ def test_requirements_that_differ_from_the_request(scene: Scene) -> None:
     assert reasons(judged(scene, scene.changed(lower))) == {("ledger", "REQUIRED_MISMATCH")}
 
 
-def withheld(contents: Contents, kind: str, **changes: Any) -> Contents:
+def withheld(contents: Contents, kind: str) -> Contents:
     """Return the contents without the last body of a kind, as if it had been erased."""
-    events = list(history.decode("document", ENTITY, contents.events.chunks()))
+    events = list(history.decode("document", ENTITY, history.split(contents.events.chunks())))
     at = max(event.seq for event in events if event.kind == kind)
-    events[at] = replace(events[at], payload=None, actor=None, salt=None, **changes)
+    events[at] = replace(events[at], payload=None, actor=None, salt=None)
     return replace(contents, events=part(names.EVENTS, b"".join(history.encode(events))))
 
 
@@ -341,9 +341,6 @@ def test_a_request_cannot_be_withheld(scene: Scene) -> None:
 def test_only_erasable_bodies_may_be_missing(scene: Scene) -> None:
     job = withheld(scene.contents(), "job.run-tsa.required")
     assert reasons(judged(scene, scene.seal(job.parts()))) == {("ledger", "LEDGER_BODY")}
-    for change in ({"source": "unknown"}, {"v": 99}):
-        added = withheld(scene.contents(), "document.added", **change)
-        assert reasons(judged(scene, scene.seal(added.parts()))) == {("ledger", "LEDGER_BODY")}
 
 
 def test_a_transcript_whose_beginning_is_withheld_is_undecided(scene: Scene) -> None:
@@ -492,7 +489,7 @@ def test_an_unreadable_path_is_refused(scene: Scene, tmp_path: Path) -> None:
 
 
 def test_an_unusable_list_of_revoked_certificates_is_refused() -> None:
-    for data in (b"\x30\x03\x02\x01\x00", bytes(1 << 21)):
+    for data in (b"\x30\x03\x02\x01\x00", bytes((1 << 20) + 1)):
         body = b64encode(data).decode()
         with pytest.raises(Refused, match="list of revoked"):
             read([f"-----BEGIN X509 CRL-----\n{body}\n-----END X509 CRL-----\n"])
@@ -612,7 +609,7 @@ def test_the_list_has_the_structure_of_the_standard(scene: Scene) -> None:
     """STRUCTURE is our own schema of what EN 319 162-1 requires; the official file may not be copied."""
     data = open_container(io.BytesIO(scene.renewed(1)))
     schema = etree.XMLSchema(etree.fromstring(STRUCTURE))
-    for name in (names.ASIC_MANIFEST, names.renewal_names(1)[0]):
+    for name in (names.ASIC_MANIFEST, names.seal_names(1)[0]):
         tree = etree.fromstring(data.read(name))
         schema.assertValid(tree)
         digests = {each.tag for each in tree.iter() if each.tag.startswith(f"{{{asic.DSIG}}}")}

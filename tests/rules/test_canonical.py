@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import subprocess
+import sys
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -165,6 +167,27 @@ def test_an_empty_container_is_a_container(core: object) -> None:
     canonical(nested(63, core))
     with pytest.raises(NotCanonical, match="64"):
         canonical(nested(64, core))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 100_000, '{"a":' * 100_000, '[[],"]",' * 50_000],
+    ids=["arrays", "objects", "closed between"],
+)
+def test_a_deep_text_does_not_end_a_process_whose_recursion_limit_was_raised(text: str) -> None:
+    code = (
+        "import sys; sys.setrecursionlimit(10**6)\n"
+        "from foja.core.canonical import parse\nfrom foja.errors import NotCanonical\n"
+        "try: parse(sys.stdin.read())\nexcept NotCanonical as error: print(error)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], input=text, capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stdout.count("are nested")) == (0, 1), ran
+
+
+def test_brackets_in_texts_are_not_containers() -> None:
+    assert parse(json.dumps(["[{" * 1000, '\\"[' * 1000])) == ["[{" * 1000, '\\"[' * 1000]
 
 
 def test_deep_and_circular_values_are_refused() -> None:

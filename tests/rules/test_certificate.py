@@ -17,17 +17,20 @@ from opentimestamps.core.timestamp import Timestamp
 
 import foja
 from foja.certificate.font import characters, replace_missing
-from foja.certificate.notices import translate
 from foja.certificate.page import BundleInfo, certificate
-from foja.certificate.translations import KINDS, LANGUAGES, STATUSES, TRANSLATIONS, VERDICTS
 from foja.core.bundle import history
+from foja.core.canonical import Json
 from foja.errors import Refused
+from foja.judge.render.notices import REASONS, translate
+from foja.judge.render.translations import ITEMS, KINDS, LANGUAGES, STATUSES, TRANSLATIONS, VERDICTS
 from foja.judge.report import Report, Subject, Verdict
 from foja.judge.trust import Trust
 from foja.proofs.finding import Finding, Reason, Status
 from tests.rules import sigstores, stamps
 from tests.rules.all_proofs import all_proofs
+from tests.rules.batches import stamp_batch
 from tests.rules.bundles import ENTITY, NOW, Scene
+from tests.rules.pdf_text import pdf_lines
 from tests.rules.streams import stream
 
 AT = datetime(2026, 11, 16, 7, 50, tzinfo=UTC)
@@ -47,8 +50,9 @@ print(sha256(certificate(REPORT, BUNDLE, language="es")).hexdigest())
 
 
 def test_the_font_has_every_character_of_every_text() -> None:
-    every = [*TRANSLATIONS.values(), *KINDS.values(), *STATUSES.values(), *VERDICTS.values()]
-    used = {character for pair in every for text in pair for character in text}
+    tables = (TRANSLATIONS, KINDS, ITEMS, STATUSES, VERDICTS)
+    every = [pair for table in tables for pair in table.values()]
+    used = {character for pair in [*every, REASONS.values()] for text in pair for character in text}
     assert used <= characters() | {"\n"}
     assert all(len(pair) == len(LANGUAGES) for pair in every)
     assert set(VERDICTS) == set(Verdict)
@@ -59,9 +63,10 @@ def all_notices() -> set[str]:
     """Return every notice and every source of a time, over all kinds of evidence."""
     proofs, scene, at = all_proofs(), Scene(), NOW + timedelta(hours=1)
     digest = sha256(b"document").digest()
-    events = stream("document", ENTITY, scene.document_events(digest))
+    said: Json = {"seq": 0, "reason": "asked for"}
+    events = stream("document", ENTITY, [*scene.document_events(digest), ("body.erased", said)])
     erased = [replace(events[0], payload=None, actor=None, salt=None), *events[1:]]
-    exported = b"".join(history.export("document", ENTITY, erased))
+    exported = history.heading("document", ENTITY) + b"".join(history.encode(erased))
     bare = replace(scene.contents(), document=None)
     bare = replace(bare, manifest=replace(bare.manifest, document=None))
     narrow, end = narrowed()
@@ -77,6 +82,7 @@ def all_notices() -> set[str]:
         foja.verify(scene.seal(scene.conversation().parts()), scene.trust, at),
         foja.verify(scene.seal(bare.parts()), scene.trust, at),
         foja.verify(exported, scene.trust, at, proofs=[scene.prove(events[-1]).text().encode()]),
+        foja.verify(b"document", scene.trust, at, proofs=[stamp_batch(scene.stamper, [digest])[0].record]),
     ]
     return {text for report in reports for text in notices(report)}
 
@@ -90,7 +96,9 @@ def narrowed() -> tuple[list[Op], bytes]:
 
 def notices(report: Report) -> list[str]:
     not_checked = [text for each in report.evidence for text in each.not_checked]
-    return not_checked + [each.according_to for each in report.evidence if each.according_to]
+    verified = [each for each in report.evidence if each.status is Status.VERIFIED]
+    sources = [each.according_to for each in verified if each.according_to]
+    return not_checked + sources + [each.detail for each in verified]
 
 
 def test_every_notice_has_a_spanish_translation() -> None:
@@ -101,6 +109,17 @@ def test_every_notice_has_a_spanish_translation() -> None:
     assert all(translate(text, "en") == text for text in every)
     assert {character for text in every for character in translate(text, "es")} <= characters()
     assert translate("Bitcoin block 358391", "es") == "el bloque 358391 de Bitcoin"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_steps_name_the_file_that_is_there(language: str) -> None:
+    batched = replace(EVIDENCE[1], name="META-INF/evidencerecord01.ers")
+    for evidence, expected in ((EVIDENCE[1], "01.tsr"), (batched, "evidencerecord01.ers")):
+        page = " ".join(
+            pdf_lines(certificate(replace(REPORT, evidence=(evidence,)), BUNDLE, language=language))
+        )
+        assert [name in page for name in ("01.tsr", "evidencerecord01.ers")].count(True) == 1
+        assert expected in page
 
 
 def test_a_character_that_the_font_lacks_is_replaced() -> None:

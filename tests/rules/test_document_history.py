@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from foja.documents.model.events import DOCUMENT, Evidence
 from foja.documents.model.history import read
-from foja.documents.model.projection import EvidenceStatus, project, summary
+from foja.documents.model.projection import project, summary
 from foja.documents.model.recorded import read_records
 from foja.documents.model.rules import decide, due
+from foja.documents.model.states import EvidenceStatus
 from foja.documents.model.track import REORGED, SUPERSEDED
 from foja.documents.model.view import explain, view
 from tests.rules.bundles import ENTITY

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from foja.documents.model.events import Evidence
 from foja.documents.model.history import read
 from foja.documents.model.lifecycle import TRANSITIONS, Lifecycle, lifecycle
-from foja.documents.model.projection import EvidenceStatus, Pipeline, Projection, State, project, summary
+from foja.documents.model.projection import Projection, project, summary
 from foja.documents.model.rules import DEFAULT, decide
+from foja.documents.model.states import EvidenceStatus, Pipeline, State
 from foja.documents.model.view import explain, view
 from foja.proofs.tsa import LOCAL_NOTICE
 from tests.rules.document_histories import (
@@ -274,3 +275,27 @@ def test_the_note_is_about_the_stamp_of_the_last_request(
     facts = history(*requests, *((kind, {**body, "local": local}) for (kind, body), local in stamped))
     seen = view(START_ID, facts, abilities=frozenset({"tsa"}), at=NOW, note=here)
     assert seen.note == note
+
+
+def test_a_required_witness_holds_protection_back_until_it_is_ready() -> None:
+    """D11: `needs_witness` holds back what the seed calls "para continuar"."""
+    asked_for = [request("tsa"), ("document.witness.required", {"reason": "the scan is incomplete"})]
+    held = history(*asked_for)
+    assert needed(held[:1]) == [("run_tsa", 1)]
+    assert needed(held) == []
+    seen = view(START_ID, held, abilities=EVERYTHING, at=NOW)
+    assert seen.lifecycle is Lifecycle.NEEDS_WITNESS
+    assert seen.explain.startswith("A witness is required since 2026-02-26 12:00:01Z: nothing goes on until")
+    ready = history(*asked_for, ("document.witness.ready", {"witness_hash": WITNESSES[1]}))
+    assert needed(ready) == [("run_tsa", 1)]
+
+
+def test_a_required_witness_supersedes_the_artifact_and_lets_open_attempts_end() -> None:
+    """D11: an attempt that is open ends; the artifact is not made without the witness."""
+    stamped = [request("tsa"), asked(TSA), confirmed(TSA), asked(ARTIFACT)]
+    assert read(history(*stamped)).track(ARTIFACT, WITNESSES[0]).open
+    facts = history(*stamped, ("document.witness.required", {}))
+    assert read(facts).track(ARTIFACT, WITNESSES[0]).open is None
+    running = history(request("tsa"), asked(TSA), ("document.witness.required", {}), confirmed(TSA))
+    assert read(running).is_confirmed(TSA, WITNESSES[0])
+    assert lifecycle(running) is Lifecycle.NEEDS_WITNESS

@@ -11,14 +11,23 @@ from hypothesis import strategies as st
 
 from foja.documents.model.events import JOB_EVIDENCE, NETWORKS, Evidence
 from foja.documents.model.history import read
-from foja.documents.model.projection import EvidenceStatus, EvidenceView, Projection, State, project
+from foja.documents.model.projection import EvidenceView, Projection, project
 from foja.documents.model.rules import decide
+from foja.documents.model.states import EvidenceStatus, State
 from foja.documents.model.view import EVIDENCE_NAMES, explain
 from tests.rules.document_histories import EVERYTHING
 from tests.rules.played_documents import RANK, WITNESSES, Played, key
 
 ABILITIES = st.sampled_from([EVERYTHING, EVERYTHING - {"artifact"}, EVERYTHING - {"bitcoin"}])
-WEIGHTS = {"execute": 6, "confirm": 6, "fail": 4, "time out": 2, "take back": 2, "request": 2}  # else 1
+WEIGHTS = {
+    "execute": 6,
+    "confirm": 6,
+    "fail": 4,
+    "time out": 2,
+    "take back": 2,
+    "request": 2,
+    "provide": 3,
+}  # else 1
 
 
 def play(choose: Callable[[Sequence[Any]], Any], played: Played) -> str:
@@ -101,7 +110,7 @@ def test_the_simulation_reaches_every_move_and_status() -> None:
             statuses |= {(each.evidence in NETWORKS, each.status) for each in now.evidence}
             ends.add((now.state, played.over))
             check_explained(played)
-    assert moves == {*WEIGHTS, "submit", "come late", "grant", "close", "wait"}
+    assert moves == {*WEIGHTS, "submit", "come late", "grant", "close", "require", "wait"}
     assert (
         {status for _, status in statuses}
         == {status for network, status in statuses if network}
@@ -169,7 +178,7 @@ def check_status(each: EvidenceView, now: Projection, text: str, *, over: str | 
     elif each.status is EvidenceStatus.WAITING:
         assert over is None
         assert name in text.partition("After that: ")[2]
-        assert blockers(each, now)
+        assert blockers(each, now) or (now.witness_required and "A witness is required since" in text)
     elif each.status is EvidenceStatus.FAILED:
         assert over
         assert each.failure_code is None or each.failure_code in text or "taken back" in text

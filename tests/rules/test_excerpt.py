@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -11,10 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from foja.core.bundle import history
 from foja.core.canonical import canonical
 from foja.core.chain import genesis, leaf_entry, step
 from foja.core.event import body_bytes, body_hash
 from foja.core.excerpt import Excerpt, parse_excerpt
+from foja.core.serializer import MAX_DEPTH
 from foja.errors import Tampered
 
 ENTITY, EVENT = UUID(int=7), UUID(int=8)
@@ -35,7 +38,7 @@ def test_an_untouched_event_leads_to_its_leaf() -> None:
     for seq in (0, 1, 300):
         excerpt = make(seq)
         assert excerpt.check() == leaf_entry(ENTITY, seq, excerpt.chain_hash)
-        assert parse_excerpt(excerpt.text()) == excerpt
+        assert parse_excerpt(excerpt.text()) == replace(excerpt, domain="" if seq else "conversation")
 
 
 @given(
@@ -112,7 +115,67 @@ def test_a_malformed_excerpt_is_refused(path: list[str], value: Any) -> None:
         inner = inner[name]
     inner[path[-1]] = value
     with pytest.raises(Tampered, match="not an excerpt"):
-        parse_excerpt(json.dumps(document))
+        parse_excerpt(canonical(document) + b"\n")
+
+
+def forged(change: Callable[[dict[str, Any]], object], seq: int = 3) -> bytes:
+    document = json.loads(make(seq).text())
+    change(document)
+    return canonical(document) + b"\n"
+
+
+def withhold(document: dict[str, Any], **shown: object) -> None:
+    document["salt"] = None
+    document["event"] |= {"actor": None, "payload": None, "v": None, "_source": None, **shown}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        forged(lambda document: document["event"].update(signed_by="a notary")),
+        forged(lambda document: document.update(signed_by="a notary")),
+        forged(lambda document: document.update(domain="document")),
+        forged(lambda document: document.update(domain="")),
+        forged(lambda document: document.update(domain=None), 0),
+        forged(lambda document: withhold(document, v=7)),
+        forged(lambda document: withhold(document, _source="a notary")),
+        make(3).text().strip(),
+        " " + make(3).text(),
+        json.dumps(json.loads(make(3).text()), indent=2) + "\n",
+        make(3).text().replace("1.5", "1.50"),
+        make(3).text().replace(str(EVENT), EVENT.hex),
+        make(3).text().replace("+00:00", "Z"),
+    ],
+)
+def test_an_excerpt_has_one_encoding_and_shows_only_what_a_hash_covers(text: str | bytes) -> None:
+    """J1: a field that no hash covers, or another spelling, is refused."""
+    with pytest.raises(Tampered, match="not an excerpt"):
+        parse_excerpt(text)
+
+
+def test_the_deepest_body_can_be_written_down() -> None:
+    """J1: a payload may be nested as deep as the ledger allows, also inside an excerpt and a history."""
+    payload: Any = 0
+    for _ in range(MAX_DEPTH):
+        payload = [payload]
+    excerpt = make(0, payload)
+    assert parse_excerpt(excerpt.text()) == excerpt
+    assert list(history.decode("conversation", ENTITY, history.split(history.encode([excerpt])))) == [excerpt]
+    assert b"".join(history.transcript("conversation", ENTITY, [excerpt])).count(b"[") == MAX_DEPTH
+
+
+def test_no_text_takes_the_place_of_the_payload() -> None:
+    """J1: a text that looks like the payload's place is escaped."""
+    excerpt = make(0, {"a": 1}, actor='"payload":null,"seq":')
+    assert parse_excerpt(excerpt.text()) == excerpt
+
+
+def test_a_withheld_body_shows_nothing_of_itself() -> None:
+    """J1: without the salt, author, source, version and content are absent."""
+    excerpt = parse_excerpt(forged(withhold))
+    assert excerpt.check() == make(3).check()
+    assert (excerpt.erased, excerpt.actor, excerpt.payload) == (True, None, None)
+    assert (excerpt.source, excerpt.v, excerpt.domain) == ("", 0, "")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"form":1,"form":1}', b"\xff"])

@@ -12,6 +12,7 @@ import pytest
 
 import foja
 from foja.core.bundle import history
+from foja.core.canonical import Json, canonical
 from foja.core.excerpt import Excerpt, envelope
 from foja.core.note import Signer
 from foja.judge.report import Report, Verdict
@@ -22,12 +23,13 @@ from tests.rules.streams import stream
 
 AT = NOW + timedelta(hours=1)
 SCENE = Scene()
-EVENTS = stream("document", ENTITY, SCENE.document_events(sha256(TEXT).digest()))
+RECORDED = SCENE.document_events(sha256(TEXT).digest())
+EVENTS = stream("document", ENTITY, RECORDED)
 MESSAGES = stream("conversation", CONVERSATION, [("user_message_sent", {"content": "hi"}), ("thinking", {})])
 
 
 def exported(events: list[Excerpt]) -> bytes:
-    return b"".join(history.export(events[0].domain, events[0].entity_id, events))
+    return history.heading(events[0].domain, events[0].entity_id) + b"".join(history.encode(events))
 
 
 def judged(data: bytes, *proofs: bytes, trust: Trust | None = None) -> Report:
@@ -122,16 +124,53 @@ def test_a_forged_signature_has_its_own_reason() -> None:
 
 
 def test_an_erased_body_is_reported() -> None:
-    erased = [replace(EVENTS[0], payload=None, actor=None, salt=None), *EVENTS[1:]]
-    [found] = judged(exported(erased), log_proof(EVENTS)).evidence
+    """J1: a body may be missing if the history records that it was erased."""
+    events = stream("document", ENTITY, [*RECORDED, ("body.erased", {"seq": 0, "reason": "asked for"})])
+    erased = [replace(events[0], payload=None, actor=None, salt=None), *events[1:]]
+    [found] = judged(exported(erased), log_proof(events)).evidence
     assert found.status is Status.VERIFIED
     assert any("1 bod" in each for each in found.not_checked)
 
 
+@pytest.mark.parametrize("reason", [{"seq": 1}, {"seq": [0]}, {"seq": "0"}, []])
+def test_a_withheld_body_leaves_the_history_undecided(reason: Json) -> None:
+    """J1: a body that no event records as erased was withheld by the sender."""
+    events = stream("document", ENTITY, [*RECORDED, ("body.erased", reason)])
+    hidden = [replace(events[0], payload=None, actor=None, salt=None), *events[1:]]
+    [found] = judged(exported(hidden), log_proof(events)).evidence
+    assert (found.status, found.reason) == (Status.INDETERMINATE, Reason.BODY_ERASED)
+    assert "1 bodies are withheld" in found.detail
+
+
+@pytest.mark.parametrize("field", ["v", "_source"])
+def test_a_withheld_body_shows_neither_version_nor_source(field: str) -> None:
+    """J1: nothing is shown that no hash covers."""
+    hidden = [replace(EVENTS[0], payload=None, actor=None, salt=None), *EVENTS[1:]]
+    text = exported(hidden).replace(f'"{field}":null'.encode(), f'"{field}":1'.encode())
+    assert text != exported(hidden)
+    assert refusal(text, log_proof(EVENTS)) is Reason.NON_CANONICAL
+
+
+def test_a_withheld_event_is_undecided() -> None:
+    """J1: its place is proven, its content is not known."""
+    hidden = replace(EVENTS[-1], payload=None, actor=None, salt=None)
+    [found] = judged(hidden.text().encode(), log_proof(EVENTS)).evidence
+    assert (found.status, found.reason) == (Status.INDETERMINATE, Reason.BODY_ERASED)
+    assert "its content are not known" in found.detail
+
+
+def test_a_forged_event_file_is_refused() -> None:
+    """J1: a field that no hash covers is not accepted."""
+    document = json.loads(EVENTS[-1].text())
+    document["event"]["signed_by"] = "a notary"
+    assert refusal(canonical(document) + b"\n", log_proof(EVENTS)) is Reason.NON_CANONICAL
+
+
 def test_events_without_salts_are_unsupported_not_invalid() -> None:
     """`foja events --json` is for reading."""
-    shown = b"".join(json.dumps(envelope(each), separators=(",", ":")).encode() + b"\n" for each in EVENTS)
-    [found] = judged(shown, log_proof(EVENTS)).evidence
+    shown = [{**envelope(each), "payload": each.payload} for each in EVENTS]
+    lines = b"".join(json.dumps(each, separators=(",", ":")).encode() + b"\n" for each in shown)
+    [found] = judged(lines, log_proof(EVENTS)).evidence
     assert found.status is Status.UNSUPPORTED
     assert "foja log export" in found.detail
 

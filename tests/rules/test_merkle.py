@@ -109,9 +109,13 @@ def test_a_frontier_grows_like_the_tree() -> None:
     frontier = Frontier()
     assert frontier.root() == EMPTY_ROOT
     for size, leaf in enumerate(LEAVES, start=1):
-        frontier = frontier.append(leaf)
+        frontier = frontier.extend([leaf])
         assert (frontier.size, frontier.root()) == (size, root(size))
-        assert frontier == Frontier().extend(LEAVES[:size]) == Frontier.at(size, complete)
+        assert (
+            frontier
+            == Frontier().extend(LEAVES[:size])
+            == Frontier(size, tuple(complete(*node) for node in cover(0, size)))
+        )
 
 
 @pytest.mark.parametrize("size", range(MANY + 1))

@@ -21,7 +21,7 @@ from sigstore.verify import Verifier as TheirVerifier
 from sigstore.verify.policy import UnsafeNoOp
 from sigstore_models.common.v1 import HashAlgorithm
 
-from foja.judge.proof import check_proof
+from foja.judge.proof import ProofRequest, check_proof
 from foja.judge.trust_parser import read
 from foja.proofs.finding import Finding, Reason, Status
 from tests.rules.sigstores import DIGEST, IDENTITY, ISSUER, NOW, Change, Instance, armour, spki, text64
@@ -35,7 +35,7 @@ LATER = NOW + timedelta(days=1)
 
 
 def judge(bundle: bytes, *trust: bytes | str, digest: bytes = DIGEST) -> Finding:
-    return check_proof(bundle, digest, read(trust or (ROOT, PUBLIC)), LATER)
+    return check_proof(bundle, ProofRequest(digest, read(trust or (ROOT, PUBLIC)), LATER))
 
 
 FORMS: dict[str, dict[str, Any]] = {

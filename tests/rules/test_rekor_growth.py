@@ -13,7 +13,7 @@ import pytest
 from foja.core import tiles
 from foja.core.merkle import Frontier, leaf_hash
 from foja.core.note import Checkpoint, Signer
-from foja.judge.proof import check_proof
+from foja.judge.proof import ProofRequest, check_proof
 from foja.judge.trust_parser import read
 from foja.proofs.finding import Finding, Reason, Status
 from tests.rules.bundles import NOW
@@ -39,7 +39,7 @@ def judged(*entries: bytes, key: Signer = HERE.new_log) -> Finding:
     needed = {tile: files[tile.path] for tile in tiles.consistency_tiles(SIZE, len(entries))}
     path = tuple(tiles.prove_consistency(SIZE, len(entries), needed))
     trust = replace(TRUST, growths=((SIZE, note, path),))
-    return check_proof(BUNDLE, sha256(b"document").digest(), trust, NOW + timedelta(hours=1))
+    return check_proof(BUNDLE, ProofRequest(sha256(b"document").digest(), trust, NOW + timedelta(hours=1)))
 
 
 @pytest.mark.parametrize("more", [[], [b"e"], [b"e", b"f", b"g"], [b"x"] * 300])

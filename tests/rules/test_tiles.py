@@ -24,15 +24,12 @@ from foja.core.tiles import (
     edge_tiles,
     encode_entries,
     entries_path,
-    frontier,
     grow,
+    hash_reader,
     inclusion_tiles,
     locate,
-    new_tiles,
     prove_consistency,
     prove_inclusion,
-    root_tiles,
-    tile_path,
 )
 from foja.errors import Refused, Tampered
 
@@ -55,11 +52,22 @@ def only(tiles: list[Tile], size: int) -> dict[Tile, bytes]:
     return {tile: written(size)[tile] for tile in tiles}
 
 
+def new_tiles(old_size: int, new_size: int) -> list[Tile]:
+    """Return the tiles to write when a tree grows, by counting: what `grow` must give."""
+    counts = [(level, old_size >> 8 * level, new_size >> 8 * level) for level in range(9)]
+    return [
+        Tile(level, index, min(256, new - index * 256))
+        for level, old, new in counts
+        if old < new
+        for index in range(old // 256, -(-new // 256))
+    ]
+
+
 def test_paths_of_the_specification() -> None:
-    assert tile_path(0, 1234067) == "tile/0/x001/x234/067"
-    assert tile_path(1, 0) == "tile/1/000"
-    assert tile_path(2, 999, 7) == "tile/2/999.p/7"
-    assert tile_path(0, 1000, 255) == "tile/0/x001/000.p/255"
+    assert Tile(0, 1234067).path == "tile/0/x001/x234/067"
+    assert Tile(1, 0).path == "tile/1/000"
+    assert Tile(2, 999, 7).path == "tile/2/999.p/7"
+    assert Tile(0, 1000, 255).path == "tile/0/x001/000.p/255"
     assert entries_path(1234067, 8) == "tile/entries/x001/x234/067.p/8"
     assert entries_path(273) == "tile/entries/273"
     assert Tile(0, 5, 3).path == "tile/0/005.p/3"
@@ -136,14 +144,13 @@ def test_consistency_from_exactly_the_needed_tiles(size: int, old_size: int) -> 
 @given(sizes)
 @settings(deadline=None)
 def test_the_root_from_few_tiles(size: int) -> None:
-    tiles = root_tiles(size)
-    assert len(tiles) <= 2 * 3
-    assert frontier(size, only(tiles, size)) == Frontier().extend(LEAVES[:size])
-
-
-def test_the_root_of_nothing_needs_no_tile() -> None:
-    assert root_tiles(0) == []
-    assert frontier(0, {}) == Frontier()
+    nodes = cover(0, size)
+    needed = {locate(*node)[:2] for node in nodes}
+    assert len(needed) <= 2 * 3
+    hash_at = hash_reader(
+        size, only([tile for tile in written(size) if (tile.level, tile.index) in needed], size)
+    )
+    assert Frontier(size, tuple(hash_at(*node) for node in nodes)) == Frontier().extend(LEAVES[:size])
 
 
 @given(st.integers(1, 2**50).flatmap(lambda size: st.tuples(st.integers(0, size - 1), st.just(size))))

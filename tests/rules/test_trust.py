@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 
 from foja.core.note import Signer
 from foja.errors import Refused
-from foja.judge.proof import check_proof
-from foja.judge.trust import MAINNET_DIFFICULTY, Identity, Trust
+from foja.judge.proof import ProofRequest, check_proof
+from foja.judge.trust import Identity, Trust
 from foja.judge.trust_parser import read
-from foja.proofs.tsa import check, trusted
+from foja.proofs.ots.network import MAINNET_DIFFICULTY
+from foja.proofs.tsa import Terms, judge, trusted
 from tests.rules.bundles import NOW as MADE
 from tests.rules.bundles import Scene
 
@@ -148,12 +149,12 @@ def test_a_policy_may_ask_for_an_accuracy() -> None:
     """T8: the authority of the scene states an accuracy of one second."""
     scene, digest = Scene(), sha256(b"document").digest()
     reply = scene.stamper.reply(digest)
-    stated = check(reply, digest, roots=trusted(scene.stamper.root.pem)).stamp
+    stated = judge(reply, digest, Terms(roots=trusted(scene.stamper.root.pem))).stamp
     assert stated is not None
     assert stated.accuracy is not None
     exact = stated.accuracy // timedelta(milliseconds=1)
     for worst, reason in ((exact, None), (exact - 1, "ACCURACY_NOT_ALLOWED")):
         trust = read([scene.stamper.root.pem, policy(worst_accuracy_ms=worst)])
         assert trust.document()["worst_accuracy_ms"] == worst
-        assert check_proof(reply, digest, trust, MADE).reason == reason
+        assert check_proof(reply, ProofRequest(digest, trust, MADE)).reason == reason
     assert "worst_accuracy_ms" not in read([]).document()

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
 from foja.proofs.der import BOOLEAN, OCTETS, element, integer, oid, oid_content, plain, sequence, tagged
 from foja.proofs.finding import Reason, Status
-from foja.proofs.tsa import LOCAL_NOTICE, LOCAL_POLICY, Checked, check, trusted
+from foja.proofs.tsa import LOCAL_NOTICE, LOCAL_POLICY, Checked, Terms, judge, trusted
 from tests.rules.authorities import (
     CODE_SIGNING,
     DAY,
@@ -43,7 +43,7 @@ UNKNOWN = x509.UnrecognizedExtension(x509.ObjectIdentifier("1.2.3.4"), b"\x05\x0
 def checked(made: bytes, *roots: Certified, **terms: Any) -> Checked:
     """Check under the usual terms: our root, the nonce that was sent, shortly after the token."""
     terms = {"nonce": 7, "at": NOW + DAY, **terms}
-    return check(made, DIGEST, roots=trusted(*(each.der for each in roots or (ROOT,))), **terms)
+    return judge(made, DIGEST, Terms(roots=trusted(*(each.der for each in roots or (ROOT,))), **terms))
 
 
 def test_a_valid_reply_and_the_bare_token_in_it_are_verified() -> None:
@@ -270,7 +270,7 @@ def test_every_valid_form_is_verified(form: str) -> None:
 def test_digests_of_every_size_are_stamped(by: Any) -> None:
     digest, name = by(b"a sheet").digest(), by.__name__.removeprefix("openssl_")
     made = reply(replace(VALID, digest=digest, algorithm=name))
-    assert check(made, digest, roots=trusted(ROOT.der), algorithm=name).verified
+    assert judge(made, digest, Terms(roots=trusted(ROOT.der), algorithm=name)).verified
 
 
 def test_a_pinned_signer_needs_no_root() -> None:

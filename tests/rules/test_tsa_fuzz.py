@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from foja.errors import Malformed
 from foja.proofs.der import element, sequence, tagged
 from foja.proofs.finding import Reason, Status
-from foja.proofs.tsa import check, read_request, request, trusted
+from foja.proofs.tsa import Terms, judge, read_request, request, trusted
 from foja.proofs.tsa.token import MAX_BYTES
 from tests.rules.authorities import Recipe, reply, root, signer
 
@@ -27,7 +27,7 @@ ROOTS = trusted(ROOT.der)
 
 @given(st.binary(max_size=400))
 def test_garbage_is_refused(data: bytes) -> None:
-    assert check(data, DIGEST, roots=ROOTS).finding.status is Status.INVALID
+    assert judge(data, DIGEST, Terms(roots=ROOTS)).finding.status is Status.INVALID
 
 
 @given(st.data())
@@ -36,21 +36,21 @@ def test_a_token_with_a_few_bytes_changed_is_never_verified(data: st.DataObject)
     changed = bytearray(VALID)
     for at in data.draw(st.lists(st.integers(0, len(VALID) - 1), min_size=1, max_size=4)):
         changed[at] = data.draw(st.integers(0, 255))
-    found = check(bytes(changed), DIGEST, roots=ROOTS, nonce=7)
+    found = judge(bytes(changed), DIGEST, Terms(roots=ROOTS, nonce=7))
     assert found.verified is (bytes(changed) == VALID), found.finding
 
 
 @given(st.integers(0, len(VALID)), st.binary(max_size=20))
 def test_a_token_cut_or_grown_is_never_verified(at: int, more: bytes) -> None:
     changed = VALID[:at] + more + VALID[at + len(more) // 2 :]
-    assert check(changed, DIGEST, roots=ROOTS).verified is (changed == VALID)
+    assert judge(changed, DIGEST, Terms(roots=ROOTS)).verified is (changed == VALID)
 
 
 def test_no_single_bit_may_differ() -> None:
     survivors = []
     for at, bit in product(range(len(VALID)), range(8)):
         changed = VALID[:at] + bytes((VALID[at] ^ 1 << bit,)) + VALID[at + 1 :]
-        if check(changed, DIGEST, roots=ROOTS, nonce=7).verified:
+        if judge(changed, DIGEST, Terms(roots=ROOTS, nonce=7)).verified:
             survivors.append((at, bit))
     assert survivors == []
 
@@ -61,7 +61,9 @@ def test_a_million_tokens_with_parts_moved_around_are_never_verified() -> None:
     chance, ends = random.Random(3161), time.monotonic() + 600
     for _ in range(1_000_000):
         changed = mixed(chance)
-        assert check(changed, DIGEST, roots=ROOTS).verified is (changed in (VALID, TOKEN)), changed.hex()
+        assert judge(changed, DIGEST, Terms(roots=ROOTS)).verified is (changed in (VALID, TOKEN)), (
+            changed.hex()
+        )
         if time.monotonic() > ends:
             break
 
@@ -94,26 +96,27 @@ def test_a_request_reads_as_it_was_written(nonce: int, policy: str | None) -> No
 
 
 def test_a_token_over_the_limit_is_not_read() -> None:
-    finding = check(bytes(MAX_BYTES + 1), DIGEST, roots=ROOTS).finding
-    assert finding.reason is Reason.MALFORMED
+    finding = judge(bytes(MAX_BYTES + 1), DIGEST, Terms(roots=ROOTS)).finding
+    assert (finding.status, finding.reason) == (Status.UNSUPPORTED, Reason.TOO_LARGE)
 
 
 @pytest.mark.parametrize("depth", [10, 10_000])
 def test_depth_costs_nothing(depth: int) -> None:
+    """T2: limits are processor time, which other processes do not use up."""
     nested = b""
     for _ in range(depth):
         nested = element(tagged(0), nested)
         if len(nested) > MAX_BYTES - 1000:
             break
-    began = time.perf_counter()
-    assert check(sequence(nested), DIGEST, roots=ROOTS).finding.reason is Reason.MALFORMED
-    assert time.perf_counter() - began < 0.1
+    began = time.process_time()
+    assert judge(sequence(nested), DIGEST, Terms(roots=ROOTS)).finding.reason is Reason.MALFORMED
+    assert time.process_time() - began < 0.2
 
 
 def test_many_certificates_of_one_name_end_soon() -> None:
     crowd = [root("Mid") for _ in range(14)]
     low = signer(crowd[0], key_ids=False)
     made = reply(Recipe(low, DIGEST, embedded=[low, *crowd]))
-    began = time.perf_counter()
-    assert not check(made, DIGEST, roots=ROOTS).verified
-    assert time.perf_counter() - began < 0.5
+    began = time.process_time()
+    assert not judge(made, DIGEST, Terms(roots=ROOTS)).verified
+    assert time.process_time() - began < 1

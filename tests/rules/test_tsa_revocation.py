@@ -16,7 +16,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from foja.errors import Refused
 from foja.proofs.finding import Reason, Status
-from foja.proofs.tsa import Terms, check, judge, revocation_lists, trusted
+from foja.proofs.tsa import Terms, judge, revocation_lists, trusted
 from tests.rules.authorities import DAY, NOW, Certified, Recipe, certify, reply, root, rsa_key, signer
 
 DIGEST = sha256(b"a sheet").digest()
@@ -165,9 +165,11 @@ def test_the_status_of_every_certificate_of_the_chain_is_needed() -> None:
     of_root, of_mid = crl(), crl(by=mid, name=mid)
     assert known(recipe, crls=[of_mid, of_root]) == "good"
     roots = trusted(ROOT.der)
-    only = check(reply(recipe), DIGEST, roots=roots, crls=[of_mid], require_revocation=True).finding
+    only = judge(reply(recipe), DIGEST, Terms(roots=roots, crls=[of_mid], require_revocation=True)).finding
     assert only.reason is Reason.REVOCATION_UNKNOWN
-    revoked = check(reply(recipe), DIGEST, roots=roots, crls=[of_mid, crl((mid, BEFORE, HARD))]).finding
+    revoked = judge(
+        reply(recipe), DIGEST, Terms(roots=roots, crls=[of_mid, crl((mid, BEFORE, HARD))])
+    ).finding
     assert revoked.reason is Reason.REVOKED
 
 
@@ -175,7 +177,9 @@ def test_a_list_by_an_issuer_that_may_not_sign_lists_is_ignored() -> None:
     mid = certify("Mid", ROOT, ca=True, usage="key_cert_sign")
     low = signer(mid)
     made = reply(Recipe(low, DIGEST, embedded=[low, mid]))
-    found = check(made, DIGEST, roots=trusted(ROOT.der), crls=[crl((low, BEFORE, HARD), by=mid, name=mid)])
+    found = judge(
+        made, DIGEST, Terms(roots=trusted(ROOT.der), crls=[crl((low, BEFORE, HARD), by=mid, name=mid)])
+    )
     assert found.verified
     assert "revocation of CN=Test TSA" in found.finding.not_checked
 

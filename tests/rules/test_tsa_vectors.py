@@ -8,7 +8,7 @@ from hashlib import new as digest_by
 import pytest
 
 from foja.proofs.finding import Reason, Status
-from foja.proofs.tsa import Checked, Timestamp, check, read_request, trusted
+from foja.proofs.tsa import Checked, Terms, Timestamp, judge, read_request, trusted
 from tests.vectors.shared import shared
 
 TODAY = datetime(2026, 11, 16, tzinfo=UTC)
@@ -24,11 +24,13 @@ def checked(
     stamp = read_timestamp(reply)
     digest = stamp.imprint if data is None else digest_by(stamp.algorithm or "", data).digest()
     roots, between = ((*others, root), ()) if whole else ((root,), tuple(others))
-    return check(reply, digest, roots=roots, intermediates=between, algorithm=stamp.algorithm or "", at=at)
+    return judge(
+        reply, digest, Terms(roots=roots, intermediates=between, algorithm=stamp.algorithm or "", at=at)
+    )
 
 
 def read_timestamp(reply: bytes) -> Timestamp:
-    stamp = check(reply, b"", roots=()).stamp
+    stamp = judge(reply, b"", Terms(roots=())).stamp
     assert stamp is not None
     return stamp
 
@@ -74,14 +76,14 @@ def test_a_token_was_good_while_its_root_was() -> None:
 def test_without_the_chain_the_signer_is_unknown() -> None:
     [*_, root] = trusted(shared("rfc3161", "sigstage", "ts_chain.pem").read_bytes())
     reply = shared("rfc3161", "sigstage", "response-no-embedded-cert.tsr").read_bytes()
-    found = check(reply, read_timestamp(reply).imprint, roots=[root], algorithm="sha256")
+    found = judge(reply, read_timestamp(reply).imprint, Terms(roots=[root], algorithm="sha256"))
     assert found.finding.reason is Reason.SIGNER_CERTIFICATE_MISSING
     assert found.finding.status is Status.INDETERMINATE
 
 
 def test_without_trust_nothing_passes() -> None:
     reply = shared("rfc3161", "test_tsa", "response.tsr").read_bytes()
-    found = check(reply, read_timestamp(reply).imprint, roots=(), algorithm="sha512")
+    found = judge(reply, read_timestamp(reply).imprint, Terms(roots=(), algorithm="sha512"))
     assert (found.finding.status, found.finding.reason) == (Status.INDETERMINATE, Reason.NO_TRUST_ANCHOR)
 
 

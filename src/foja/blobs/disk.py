@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import hashlib
+import io
 import os
 import secrets
 from collections.abc import Callable, Iterator
@@ -17,9 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from foja import private
 from foja.blobs.transfer import copy
-from foja.durable import sync
 from foja.errors import ObjectChanged
+from foja.private import sync
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,22 +64,19 @@ class Disk:
             return copy(source, target)[0]
 
     def _keep(self, source: BinaryIO, key_of: Callable[[str], str]) -> tuple[str, int]:
-        with self._temporary() as path:
-            with path.open("xb") as file:
-                digest, size = copy(source, file)
-                _sync_file(file)
-            self._link(path, self._path(key_of(digest)))
+        with self._spool(source) as (temporary, digest, size):
+            self._link(temporary, self._path(key_of(digest)))
         return digest, size
 
     def _write(self, key: str, data: bytes) -> None:
         path = self._path(key)
-        with self._write_temporary(data) as temporary:
+        with self._spool(io.BytesIO(data)) as (temporary, _, _):
             temporary.rename(path)
         sync(path.parent)
 
     def _create(self, key: str, data: bytes) -> bool:
         path = self._path(key)
-        with self._write_temporary(data) as temporary:
+        with self._spool(io.BytesIO(data)) as (temporary, _, _):
             return self._link(temporary, path)
 
     def _link(self, temporary: Path, path: Path) -> bool:
@@ -101,43 +100,33 @@ class Disk:
     @contextmanager
     def _lock(self) -> Iterator[None]:
         """Let one process at a time compare and replace. The kernel releases the lock after a kill."""
-        with (self.root / ".lock").open("ab") as lock:
+        lock = private.open_file(self.root / ".lock")
+        try:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+        finally:
+            os.close(lock)
 
     @contextmanager
-    def _write_temporary(self, data: bytes) -> Iterator[Path]:
-        """Yield a synced file of these bytes, to be moved or linked into place."""
-        with self._temporary() as path:
-            with path.open("xb") as file:
-                file.write(data)
-                _sync_file(file)
-            yield path
-
-    @contextmanager
-    def _temporary(self) -> Iterator[Path]:
-        """Yield a path for an incomplete file. Remove the file afterwards, if it is still there."""
+    def _spool(self, source: BinaryIO) -> Iterator[tuple[Path, str, int]]:
+        """Yield a synced copy of a stream, to be moved or linked into place, with its digest and size."""
         path = self.root / ".partial" / secrets.token_hex(16)
-        path.parent.mkdir(exist_ok=True)
+        private.make_folder(path.parent)
         try:
-            yield path
+            with private.create_file(path) as file:
+                digest, size = copy(source, file)
+                file.flush()
+                os.fsync(file.fileno())
+            yield path, digest, size
         finally:
             path.unlink(missing_ok=True)
 
     def _path(self, key: str) -> Path:
         """Return the key's path. Create its folders and sync them."""
         path = self.root / key
-        missing = [folder for folder in path.parents if not folder.exists()]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        for folder in missing:
-            sync(folder.parent)
+        private.make_folder(path.parent)
         return path
 
 
 def _version(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
-
-
-def _sync_file(file: BinaryIO) -> None:
-    file.flush()
-    os.fsync(file.fileno())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import re
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 from obstore.exceptions import BaseError
 from obstore.store import from_url
 
+from foja import private
 from foja.blobs.bucket import Bucket
 from foja.blobs.disk import Disk
 from foja.errors import ObjectChanged, ObjectMissing, Refused, SetupFailed, Tampered, Unavailable
@@ -43,14 +45,15 @@ class ObjectBackend(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """All objects of an installation."""
+    """All objects of an installation, at a place that messages name."""
 
     _backend: ObjectBackend
+    _place: str = ""
 
     async def put(self, data: bytes) -> str:
         """Store the bytes under their digest and return it. Repeating is safe."""
         digest = hashlib.sha256(data).hexdigest()
-        with _our_errors(digest):
+        with self._our_errors(digest):
             try:
                 await self._backend.create(_key(digest), data)
             except ObjectChanged:
@@ -59,7 +62,7 @@ class Store:
 
     async def keep(self, source: BinaryIO) -> tuple[str, int]:
         """Store a stream of any size under its digest. Return digest and size. Repeating is safe."""
-        with _our_errors("a stream"):
+        with self._our_errors("a stream"):
             return await self._backend.keep(source, _key)
 
     async def get(self, sha256: str) -> bytes:
@@ -71,19 +74,19 @@ class Store:
 
     async def fetch(self, sha256: str, target: BinaryIO) -> None:
         """Write the bytes with this digest to a file in chunks. Raise `Tampered` if they differ."""
-        with _our_errors(sha256):
+        with self._our_errors(sha256):
             found = await self._backend.fetch(_key(sha256), target)
         if found != sha256:
             raise _damaged(sha256)
 
     async def read(self, key: str) -> Versioned:
         """Return the current object, or raise `ObjectMissing`."""
-        with _our_errors(key):
+        with self._our_errors(key):
             return Versioned(*await self._backend.read(_checked(key)))
 
     async def write(self, key: str, data: bytes) -> None:
         """Write an object, replacing any earlier one. Only for bytes that never change."""
-        with _our_errors(key):
+        with self._our_errors(key):
             await self._backend.write(_checked(key), data)
 
     async def replace(self, key: str, data: bytes, expected: str | None) -> str:
@@ -91,10 +94,27 @@ class Store:
 
         `expected` None means that the key must not exist. Raise `ObjectChanged` if another process was first.
         """
-        with _our_errors(key):
+        with self._our_errors(key):
             if expected is None:
                 return await self._backend.create(_checked(key), data)
             return await self._backend.replace(_checked(key), data, expected)
+
+    @contextmanager
+    def _our_errors(self, key: str) -> Iterator[None]:
+        """Translate errors of disks and networks to ours, with the place of the store."""
+        try:
+            yield
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
+            raise ObjectMissing(
+                f"the store has no object {key}: it was never stored, or was removed."
+            ) from error
+        except (BaseError, OSError) as error:
+            full = isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}
+            advice = "Free space there" if full else "Try again"
+            raise Unavailable(
+                f"the store {self._place} could not read or write {key}: {_first_line(error)}. "
+                f"{advice}; repeating is safe."
+            ) from error
 
 
 def _damaged(sha256: str) -> Tampered:
@@ -107,7 +127,7 @@ def _damaged(sha256: str) -> Tampered:
 def open_store(url: str) -> Store:
     """Return the store at `file:///folder`, `s3://…`, `gs://…` or `az://…`."""
     try:
-        return Store(_disk(url) if urlsplit(url).scheme == "file" else Bucket(from_url(url)))
+        return Store(_disk(url) if urlsplit(url).scheme == "file" else Bucket(from_url(url)), url)
     except (BaseError, OSError, ValueError) as error:
         raise SetupFailed(
             f"the object store {url!r} cannot be used: {_first_line(error)}. "
@@ -120,7 +140,8 @@ def _disk(url: str) -> Disk:
     if parts.netloc or not parts.path.startswith("/"):
         raise ValueError("a folder needs three slashes: file:///folder")
     root = Path(unquote(parts.path))
-    root.mkdir(parents=True, exist_ok=True)
+    private.make_folder(root)
+    private.close_store(root)
     return Disk(root)
 
 
@@ -136,19 +157,6 @@ def _checked(key: str) -> str:
             "Use names of letters, digits, '.', '_' and '-' that do not begin with a dot, joined by '/'."
         )
     return key
-
-
-@contextmanager
-def _our_errors(key: str) -> Iterator[None]:
-    """Translate errors of disks and networks to ours."""
-    try:
-        yield
-    except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
-        raise ObjectMissing(f"the store has no object {key}: it was never stored, or was removed.") from error
-    except (BaseError, OSError) as error:
-        raise Unavailable(
-            f"the store could not read or write {key}: {_first_line(error)}. Try again; repeating is safe."
-        ) from error
 
 
 def _first_line(error: Exception) -> str:

@@ -1,11 +1,29 @@
-"""Copy a stream in chunks and compute its digest."""
+"""Copy a stream in chunks, compute its digest, and notice a file that changes meanwhile."""
 
 from __future__ import annotations
 
 import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import BinaryIO
 
+from foja.errors import Refused
+
 CHUNK_BYTES = 1 << 20
+
+
+@contextmanager
+def unchanged(path: Path) -> Iterator[BinaryIO]:
+    """Yield an open file, and raise `Refused` if it was changed while the block read it."""
+    with path.open("rb") as file:
+        before = os.fstat(file.fileno())
+        yield file
+        after = os.fstat(file.fileno())
+        size = file.tell() if file.seekable() else after.st_size
+    if (before.st_size, before.st_mtime_ns, size) != (after.st_size, after.st_mtime_ns, after.st_size):
+        raise Refused(f"{path} was changed while it was read; repeat it when no program writes to the file")
 
 
 def copy(source: BinaryIO, target: BinaryIO | None = None) -> tuple[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,15 +13,19 @@ from fpdf import FPDF
 from fpdf.enums import XPos, YPos
 
 from foja.certificate.font import NAME, font_bytes, replace_missing
-from foja.certificate.notices import translate
-from foja.certificate.translations import KINDS, LANGUAGES, STATUSES, VERDICTS, translation
-from foja.errors import Refused
-from foja.judge.report import Report, instant
-from foja.proofs.finding import Finding
+from foja.judge.render.headline import CAUTION, FAILED, PASSED, UNDECIDED, headline
+from foja.judge.render.notices import translate
+from foja.judge.render.text import facts
+from foja.judge.render.timeline import timeline
+from foja.judge.render.translations import STATUSES, index_of, text
+from foja.judge.render.words import say_item, say_limit, say_source, shown, title
+from foja.judge.report import Report
+from foja.proofs.finding import Finding, Status
 
 PRODUCER = "Foja, with fpdf2"
-MARGIN, WIDTH, QR_SIZE = 20, 170, 34
-GREY, BLACK = 110, 0
+MARGIN, WIDTH, QR_SIZE, LABELS, INDENT = 20, 170, 30, 38, 7
+GREY, BLACK = (95, 101, 112), (20, 23, 28)
+TONES = {PASSED: (23, 105, 58), CAUTION: (138, 90, 0), UNDECIDED: (59, 91, 140), FAILED: (163, 36, 43)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +38,14 @@ class BundleInfo:
 
 def certificate(report: Report, bundle: BundleInfo | None = None, *, language: str = "en") -> bytes:
     """Return the certificate as a PDF/A-3: the same bytes for the same report."""
-    if language not in LANGUAGES:
-        raise Refused(f"the certificate is available in {' or '.join(LANGUAGES)}, not in {language!r}")
     page = _Page(language)
-    page.add_title()
+    page.add_headline(report)
     page.add_document(report)
-    page.add_result(report)
+    page.add_rests_on(report)
+    page.add_timeline(report)
     page.add_evidence(report)
     page.add_not_checked(report)
-    page.add_instructions(bundle)
+    page.add_instructions(report, bundle)
     return page.finish(report)
 
 
@@ -50,7 +53,7 @@ class _Page:
     """A page that is written from top to bottom."""
 
     def __init__(self, language: str) -> None:
-        self.language = language
+        self.language, self.at = language, index_of(language)
         self.pdf = FPDF(format="A4", enforce_compliance="PDF/A-3B")
         self.pdf.set_margin(MARGIN)
         self.pdf.set_auto_page_break(True, MARGIN)
@@ -60,62 +63,82 @@ class _Page:
             self.pdf.add_font(NAME, fname=path)
         self.pdf.add_page()
 
-    def add_title(self) -> None:
-        self._line(self._text("title"), 20)
-        self._line(self._text("notice"), 11)
+    def add_headline(self, report: Report) -> None:
+        """Write what is proven, beside a bar in the colour of the result."""
+        head = headline(report, self.language)
+        self._line(f"foja · {self._text('title')}", 10, GREY)
+        self.pdf.ln(3)
+        top, page = self.pdf.get_y(), self.pdf.page
+        self._line(head.first, 15, indent=INDENT)
+        self.pdf.ln(1.5)
+        for sentence in head.more:
+            self._line(sentence.replace("`", ""), 10, indent=INDENT)
+        self.pdf.set_fill_color(*TONES[head.tone])
+        if self.pdf.page == page:
+            self.pdf.rect(MARGIN, top, 1.6, self.pdf.get_y() - top - 1, style="F")
+        self._line(self._text("notice"), 9, GREY)
 
     def add_document(self, report: Report) -> None:
-        """Write the document's name and its digest, with the digest as a QR code."""
-        digest = report.subject.sha256.hex() if report.subject.sha256 else "?"
+        """Write what was judged, with the digest as a QR code and in one line, so that it can be copied."""
         self._heading("document")
-        top = self.pdf.get_y()
-        code = io.BytesIO()
-        segno.make(f"sha256:{digest}", error="m", micro=False).save(code, kind="png", scale=4, border=2)
-        self.pdf.image(code, x=MARGIN + WIDTH - QR_SIZE, y=top, w=QR_SIZE, alt_text=f"sha256:{digest}")
-        beside = WIDTH - QR_SIZE - 6
-        name = report.subject.name or self._text("unnamed")
-        self._line(f"{self._text('name')}: {name}", 10, width=beside)
-        self._line(f"{self._text('digest')}: {_grouped(digest)}", 10, width=beside)
-        self._line(self._text("digest_meaning"), 9, GREY, width=beside)
-        self.pdf.set_y(max(self.pdf.get_y(), top + QR_SIZE))
+        top, digest = self.pdf.get_y(), report.subject.sha256
+        beside = WIDTH - QR_SIZE - 4 if digest else WIDTH
+        if digest:
+            code = io.BytesIO()
+            segno.make(f"sha256:{digest.hex()}", error="m", micro=False).save(
+                code, kind="png", scale=4, border=0
+            )
+            left, name = MARGIN + WIDTH - QR_SIZE, f"sha256:{digest.hex()}"
+            self.pdf.image(code, x=left, y=top + 1, w=QR_SIZE, alt_text=name)
+        for label, value in facts(report, self.language):
+            is_digest = digest is not None and value == digest.hex()
+            self._row(label, value, beside, size=self._fitting(value, beside - LABELS) if is_digest else 10)
+        if digest:
+            self._line(self._text("digest_meaning"), 9, GREY, width=beside)
+            self.pdf.set_y(max(self.pdf.get_y(), top + QR_SIZE + 2))
 
-    def add_result(self, report: Report) -> None:
-        """Write in a sentence what is proven."""
-        self._heading("finding")
-        self._line(VERDICTS[report.verdict][LANGUAGES.index(self.language)], 12)
-        earliest = report.earliest
-        if earliest:
-            self._line(self._text("proven").format(**self._when(earliest)), 11)
-        else:
-            self._line(self._text("nothing_proven"), 11)
-        if revoked := report.revoked:
-            reason = revoked.reason or "–"
-            self._line(self._text("revoked").format(time=_moment(revoked.at), reason=reason), 11)
-        self._line(self._text("judged_at").format(time=_moment(report.at)), 9, GREY)
+    def add_rests_on(self, report: Report) -> None:
+        """List the roots, keys and blocks that the result rests on."""
+        self._heading("rests_on")
+        for item in report.rests_on:
+            self._line(say_item(replace(item, fingerprint=None), self.language), 9)
+            self._line(translate(shown(item.fingerprint), self.language), 9, GREY)
+        if not report.rests_on:
+            self._line(self._text("rests_on_nothing"), 9)
+
+    def add_timeline(self, report: Report) -> None:
+        """List when things happened."""
+        self._heading("timeline")
+        for each in timeline(report, self.language):
+            self._row(
+                each.time, f"{each.what} – {each.source}" if each.source else each.what, labels=66, size=9
+            )
 
     def add_evidence(self, report: Report) -> None:
         """List what was checked."""
         self._heading("evidence")
         for each in report.evidence:
-            self._line(self._sentence(each), 10)
+            self._line(f"· {self._sentence(each)}", 9)
 
     def add_not_checked(self, report: Report) -> None:
-        """List what was not checked, each notice once."""
+        """List what was not checked, each notice once; undecided evidence is not checked either."""
         self._heading("not_checked")
-        notices = dict.fromkeys(text for each in report.evidence for text in each.not_checked)
-        for text in notices:
-            self._line(f"· {translate(text, self.language)}", 9)
-        if not notices:
-            self._line(self._text("all_checked"), 9)
+        decided = (Status.VERIFIED, Status.INVALID)
+        lines = [self._sentence(each) for each in report.evidence if each.status not in decided]
+        notices = dict.fromkeys(notice for each in report.evidence for notice in each.not_checked)
+        lines += [translate(notice, self.language) for notice in notices]
+        for line in lines or [self._text("all_checked")]:
+            self._line(f"· {line}", 9)
 
-    def add_instructions(self, bundle: BundleInfo | None) -> None:
+    def add_instructions(self, report: Report, bundle: BundleInfo | None) -> None:
         """Write how to check the evidence independently."""
         self._heading("check")
-        for step in ("step_digest", "step_verify", "step_other"):
+        in_a_batch = any((each.name or "").endswith(".ers") for each in report.evidence)
+        for step in ("step_digest", "step_verify", "step_other_batch" if in_a_batch else "step_other"):
             self._line(self._text(step), 9)
         if bundle:
-            size = f"{bundle.size} bytes"
-            self._line(f"{self._text('bundle')}: SHA-256 {_grouped(bundle.sha256)}, {size}", 9, GREY)
+            self._line(text("bundle", self.language, size=bundle.size), 9, GREY)
+            self._line(bundle.sha256, 9, GREY)
 
     def finish(self, report: Report) -> bytes:
         """Return the bytes, with the whole report attached for programs."""
@@ -136,38 +159,58 @@ class _Page:
         return bytes(self.pdf.output())
 
     def _sentence(self, finding: Finding) -> str:
-        at = LANGUAGES.index(self.language)
-        kind = KINDS.get(finding.evidence, (finding.evidence,) * 2)[at]
-        sentence = f"{kind}: {STATUSES[finding.status][at]}"
+        sentence = f"{title(finding, self.language)}: {STATUSES[finding.status][self.at]}"
         if finding.reason:
             sentence += f" ({finding.reason})"
         if finding.no_later_than:
-            sentence += f"; {self._text('until').format(**self._when(finding))}"
-        return f"· {sentence}"
-
-    def _when(self, finding: Finding) -> dict[str, str]:
-        """Return time and source; Bitcoin's time is approximate: a miner's clock may be two hours off."""
-        moment = finding.no_later_than
-        about = self._text("about") if finding.evidence == "bitcoin" else ""
-        source = translate(finding.according_to or "?", self.language)
-        return {"time": about + _moment(moment) if moment else "?", "source": source}
+            time, source = say_limit(finding, self.language), say_source(finding, self.language)
+            sentence += f"; {text('by', self.language, time=time, source=source)}"
+        return sentence
 
     def _heading(self, name: str) -> None:
-        self.pdf.ln(3)
-        self._line(self._text(name), 13)
+        self.pdf.ln(3.5)
+        if self.pdf.will_page_break(20):
+            self.pdf.add_page()
+        self._line(self._text(name), 12)
+        self.pdf.set_draw_color(200)
         self.pdf.line(MARGIN, self.pdf.get_y(), MARGIN + WIDTH, self.pdf.get_y())
         self.pdf.ln(1.5)
 
-    def _line(self, text: str, size: float, grey: int = BLACK, width: float = WIDTH) -> None:
+    def _row(
+        self, label: str, value: str, width: float = WIDTH, labels: float = LABELS, size: float = 10
+    ) -> None:
+        """Write a label and its value in two columns."""
+        if self.pdf.will_page_break(10):
+            self.pdf.add_page()
+        top = self.pdf.get_y()
+        self._line(label, 9, GREY, width=labels - 2)
+        end = self.pdf.get_y()
+        self.pdf.set_y(top)
+        self._line(value, size, indent=labels, width=width)
+        self.pdf.set_y(max(end, self.pdf.get_y()))
+
+    def _fitting(self, value: str, width: float) -> float:
+        """Return the size in which a text fits in one line."""
+        self.pdf.set_font(NAME, size=10)
+        return min(10, 10 * (width - 3) / self.pdf.get_string_width(value))
+
+    def _line(
+        self,
+        words: str,
+        size: float,
+        colour: tuple[int, int, int] = BLACK,
+        width: float = WIDTH,
+        indent: float = 0,
+    ) -> None:
         self.pdf.set_font(NAME, size=size)
-        self.pdf.set_text_color(grey)
-        self.pdf.multi_cell(
-            width, size * 0.48, replace_missing(text), align="L", new_x=XPos.LMARGIN, new_y=YPos.NEXT
-        )
+        self.pdf.set_text_color(*colour)
+        self.pdf.set_x(MARGIN + indent)
+        safe, height = replace_missing(words), size * 0.48
+        self.pdf.multi_cell(width - indent, height, safe, align="L", new_x=XPos.LMARGIN, new_y=YPos.NEXT)
         self.pdf.ln(0.8)
 
     def _text(self, name: str) -> str:
-        return translation(name, self.language)
+        return text(name, self.language)
 
 
 def _metadata(pdf: FPDF, at: datetime) -> str:
@@ -185,12 +228,3 @@ def _metadata(pdf: FPDF, at: datetime) -> str:
     </rdf:Description>
   </rdf:RDF>
 </x:xmpmeta>"""
-
-
-def _moment(moment: datetime) -> str:
-    """Return a time for people, in UTC."""
-    return f"{(instant(moment) or '').removesuffix('Z').replace('T', ' ')} UTC"
-
-
-def _grouped(digest: str) -> str:
-    return " ".join(digest[at : at + 8] for at in range(0, len(digest), 8))

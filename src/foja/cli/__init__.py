@@ -11,13 +11,13 @@ import sys
 from argparse import Namespace
 from collections.abc import Coroutine, Sequence
 from importlib import import_module
-from types import CoroutineType
+from types import CoroutineType, TracebackType
 from typing import Any
 
 from foja import missing
 from foja.cli.output import escape_unencodable, report_error
 from foja.cli.parser import build_parser
-from foja.errors import FojaError, SetupFailed, Unavailable
+from foja.errors import FojaError, SetupFailed, Unavailable, redact
 
 FOUND, WRONG, INTERRUPTED, PIPE_CLOSED, TERMINATED = 1, 2, 130, 141, 143
 
@@ -25,6 +25,7 @@ FOUND, WRONG, INTERRUPTED, PIPE_CLOSED, TERMINATED = 1, 2, 130, 141, 143
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; each of our errors is printed as one line."""
     escape_unencodable()
+    sys.excepthook = _print_traceback
     arguments = build_parser().parse_args(argv)
     try:
         return _run(arguments)
@@ -38,6 +39,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         report_error(error, as_json=arguments.json)
         return WRONG
+
+
+def _print_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print an error that is a bug, without secrets: another library's message may contain an address."""
+    import traceback
+
+    print(redact("".join(traceback.format_exception(kind, error, trace))), end="", file=sys.stderr)
 
 
 def load_command(arguments: Namespace) -> Any:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from argparse import Namespace
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
 from foja.app import App
 from foja.cli.installation import read_settings
-from foja.cli.output import print_json, print_table
-from foja.cli.temporary_database import temporary_database
+from foja.cli.output import print_result, table
+from foja.cli.server.temporary_database import temporary_database
 from foja.conversations.service import Conversation
 from foja.embedded.servers import database
 from foja.settings import Settings
@@ -56,11 +56,8 @@ async def bench(arguments: Namespace) -> int:
         async with database(settings) as url, temporary_database(url) as temporary_url:
             changed = {"database_url": temporary_url, "home": Path(home), "storage_url": ""}
             results = await _run_all(settings.model_copy(update=changed), arguments.seconds)
-    if arguments.json:
-        print_json([asdict(result) for result in results])
-    else:
-        rows = [(r.case, r.events_per_second, r.p50_ms, r.p99_ms) for r in results]
-        print_table(("case", "events/s", "p50 ms", "p99 ms"), rows)
+    lines = table(("case", "events/s", "p50 ms", "p99 ms"), [astuple(result) for result in results])
+    print_result(arguments, [asdict(result) for result in results], *lines)
     return 0
 
 

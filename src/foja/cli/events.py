@@ -9,7 +9,7 @@ from uuid import UUID
 
 from foja.app import App
 from foja.cli.installation import open_installation
-from foja.cli.output import print_error, print_json_line, print_line
+from foja.cli.output import print_error, print_json_line, print_line, shorten
 from foja.errors import UnknownEntity
 from foja.ledger.event import Event, Reset, StreamItem, Transient
 
@@ -18,21 +18,20 @@ WIDTH = 160
 
 async def events(arguments: Namespace) -> int:
     """Print the events of a stream and, with --follow, new ones as they arrive."""
-    show = _print_event_json if arguments.json else _print_event
     async with open_installation(arguments) as app:
         if arguments.follow:
             await warn_if_empty(app, arguments.entity)
-            async for event in _follow(app, arguments):
-                show(event)
+            async for item in _follow(app, arguments):
+                _print_item(item, as_json=arguments.json)
         else:
             for event in await _read(app, arguments):
-                show(event)
+                _print_item(event, as_json=arguments.json)
     return 0
 
 
 async def _read(app: App, arguments: Namespace) -> list[Event]:
     if arguments.entity is None:
-        return await app.ledger.log.events(_log_cursor(arguments.after), arguments.limit)
+        return await app.ledger.log.events(arguments.after, arguments.limit)
     if not (await app.ledger.state(arguments.entity)).next_seq:
         raise UnknownEntity(f"{arguments.entity} has no events; check the id and FOJA_TENANT")
     return await app.ledger.events(arguments.entity, arguments.after, arguments.limit)
@@ -46,34 +45,20 @@ async def warn_if_empty(app: App, entity_id: UUID | None) -> None:
 
 def _follow(app: App, arguments: Namespace) -> AsyncIterator[StreamItem]:
     if arguments.entity is None:
-        return app.ledger.log.follow(_log_cursor(arguments.after))
+        return app.ledger.log.follow(arguments.after)
     return app.ledger.follow(arguments.entity, arguments.after)
 
 
-def _log_cursor(after: str | int | None) -> str | None:
-    return None if after is None else str(after)
-
-
-def _print_event(event: StreamItem) -> None:
+def _print_item(event: StreamItem, *, as_json: bool) -> None:
+    if as_json:
+        print_json_line(event.envelope())
+        return
     if isinstance(event, Reset):
         print_line(f"reset: {event.reason}; all events follow again")
         return
     at = event.at.isoformat(timespec="milliseconds") if event.at else "-"
-    if isinstance(event, Transient):
-        body = json.dumps(event.payload, ensure_ascii=False)
-        print_line(f"{'·':>6}  {at:<29}  {event.kind:<22}  {'-':<10}  {_shorten(body)}")
-        return
     body = "(erased)" if event.payload is None else json.dumps(event.payload, ensure_ascii=False)
-    who = event.actor or event.source or "-"
-    print_line(f"{event.seq:>6}  {at:<29}  {event.kind:<22}  {who:<10}  {_shorten(body)}")
-
-
-def _shorten(body: str) -> str:
-    return body if len(body) <= WIDTH else f"{body[: WIDTH - 1]}…"
-
-
-def _print_event_json(event: StreamItem) -> None:
-    if isinstance(event, Reset):
-        print_json_line({"kind": event.kind, "reason": event.reason})
-    else:
-        print_json_line(event.envelope())
+    number, who = "·", "-"
+    if not isinstance(event, Transient):
+        number, who = str(event.seq), event.actor or event.source or "-"
+    print_line(f"{number:>6}  {at:<29}  {event.kind:<22}  {who:<10}  {shorten(body, WIDTH)}")

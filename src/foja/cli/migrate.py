@@ -6,9 +6,10 @@ from argparse import Namespace
 from dataclasses import asdict
 
 from foja.cli.installation import read_settings
-from foja.cli.output import print_json, print_line, print_table
+from foja.cli.output import print_line, print_result, table
 from foja.domains import load, prepare
 from foja.embedded.servers import database
+from foja.errors import SetupFailed
 from foja.sql import migrate as migrations
 
 
@@ -18,22 +19,37 @@ async def migrate(arguments: Namespace) -> int:
     domains = load(settings.domains)
     async with database(settings) as url:
         if arguments.status:
-            return await _print_status(url, as_json=arguments.json)
+            return await _print_status(arguments, url)
+        await _confirm_way_back(arguments, url)
         moved = await prepare(url, domains, to=arguments.to, report=None if arguments.json else print_line)
-    if arguments.json:
-        print_json({"before": moved.before, "after": moved.after, "domains": [each.name for each in domains]})
-        return 0
-    print_line(f"the schema is at step {moved.after}")
-    for domain in domains:
-        print_line(f"the domain {domain.name} is registered")
+    names = [domain.name for domain in domains]
+    print_result(
+        arguments,
+        {"before": moved.before, "after": moved.after, "domains": names},
+        f"the schema is at step {moved.after}",
+        *(f"the domain {name} is registered" for name in names),
+    )
     return 0
 
 
-async def _print_status(url: str, *, as_json: bool) -> int:
+async def _confirm_way_back(arguments: Namespace, url: str) -> None:
+    """Raise `SetupFailed` if steps would be reverted and --yes is absent."""
+    if arguments.to is None or arguments.yes:
+        return
+    reverted = [
+        step for step in await migrations.status(url) if step.applied_at and step.number > arguments.to
+    ]
+    if reverted:
+        names = ", ".join(f"{step.number} {step.name}" for step in reversed(reverted))
+        raise SetupFailed(
+            f"this would revert {names}: what these steps created is dropped, and every process must be "
+            "stopped first; back up the database, then repeat the command with --yes"
+        )
+
+
+async def _print_status(arguments: Namespace, url: str) -> int:
     steps = await migrations.status(url)
-    if as_json:
-        print_json([asdict(step) for step in steps])
-    else:
-        rows = [(f"{step.number:04}", step.name, step.state, step.applied_at) for step in steps]
-        print_table(("number", "name", "state", "applied at"), rows)
+    rows = [(f"{step.number:04}", step.name, step.state, step.applied_at) for step in steps]
+    lines = table(("number", "name", "state", "applied at"), rows)
+    print_result(arguments, [asdict(step) for step in steps], *lines)
     return 0 if all(step.state == "applied" for step in steps) else 1

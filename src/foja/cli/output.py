@@ -5,13 +5,17 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
+from unicodedata import category
 
-from foja.errors import FojaError
+from foja.cli.output_files import write_file
+from foja.errors import FojaError, redact
 
+_JOINERS = "\u200c\u200d"  # of emoji and of some scripts
 Progress = Callable[[int, int], None]
 
 
@@ -22,14 +26,36 @@ def escape_unencodable() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+def escape(text: str) -> str:
+    """Return a text without characters that control a terminal, break a line or change its direction."""
+    return text if text.isprintable() else "".join(map(_escape_one, text))
+
+
+def _escape_one(character: str) -> str:
+    if character.isprintable() or category(character) == "Zs" or character in _JOINERS:
+        return character
+    return character.encode("unicode_escape").decode()
+
+
 def print_line(line: str = "") -> None:
-    """Print one line of text."""
-    print(line, flush=True)
+    """Print one line of text; a name in it cannot add another one, or control the terminal."""
+    print(escape(line), flush=True)
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines of text."""
+    for line in lines:
+        print_line(line)
+
+
+def print_notes(notes: Iterable[str | None]) -> None:
+    """Print each note once."""
+    print_lines(dict.fromkeys(filter(None, notes)))
 
 
 def print_error(line: str) -> None:
     """Print an error as one line on stderr."""
-    print(f"foja: {' '.join(line.split())}", file=sys.stderr, flush=True)
+    print(f"foja: {escape(' '.join(line.split()))}", file=sys.stderr, flush=True)
 
 
 def report_error(error: FojaError | OSError, *, as_json: bool) -> None:
@@ -38,7 +64,7 @@ def report_error(error: FojaError | OSError, *, as_json: bool) -> None:
         code, retryable, detail = error.code, error.retryable, str(error)
     else:
         code, retryable = "os_error", False
-        detail = f"{error.filename or 'the system'}: {error.strerror or error}"
+        detail = redact(f"{error.filename or 'the system'}: {error.strerror or error}")
     if as_json:
         body = {"error": type(error).__name__, "code": code, "retryable": retryable, "detail": detail}
         print(json.dumps(body, ensure_ascii=False), file=sys.stderr, flush=True)
@@ -51,6 +77,25 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False, indent=2, default=_to_text), flush=True)
 
 
+def print_result(arguments: Namespace, value: Any, *lines: str) -> None:
+    """Print a value as JSON with --json, or else these lines."""
+    if arguments.json:
+        print_json(value)
+    else:
+        print_lines(lines)
+
+
+def print_or_write(arguments: Namespace, name: str, text: str, advice: str) -> None:
+    """Print a text, as JSON under its name with --json; or write it to --output and print the advice."""
+    if arguments.json:
+        print_json({name: text})
+    elif arguments.output:
+        write_file(arguments, arguments.output, text)
+        print_line(f"wrote {arguments.output}; {advice}")
+    else:
+        print(text, end="")
+
+
 def print_json_line(value: Any) -> None:
     """Print one line of JSON."""
     print(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_to_text), flush=True)
@@ -61,15 +106,20 @@ def _to_text(value: object) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
-def print_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print rows as a table with a heading; numbers are aligned to the right."""
+def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:
+    """Yield the lines of a table with a heading; numbers are aligned to the right."""
     lines = [[_cell(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
     right = [all(isinstance(row[at], int | float | None) for row in rows) for at in range(len(head))]
     for line in (head, *lines):
         cells = zip(line, widths, right, strict=True)
         aligned = (cell.rjust(w) if to_right else cell.ljust(w) for cell, w, to_right in cells)
-        print_line("  ".join(aligned).rstrip())
+        yield "  ".join(aligned).rstrip()
+
+
+def shorten(text: str, width: int) -> str:
+    """Return a text of at most `width` characters."""
+    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 @contextmanager
@@ -91,4 +141,4 @@ def _cell(value: object) -> str:
         return "-"
     if isinstance(value, float):
         return f"{value:,.2f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, int) else escape(str(value))

@@ -5,29 +5,55 @@ from __future__ import annotations
 import asyncio
 import signal
 from argparse import Namespace
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
+from typing import Any
 
 from foja.app import App
 from foja.cli.installation import read_settings
-from foja.cli.output import print_json_line, print_line
+from foja.cli.output import print_error, print_json_line, print_line, print_lines
+from foja.errors import redact
 
 
 async def up(arguments: Namespace) -> int:
     """Start database, worker and web, and print their addresses."""
     async with App(read_settings(arguments)) as app, _web_server(app) as (server, url):
-        _print_addresses(arguments, {**_addresses(app), "web": url})
-        async with run_worker(app) as work:
+        await app.workers.open()  # a role that is missing is known before anything is printed
+        settings = app.settings
+        addresses = {
+            "home": str(settings.home),
+            "database": redact(settings.database_url),
+            "objects": redact(settings.store_url),
+            "log_key": app.trust[0],
+            "web": url,
+        }
+        if not arguments.json:
+            print_lines(f"{name.replace('_', ' '):<10}{value}" for name, value in addresses.items())
+        print_started(arguments, "running", **addresses)
+        _warn_of_idle_types(app)
+        async with in_background(app.work()) as work:
             return await run_until_stopped(arguments, server, work)
 
 
 async def worker(arguments: Namespace) -> int:
     """Run the workers and the maintenance."""
     async with App(read_settings(arguments)) as app:
-        url = app.settings.database_url
-        print_started(arguments, f"working on {url}", database=url)
-        async with run_worker(app, arguments.only) as work:
-            return await run_until_stopped(arguments, work)
+        await app.workers.open(arguments.only)  # so is a type that no worker does
+        url = redact(app.settings.database_url)
+        async with _metrics_server(app) as (server, metrics):
+            at = f", metrics at {metrics}/metrics" if metrics else ""
+            print_started(arguments, f"working on {url}{at}", database=url, metrics=metrics)
+            _warn_of_idle_types(app)
+            async with in_background(app.work(only=arguments.only)) as work:
+                return await run_until_stopped(arguments, work, *server)
+
+
+def _warn_of_idle_types(app: App) -> None:
+    if types := app.workers.idle_types():
+        print_error(
+            f"no handler here for {', '.join(types)}: this command runs decide only; "
+            "run your own program with app.workers.add(…) for them"
+        )
 
 
 async def web(arguments: Namespace) -> int:
@@ -45,14 +71,6 @@ def print_started(arguments: Namespace, message: str, **fields: str | None) -> N
         print_line(f"{message}; stop with Ctrl-C")
 
 
-def _print_addresses(arguments: Namespace, addresses: dict[str, str]) -> None:
-    if not arguments.json:
-        for name, value in addresses.items():
-            print_line(f"{name:<10}{value}")
-    fields = {name.replace(" ", "_"): value for name, value in addresses.items()}
-    print_started(arguments, "running", **fields)
-
-
 @asynccontextmanager
 async def _web_server(app: App) -> AsyncIterator[tuple[asyncio.Task[None], str]]:
     from foja.web.server import address, bind, serving  # late: a worker starts without it
@@ -64,14 +82,28 @@ async def _web_server(app: App) -> AsyncIterator[tuple[asyncio.Task[None], str]]
 
 
 @asynccontextmanager
-async def run_worker(app: App, only: Collection[str] | None = None) -> AsyncIterator[asyncio.Task[None]]:
-    """Run the workers and the maintenance in a task until the block ends."""
-    work = asyncio.create_task(app.work(only=only))
+async def _metrics_server(app: App) -> AsyncIterator[tuple[list[asyncio.Task[None]], str | None]]:
+    """Serve the metrics of a worker, if a port is set for them."""
+    settings = app.settings
+    if settings.metrics_port is None:
+        yield [], None
+        return
+    from foja.web.server import address, bind, serving
+
+    with bind(settings.web_host, settings.metrics_port, expose=settings.web_expose) as listener:
+        async with serving(app, listener, expose=settings.web_expose, metrics_only=True) as server:
+            yield [server], address(listener)
+
+
+@asynccontextmanager
+async def in_background(work: Coroutine[Any, Any, None]) -> AsyncIterator[asyncio.Task[None]]:
+    """Run this in a task until the block ends."""
+    task = asyncio.create_task(work)
     try:
-        yield work
+        yield task
     finally:
-        work.cancel()
-        await asyncio.gather(work, return_exceptions=True)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 async def run_until_stopped(arguments: Namespace, *tasks: asyncio.Task[None]) -> int:
@@ -90,13 +122,3 @@ async def run_until_stopped(arguments: Namespace, *tasks: asyncio.Task[None]) ->
     else:
         print_line("stopped")
     return 0
-
-
-def _addresses(app: App) -> dict[str, str]:
-    settings = app.settings
-    return {
-        "home": str(settings.home),
-        "database": settings.database_url,
-        "objects": settings.storage_url or (settings.home / "store").as_uri(),
-        "log key": app.trust[0],
-    }

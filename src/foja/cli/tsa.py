@@ -8,11 +8,12 @@ from contextlib import AsyncExitStack
 from hashlib import sha256
 
 from foja.cli.installation import read_settings
-from foja.cli.output import print_json, print_line, print_table
+from foja.cli.output import print_or_write, print_result, table
 from foja.cli.services import print_started, run_until_stopped
-from foja.documents.authorities import local_notice, open_authorities
+from foja.documents.authorities import local_notice, open_stamper
 from foja.documents.stamper import Confirmed, Stamper, TimestampAuthority
 from foja.embedded.tsa import LocalAuthority, kept_root
+from foja.errors import redact
 from foja.proofs.tsa import LOCAL_NOTICE, Terms, trusted
 from foja.web.server import address, bind, running
 from foja.web.timestamps import TimestampEndpoint
@@ -21,46 +22,35 @@ from foja.web.timestamps import TimestampEndpoint
 def status(arguments: Namespace) -> int:
     """Print the authorities in use and the root of the local one."""
     settings = read_settings(arguments)
-    authorities = settings.tsa_urls.split() or ["local"]
+    authorities = redact(settings.tsa_urls).split() or ["local"]
     root = kept_root(settings.home)
     local = trusted(root)[0] if root else None
     rows = [("authority", each) for each in authorities]
     if local:
         rows += [("local root", local.name), ("its SHA-256", local.sha256)]
         rows.append(("valid until", f"{local.not_after:%Y-%m-%d}"))
-    note = local_notice(settings)
-    if note:
+    if note := local_notice(settings):
         rows.append(("note", note))
-    if arguments.json:
-        print_json({"asked": authorities, "local_root_sha256": local.sha256 if local else None, "note": note})
-    else:
-        print_table(("what", "value"), rows)
+    document = {"asked": authorities, "local_root_sha256": local.sha256 if local else None, "note": note}
+    print_result(arguments, document, *table(("what", "value"), rows))
     return 0
 
 
 def root(arguments: Namespace) -> int:
     """Print the root certificate of the local authority."""
     pem = LocalAuthority(read_settings(arguments).home).root.decode()
-    if arguments.json:
-        print_json({"root": pem})
-    elif arguments.output:
-        arguments.output.write_text(pem, encoding="utf-8")
-        print_line(f"wrote {arguments.output}; {LOCAL_NOTICE}")
-    else:
-        print(pem, end="")
+    print_or_write(arguments, "root", pem, LOCAL_NOTICE)
     return 0
 
 
 async def ask(arguments: Namespace) -> int:
     """Request one token from every authority and check it; return 1 if any check fails."""
     async with AsyncExitStack() as closing:
-        authorities = await open_authorities(read_settings(arguments), closing)
-        results = {each.name: await _request(each, authorities.terms) for each in authorities.asked}
-    if arguments.json:
-        print_json({name: {"confirmed": good, "detail": detail} for name, (good, detail) in results.items()})
-    else:
-        rows = [(name, "good" if good else "bad", detail) for name, (good, detail) in results.items()]
-        print_table(("authority", "verdict", "detail"), rows)
+        stamper = await open_stamper(read_settings(arguments), closing)
+        results = {each.name: await _request(each, stamper.terms) for each in stamper.authorities}
+    document = {name: {"confirmed": good, "detail": detail} for name, (good, detail) in results.items()}
+    rows = [(name, "good" if good else "bad", detail) for name, (good, detail) in results.items()]
+    print_result(arguments, document, *table(("authority", "verdict", "detail"), rows))
     return 0 if all(good for good, _ in results.values()) else 1
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from foja.conversations.approvals import expire_approvals
+from foja.conversations.expiry import expire_approvals
 from foja.conversations.service import Conversations, Document, Protect
 from foja.jobs.assembly import Assembly, Shared
 

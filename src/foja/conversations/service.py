@@ -1,20 +1,42 @@
-"""Conversations: open, append, reserve, read, follow, prove, protect."""
+"""Conversations: open, append, reserve, read, follow, prove, protect.
+
+Events are the only state of an approval, so a restart loses nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from datetime import UTC, datetime
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeAlias, TypeVar
 from uuid import UUID
 
-from foja.conversations.approvals import Approvals, Decision
-from foja.conversations.model.approvals import Approval
+from foja.conversations.model.approvals import APPROVED, DENIED, EXPIRED, Approval, Decision, approvals
 from foja.conversations.model.events import CONVERSATION, check_transient
-from foja.conversations.tools import Tools, use_tools
-from foja.ledger.event import Transient, new_id
+from foja.conversations.tools import use_tools
+from foja.errors import (
+    BadPayload,
+    FojaError,
+    IdempotencyConflict,
+    Refused,
+    SlotFilled,
+    SlotVoided,
+    UnknownApproval,
+    WrongExpectedSeq,
+)
+from foja.ledger.event import Draft, Event, Transient, new_id
+from foja.ledger.lanes.held import AppendResult
 from foja.ledger.ledger import Ledger
+from foja.ledger.reader import HIGHEST
+from foja.ledger.slots import Reserver
 from foja.ledger.stream import Stream, stream_id
+
+# These refusals say that another event is recorded in the place of the refused one.
+PLACED = (IdempotencyConflict, SlotFilled, SlotVoided, WrongExpectedSeq)
+MAX_MESSAGE = 1_000
+MAX_APPROVAL_SECONDS = 366 * 86_400
 
 
 class Conversation(Stream):
@@ -24,6 +46,63 @@ class Conversation(Stream):
 
     def __init__(self, conversation_id: UUID, ledger: Ledger) -> None:
         super().__init__(conversation_id, ledger, CONVERSATION)
+
+    async def append(
+        self,
+        kind: str,
+        payload: Mapping[str, Any],
+        *,
+        idempotency_key: str | None = None,
+        expected_seq: int | None = None,
+        actor: str | None = None,
+        v: int = 1,
+    ) -> Event:
+        """Append one event and return it with its number. If that fails, followers get an `error`."""
+        try:  # not `_failures`: this is the path of every event
+            return await super().append(
+                kind, payload, idempotency_key=idempotency_key, expected_seq=expected_seq, actor=actor, v=v
+            )
+        except PLACED:
+            raise
+        except FojaError as error:
+            self._emit_failure(error, payload)
+            raise
+
+    async def append_many(self, drafts: Sequence[Draft]) -> list[Event]:
+        """Append all of these drafts or none. If that fails, followers get an `error`."""
+        own = self._own(drafts)
+        with self._failures(own[0].value if own else {}):
+            return await super().append_many(own)
+
+    async def append_each(self, drafts: Sequence[Draft]) -> list[AppendResult]:
+        """Append each draft by itself; return its event or its error. Followers get an `error` too."""
+        results = await super().append_each(drafts)
+        for draft, result in zip(drafts, results, strict=True):
+            if isinstance(result, FojaError) and not isinstance(result, PLACED):
+                self._emit_failure(result, draft.value)
+        return results
+
+    def _reserver(self) -> Reserver:
+        return replace(super()._reserver(), failures=self._failures)
+
+    @contextlib.contextmanager
+    def _failures(self, payload: Mapping[str, Any]) -> Iterator[None]:
+        """Send followers an `error` if the block fails and no other event takes its place."""
+        try:
+            yield
+        except PLACED:
+            raise
+        except FojaError as error:
+            self._emit_failure(error, payload)
+            raise
+
+    def _emit_failure(self, error: FojaError, payload: Mapping[str, Any]) -> None:
+        failure = {"message": str(error)[:MAX_MESSAGE], "code": error.code}
+        found = payload if isinstance(payload, dict) else {}
+        for place in ((found.get("turn"), found.get("block_index")), ()):
+            with contextlib.suppress(Refused):  # the place itself may be why the append failed
+                self._emit("error", failure, *place)
+                return
 
     async def emit(
         self,
@@ -36,31 +115,26 @@ class Conversation(Stream):
         v: int = 1,
     ) -> Transient:
         """Send a transient to the current followers. It is not numbered and not stored."""
+        return self._emit(kind, payload, turn, block_index, event_index, v)
+
+    def _emit(
+        self,
+        kind: str,
+        payload: Mapping[str, Any],
+        turn: str | int | None = None,
+        block_index: int | None = None,
+        event_index: int | None = None,
+        v: int = 1,
+    ) -> Transient:
         rule = check_transient(
             kind, payload, turn=turn, block_index=block_index, event_index=event_index, v=v
         )
-        at = datetime.now(UTC)
         place = (turn, block_index, event_index)
-        transient = Transient(self.id, new_id(), rule.name, at, *place, payload, rule.v)
-        await self._ledger.emit(transient)
+        transient = Transient(self.id, new_id(), rule.name, datetime.now(UTC), *place, payload, rule.v)
+        self._ledger.emit(transient)
         return transient
 
-    def tools(
-        self,
-        calls: Sequence[Mapping[str, Any]],
-        *,
-        ttl: float = 30,
-        turn: str | int | None = None,
-        actor: str | None = None,
-        requested: bool = False,
-    ) -> AbstractAsyncContextManager[Tools]:
-        """Request tools, each `{tool_name, tool_args, tool_use_id?}`, and reserve a number for every result.
-
-        The reservation lasts while the context is open, and `ttl` seconds longer if this process
-        is killed. `requested` means that the requests were appended before.
-        """
-        place = {} if turn is None else {"turn": turn}
-        return use_tools(self._ledger, self.id, calls, ttl=ttl, place=place, actor=actor, requested=requested)
+    tools = use_tools  # its first argument is the conversation
 
     async def request_approval(
         self,
@@ -75,33 +149,95 @@ class Conversation(Stream):
         actor: str | None = None,
     ) -> Approval:
         """Request an approval within `ttl` seconds. The same id returns the first request."""
-        given = {"tool_use_id": tool_use_id, "turn": turn, "block_index": block_index}
-        place = {name: value for name, value in given.items() if value is not None}
-        return await self._approvals.request(
-            tool_name, tool_args, ttl=ttl, approval_id=approval_id, actor=actor, place=place
-        )
+        if not 0 < ttl <= MAX_APPROVAL_SECONDS:
+            raise BadPayload(
+                f"not a valid ttl of an approval: {ttl}; expected up to {MAX_APPROVAL_SECONDS:,} seconds"
+            )
+        name = str(new_id()) if approval_id is None else approval_id
+        due = (await self._ledger.now() + timedelta(seconds=ttl)).isoformat()
+        call = {"approval_id": name, "tool_name": tool_name, "tool_args": dict(tool_args), "expires_at": due}
+        optional = {"tool_use_id": tool_use_id, "turn": turn, "block_index": block_index}
+        payload = call | {field: value for field, value in optional.items() if value is not None}
+        with contextlib.suppress(IdempotencyConflict):
+            key = f"approval_requested:{name}"
+            await self.append("approval_requested", payload, actor=actor, idempotency_key=key)
+        return await self.approval(name)
 
     async def decide(
         self, approval_id: str, decision: str, *, reason: str | None = None, actor: str | None = None
     ) -> Decision:
         """Decide `approved` or `denied`. Return the decision that counts: the first one, or the expiry."""
-        return await self._approvals.decide(approval_id, decision, reason=reason, actor=actor)
+        if decision not in (APPROVED, DENIED):
+            raise BadPayload(f"not a valid decision: {decision!r}; expected {APPROVED!r} or {DENIED!r}")
+        approval = await self.approval(approval_id)
+        if approval.open:
+            approval = await self._settle(approval_id, decision, reason, actor)
+        elif approval.decided_seq is None:
+            approval = await self._settle(approval_id, EXPIRED)
+        return Decision(approval, approval.matches(decision, reason, actor))
 
     async def approval(self, approval_id: str) -> Approval:
         """Return an approval with its state."""
-        return await self._approvals.one(approval_id)
+        found = await self._read_approvals(approval_id)
+        if approval_id not in found:
+            raise UnknownApproval(f"unknown approval {approval_id!r}; use an id from request_approval()")
+        return found[approval_id]
 
     async def approvals(self) -> list[Approval]:
         """Return every approval that was requested, in order."""
-        return await self._approvals.all()
+        return list((await self._read_approvals(None)).values())
 
     async def wait_for_approval(self, approval_id: str) -> Approval:
         """Wait until an approval is decided or expired and return it. After a restart, wait again."""
-        return await self._approvals.wait(approval_id)
+        approval = await self.approval(approval_id)
+        while approval.open:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_seconds_left(approval, await self._ledger.now())):
+                    await self._follow_until_decided(approval)
+            approval = await self.approval(approval_id)
+        if approval.decided_seq is None:
+            approval = await self._settle(approval_id, EXPIRED)
+        return approval
 
-    @property
-    def _approvals(self) -> Approvals:
-        return Approvals(self.id, self._ledger)
+    async def _settle(
+        self, approval_id: str, decision: str, reason: str | None = None, actor: str | None = None
+    ) -> Approval:
+        payload = {"approval_id": approval_id, "decision": decision, "reason": reason}
+        with contextlib.suppress(IdempotencyConflict):
+            await self.append("approval_completed", payload, actor=actor)
+        return await self.approval(approval_id)
+
+    async def _follow_until_decided(self, approval: Approval) -> None:
+        """Return when an event decides this approval."""
+        async with contextlib.aclosing(self.follow(after=approval.requested_seq)) as events:
+            async for event in events:
+                decided = event.kind == "approval_completed" and event.payload
+                if decided and decided["approval_id"] == approval.id:
+                    return
+
+    async def _read_approvals(self, approval_id: str | None) -> dict[str, Approval]:
+        rows = await self._ledger.ask("approvals", entity=self.id, approval=approval_id)
+        events = [Event(self.id, *row[:-1]) for row in rows]
+        return approvals(events, rows[0][-1]) if rows else {}
+
+
+def _seconds_left(approval: Approval, now: datetime) -> float | None:
+    """Return the longest time to wait, but never so short that it becomes polling."""
+    if approval.expires_at is None:
+        return None
+    return max(0.05, (approval.expires_at - now).total_seconds())
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A conversation in a list: its number of events, the time of the last, and the last message."""
+
+    id: UUID
+    events: int
+    last_at: datetime | None
+    kind: str | None
+    actor: str | None
+    payload: Mapping[str, Any] | None
 
 
 Document = TypeVar("Document")  # given by the application, since domains do not import each other
@@ -112,13 +248,15 @@ class Conversations(Generic[Document]):
     """Every conversation of this tenant."""
 
     def __init__(self, ledger: Ledger, protect: Protect[Document]) -> None:
-        self._ledger, self._protect = ledger, protect
+        self._ledger, self._protect = ledger.only(CONVERSATION), protect
 
     async def protect(
         self, conversation_id: UUID | str, required_evidence: Iterable[str] = ("tsa",)
     ) -> Document:
         """Add the sealed events as a document, request evidence of it and return it."""
-        return await self._protect((await self.open(conversation_id)).id, required_evidence)
+        conversation = await self.open(conversation_id)
+        await conversation.state()  # refuses a stream of another domain
+        return await self._protect(conversation.id, required_evidence)
 
     async def open(self, conversation_id: UUID | str | None = None) -> Conversation:
         """Return a new conversation, or the one with this id."""
@@ -127,3 +265,8 @@ class Conversations(Generic[Document]):
     async def list(self, *, before: UUID | None = None, limit: int = 100) -> list[UUID]:
         """Return the ids of conversations, newest first; `before` is the last id of the page before."""
         return await self._ledger.entities(CONVERSATION, before, limit)
+
+    async def summaries(self, *, before: UUID | None = None, limit: int = 100) -> Sequence[Summary]:
+        """Return conversations as a list shows them, newest first."""
+        values = {"before": before or HIGHEST, "limit": limit}
+        return [Summary(*row) for row in await self._ledger.ask("recent_conversations", **values)]

@@ -12,13 +12,12 @@ import inspect
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 from foja.conversations.model.events import CONVERSATION
 from foja.errors import BadPayload, BadReservation, FojaError, SlotVoided
 from foja.ledger.event import Event, bounded, new_id
-from foja.ledger.ledger import Ledger
 from foja.ledger.slots import Slots
+from foja.ledger.stream import Stream
 
 MAX_TOOLS = 128
 REQUESTED, COMPLETED = "tool_use_requested", "tool_use_completed"
@@ -71,9 +70,9 @@ class Tools:
     """Tool uses that were requested together, in the order of the requests."""
 
     def __init__(
-        self, ledger: Ledger, slots: Slots, calls: Sequence[Payload], place: Payload, actor: str | None
+        self, stream: Stream, slots: Slots, calls: Sequence[Payload], place: Payload, actor: str | None
     ):
-        self._ledger, self._slots, self._place, self._actor = ledger, slots, place, actor
+        self._stream, self._slots, self._place, self._actor = stream, slots, place, actor
         self._calls, self._filled = calls, set[int]()
         # The slots of the requests, if any, come first; the slots of the results are the last.
         self._first = len(slots.seqs) - len(calls)
@@ -114,10 +113,7 @@ class Tools:
             return await self._fill(place, COMPLETED, result)
         except SlotVoided:
             key = f"slot:{self._slots.token}:{self._slots.seqs[place]}"  # the key that `fill` uses
-            draft = self._ledger.draft(
-                CONVERSATION, self._slots.entity_id, COMPLETED, result, actor=self._actor, idempotency_key=key
-            )
-            return await self._ledger.append(draft)
+            return await self._stream.append(COMPLETED, result, actor=self._actor, idempotency_key=key)
 
     async def extend_slots(self, ttl: float) -> None:
         """Extend the slots while this process lives; if it dies, their deadline voids them."""
@@ -144,23 +140,28 @@ class Tools:
 
 @contextlib.asynccontextmanager
 async def use_tools(
-    ledger: Ledger,
-    conversation_id: UUID,
+    stream: Stream,
     calls: Sequence[Payload],
     *,
-    ttl: float,
-    place: Payload,
-    actor: str | None,
-    requested: bool,
+    ttl: float = 30,
+    turn: str | int | None = None,
+    actor: str | None = None,
+    requested: bool = False,
 ) -> AsyncIterator[Tools]:
-    """Request tool uses and reserve a slot for each result; on exit, void the slots without one."""
+    """Request tools, each `{tool_name, tool_args, tool_use_id?}`, and reserve a slot for every result.
+
+    The reservation lasts while the context is open, and `ttl` seconds longer if this process
+    is killed. On exit, slots without a result are voided. `requested` means that the requests
+    were appended before.
+    """
+    place = {} if turn is None else {"turn": turn}
     requests = [_check_call({"tool_use_id": str(new_id()), **call, **place}) for call in calls]
     if not 1 <= len(requests) <= MAX_TOOLS:
         raise BadReservation(f"1 to {MAX_TOOLS} tool uses can be requested at once, not {len(requests)}")
     kinds = [COMPLETED] if requested else [REQUESTED, COMPLETED]
     intents = [{"kind": kind, "tool_use_id": each["tool_use_id"]} for kind in kinds for each in requests]
-    slots = await ledger.reserve(CONVERSATION, conversation_id, len(intents), ttl, intents)
-    tools = Tools(ledger, slots, requests, place, actor)
+    slots = await stream.reserve(len(intents), ttl=ttl, intents=intents)
+    tools = Tools(stream, slots, requests, place, actor)
     extending = asyncio.ensure_future(tools.extend_slots(ttl))
     try:
         if not requested:

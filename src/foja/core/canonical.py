@@ -4,22 +4,33 @@
 refuses the rest: U+0000, lone surrogates, numbers that are not finite, whole numbers that a
 double cannot hold (beyond ±(2⁵³−1), below 1e21), more than 64 nested containers.
 
-Most values are plain: they hold no float, and their keys have the same order by code point
-as by UTF-16 unit. The C encoder writes those; `serializer` writes the others and explains
-every refusal.
+Most values are plain: their floats are fractions that Python prints as ECMAScript does, and
+their keys have the same order by code point as by UTF-16 unit. The C encoder writes those;
+`serializer` writes the others and explains every refusal.
+
+A text is refused before it is parsed if it is over `MAX_BYTES`, and an object with more than `MAX_KEYS`
+keys: more than fit in the largest body of an event. Both cost linear time.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable
+from itertools import accumulate
 from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]
 from typing import NoReturn, TypeAlias
 
 from foja.core.serializer import MAX_DEPTH, MAX_INTEGER, serialize
 from foja.errors import NotCanonical
 
+MAX_BYTES = 4 << 20
+MAX_KEYS = 1 << 18
+DEEPEST = 500  # containers that are parsed; how many may be nested is checked by `canonical`
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")  # one deeper, or one less deep: as signed bytes
+_OTHERS = bytes({*range(256)} - {*b"[{]}"})
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 
 
@@ -34,8 +45,13 @@ def parse(data: bytes | str) -> Json:
     Duplicate keys, NaN and overflowing numbers are refused here. Whether the value has a
     canonical form is checked by `canonical`.
     """
+    if len(data) > MAX_BYTES:
+        raise NotCanonical(f"refused: the text has {len(data):,} bytes, over {MAX_BYTES:,}; send less")
     try:
-        value: Json = _decode(data if isinstance(data, str) else data.decode())
+        text = data if isinstance(data, str) else data.decode()
+        if _is_deep(text):
+            raise RecursionError
+        value: Json = _decode(text)
     except UnicodeDecodeError:
         raise NotCanonical("refused: the text is not UTF-8; encode it as UTF-8") from None
     except ValueError as error:
@@ -43,6 +59,18 @@ def parse(data: bytes | str) -> Json:
     except RecursionError:
         raise NotCanonical(f"refused: more than {MAX_DEPTH} containers are nested; flatten it") from None
     return value
+
+
+def _is_deep(text: str) -> bool:
+    """Return whether the text nests deeper than the decoder can follow on any stack.
+
+    Python's own limit cannot be relied on: some libraries raise it so far that the process would end.
+    """
+    text = text.replace("[]", "").replace("{}", "")  # they nest nothing, and a text may have many
+    if text.count("[") + text.count("{") <= DEEPEST:
+        return False
+    brackets = _STRING.sub("", text).encode("ascii", "ignore").translate(_STEPS, _OTHERS)
+    return max(accumulate(memoryview(brackets).cast("b")), default=0) > DEEPEST
 
 
 def _encode_plain(value: object) -> bytes | None:
@@ -59,39 +87,49 @@ def _encode_plain(value: object) -> bytes | None:
 
 
 def _is_plain(values: Iterable[object], depth: int) -> bool:
-    """Return whether the C encoder gives the canonical form of these values."""
+    """Return whether the C encoder gives the canonical form of these values.
+
+    Every value of every event passes here, so there is one call per container, and only exact
+    types are plain.
+    """
     for value in values:
-        if isinstance(value, str) or value is None:
+        kind = type(value)
+        if kind is str or value is None or kind is bool:
             continue
-        if isinstance(value, int):
-            if not -MAX_INTEGER <= value <= MAX_INTEGER:
+        if kind is int:
+            if not -MAX_INTEGER <= value <= MAX_INTEGER:  # type: ignore[operator]
                 return False
-        elif depth == MAX_DEPTH or not _is_plain_container(value, depth + 1):
+        elif kind is float:
+            if value.is_integer() or not 1e-4 <= abs(value) < 1e16:  # type: ignore[attr-defined, arg-type]
+                return False
+        elif depth == MAX_DEPTH:
+            return False
+        elif kind is dict:
+            if not (_are_plain_keys(value) and _is_plain(value.values(), depth + 1)):  # type: ignore[arg-type, attr-defined]
+                return False
+        elif not (kind is list or kind is tuple) or not _is_plain(value, depth + 1):  # type: ignore[arg-type]
             return False
     return True
 
 
-def _is_plain_container(value: object, depth: int) -> bool:
-    if isinstance(value, dict):
-        return _are_plain_keys(value) and _is_plain(value.values(), depth)
-    return isinstance(value, list | tuple) and _is_plain(value, depth)
-
-
-def _are_plain_keys(keys: Iterable[object]) -> bool:
-    for key in keys:
-        if not isinstance(key, str):
-            return False
-        if not key.isascii() and max(key) > "\uffff":
-            return False
-    return True
+def _are_plain_keys(keys: Iterable[str]) -> bool:
+    try:
+        joined = "".join(keys)
+    except TypeError:
+        return False
+    return joined.isascii() or max(joined) <= "\uffff"
 
 
 def _refuse_duplicates(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    if len(pairs) > MAX_KEYS:
+        raise NotCanonical(f"refused: an object has {len(pairs):,} keys, over {MAX_KEYS:,}; send a list")
     value = dict(pairs)
     if len(value) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise NotCanonical(f"refused: the key {json.dumps(twice)} occurs twice; send it once")
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise NotCanonical(f"refused: the key {json.dumps(key)} occurs twice; send it once")
+            seen.add(key)
     return value
 
 

@@ -51,7 +51,7 @@ def check(domain: str, entity_id: UUID, links: Iterable[Link], head: bytes | Non
         length += 1
     if head is not None and digest != head:
         raise Tampered(
-            f"{_stream(entity_id)}: {length} events lead to {digest.hex()}, not to the head {head.hex()};"
+            f"stream {entity_id}: {length} events lead to {digest.hex()}, not to the head {head.hex()};"
             " an event was changed, or the end is missing"
         )
     return digest
@@ -65,14 +65,10 @@ def leaf_entry(entity_id: UUID, seq: int, chain_hash: bytes) -> bytes:
 def _follow(digest: bytes, entity_id: UUID, link: Link, expected: int) -> bytes:
     if link.seq != expected:
         raise Tampered(
-            f"{_stream(entity_id)}: expected number {expected}, found {link.seq};"
+            f"stream {entity_id}: expected number {expected}, found {link.seq};"
             " an event was removed, added or moved"
         )
     try:
         return step(digest, entity_id, link.seq, link.event_id, link.kind, link.at_us, link.body_hash)
     except NotCanonical as error:
-        raise Tampered(f"{_stream(entity_id)}: number {expected} cannot be an event ({error})") from None
-
-
-def _stream(entity_id: UUID) -> str:
-    return f"stream {entity_id}"
+        raise Tampered(f"stream {entity_id}: number {expected} cannot be an event ({error})") from None

@@ -14,6 +14,8 @@ from foja.core.canonical import canonical
 from foja.errors import NotCanonical
 
 SALT_BYTES = 16
+# The times that can be judged. Adding a tolerance or an accuracy to one of them stays in the calendar.
+FIRST, LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 _BODY = b"\x03"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -24,6 +26,9 @@ _DIGEST, _VERSION_8 = 0xFFFFFFFF_FFFF_0FFF_3FFF_FFFFFFFFFFFF, 0x00000000_0000_80
 def lp(*fields: bytes) -> bytes:
     """Join fields so that different lists of fields give different bytes."""
     return b"".join([part for field in fields for part in (len(field).to_bytes(4, "big"), field)])
+
+
+_EVENT = lp(b"foja/event/v1") + (16).to_bytes(4, "big")
 
 
 def u64(number: int) -> bytes:
@@ -66,12 +71,18 @@ def body_hash(salt: bytes, body: bytes) -> bytes:
 
 def event_id_for(entity_id: UUID, idempotency_key: str) -> UUID:
     """Return the same id for the same key of the same entity, for ever."""
-    return derived_id(b"foja/event/v1", entity_id.bytes, utf8(idempotency_key))
+    key = utf8(idempotency_key)
+    # As derived_id(b"foja/event/v1", entity_id.bytes, key), which would join the same start for every event.
+    return _uuid8(b"%b%b%b%b" % (_EVENT, entity_id.bytes, len(key).to_bytes(4, "big"), key))
 
 
 def derived_id(*fields: bytes) -> UUID:
     """Return the id that these fields always give: a UUIDv8 of the SHA-256 of their length-prefixed form."""
-    return UUID(int=int.from_bytes(sha256(lp(*fields)).digest()[:16]) & _DIGEST | _VERSION_8)
+    return _uuid8(lp(*fields))
+
+
+def _uuid8(data: bytes) -> UUID:
+    return UUID(int=int.from_bytes(sha256(data).digest()[:16]) & _DIGEST | _VERSION_8)
 
 
 def microseconds(at: datetime) -> int:
@@ -79,3 +90,13 @@ def microseconds(at: datetime) -> int:
     if at.tzinfo is None:
         raise NotCanonical(f"refused: {at.isoformat()} has no time zone; add one")
     return (at - _EPOCH) // _MICROSECOND
+
+
+def is_in_calendar(moment: datetime) -> bool:
+    """Return whether a time is one that can be judged."""
+    return FIRST <= moment < LAST
+
+
+def from_seconds(seconds: int) -> datetime | None:
+    """Return the time this many seconds after 1970, or None if it cannot be judged."""
+    return datetime.fromtimestamp(seconds, UTC) if 0 <= seconds < LAST.timestamp() else None

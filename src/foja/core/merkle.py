@@ -41,11 +41,6 @@ class Frontier:
     hashes: tuple[bytes, ...] = ()
 
     @classmethod
-    def at(cls, size: int, hash_at: HashAt) -> Frontier:
-        """Return the frontier of the first `size` leaves of a stored tree."""
-        return cls(size, tuple(hash_at(*node) for node in cover(0, size)))
-
-    @classmethod
     def decode(cls, data: bytes) -> Frontier:
         """Return the frontier that `encode` wrote, or raise `Tampered`."""
         size = int.from_bytes(data[:8], "big")
@@ -57,12 +52,8 @@ class Frontier:
         """Return the size and the hashes as bytes to store."""
         return u64(self.size) + b"".join(self.hashes)
 
-    def append(self, leaf: bytes) -> Frontier:
-        """Return the frontier with one more leaf hash; this one does not change."""
-        return self.extend((leaf,))
-
     def extend(self, leaves: Iterable[bytes]) -> Frontier:
-        """Return the frontier with these leaf hashes after its own."""
+        """Return the frontier with these leaf hashes after its own; this one does not change."""
         size, hashes = self.size, list(self.hashes)
         for leaf in leaves:
             hashes.append(leaf)
@@ -91,16 +82,8 @@ def inclusion_spans(index: int, size: int) -> list[Span]:
     """Return the spans of leaves whose hashes are the proof, leaf upwards."""
     if not 0 <= index < size:
         raise Refused(f"leaf {index} is not in a tree of {size} leaves; ask for one below {size}")
-    spans, start, end = [], 0, size
-    while end - start > 1:
-        middle = start + _split(end - start)
-        if index < middle:
-            spans.append((middle, end))
-            end = middle
-        else:
-            spans.append((start, middle))
-            start = middle
-    return spans[::-1]
+    _, beside = _descend(index, size, lambda start, end: end - start == 1)
+    return beside
 
 
 def consistency_spans(old_size: int, new_size: int) -> list[Span]:
@@ -109,16 +92,22 @@ def consistency_spans(old_size: int, new_size: int) -> list[Span]:
         raise Refused(f"a tree of {new_size} leaves never had {old_size} leaves; ask for a smaller size")
     if old_size == 0:
         return []
-    spans, start, end = [], 0, new_size
-    while end != old_size:
+    reached, beside = _descend(old_size - 1, new_size, lambda _, end: end == old_size)
+    return [reached, *beside] if reached[0] else beside
+
+
+def _descend(index: int, size: int, is_end: Callable[[int, int], bool]) -> tuple[Span, list[Span]]:
+    """Walk from the root towards a leaf. Return the last span, and those beside the way, lowest first."""
+    beside, start, end = list[Span](), 0, size
+    while not is_end(start, end):
         middle = start + _split(end - start)
-        if old_size <= middle:
-            spans.append((middle, end))
+        if index < middle:
+            beside.append((middle, end))
             end = middle
         else:
-            spans.append((start, middle))
+            beside.append((start, middle))
             start = middle
-    return [(start, end), *spans[::-1]] if start else spans[::-1]
+    return (start, end), beside[::-1]
 
 
 def inclusion_proof(index: int, size: int, hash_at: HashAt) -> list[bytes]:
@@ -133,13 +122,28 @@ def consistency_proof(old_size: int, new_size: int, hash_at: HashAt) -> list[byt
 
 def check_inclusion(leaf_hash: bytes, index: int, size: int, proof: Sequence[bytes], root: bytes) -> None:
     """Raise `Tampered` unless this leaf is number `index` under this root."""
-    _check_lengths(leaf_hash, root, *proof)
-    if not 0 <= index < size:
-        raise Tampered(f"inclusion: leaf {index} cannot be in a tree of {size} leaves")
+    _check_lengths(leaf_hash, root)
     digest = leaf_hash
-    for sibling, is_left in _climb(index, size - 1, proof):
+    for sibling, is_left in inclusion_steps(index, size, proof):
         digest = node_hash(sibling, digest) if is_left else node_hash(digest, sibling)
     _check_equal("inclusion: the root", digest, root)
+
+
+def inclusion_steps(index: int, size: int, proof: Sequence[bytes]) -> Iterator[tuple[bytes, bool]]:
+    """Yield each hash of an inclusion proof, leaf upwards, and whether it is the left one."""
+    _check_lengths(*proof)
+    if not 0 <= index < size:
+        raise Tampered(f"inclusion: leaf {index} cannot be in a tree of {size} leaves")
+    yield from _climb(index, size - 1, proof)
+
+
+def root_preimage(leaf_hash: bytes, index: int, size: int, proof: Sequence[bytes]) -> bytes:
+    """Return the 65 bytes whose SHA-256 is the root of a tree of two or more leaves."""
+    digest, above = leaf_hash, b""
+    for sibling, is_left in _climb(index, size - 1, proof):
+        above = b"\x01" + (sibling + digest if is_left else digest + sibling)
+        digest = sha256(above).digest()
+    return above
 
 
 def check_consistency(
@@ -149,21 +153,15 @@ def check_consistency(
     _check_lengths(old_root, new_root, *proof)
     if not 0 <= old_size <= new_size:
         raise Tampered(f"consistency: a tree of {new_size} leaves cannot follow one of {old_size}")
-    if old_size in (0, new_size):
-        _check_trivial(old_size, old_root, new_size, new_root, proof)
-    else:
-        _check_growth(old_size, old_root, new_size, new_root, proof)
-
-
-def _check_trivial(
-    old_size: int, old_root: bytes, new_size: int, new_root: bytes, proof: Sequence[bytes]
-) -> None:
+    if 0 < old_size < new_size:
+        return _check_growth(old_size, old_root, new_size, new_root, proof)
     if proof:
         raise Tampered(f"consistency: {old_size} to {new_size} leaves needs no proof, but one was given")
     if old_size == 0:
         _check_equal("consistency: the root of no leaves", EMPTY_ROOT, old_root)
     if old_size == new_size:
         _check_equal("consistency: the root at the same size", old_root, new_root)
+    return None
 
 
 def _check_growth(

@@ -12,17 +12,17 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import ClassVar, Self
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from foja.errors import Refused, Tampered
 
-_ED25519 = b"\x01"
 _KEY_BYTES = 32
 _KEY_ID_BYTES = 4
 _ROOT_BYTES = 32
-_MOST_SIGNATURES = 100
+MAX_SIGNATURES = 100
 _FORBIDDEN = re.compile("[\x00-\x09\x0b-\x1f\ud800-\udfff]")
 _SIGNATURE = re.compile("— ([^ ]+) ([^ ]+)")
 _SIZE = re.compile("0|[1-9][0-9]{0,18}")
@@ -34,6 +34,8 @@ class Verifier:
 
     name: str
     public_key: bytes
+    ALGORITHM: ClassVar[bytes] = b"\x01"
+    USE: ClassVar[str] = "an Ed25519 verifier key"
 
     def __post_init__(self) -> None:
         if not _is_name(self.name):
@@ -42,12 +44,12 @@ class Verifier:
             raise Refused(f"an Ed25519 key has {_KEY_BYTES} bytes, not {len(self.public_key)}; give it raw")
 
     @classmethod
-    def from_vkey(cls, text: str) -> Verifier:
+    def from_vkey(cls, text: str) -> Self:
         """Return the key in a `name+id+key` text, or raise `Refused`."""
         name, _, rest = text.partition("+")
         key = _base64(rest.partition("+")[2]) or b""
-        if key[:1] != _ED25519:
-            raise Refused(f"{text!a} is not an Ed25519 verifier key; copy all of name+id+key")
+        if key[:1] != cls.ALGORITHM:
+            raise Refused(f"{text!a} is not {cls.USE}; copy all of name+id+key")
         verifier = cls(name, key[1:])
         if verifier.vkey() != text:
             raise Refused(f"the id in {text!a} does not match its key; copy all of name+id+key")
@@ -56,11 +58,15 @@ class Verifier:
     @property
     def key_id(self) -> bytes:
         """Four bytes that distinguish this key from others of the same name."""
-        return sha256(self.name.encode() + b"\n" + _ED25519 + self.public_key).digest()[:_KEY_ID_BYTES]
+        return sha256(self.name.encode() + b"\n" + self.ALGORITHM + self.public_key).digest()[:_KEY_ID_BYTES]
 
     def vkey(self) -> str:
         """Return the key as text, to be published."""
-        return f"{self.name}+{self.key_id.hex()}+{_text64(_ED25519 + self.public_key)}"
+        return f"{self.name}+{self.key_id.hex()}+{_text64(self.ALGORITHM + self.public_key)}"
+
+    def signs_for(self, origin: str) -> bool:
+        """Return whether this is the key of the log with this origin: its name, or a restart of it."""
+        return origin == self.name or origin.startswith(f"{self.name}/")
 
     def accepts(self, text: str, signature: bytes) -> bool:
         """Return whether this key made this signature of this text."""
@@ -91,8 +97,8 @@ class Signer:
         """Return the text as a note with this one signature."""
         if not text.endswith("\n") or _FORBIDDEN.search(text):
             raise Refused("a note is whole lines without control characters; end it with a newline")
-        signature = self.verifier().key_id + self._key().sign(text.encode())
-        return f"{text}\n— {self.name} {_text64(signature)}\n"
+        signature = NoteSignature(self.name, self.verifier().key_id, self._key().sign(text.encode()))
+        return f"{text}\n{signature.line()}"
 
     def _key(self) -> Ed25519PrivateKey:
         return Ed25519PrivateKey.from_private_bytes(self.private_key)
@@ -105,6 +111,10 @@ class NoteSignature:
     name: str
     key_id: bytes
     data: bytes
+
+    def line(self) -> str:
+        """Return the signature as a line of a note."""
+        return f"— {self.name} {_text64(self.key_id + self.data)}\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +156,13 @@ def open_note(note: str | bytes, verifiers: Iterable[Verifier]) -> str:
 
 def split_note(note: str | bytes) -> tuple[str, list[NoteSignature]]:
     """Return the text and the signatures of a note; nothing is verified yet."""
-    whole = _decoded(note)
+    try:
+        whole = note if isinstance(note, str) else note.decode()
+    except UnicodeDecodeError:
+        raise Tampered("the note is not UTF-8; fetch it again") from None
     text, gap, tail = whole.rpartition("\n\n")
     lines = tail.split("\n")
-    if not gap or _FORBIDDEN.search(whole) or lines.pop() or not 0 < len(lines) <= _MOST_SIGNATURES:
+    if not gap or _FORBIDDEN.search(whole) or lines.pop() or not 0 < len(lines) <= MAX_SIGNATURES:
         raise Tampered("this is not a signed note: text, an empty line, then signature lines")
     return text + "\n", [_signature(line) for line in lines]
 
@@ -165,13 +178,6 @@ def parse_checkpoint(text: str) -> Checkpoint:
     if root is None or len(root) != _ROOT_BYTES:
         raise Tampered(f"the root of a checkpoint is 32 bytes in base64, not {lines[2]!a}")
     return Checkpoint(lines[0], int(lines[1]), root)
-
-
-def _decoded(note: str | bytes) -> str:
-    try:
-        return note if isinstance(note, str) else note.decode()
-    except UnicodeDecodeError:
-        raise Tampered("the note is not UTF-8; fetch it again") from None
 
 
 def _signature(line: str) -> NoteSignature:

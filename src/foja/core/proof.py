@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from foja.core.merkle import check_inclusion, leaf_hash
-from foja.core.note import Checkpoint, Verifier, open_note, parse_checkpoint
+from foja.core.note import Checkpoint, Verifier, open_note, parse_checkpoint, split_note
 from foja.errors import Tampered
 
 HEADER = "c2sp.org/tlog-proof@v1"
+MAX_BYTES, MAX_HASHES = 64 << 10, 64
 _INDEX = re.compile("index (0|[1-9][0-9]{0,18})")
 
 
@@ -31,13 +32,16 @@ class Proof:
 
     def check(self, entry: bytes, verifiers: Iterable[Verifier]) -> Checkpoint:
         """Return the checkpoint that covers `entry`, or raise `Tampered`."""
-        checkpoint = parse_checkpoint(open_note(self.note, verifiers))
+        checkpoint = parse_checkpoint(split_note(self.note)[0])
+        open_note(self.note, [each for each in verifiers if each.signs_for(checkpoint.origin)])
         check_inclusion(leaf_hash(entry), self.index, checkpoint.size, self.path, checkpoint.root)
         return checkpoint
 
 
 def parse_proof(text: str) -> Proof:
     """Return what `Proof.text` wrote, or raise `Tampered`."""
+    if len(text) > MAX_BYTES:
+        raise Tampered(f"not a proof: it has over {MAX_BYTES:,} characters")
     head, blank, note = text.partition("\n\n")
     lines = head.split("\n")
     if not blank or lines[0] != HEADER:
@@ -45,18 +49,16 @@ def parse_proof(text: str) -> Proof:
     lines = lines[1:]
     if lines and lines[0].startswith("extra "):
         lines = lines[1:]
-    return Proof(_index(lines[0] if lines else ""), tuple(map(_hash, lines[1:])), note)
-
-
-def _index(line: str) -> int:
-    found = _INDEX.fullmatch(line)
-    if found is None:
+    index = _INDEX.fullmatch(lines[0] if lines else "")
+    if index is None:
         raise Tampered("not a proof: the line 'index <number>' is missing")
-    return int(found[1])
+    if len(lines) > 1 + MAX_HASHES:
+        raise Tampered(f"not a proof: it has more than {MAX_HASHES} hashes")
+    return Proof(int(index[1]), tuple(map(_hash, lines[1:])), note)
 
 
 def _hash(line: str) -> bytes:
     try:
         return base64.b64decode(line, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise Tampered(f"not a proof: {line!a} is not base64") from error
+        raise Tampered(f"not a proof: {line[:80]!a} is not base64") from error

@@ -12,6 +12,8 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final
 
+from foja.core.definitions import FLAG, JOB_RULES, KIND_RULES, can_decide
+from foja.core.fields import Rule, Rules, a, check_fields, listed, optional
 from foja.errors import BadDomain, BadPayload, UnknownKind, WrongSource
 
 JSON_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
@@ -24,10 +26,16 @@ JSON_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "object": (dict,),
 }
 API: Final = frozenset({"api"})
+# What a reader is shown in place of an event, and what is shown and never recorded.
+SHOWN_KINDS: Final = frozenset({"slot.open", "reset"})
+TRANSIENT_KINDS: Final = frozenset(
+    {"thinking_chunk", "message_chunk", "complete", "error", "session_start", "session_end"}
+)
 RESERVED_DOMAINS: Final = frozenset({"document", "conversation", "thread", "image", "system"})
 DIGEST: Final = re.compile("[0-9a-f]{64}")
 _DOMAIN, _TYPE = re.compile("[a-z][a-z0-9_]{0,50}"), re.compile("[a-z][a-z0-9_]{0,50}")
 _SOURCE, _KIND = re.compile("[a-z][a-z0-9-]{0,50}"), re.compile(r"[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)*")
+MAX_DECIDED: Final = 51 - len("decide_")  # characters of the name of a domain with `decide`
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +56,35 @@ class Kind:
     keyed_by: tuple[str, str] | None = None  # a word and a field: the idempotency key is `word:field`
     digests: tuple[str, ...] = ()  # fields that are SHA-256 digests where they are present
     tracked: bool = False  # checked by the guard of its domain; only Foja's own domains have one
+    retired: bool = False  # refused for new events; old ones stay readable
 
     def __post_init__(self) -> None:
         if isinstance(self.sources, str):
             raise BadDomain(f"the sources of {self.name} are a text; give a set: {{{self.sources!r}}}")
-        object.__setattr__(self, "sources", frozenset(self.sources))
+        check_fields(self, KIND_RULES, BadDomain)
         _check_name("kind", self.name, _KIND)
-        for source in self.sources:
+        sources = list(self.sources)
+        for source in sources:
             _check_source(source, reserved={"worker"})
+        object.__setattr__(self, "sources", frozenset(sources))
         for name, types in (*self.required.items(), *self.optional.items()):
             if unknown := sorted(set(types.split("|")) - JSON_TYPES.keys()):
                 raise BadDomain(f"{self.name}.{name} has the unknown type {unknown[0]!r}; use a JSON type")
-        if self.v < 1 or not self.sources:
-            raise BadDomain(f"{self.name} needs a version from 1 on and at least one source")
+        for problem, fields in self._contradictions().items():
+            if fields:
+                raise BadDomain(f"{self.name}: {min(fields)!r} {problem}")
+
+    def _contradictions(self) -> Mapping[str, Iterable[str]]:
+        """Return what may be wrong between the fields of this kind, each with the fields it is true of."""
+        every = {**self.required, **self.optional}
+        texts = {name for name, types in every.items() if {"string", "any"} & {*types.split("|")}}
+        return {
+            "must not be empty: name at least one source": () if self.sources else ("sources",),
+            "is both required and optional; leave it in one of them": self.required.keys() & self.optional,
+            "has choices but is not a field of type string": self.choices.keys() - texts,
+            "is a digest but is not a field of type string": set(self.digests) - texts,
+            "is in keyed_by but is not a required field": {*(self.keyed_by or ())[1:]} - self.required.keys(),
+        }
 
     def key(self, payload: Mapping[str, object], given: str | None) -> str | None:
         """Return the idempotency key of a payload: the kind's own, or the one given."""
@@ -96,6 +120,7 @@ class Kind:
             "erasable": self.erasable,
             "wakes": wakes and self.wakes,
             "tracked": self.tracked,
+            "retired": self.retired,
             "keyed_by": self.keyed_by,
             "client_checks": {
                 "optional": dict(self.optional),
@@ -105,8 +130,15 @@ class Kind:
         }
 
     def _check_type(self, name: str, types: str, value: object) -> None:
-        if not _fits(types, value):
-            raise BadPayload(f"{self.name}.{name} must be {types}, not {type(value).__name__}")
+        """Raise `BadPayload` unless a value is of one of these JSON types; True is not a number."""
+        names = types.split("|")
+        if isinstance(value, bool):
+            fits = "boolean" in names or "any" in names
+        else:
+            fits = any(isinstance(value, JSON_TYPES[each]) for each in names)
+        if not fits:
+            known = (each for each, kinds in JSON_TYPES.items() if each != "any" and isinstance(value, kinds))
+            raise BadPayload(f"{self.name}.{name} must be {types}, not {next(known, type(value).__name__)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +155,11 @@ class JobType:
     level: bool = False  # one job per stream, queued again whenever the stream grows
 
     def __post_init__(self) -> None:
+        check_fields(self, JOB_RULES, BadDomain)
         _check_name("job type", self.name, _TYPE)
         _check_source(self.source, reserved={"api", "sweeper", "worker"})
-        if self.lease <= 0 or self.max_tries < 1:
-            raise BadDomain(f"{self.name} needs a lease and a number of tries above 0")
+        if self.serial and self.level:
+            raise BadDomain(f"{self.name} is serial and level; a level type has one job per stream anyway")
 
     def definition(self) -> dict[str, Any]:
         """Return the job type as the database registers it."""
@@ -154,16 +187,26 @@ class Domain:
     _kinds: Mapping[tuple[str, int], Kind] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        check_fields(self, _DOMAIN_RULES, BadDomain)
         _check_name("domain", self.name, _DOMAIN)
         if self.decide is not None and self.executor is None:
+            if len(self.name) > MAX_DECIDED:
+                raise BadDomain(f"{self.name} is too long: with decide, at most {MAX_DECIDED} characters")
             name = f"decide_{self.name}"
             object.__setattr__(self, "executor", name)
             object.__setattr__(
                 self, "jobs", (*self.jobs, JobType(name, name.replace("_", "-"), level=True, max_tries=10))
             )
         every = {(kind.name, kind.v): kind for kind in (*self.kinds, SLOT_VOIDED, BODY_ERASED)}
-        if len(every) != len(self.kinds) + 2:
+        names, types = {name for name, _ in every}, [job.name for job in self.jobs]
+        if len(every) != len(self.kinds) + 2 or names & SHOWN_KINDS:
             raise BadDomain(f"{self.name} names a kind twice, or one that the ledger writes itself")
+        if len(types) != len({*types}):
+            raise BadDomain(f"{self.name} names a job type twice; decide_{self.name} is that of decide")
+        if unknown := sorted({*self.aliases.values()} - names | self.aliases.keys() & names):
+            raise BadDomain(f"the aliases of {self.name} do not map another name to a kind: {unknown[0]!r}")
+        if [job.name for job in self.jobs if job.level] != ([self.executor] if self.executor else []):
+            raise BadDomain(f"{self.name}: the executor is the one job type with level=True, and needs one")
         object.__setattr__(self, "_kinds", every)
 
     def kind(self, name: str, v: int, source: str) -> Kind:
@@ -173,12 +216,21 @@ class Domain:
         found = self._kinds.get((self.aliases.get(name, name), v))
         if found is None:
             known = ", ".join(sorted({kind for kind, _ in self._kinds}))
+            if versions := [number for kind, number in self._kinds if kind == name]:
+                last = max(versions)
+                raise UnknownKind(f"{self.name} has {name!r} as v{last}; give v={last}, not v={v!r}")
             raise UnknownKind(f"{self.name} has no kind {name!r} v{v}; its kinds are {known}")
+        if found.retired:
+            raise UnknownKind(f"{found.name} v{v} is retired; append v{self.newest(found.name)}")
         if source not in found.sources:
             raise WrongSource(
                 f"{found.name} may not be recorded by {source!r}, only by {', '.join(sorted(found.sources))}"
             )
         return found
+
+    def newest(self, name: str) -> int:
+        """Return the newest version of a kind; 1 if there is no such kind."""
+        return max((v for kind, v in self._kinds if kind == name), default=1)
 
     def job(self, name: str) -> JobType | None:
         """Return the job type of this name."""
@@ -197,6 +249,19 @@ class Domain:
         }
 
 
+_DOMAIN_RULES: Final[Rules] = {
+    "name": a(str, "a text"),
+    "kinds": Rule(
+        lambda value: bool(value) and listed(Kind, "").fits(value), "a list with at least one Kind"
+    ),
+    "jobs": listed(JobType, "a list of JobType"),
+    "decide": optional(Rule(can_decide, "a function decide(events, now), not async")),
+    "aliases": a(Mapping, "an object of names and kinds"),
+    "head_only": FLAG,
+    "executor": optional(a(str, "the name of a job type")),
+}
+
+
 def check_digest(value: object, where: str = "this") -> str:
     """Return a SHA-256 digest in lower-case hexadecimal, or raise `BadPayload`."""
     if not isinstance(value, str) or not DIGEST.fullmatch(value):
@@ -206,8 +271,8 @@ def check_digest(value: object, where: str = "this") -> str:
     return value
 
 
-def _check_name(what: str, name: str, pattern: re.Pattern[str]) -> None:
-    if not pattern.fullmatch(name):
+def _check_name(what: str, name: object, pattern: re.Pattern[str]) -> None:
+    if not (isinstance(name, str) and pattern.fullmatch(name)):
         raise BadDomain(f"{name!r} is not a valid {what} name: expected {pattern.pattern}")
 
 
@@ -221,14 +286,6 @@ def _check_source(source: str, reserved: Container[str]) -> None:
 def _exact(types: str) -> frozenset[type]:
     """Return the Python types of some JSON types; most values are decided by them alone."""
     return frozenset(each for name in types.split("|") for each in JSON_TYPES[name])
-
-
-def _fits(types: str, value: object) -> bool:
-    """Return whether a value is of one of these JSON types; True is not a number."""
-    names = types.split("|")
-    if isinstance(value, bool):
-        return "boolean" in names or "any" in names
-    return any(isinstance(value, JSON_TYPES[name]) for name in names)
 
 
 SLOT_VOIDED = Kind("slot.voided", ("api", "sweeper"), {"reason": "string"})

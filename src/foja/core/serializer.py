@@ -18,7 +18,7 @@ Trail: TypeAlias = "list[str | int]"
 
 MAX_DEPTH = 64
 MAX_INTEGER = 2**53 - 1
-_FIRST_WITH_EXPONENT = 1e21
+_FIRST_WITH_EXPONENT, _FIRST_WITHOUT_EXPONENT = 1e21, 1e-6
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _PLAIN_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
@@ -55,10 +55,13 @@ def _serialize_array(value: list[object] | tuple[object, ...], trail: Trail, pie
     _check_depth(trail)
     before = "["
     for index, item in enumerate(value):
-        pieces.append(before)
-        trail.append(index)
-        _serialize(item, trail, pieces)
-        trail.pop()
+        if type(item) is int and -MAX_INTEGER <= item <= MAX_INTEGER:  # long lists are mostly numbers
+            pieces.append(f"{before}{item}")
+        else:
+            pieces.append(before)
+            trail.append(index)
+            _serialize(item, trail, pieces)
+            trail.pop()
         before = ","
     pieces.append("]" if value else "[]")
 
@@ -98,11 +101,13 @@ def _ecmascript(value: float) -> str:
 
     Python uses exponents from 1e16 on, ECMAScript from 1e21 on: the numbers between are refused.
     """
+    if -_FIRST_WITHOUT_EXPONENT < value < _FIRST_WITHOUT_EXPONENT:
+        return float.__repr__(value).replace("e-0", "e-")
     mantissa, _, exponent = float.__repr__(value).partition("e")
     if not exponent:
         return mantissa.removesuffix(".0")
     power = int(exponent)
-    if not -6 <= power < 0:
+    if power > 0:
         return f"{mantissa}e{power:+d}"
     sign = "-" if value < 0 else ""
     digits = mantissa.removeprefix("-").replace(".", "")

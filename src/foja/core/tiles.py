@@ -6,8 +6,9 @@ full yet has its width in its name, so no file ever changes once it is written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 
 from foja.core.merkle import (
@@ -20,6 +21,7 @@ from foja.core.merkle import (
     cover,
     inclusion_proof,
     inclusion_spans,
+    node_hash,
 )
 from foja.errors import Refused, Tampered
 
@@ -39,22 +41,12 @@ class Tile:
     @property
     def path(self) -> str:
         """The path of the tile, relative to the log's address."""
-        return tile_path(self.level, self.index, self.width)
-
-
-def tile_path(level: int, index: int, width: int = WIDTH) -> str:
-    """Return the path of a tile, relative to the log's address."""
-    return f"tile/{level}/{_number_path(index)}{_width_path(width)}"
+        return f"tile/{self.level}/{_number_path(self.index)}{_width_path(self.width)}"
 
 
 def entries_path(index: int, width: int = WIDTH) -> str:
     """Return the path of the entries of a level 0 tile."""
     return f"tile/entries/{_number_path(index)}{_width_path(width)}"
-
-
-def new_tiles(old_size: int, new_size: int) -> list[Tile]:
-    """Return the tiles to write when a tree grows; from size 0, all its tiles."""
-    return [tile for level in _levels(new_size) for tile in _new_in_level(level, old_size, new_size)]
 
 
 def edge_tiles(size: int) -> list[Tile]:
@@ -92,11 +84,6 @@ def consistency_tiles(old_size: int, new_size: int) -> list[Tile]:
     return _tiles_under(consistency_spans(old_size, new_size), new_size)
 
 
-def root_tiles(size: int) -> list[Tile]:
-    """Return the tiles that `frontier` will read."""
-    return _tiles_under([(0, size)], size)
-
-
 def prove_inclusion(index: int, size: int, tiles: Mapping[Tile, bytes]) -> list[bytes]:
     """Return the inclusion proof from the tiles it needs."""
     return inclusion_proof(index, size, hash_reader(size, tiles))
@@ -107,21 +94,19 @@ def prove_consistency(old_size: int, new_size: int, tiles: Mapping[Tile, bytes])
     return consistency_proof(old_size, new_size, hash_reader(new_size, tiles))
 
 
-def frontier(size: int, tiles: Mapping[Tile, bytes]) -> Frontier:
-    """Return the frontier of a tree, and so its root, from its tiles."""
-    return Frontier.at(size, hash_reader(size, tiles))
-
-
 def hash_reader(size: int, tiles: Mapping[Tile, bytes]) -> HashAt:
-    """Return `hash_at` over the tiles of a tree of this size.
+    """Return `hash_at` over the tiles of a tree of this size. It computes every hash once.
 
     The bytes may be those of a later, wider tile: a log may delete the narrow ones.
     """
 
+    @cache
     def hash_at(level: int, index: int) -> bytes:
-        tile_level, tile_index, offset, count = locate(level, index)
-        data = _tile_bytes(_tile_at(tile_level, tile_index, size), tiles)
-        return _row_root(data[offset * HASH_BYTES : (offset + count) * HASH_BYTES])
+        if level % HEIGHT:
+            return node_hash(hash_at(level - 1, 2 * index), hash_at(level - 1, 2 * index + 1))
+        tile_index, offset = divmod(index, WIDTH)
+        data = _tile_bytes(_tile_at(level // HEIGHT, tile_index, size), tiles)
+        return data[offset * HASH_BYTES : (offset + 1) * HASH_BYTES]
 
     return hash_at
 
@@ -160,12 +145,6 @@ def _grow_level(
     return {Tile(level, index + n, len(piece) // HASH_BYTES): piece for n, piece in enumerate(pieces)}
 
 
-def _new_in_level(level: int, old_size: int, new_size: int) -> Iterator[Tile]:
-    old, new = _count(level, old_size), _count(level, new_size)
-    if old < new:
-        yield from (_tile_at(level, index, new_size) for index in range(old // WIDTH, -(-new // WIDTH)))
-
-
 def _tiles_under(spans: Iterable[Span], size: int) -> list[Tile]:
     nodes = chain.from_iterable(cover(*span) for span in spans)
     locations = {locate(*node)[:2] for node in nodes}
@@ -200,13 +179,8 @@ def _row_root(row: bytes) -> bytes:
 
 
 def _number_path(number: int) -> str:
-    *above, last = _thousands(number)
-    return "".join(f"x{part:03d}/" for part in above) + f"{last:03d}"
-
-
-def _thousands(number: int) -> list[int]:
-    rest, part = divmod(number, 1000)
-    return [*(_thousands(rest) if rest else []), part]
+    *above, last = f"{number:,}".split(",")
+    return "".join(f"x{part:0>3}/" for part in above) + f"{last:0>3}"
 
 
 def _width_path(width: int) -> str:

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
 from foja import sql
-from foja.documents.authorities import Authorities, local_notice, open_authorities
-from foja.documents.bundle_facts import BundleFacts
-from foja.documents.bundles import Bundles
-from foja.documents.model.events import DOCUMENT, Evidence
+from foja.anchors.network import Network
+from foja.anchors.networks import open_networks
+from foja.anchors.proofs import AnchorProofs
+from foja.anchors.store import AnchorStore
+from foja.anchors.terms import AnchorTerms, terms_of
+from foja.documents.authorities import local_notice, open_stamper
+from foja.documents.bundles import Bundles, open_bundles
+from foja.documents.model.events import DOCUMENT, NETWORKS, Evidence
 from foja.documents.model.rules import WINDOWS, Policy
 from foja.documents.service import Documents
 from foja.documents.stamper import Stamper
-from foja.documents.workers import artifacts, executor, renewal, timestamps
-from foja.documents.workers.artifacts import ArtifactWorker
-from foja.documents.workers.executor import Executor
-from foja.documents.workers.expiry import expire_attempts
-from foja.documents.workers.rebuild import Rebuilt, rebuild
-from foja.documents.workers.renewal import RenewalWorker
-from foja.documents.workers.timestamps import TimestampWorker
+from foja.documents.workers import artifacts, executor, timestamps
+from foja.documents.workers.anchor_batches import BatchWorker
+from foja.documents.workers.anchors import Submitter
 from foja.driver.database import Database
-from foja.jobs.assembly import Assembly, Shared, WorkerSpec
-from foja.jobs.queue import topic
-from foja.judge.trust_parser import read as read_trust
+from foja.jobs.assembly import Assembly, Shared
+from foja.jobs.queue import Queue, topic
+from foja.jobs.worker import Work, WorkerSpec
+from foja.ledger.live.notifier import Notifier
+from foja.maintenance import sparingly
 from foja.settings import Settings
 
 MIN_CHECKPOINT_WAIT = 0.5  # seconds
+EXPIRY_LIMIT = 100
+WAKE_SECONDS, STALLED_LIMIT = 600.0, 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,80 +42,108 @@ class DocumentAssembly(Assembly[Documents]):
 
     stamper: Stamper
     bundles: Bundles
-    roots: tuple[bytes, ...]
-
-    async def rebuild(self, shared: Shared, database: Database) -> Rebuilt:
-        """Rebuild by replay what is stored beside the events; `database` acts as the executor's role."""
-        return await rebuild(shared.ledger, _executor(self.service, database), database)
+    networks: Mapping[str, Network]
+    proofs: AnchorProofs
 
 
 async def assemble(shared: Shared) -> DocumentAssembly:
     """Return the documents of an installation."""
-    authorities = await open_authorities(shared.settings, shared.closing)
-    stamper = Stamper(authorities.asked, authorities.terms)
-    bundles = _bundles(shared, authorities, stamper)
+    stamper = await open_stamper(shared.settings, shared.closing, shared.ledger.now)
+    networks = open_networks(shared.settings, stamper.token, stamper.terms)
+    proofs = AnchorProofs(shared.database, networks)
+    bundles = open_bundles(shared.ledger, shared.store, stamper, proofs, shared.vkey)
+    policy = _policy(shared.settings)
     documents = Documents(
         shared.ledger,
         shared.store,
         namespace=shared.installation_id,
         abilities={row[0] for row in await shared.database.rows(sql.query("abilities"))},
-        policy=_policy(shared.settings),
+        policy=policy,
         bundles=bundles,
         notify=partial(shared.notifier.touch, topic(DOCUMENT.name)),
         note=local_notice(shared.settings),
     )
     return DocumentAssembly(
         service=documents,
-        workers=_workers(shared, documents, stamper, bundles),
-        chores=[partial(expire_attempts, shared.sweeper, shared.notifier)],
+        workers=[*_workers(shared, documents, stamper, bundles), *_anchor_workers(shared.settings, networks)],
+        chores=[
+            partial(expire_attempts, shared.sweeper, shared.notifier),
+            sparingly(partial(wake_stalled, shared.sweeper, policy), WAKE_SECONDS),
+        ],
         stamper=stamper,
         bundles=bundles,
-        roots=tuple(authorities.roots),
+        networks=networks,
+        proofs=proofs,
     )
 
 
-def _bundles(shared: Shared, authorities: Authorities, stamper: Stamper) -> Bundles:
-    """Bundles are judged here by what this installation trusts, and carry copies of it."""
-    terms = authorities.terms
-    certificates = [*authorities.roots, *(each.pem for each in terms.intermediates)]
-    vkey = shared.signer.verifier().vkey()
-    copies = {"log.vkey": f"{vkey}\n".encode(), "tsa.pem": b"".join(certificates)}
-    trust = replace(read_trust([vkey, *certificates]), crls=tuple(terms.crls))
-    return Bundles(BundleFacts(shared.ledger, shared.store, copies), stamper, trust)
-
-
 def _policy(settings: Settings) -> Policy:
-    windows = {**WINDOWS, Evidence.TSA: timedelta(seconds=settings.tsa_window_seconds)}
-    pause = timedelta(seconds=settings.protect_pause_seconds)
-    return Policy(settings.protect_attempts, pause, windows=windows)
+    def seconds(evidence: Evidence, name: str) -> timedelta:
+        return timedelta(seconds=getattr(settings, f"{evidence}_{name}_seconds"))
+
+    return Policy(
+        settings.protect_attempts,
+        timedelta(seconds=settings.protect_pause_seconds),
+        windows={**WINDOWS, **{each: seconds(each, "window") for each in (Evidence.TSA, *NETWORKS)}},
+        own_attempts={each: getattr(settings, f"{each}_attempts") for each in NETWORKS},
+        own_pauses={each: seconds(each, "pause") for each in NETWORKS},
+    )
 
 
-def _executor(documents: Documents, database: Database) -> Executor:
-    return Executor(database, documents.abilities, documents.policy)
+def _anchor_workers(settings: Settings, networks: Mapping[str, Network]) -> Iterator[WorkerSpec]:
+    """Yield who makes, sends and follows the batches of each network that is set up here."""
+    for name, network in networks.items():
+        terms = terms_of(settings, name)
+
+        def submit(queue: Queue, network: Network = network, terms: AnchorTerms = terms) -> Work:
+            return Submitter(network, AnchorStore(queue.database, network.name), terms).work
+
+        def send(queue: Queue, network: Network = network, terms: AnchorTerms = terms) -> Work:
+            return BatchWorker(network, queue, terms).broadcast
+
+        def follow(queue: Queue, network: Network = network, terms: AnchorTerms = terms) -> Work:
+            return BatchWorker(network, queue, terms).process
+
+        yield WorkerSpec(DOCUMENT, f"submit_anchor_{name}", submit, batch=terms.size)
+        yield WorkerSpec(DOCUMENT, f"broadcast_anchor_{name}", send, batch=1)
+        yield WorkerSpec(DOCUMENT, f"process_{name}_anchors", follow, batch=10)
 
 
 def _workers(shared: Shared, documents: Documents, stamper: Stamper, bundles: Bundles) -> list[WorkerSpec]:
     wait = max(shared.settings.checkpoint_seconds, MIN_CHECKPOINT_WAIT)
-    stamps, builds = TimestampWorker(stamper), ArtifactWorker(bundles, shared.store, wait)
-    renewals = RenewalWorker(bundles, shared.store, shared.ledger)
+    builds = artifacts.ArtifactWorker(bundles, shared.store, wait)
+    bulk = shared.settings.tsa_batch > 1
+    renewals = artifacts.RenewalWorker(bundles, shared.store, shared.ledger)
     return [
         WorkerSpec(
+            DOCUMENT,
             executor.TYPE,
-            executor.SOURCE,
-            lambda queue: _executor(documents, queue.database).work,
+            lambda queue: executor.Executor(queue.database, documents.policy).work,
             batch=256,
             wake_on=[DOCUMENT.name],
         ),
-        # Two, so that authorities are asked while the answers of others are recorded.
         WorkerSpec(
-            timestamps.TYPE, timestamps.SOURCE, lambda _: stamps.work, batch=timestamps.BATCH, count=2
+            DOCUMENT,
+            timestamps.TYPE,
+            lambda _: partial(timestamps.stamp_batch if bulk else timestamps.stamp_witnesses, stamper),
+            batch=shared.settings.tsa_batch if bulk else 32,  # two batches of 32 keep all connections busy
+            count=1 if bulk else 2,  # two: authorities are asked while the answers of others are recorded
         ),
-        WorkerSpec(
-            artifacts.TYPE,
-            artifacts.SOURCE,
-            lambda _: builds.work,
-            batch=artifacts.BATCH,
-            after_checkpoint=True,
-        ),
-        WorkerSpec(renewal.TYPE, artifacts.SOURCE, lambda _: renewals.work, batch=1),
+        WorkerSpec(DOCUMENT, artifacts.BUILD, lambda _: builds.work, batch=64, after_checkpoint=True),
+        WorkerSpec(DOCUMENT, artifacts.RENEW, lambda _: renewals.work, batch=1),
     ]
+
+
+async def wake_stalled(database: Database, policy: Policy) -> int:
+    """Let executors decide again where attempts are left, as after the limit was raised; return how many."""
+    attempts = json.dumps({evidence.value: policy.attempts_of(evidence) for evidence in Evidence})
+    row = await database.row(sql.query("wake_stalled"), attempts=attempts, most=STALLED_LIMIT)
+    return int(row[0]) if row else 0
+
+
+async def expire_attempts(database: Database, notifier: Notifier) -> int:
+    """Close attempts past their deadline, and cancel their jobs; return how many."""
+    closed = await database.rows(sql.query("expire_attempts"), most=EXPIRY_LIMIT)
+    for (document,) in closed:
+        notifier.touch(document)
+    return len(closed)

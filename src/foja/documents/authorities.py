@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
 
-from foja.documents.stamper import TimestampAuthority
+from foja.documents.stamper import Clock, Stamper, TimestampAuthority
 from foja.embedded import tsa
 from foja.errors import Refused, SetupFailed
 from foja.proofs.tsa import LOCAL_NOTICE, Certificate, Terms, revocation_lists, trusted
@@ -18,15 +17,6 @@ from foja.remote.tsa import Connections, RemoteAuthority
 from foja.settings import Settings
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Authorities:
-    """The authorities in order, the terms of a valid token, and the trusted roots as PEM."""
-
-    asked: list[TimestampAuthority]
-    terms: Terms
-    roots: list[bytes]
 
 
 def local_notice(settings: Settings) -> str | None:
@@ -37,8 +27,8 @@ def local_notice(settings: Settings) -> str | None:
     return LOCAL_NOTICE if roots and all(map(tsa.is_local, roots)) else None
 
 
-async def open_authorities(settings: Settings, closing: AsyncExitStack) -> Authorities:
-    """Return the authorities of an installation; the local one is created if it is needed."""
+async def open_stamper(settings: Settings, closing: AsyncExitStack, clock: Clock | None = None) -> Stamper:
+    """Return the stamper of an installation; the local authority is created if it is needed."""
     if settings.tsa_urls and not settings.tsa_roots:
         raise SetupFailed("FOJA_TSA_URLS is set and no root is trusted; set FOJA_TSA_ROOTS")
     if settings.tsa_require_revocation and not settings.tsa_urls and not settings.tsa_crls:
@@ -46,7 +36,7 @@ async def open_authorities(settings: Settings, closing: AsyncExitStack) -> Autho
             "FOJA_TSA_REQUIRE_REVOCATION is set, and the local authority publishes no revocation list; "
             "set FOJA_TSA_URLS"
         )
-    asked = _remote(settings, closing) or [await asyncio.to_thread(tsa.LocalAuthority, settings.home)]
+    authorities = _remote(settings, closing) or [await asyncio.to_thread(tsa.LocalAuthority, settings.home)]
     given = _given_roots(settings)
     if given and not any(each.is_self_issued for each in given):
         raise SetupFailed("FOJA_TSA_ROOTS contains no self-signed certificate; add the roots")
@@ -60,8 +50,9 @@ async def open_authorities(settings: Settings, closing: AsyncExitStack) -> Autho
         require_accuracy=False,
         crls=_read(revocation_lists, settings.tsa_crls, "FOJA_TSA_CRLS"),
         require_revocation=settings.tsa_require_revocation,
+        tolerance=timedelta(seconds=settings.clock_tolerance_seconds),
     )
-    return Authorities(asked, terms, roots)
+    return Stamper(authorities, terms, clock)
 
 
 def _given_roots(settings: Settings) -> Sequence[Certificate]:
@@ -73,7 +64,7 @@ def _remote(settings: Settings, closing: AsyncExitStack) -> list[TimestampAuthor
     if not urls:
         return []
     connections = Connections(timeout_seconds=settings.tsa_timeout_seconds)
-    closing.push_async_callback(connections.close)
+    closing.push_async_callback(connections.aclose)
     return [RemoteAuthority(url, connections) for url in urls]
 
 

@@ -1,80 +1,151 @@
-"""Bundles: read, stamped and written, and judged by the code that `foja verify` runs."""
+"""Bundles: read from the ledger, the log and the store, stamped, written, and judged as by `foja verify`."""
 
 from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from hashlib import sha256
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 from uuid import UUID
 
-from foja.core.bundle import archive, assembly, names
-from foja.core.bundle.archive import Part, measured
+from foja.anchors.proofs import AnchorProof, ProofSource
+from foja.blobs.store import Store
+from foja.core.bundle import archive, assembly, history, names
+from foja.core.bundle.archive import Part, measured, part
+from foja.core.bundle.assembly import Contents
+from foja.core.bundle.manifest import EvidenceFile, Manifest, Signed, StreamHead, document_of
 from foja.core.bundle.reader import Container, open_container
-from foja.documents.bundle_facts import BundleFacts, Transcript
+from foja.core.bundle.record import Record
+from foja.core.canonical import Json
+from foja.core.excerpt import Excerpt
+from foja.core.note import parse_checkpoint, split_note
+from foja.core.proof import Proof
+from foja.documents.model.recorded import RecordedHistory, read_records
 from foja.documents.stamper import Confirmed, Stamper
-from foja.errors import Unstamped
+from foja.errors import UnknownEntity, Unstamped
 from foja.judge.container.bundle import BundleRequest, judge_bundle
 from foja.judge.report import Report
 from foja.judge.trust import Trust
+from foja.judge.trust_parser import read as read_trust
+from foja.ledger.excerpts import covered, excerpts, histories
+from foja.ledger.ledger import Ledger
 from foja.proofs.tsa import Timestamp
+
+CHUNK_BYTES = 1 << 20
+SMALL_BYTES = 1 << 20  # a file up to this size is written in memory
+
+
+@dataclass(frozen=True, slots=True)
+class ProvenHistory:
+    """The first events of a document, and the proof that the log holds the last of them."""
+
+    events: Sequence[Excerpt]
+    proof: Proof | None
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A container that was written: its witness, and its seal."""
+    """A container that was written: its witness, its seal, and what our nodes confirmed about its anchors."""
 
     witness: str
     stamp: Timestamp
+    trust: tuple[str, ...]
 
 
+@dataclass(slots=True)
 class Bundles:
     """Writes the bundle of any document, at any time."""
 
-    def __init__(self, facts: BundleFacts, stamper: Stamper, trust: Trust) -> None:
-        self._facts, self._stamper, self._trust = facts, stamper, trust
+    _ledger: Ledger
+    _store: Store
+    _stamper: Stamper
+    _anchors: ProofSource
+    _roots: tuple[str | bytes, ...]
+    _copies: Mapping[str, bytes]
 
     def of(self, tenant: str) -> Bundles:
         """Return the same for the documents of another tenant."""
-        return Bundles(self._facts.of(tenant), self._stamper, self._trust)
+        return replace(self, _ledger=self._ledger.of(tenant))
 
-    async def write(
-        self, document: UUID, target: BinaryIO, *, with_document: bool = True, events: int | None = None
+    async def read(
+        self, wanted: Sequence[tuple[UUID, int]], *, patient: bool = False
+    ) -> list[ProvenHistory | None]:
+        """Return the first events of each document, or None where no published checkpoint covers them.
+
+        With `patient`, also None while cosigners may still sign the checkpoint.
+        """
+        ends = [(document, length - 1) for document, length in wanted]
+        proofs = await self._ledger.log.prove_first(ends, patient=patient)
+        covered = [each for each, proof in zip(wanted, proofs, strict=True) if proof]
+        found = dict(zip(covered, await histories(self._ledger, covered), strict=True))
+        return [
+            ProvenHistory(found[each], proof) if proof else None
+            for each, proof in zip(wanted, proofs, strict=True)
+        ]
+
+    async def write(self, document: UUID, target: BinaryIO, *, with_document: bool = True) -> Written:
+        """Write the bundle of as many events as a checkpoint covers, or of all if it covers none."""
+        length = await covered(self._ledger, document)
+        proven = (await self.read([(document, length)]))[0] if length else None
+        if proven is None:
+            proven = ProvenHistory([event async for event in excerpts(self._ledger, document)], None)
+        return await self.write_history(proven, target, with_document=with_document)
+
+    async def write_history(
+        self, proven: ProvenHistory, target: BinaryIO, *, with_document: bool = True
     ) -> Written:
-        """Write the bundle of a document's first `events`, or of as many as a checkpoint covers."""
-        high = events or await self._facts.covered(document) or None
-        history = await self._facts.history(document, high)
-        with tempfile.TemporaryFile() if with_document else nullcontext() as spool:
-            contents = await self._facts.contents(history, cast("BinaryIO | None", spool))
+        """Write the bundle of this history."""
+        with tempfile.SpooledTemporaryFile(SMALL_BYTES) if with_document else nullcontext() as spool:
+            contents, trust = await self._contents(proven, cast("BinaryIO | None", spool))
             parts = contents.parts()
             found = await self._stamp(assembly.listing(parts))
             await asyncio.to_thread(_write, assembly.seal(parts, found.token), target)
-        return Written(contents.manifest.witness_hash.hex(), found)
+        return Written(contents.manifest.witness_hash.hex(), found, trust)
 
-    async def transcribe(self, entity_id: UUID) -> Transcript:
-        """Return the sealed events of a stream of any domain as a document."""
-        return await self._facts.transcribe(entity_id)
-
-    async def is_covered(self, document: UUID, events: int) -> bool:
-        """Return whether a published checkpoint covers this many events of a document."""
-        return await self._facts.covered(document) >= events
+    async def store_transcript(self, entity_id: UUID) -> dict[str, Any]:
+        """Store the sealed events of a stream as a document; return the payload fields that describe it."""
+        events = [event async for event in excerpts(self._ledger, entity_id)]
+        text = b"".join(history.transcript(events[-1].domain, entity_id, events))
+        return {
+            "sha256": await self._store.put(text),
+            "custody": "stored",
+            "size": len(text),
+            "transcript_of": document_of(_head(events)),
+            "excerpt_sha256": await self._store.put(b"".join(history.encode(events))),
+        }
 
     async def renew(self, source: BinaryIO, target: BinaryIO) -> Timestamp:
         """Write a container again, with one more token over everything in it."""
         container = open_container(source)
         parts = await asyncio.to_thread(_parts, container)
         number = sum(name.endswith(".tst") for name in container.names if name.startswith(names.META))
-        found = await self._stamp(assembly.renewal_listing(parts, number))
-        await asyncio.to_thread(_write, assembly.renew(parts, number, found.token), target)
+        found = await self._stamp(assembly.listing(parts, number))
+        await asyncio.to_thread(_write, assembly.seal(parts, found.token, number), target)
         return found
 
-    async def judge(self, file: BinaryIO) -> Report:
-        """Return the report of `foja verify` on a container, as of now."""
-        return await asyncio.to_thread(judge_bundle, file, BundleRequest(self._trust, datetime.now(UTC)))
+    async def trust(self, document: UUID) -> list[str]:
+        """Return the roots of this installation, and what its nodes confirmed about a document's anchors."""
+        roots = [each.decode() if isinstance(each, bytes) else each for each in self._roots]
+        return [*roots, *await self._anchors.trust_of(document)]
+
+    async def proofs(self, document: UUID) -> dict[str, bytes]:
+        """Return each proof of the current witness by the name of a file in its tool's own format."""
+        found = read_records([event async for event in excerpts(self._ledger, document)])
+        files, _ = await self._proof_files(document, _records(found, found.history.witness), None)
+        return {names.loose_name(each.entry.name): b"".join(each.chunks()) for own in files for each in own}
+
+    async def judge(self, file: BinaryIO, trust: Iterable[str] = ()) -> Report:
+        """Return the report of `foja verify` on a container, as of now by the database's clock.
+
+        `trust` is added to the roots of this installation.
+        """
+        found = replace(_trust((*self._roots, *trust)), crls=tuple(self._stamper.terms.crls))
+        request = BundleRequest(found, await self._ledger.now())
+        return await asyncio.to_thread(judge_bundle, file, request)
 
     async def _stamp(self, listing: bytes) -> Timestamp:
         found = await self._stamper.stamp(sha256(listing).digest())
@@ -82,11 +153,144 @@ class Bundles:
             return found.stamp
         raise Unstamped(found.code, f"no authority stamped the bundle: {found.detail}; try again later")
 
+    async def _contents(
+        self, proven: ProvenHistory, spool: BinaryIO | None
+    ) -> tuple[Contents, tuple[str, ...]]:
+        """Return the contents of the bundle and what our nodes confirmed about its anchors.
+
+        With a `spool` the document is in it too, if its bytes are stored.
+        """
+        events, proof = proven.events, proven.proof
+        found = read_records(events)
+        witness, added, last = found.history.witness, found.history.added or {}, found.history.last
+        if witness is None:
+            raise UnknownEntity(f"document {events[0].entity_id} has no digest: it was erased")
+        document = await self._document(witness, added, spool) if spool else None
+        stream, source = _head(events), _source(added)
+        source_proof = await self._prove(source) if source else None
+        records = _records(found, witness)
+        path = document.entry.name if document else None
+        proofs, trust = await self._proof_files(stream.entity_id, records, path)
+        manifest = Manifest(
+            witness_hash=bytes.fromhex(witness),
+            document=path,
+            stream=stream,
+            checkpoint=_signed(proof),
+            source=source,
+            required=tuple(map(str, last.payload["required_evidence"])) if last else (),
+            evidence=tuple(_evidence(record, own[0]) for record, own in zip(records, proofs, strict=True)),
+        )
+        contents = Contents(
+            manifest=manifest,
+            events=part(names.EVENTS, b"".join(history.encode(events))),
+            document=document,
+            log_proof=proof.text() if proof else None,
+            source_events=await self._source_events(added) if source else None,
+            source_proof=source_proof.text() if source_proof else None,
+            proofs=[each for own in proofs for each in own],
+            trust=self._copies,
+        )
+        return contents, trust
+
+    async def _proof_files(
+        self, document: UUID, records: Sequence[Record], path: str | None
+    ) -> tuple[list[list[Part]], tuple[str, ...]]:
+        """Return the files of each proof, and what our nodes confirmed about all of them."""
+        native = [await self._proof(document, record) for record in records]
+        files = [
+            assembly.proof_files(record, proof.data, number, path)
+            for number, (record, proof) in enumerate(zip(records, native, strict=True), 1)
+        ]
+        return files, tuple(dict.fromkeys(line for proof in native for line in proof.trust))
+
+    async def _prove(self, stream: StreamHead) -> Proof | None:
+        """Return the first proof of the end of a history, or None if no checkpoint covers it."""
+        return (await self._ledger.log.prove_first([(stream.entity_id, stream.events - 1)]))[0]
+
+    async def _document(self, witness: str, added: Mapping[str, Json], spool: BinaryIO) -> Part | None:
+        """Return the document, or None if its bytes are not stored or the witness is another rendition."""
+        if added.get("custody") != "stored" or added.get("sha256") != witness:
+            return None
+        await self._store.fetch(witness, spool)
+        name = added.get("name")
+        place = names.document_name(name if isinstance(name, str) else "")
+        return await asyncio.to_thread(measured, place, lambda: _pieces(spool))
+
+    async def _proof(self, document: UUID, record: Record) -> AnchorProof:
+        """Return a proof: from its event, derived from its batch, or from the store."""
+        if record.data is not None:
+            return AnchorProof(record.data, ())
+        derived = await self._anchors.proof_of(document, record.evidence, record.witness_hash)
+        if derived is not None and sha256(derived.data).digest() == record.sha256:
+            return derived
+        return AnchorProof(await self._store.get(record.sha256.hex()), ())
+
+    async def _source_events(self, added: Mapping[str, Json]) -> Part:
+        return part(names.SOURCE_EVENTS, await self._store.get(str(added["excerpt_sha256"])))
+
+
+def open_bundles(ledger: Ledger, store: Store, stamper: Stamper, anchors: ProofSource, vkey: str) -> Bundles:
+    """Return the bundles of an installation: judged by what it trusts, and with copies of it."""
+    terms = stamper.terms
+    certificates = [each.pem for each in (*terms.roots, *terms.intermediates)]
+    copies = {"log.vkey": f"{vkey}\n".encode(), "tsa.pem": b"".join(certificates)}
+    return Bundles(ledger, store, stamper, anchors, (vkey, *certificates), copies)
+
+
+@lru_cache(maxsize=64)
+def _trust(items: tuple[str | bytes, ...]) -> Trust:
+    """Parse trust; cached, since the documents of a batch have the same."""
+    return read_trust(items)
+
+
+def _records(found: RecordedHistory, witness: str | None) -> list[Record]:
+    """Return the proofs of a witness, except those taken back that no event holds: their batch has others."""
+    return [
+        each
+        for each in found.records.values()
+        if each.witness_hash == witness and (each.data is not None or found.lost(each.seq) is None)
+    ]
+
+
+def _head(events: Sequence[Excerpt]) -> StreamHead:
+    last = events[-1]
+    return StreamHead(last.domain, last.entity_id, len(events), last.chain_hash)
+
+
+def _evidence(record: Record, file: Part) -> EvidenceFile:
+    return EvidenceFile(record.evidence, file.entry.name, record.seq, file.sha256)
+
+
+def _signed(proof: Proof | None) -> Signed | None:
+    if proof is None:
+        return None
+    checkpoint = parse_checkpoint(split_note(proof.note)[0])
+    return Signed(checkpoint.origin, checkpoint.size, checkpoint.root)
+
+
+def _source(added: Mapping[str, Json]) -> StreamHead | None:
+    """Return the stream of a transcript, or None if the document is not one."""
+    named = added.get("transcript_of")
+    if not isinstance(named, dict):
+        return None
+    events = named["events"]
+    assert isinstance(events, int)
+    return StreamHead(
+        str(named["domain"]), UUID(str(named["entity_id"])), events, bytes.fromhex(str(named["head"]))
+    )
+
+
+def _pieces(spool: BinaryIO) -> Iterator[bytes]:
+    spool.seek(0)
+    while piece := spool.read(CHUNK_BYTES):
+        yield piece
+
 
 def _parts(container: Container) -> list[Part]:
     return [measured(name, lambda name=name: container.chunks(name)) for name in container.names]  # type: ignore[misc]
 
 
 def _write(parts: Sequence[Part], target: BinaryIO) -> None:
-    target.writelines(archive.write(parts))
+    for chunk in archive.write(parts):  # noqa: FURB122, `writelines` of a spooled file holds all in memory
+        target.write(chunk)
     target.flush()

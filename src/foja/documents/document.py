@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
 from uuid import UUID
 
 from foja.blobs.store import Store
-from foja.core.bundle.manifest import stream_document
+from foja.blobs.transfer import unchanged
 from foja.core.event import derived_id
-from foja.core.registry import check_digest
-from foja.documents.bundle_facts import Transcript
-from foja.documents.model.events import Evidence, Stage
+from foja.documents.model.events import REQUIRABLE, Evidence, Stage
+from foja.documents.model.history import History, read
+from foja.documents.model.signatures import SignatureFields
 from foja.documents.model.view import DocumentView
-from foja.errors import BadPayload, UnknownEntity
+from foja.errors import BadPayload, CannotProduce
 from foja.ledger.event import Event, StreamItem
-from foja.ledger.event_proof import EventProof, prove_event
+from foja.ledger.excerpts import EventProof, prove_event
 from foja.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -66,9 +65,25 @@ class Document:
         actor: str | None = None,
         idempotency_key: str | None = None,
     ) -> Event:
-        """Append an event of the document's lifecycle, such as `document.signed`."""
+        """Append an event of the document's lifecycle, such as `document.witness.ready`."""
         return await self._documents.record(
             self.id, kind, payload, actor=actor, idempotency_key=idempotency_key
+        )
+
+    async def sign(
+        self,
+        signature: bytes | None = None,
+        *,
+        witness_hash: str | None = None,
+        actor: str | None = None,
+        **fields: Unpack[SignatureFields],
+    ) -> Event:
+        """Check a signature over the document as it is now, and record it. Raise `BadPayload` if it is wrong.
+
+        A signature that Foja cannot check is recorded with `format="unchecked"`.
+        """
+        return await self._documents.sign(
+            self.id, signature, witness_hash=witness_hash, actor=actor, **fields
         )
 
     async def revoke(self, *, reason: str, actor: str | None = None) -> Event:
@@ -85,6 +100,10 @@ class Document:
         """Grant new attempts for an evidence that was given up."""
         return await self._documents.retry(self.id, evidence, reason=reason, actor=actor)
 
+    async def erase(self, *, reason: str, actor: str | None = None) -> Erasure:
+        """Erase name, digest and predecessor from `document.added`; return what stays, and why."""
+        return await self._documents.erase(self.id, reason=reason, actor=actor)
+
     async def view(self) -> DocumentView:
         """Return the state of the document, computed from its events."""
         return await self._documents.view(self.id)
@@ -96,6 +115,10 @@ class Document:
     async def bundle(self, *, with_document: bool = True) -> bytes:
         """Return the evidence there is now as one file that `foja.verify` checks."""
         return await self._documents.bundle(self.id, with_document=with_document)
+
+    async def trust(self) -> list[str]:
+        """Return what this installation trusts about the document, as `foja.verify(trust=…)` takes it."""
+        return await self._documents.trust(self.id)
 
     async def events(self, *, after: str | int | None = None, limit: int = 1000) -> list[Event]:
         """Return up to `limit` events after a cursor or number."""
@@ -110,52 +133,66 @@ class Document:
         return await prove_event(self._ledger, self.id, seq)
 
 
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """What an erasure of `document.added` did not remove; each sentence says what and why."""
+
+    stays: tuple[str, ...]
+
+
+def describe_rest(history: History) -> Erasure:
+    """Return what stays of a document when its `document.added` is erased."""
+    rest = []
+    if history.added and history.added.get("custody") == "stored":
+        sha256 = history.added["sha256"]
+        rest.append(f"the bytes stay in the store under their digest {sha256}: Foja removes no object yet")
+    if history.requests:
+        rest.append("the digest stays in the requests and the tokens: they are the evidence about it")
+    if history.finalized:
+        rest.append("the artifact stays in the store, with the name, and with the bytes if they are stored")
+    return Erasure(tuple(rest))
+
+
 async def store_data(store: Store, data: Data) -> dict[str, Any]:
     """Store the bytes and return the payload fields that describe them."""
-    async with _opened(data) as source:
-        sha256, size = await store.keep(source)
+    if isinstance(data, Path | str):
+        with unchanged(Path(data)) as file:
+            return await store_data(store, file)
+    sha256, size = await store.keep(io.BytesIO(data) if isinstance(data, bytes) else data)
     return {"sha256": sha256, "custody": "stored", "size": size}
-
-
-async def store_transcript(store: Store, transcript: Transcript) -> dict[str, Any]:
-    """Store a transcript with its events and return the payload fields that describe them."""
-    return {
-        "sha256": await store.put(transcript.text),
-        "custody": "stored",
-        "size": len(transcript.text),
-        "transcript_of": stream_document(transcript.stream),
-        "excerpt_sha256": await store.put(transcript.excerpt),
-    }
-
-
-def describe_digest(sha256: str, size: int | None) -> dict[str, Any]:
-    """Return the payload fields of a document whose bytes are not stored here."""
-    return {"sha256": check_digest(sha256), "custody": "hash_only", "size": size}
-
-
-def added_payload(
-    content: Mapping[str, Any], name: str | None, media_type: str | None, predecessor: UUID | None
-) -> dict[str, Any]:
-    """Return the payload of `document.added`, without the fields that are None."""
-    previous = str(predecessor) if predecessor else None
-    payload = {**content, "name": name, "media_type": media_type, "predecessor": previous}
-    return {field: value for field, value in payload.items() if value is not None}
 
 
 def derive_id(namespace: UUID, tenant: str, sha256: str, name: str | None, predecessor: UUID | None) -> UUID:
     """Return the id of the document with these bytes and this name."""
-    if not _is_utf8(name or ""):
-        raise BadPayload(f"the name {name!a} is not UTF-8; rename the file, or give another name")
-    fields = (tenant, sha256, name or "", str(predecessor or ""))
-    return derived_id(b"foja/document/v1", namespace.bytes, *(field.encode() for field in fields))
-
-
-def parse_id(document_id: UUID | str) -> UUID:
-    """Return the id as a UUID, or raise `UnknownEntity`."""
     try:
-        return UUID(str(document_id))
-    except ValueError:
-        raise UnknownEntity(f"{document_id!r} is not a valid document id: expected a UUID") from None
+        fields = [each.encode() for each in (tenant, sha256, name or "", str(predecessor or ""))]
+    except UnicodeEncodeError:  # a file name that is not UTF-8 contains lone surrogates
+        raise BadPayload(f"the name {name!a} is not UTF-8; rename the file, or give another name") from None
+    return derived_id(b"foja/document/v1", namespace.bytes, *fields)
+
+
+def check_evidence(evidence: Iterable[str], abilities: AbstractSet[str]) -> Sequence[str]:
+    """Return the required evidence in order; raise if it is unknown or cannot be produced here."""
+    required = set(evidence)
+    if unknown := sorted(required - set(REQUIRABLE)):
+        raise BadPayload(f"unknown evidence {unknown[0]!r}: expected one of {', '.join(REQUIRABLE)}")
+    if Evidence.TSA not in required:
+        raise BadPayload("a timestamp is always required: add `tsa` to the evidence")
+    if missing := sorted(required - abilities):
+        raise CannotProduce(
+            f"this installation cannot produce {', '.join(missing)}; leave it out; "
+            "`foja anchors enable NETWORK` enables one"
+        )
+    return [each.value for each in REQUIRABLE if each in required]
+
+
+def find_request(events: Sequence[Event], payload: Mapping[str, Any]) -> Event | None:
+    """Return the first request that is equal to this one, if there is one."""
+    stage, evidence = payload.get("stage", Stage.FINAL), tuple(payload["required_evidence"])
+    for each in read(events).requests:
+        if (each.witness, each.stage, each.evidence) == (payload["witness_hash"], stage, evidence):
+            return events[each.seq]
+    return None
 
 
 def check_stage(stage: str) -> str:
@@ -163,26 +200,3 @@ def check_stage(stage: str) -> str:
     if stage not in set(Stage):
         raise BadPayload(f"unknown stage {stage!r}: expected one of {', '.join(Stage)}")
     return str(stage)
-
-
-@asynccontextmanager
-async def _opened(data: Data) -> AsyncIterator[BinaryIO]:
-    if isinstance(data, bytes):
-        yield io.BytesIO(data)
-    elif isinstance(data, Path | str):
-        file = await asyncio.to_thread(Path(data).open, "rb")
-        try:
-            yield file
-        finally:
-            await asyncio.to_thread(file.close)
-    else:
-        yield data
-
-
-def _is_utf8(text: str) -> bool:
-    """Return whether the text can be encoded. File names that are not UTF-8 contain lone surrogates."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -1,16 +1,21 @@
-"""Documents as lists show them: many at once, from the tables beside the events."""
+"""Documents as lists show them: many at once, from the tables beside the events.
+
+This module imports little, so that `foja status` starts fast; `histories` reads the events.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
-from foja.documents.model.events import Evidence
-from foja.documents.model.view import remark
-from foja.ledger.ledger import Ledger
+from foja.documents.model.states import State
+from foja.errors import BadPayload
+from foja.proofs.notices import remark
+
+STATES = (*State, "given_up")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,7 @@ class DocumentRow:
     lifecycle: str
     witness_hash: str | None
     began_at: datetime
+    given_up: bool  # evidence has failed, and no attempt at it follows
     note: str | None  # a remark that every report must show
 
 
@@ -35,22 +41,26 @@ class DocumentState(NamedTuple):
     note: str | None
 
 
+class Queries(Protocol):
+    """Runs named queries for one tenant: the ledger, or only a connection."""
+
+    async def ask(self, question: str, **values: object) -> Sequence[tuple[Any, ...]]: ...
+
+
 class DocumentLists:
     """Queries about many documents that read no histories."""
 
-    def __init__(self, ledger: Ledger, note: str | None) -> None:
+    def __init__(self, ledger: Queries, note: str | None) -> None:
         """`note` is the remark of this installation, used until there is a stamp."""
         self._ledger, self.note = ledger, note
 
     async def known(self, documents: Sequence[UUID]) -> Sequence[UUID]:
         """Return those of these documents that exist, in the order given."""
-        rows = await self._ledger.ask("documents_known", documents=list(documents))
-        return [document for (document,) in rows]
+        return await self._ids("documents_known", documents=list(documents))
 
     async def versions(self, sha256: str, names: Sequence[str]) -> Sequence[UUID]:
         """Return the documents with this digest, one of these names and a predecessor, newest first."""
-        rows = await self._ledger.ask("document_versions", sha256=sha256, names=list(names))
-        return [document for (document,) in rows]
+        return await self._ids("document_versions", sha256=sha256, names=list(names))
 
     async def states(self, documents: Sequence[UUID]) -> dict[UUID, DocumentState]:
         """Return the state of each of these documents; one that is not listed yet has no evidence."""
@@ -61,25 +71,41 @@ class DocumentLists:
 
     async def at_work(self, documents: Sequence[UUID], *, within: float = 5.0) -> set[UUID]:
         """Return those for which a job runs, or will run within this many seconds."""
-        rows = await self._ledger.ask("documents_at_work", documents=list(documents), within=within)
-        return {document for (document,) in rows}
+        return set(await self._ids("documents_at_work", documents=list(documents), within=within))
+
+    async def length(self, documents: Sequence[UUID]) -> int:
+        """Return how many events these documents have together."""
+        [(count,)] = await self._ledger.ask("documents_length", documents=list(documents))
+        return int(count)
 
     async def failed(
-        self, evidence: Iterable[str] = tuple(Evidence), *, after: UUID | None = None, limit: int = 1000
+        self, evidence: Iterable[str] | None = None, *, after: UUID | None = None, limit: int = 1000
     ) -> Sequence[UUID]:
-        """Return documents, by id, with a failed attempt at one of these and none open or confirmed."""
-        rows = await self._ledger.ask(
-            "documents_failed", evidence=list(evidence), after=after or UUID(int=0), limit=limit
-        )
-        return [document for (document,) in rows]
+        """Return documents, by id, with a failed attempt at one of these, and none open or confirmed."""
+        wanted = None if evidence is None else list(evidence)
+        after = after or UUID(int=0)
+        return await self._ids("documents_failed", evidence=wanted, after=after, limit=limit)
 
-    async def list(self, *, before: UUID | None = None, limit: int = 100) -> list[DocumentRow]:
-        """Return documents, newest first; `before` is the last one of the previous page."""
-        rows = await self._ledger.ask("documents", before=before, limit=limit)
+    async def list(
+        self, *, before: UUID | None = None, limit: int = 100, state: str | None = None
+    ) -> list[DocumentRow]:
+        """Return documents, newest first; `before` is the last one of the previous page.
+
+        `state` limits it to documents in that state, or to those of which evidence was `given_up`.
+        """
+        if state is not None and state not in STATES:
+            raise BadPayload(f"unknown state {state!r}: expected one of {', '.join(STATES)}")
+        await self._ledger.ask("queue_woken")
+        rows = await self._ledger.ask("documents", before=before, limit=limit, state=state)
         notes = await self._notes([row[0] for row in rows])
         return [DocumentRow(*(*row, notes[row[0]])) for row in rows]
 
+    async def _ids(self, query: str, **values: object) -> Sequence[UUID]:
+        return [document for (document,) in await self._ledger.ask(query, **values)]
+
     async def _notes(self, documents: Sequence[UUID]) -> dict[UUID, str | None]:
         """Return the remark that a report about each of these must show."""
-        local = dict(await self._ledger.ask("documents_local", documents=list(documents)))
-        return {each: remark(local.get(each), self.note) for each in documents}
+        rows = await self._ledger.ask("documents_marked", documents=list(documents))
+        marks = {document: (local, test_network) for document, local, test_network in rows}
+        found = {each: marks.get(each, (None, None)) for each in documents}
+        return {each: remark(local, self.note, network) for each, (local, network) in found.items()}

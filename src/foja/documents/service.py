@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from datetime import UTC, datetime
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Unpack
 from uuid import UUID
 
 from foja.blobs.store import Store
@@ -15,28 +14,31 @@ from foja.documents.bundles import Bundles
 from foja.documents.document import (
     Data,
     Document,
-    added_payload,
+    Erasure,
     check_stage,
     derive_id,
-    describe_digest,
-    parse_id,
+    describe_rest,
+    find_request,
     store_data,
-    store_transcript,
 )
-from foja.documents.lists import DocumentLists
-from foja.documents.model.events import DOCUMENT, REQUIRABLE, Evidence, Stage
+from foja.documents.histories import DocumentHistories
+from foja.documents.model.events import DOCUMENT, Evidence, Stage
 from foja.documents.model.history import read
-from foja.documents.model.rules import Policy, TrackState, track_state
+from foja.documents.model.rules import Policy, is_stalled
+from foja.documents.model.signatures import SIGNED, SignatureFields, check_recordable, key_of, payload_of
 from foja.documents.model.view import DocumentView, view
-from foja.errors import BadPayload, CannotProduce, IdempotencyConflict, OutOfTurn, UnknownEntity
+from foja.errors import BadPayload, IdempotencyConflict, OutOfTurn, UnknownEntity
 from foja.ledger.event import Event
 from foja.ledger.ledger import Ledger
+from foja.ledger.stream import stream_id
 
-ADDED = "added"
+ADDED, RETRY = "added", "protection.retry.requested"
 
 
-class Documents(DocumentLists):
+class Documents(DocumentHistories):
     """Every document of this tenant."""
+
+    _ledger: Ledger
 
     def __init__(
         self,
@@ -68,8 +70,7 @@ class Documents(DocumentLists):
 
         A new version is a document of its own; `predecessor` is the id of the version before it.
         """
-        content = await store_data(self._store, data)
-        return await self._add(content, name, media_type, predecessor, actor)
+        return await self._add(await store_data(self._store, data), name, media_type, predecessor, actor)
 
     async def add_digest(
         self,
@@ -82,20 +83,20 @@ class Documents(DocumentLists):
         actor: str | None = None,
     ) -> Document:
         """Add a document by its digest, without storing its bytes."""
-        return await self._add(describe_digest(sha256, size), name, media_type, predecessor, actor)
+        content = {"sha256": check_digest(sha256), "custody": "hash_only", "size": size}
+        return await self._add(content, name, media_type, predecessor, actor)
 
     async def add_transcript(
         self, entity_id: UUID, *, name: str | None = None, actor: str | None = None
     ) -> Document:
         """Add the sealed events of another stream as a document. Its bundle proves that they are complete."""
-        transcript = await self._bundles.transcribe(entity_id)
-        content = await store_transcript(self._store, transcript)
-        name = name or f"{transcript.stream.domain}-{entity_id}.jsonl"
+        content = await self._bundles.store_transcript(entity_id)
+        name = name or f"{content['transcript_of']['domain']}-{entity_id}.jsonl"
         return await self._add(content, name, "application/jsonl", None, actor)
 
     async def open(self, document_id: UUID | str) -> Document:
         """Return the document with this id, or raise `UnknownEntity`."""
-        document = parse_id(document_id)
+        document = stream_id(document_id, "document")
         events, _ = await self._history(document)
         return self._handle(document, read(events).added or {}, new=False)
 
@@ -109,18 +110,17 @@ class Documents(DocumentLists):
         actor: str | None = None,
     ) -> Event:
         """Request evidence of the document as it is now. An equal request returns the first one."""
-        document = parse_id(document_id)
-        evidence = self.check_evidence(required_evidence)
+        document = stream_id(document_id, "document")
+        evidence = await self.check_evidence(required_evidence)
         witness = check_digest(witness_hash or await self._rendition(document))
-        payload: dict[str, Any] = {"witness_hash": witness, "required_evidence": list(evidence)}
-        if stage is not None:
-            payload["stage"] = check_stage(stage)
+        stages = {} if stage is None else {"stage": check_stage(stage)}
+        payload = {"witness_hash": witness, "required_evidence": list(evidence), **stages}
         key = f"request:{stage or Stage.FINAL}:{witness}:{','.join(evidence)}"
         try:
             return await self._append(document, "document.protected.requested", payload, actor, key)
         except (IdempotencyConflict, BadPayload, OutOfTurn):
             # Requested before: with or without `stage: final`, or from SQL, where there is no key.
-            if first := await self._first_request(document, payload):
+            if first := find_request((await self._history(document))[0], payload):
                 return first
             raise
 
@@ -133,8 +133,26 @@ class Documents(DocumentLists):
         actor: str | None = None,
         idempotency_key: str | None = None,
     ) -> Event:
-        """Append an event of the document's lifecycle, such as `document.signed`."""
-        return await self._append(parse_id(document_id), kind, dict(payload or {}), actor, idempotency_key)
+        """Append an event of the document's lifecycle, such as `document.witness.ready`."""
+        document, body = stream_id(document_id, "document"), dict(payload or {})
+        if kind == SIGNED:
+            DOCUMENT.kind(kind, DOCUMENT.newest(kind), "api").check(body)
+            check_recordable(body, (await self._history(document))[1])
+        return await self._append(document, kind, body, actor, idempotency_key)
+
+    async def sign(
+        self,
+        document_id: UUID | str,
+        signature: bytes | None = None,
+        *,
+        witness_hash: str | None = None,
+        actor: str | None = None,
+        **fields: Unpack[SignatureFields],
+    ) -> Event:
+        """Check a signature over the document as it is now and record it, or raise `BadPayload`."""
+        witness = check_digest(witness_hash or await self._rendition(stream_id(document_id, "document")))
+        body = payload_of(signature, witness, **fields)
+        return await self.record(document_id, SIGNED, body, actor=actor, idempotency_key=key_of(body))
 
     async def revoke(self, document_id: UUID | str, *, reason: str, actor: str | None = None) -> Event:
         """Revoke the document. Its proofs stay valid; no further evidence is requested."""
@@ -169,26 +187,31 @@ class Documents(DocumentLists):
         actor: str | None = None,
     ) -> Sequence[Event]:
         """Grant new attempts for each of these that was given up; return the events, none if none was."""
-        document = parse_id(document_id)
-        events, _ = await self._history(document)
+        document = stream_id(document_id, "document")
+        events, now = await self._history(document)
         history, optional = read(events), {"reason": reason} if reason else {}
         granted = []
         for track in history.tracks.values():
-            if track.evidence in evidence and track_state(track, self.policy) is TrackState.GIVEN_UP:
+            if track.evidence in evidence and is_stalled(track, self.policy, now):
                 witness = track.witness
                 if track.evidence is Evidence.ARTIFACT and history.last:
                     witness = history.last.witness  # a document has one artifact: that of its last request
                 payload = {"evidence": track.evidence, "witness_hash": witness, **optional}
-                granted.append(
-                    await self.record(document, "protection.retry.requested", payload, actor=actor)
-                )
+                granted.append(await self.record(document, RETRY, payload, actor=actor))
         return granted
+
+    async def erase(self, document_id: UUID | str, *, reason: str, actor: str | None = None) -> Erasure:
+        """Erase name, digest and predecessor from `document.added`; return what stays, and why."""
+        document = stream_id(document_id, "document")
+        events, _ = await self._history(document)
+        await self._ledger.erase(DOCUMENT, document, 0, reason=reason, actor=actor)
+        return describe_rest(read(events))
 
     async def view(self, document_id: UUID | str) -> DocumentView:
         """Return the state of the document, computed from its events."""
-        document = parse_id(document_id)
+        document = stream_id(document_id, "document")
         events, now = await self._history(document)
-        rows = await self._ledger.ask("document_successors", document=document)
+        obstacles = await self._obstacles(document)
         return view(
             document,
             events,
@@ -196,7 +219,8 @@ class Documents(DocumentLists):
             at=now,
             policy=self.policy,
             note=self.note,
-            successors=[successor for (successor,) in rows],
+            successors=await self._ids("document_successors", document=document),
+            obstacles=obstacles,
         )
 
     async def bundle(self, document_id: UUID | str, *, with_document: bool = True) -> bytes:
@@ -212,7 +236,7 @@ class Documents(DocumentLists):
 
         The bundle of a revoked document is built again, so that it contains the revocation.
         """
-        document = parse_id(document_id)
+        document = await self._known(document_id)
         artifact = await self._ledger.ask("document_artifact", document=document)
         if artifact and with_document:
             await self._store.fetch(artifact[0][0], target)
@@ -225,7 +249,7 @@ class Documents(DocumentLists):
 
     async def events(self, document_id: UUID | str) -> Sequence[Event]:
         """Return all events of the document, in order."""
-        return (await self._history(parse_id(document_id)))[0]
+        return (await self._history(stream_id(document_id, "document")))[0]
 
     def identity(self, sha256: str, name: str | None, predecessor: UUID | None = None) -> UUID:
         """Return the id of the document with these bytes and this name, whether it was added or not."""
@@ -240,7 +264,9 @@ class Documents(DocumentLists):
         actor: str | None,
     ) -> Document:
         document = self.identity(content["sha256"], name, predecessor)
-        payload = added_payload(content, name, media_type, predecessor)
+        previous = str(predecessor) if predecessor else None
+        fields = {**content, "name": name, "media_type": media_type, "predecessor": previous}
+        payload = {field: value for field, value in fields.items() if value is not None}
         try:
             new = not (await self._append(document, "document.added", payload, actor, ADDED)).replayed
         except IdempotencyConflict:  # added before with other fields: the first ones count
@@ -252,44 +278,17 @@ class Documents(DocumentLists):
         sha256, name, size, custody = map(added.get, ("sha256", "name", "size", "custody"))
         return Document(document, sha256, name, size, custody, new, self, self._ledger)
 
-    def check_evidence(self, evidence: Iterable[str]) -> Sequence[str]:
-        """Return the required evidence in order; raise if it is unknown or cannot be produced here."""
-        required = set(evidence)
-        if unknown := sorted(required - set(REQUIRABLE)):
-            raise BadPayload(f"unknown evidence {unknown[0]!r}: expected one of {', '.join(REQUIRABLE)}")
-        if Evidence.TSA not in required:
-            raise BadPayload("a timestamp is always required: add `tsa` to the evidence")
-        if missing := sorted(required - self.abilities):
-            raise CannotProduce(
-                f"this installation cannot produce {', '.join(missing)}; leave it out, or install what does"
-            )
-        return [each.value for each in REQUIRABLE if each in required]
-
     async def _rendition(self, document: UUID) -> str:
         events, _ = await self._history(document)
         if digest := read(events).rendition:
             return digest
         raise UnknownEntity(f"document {document} has no digest, it was erased; give witness_hash")
 
-    async def _first_request(self, document: UUID, payload: Mapping[str, Any]) -> Event | None:
-        """Return the first request that is equal to this one, if there is one."""
-        events, _ = await self._history(document)
-        stage, evidence = payload.get("stage", Stage.FINAL), tuple(payload["required_evidence"])
-        for each in read(events).requests:
-            if (each.witness, each.stage, each.evidence) == (payload["witness_hash"], stage, evidence):
-                return events[each.seq]
-        return None
-
     async def _append(
         self, document: UUID, kind: str, payload: Mapping[str, Any], actor: str | None, key: str | None
     ) -> Event:
-        draft = self._ledger.draft(DOCUMENT, document, kind, payload, actor=actor, idempotency_key=key)
+        v = DOCUMENT.newest(kind)
+        draft = self._ledger.draft(DOCUMENT, document, kind, payload, actor=actor, idempotency_key=key, v=v)
         event = await self._ledger.append(draft)
         self._notify()
         return event
-
-    async def _history(self, document: UUID) -> tuple[list[Event], datetime]:
-        rows = await self._ledger.ask("document_history", document=document)
-        if not rows:
-            raise UnknownEntity(f"there is no document {document}; check the id and FOJA_TENANT")
-        return [Event(document, *row[:-1]) for row in rows], rows[0][-1].astimezone(UTC)

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
+from foja.errors import Unavailable
 from foja.metrics import TIMESTAMP_SECONDS, TIMESTAMPS
-from foja.proofs.tsa import Checked, Terms, Timestamp, judge, request
+from foja.proofs.tsa import Terms, Timestamp, judge, request
 from foja.remote.tsa import NoReply, Trouble
 
 NONCE_BITS = 64
 SKIP_SECONDS = 30.0
 _seconds, _count = cache(TIMESTAMP_SECONDS.labels), cache(TIMESTAMPS.labels)  # looked up once for each
+
+
+Clock: TypeAlias = Callable[[], Awaitable[datetime]]
+
+
+async def _system_time() -> datetime:
+    return datetime.now(UTC)
 
 
 class TimestampAuthority(Protocol):
@@ -44,9 +52,8 @@ class AuthorityFailure:
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """A reply with a valid token, and the failures before it."""
+    """A valid token, and the failures before it."""
 
-    reply: bytes
     stamp: Timestamp
     authority: str
     failures: tuple[AuthorityFailure, ...] = ()
@@ -72,54 +79,58 @@ class Unconfirmed:
 class Stamper:
     """Asks its authorities in order, each with a new nonce, and checks every reply."""
 
-    def __init__(self, authorities: Sequence[TimestampAuthority], terms: Terms) -> None:
-        self._authorities, self._terms = list(authorities), terms
+    def __init__(
+        self, authorities: Sequence[TimestampAuthority], terms: Terms, clock: Clock | None = None
+    ) -> None:
+        """Take the clock that tokens are compared with; without one it is that of this machine."""
+        self.authorities, self.terms = list(authorities), terms
+        self._now = clock or _system_time
         self._skipped = dict[str, float]()
 
-    async def stamp(self, digest: bytes, *, algorithm: str = "sha256") -> Confirmed | Unconfirmed:
+    async def stamp(self, digest: bytes) -> Confirmed | Unconfirmed:
         """Return a token over a digest, or the failure of every authority."""
         failures = list[AuthorityFailure]()
         for authority in self._in_order():
-            found = await self._try(authority, digest, algorithm)
+            found = await self._try(authority, digest)
             if isinstance(found, AuthorityFailure):
                 failures.append(found)
             else:
                 return replace(found, failures=tuple(failures)) if failures else found
         return Unconfirmed(tuple(failures))
 
+    async def token(self, digest: bytes) -> bytes:
+        """Return a token over a digest, or raise `Unavailable`."""
+        found = await self.stamp(digest)
+        if isinstance(found, Confirmed):
+            return found.stamp.token
+        raise Unavailable(f"no authority gave a timestamp: {found.detail}; it is tried again")
+
     def _in_order(self) -> list[TimestampAuthority]:
         """Return the authorities as configured, but last those that did not answer recently."""
         if not self._skipped:
-            return self._authorities
+            return self.authorities
         now = time.monotonic()
-        return sorted(self._authorities, key=lambda each: self._skipped.get(each.name, 0.0) > now)
+        return sorted(self.authorities, key=lambda each: self._skipped.get(each.name, 0.0) > now)
 
-    async def _try(
-        self, authority: TimestampAuthority, digest: bytes, algorithm: str
-    ) -> Confirmed | AuthorityFailure:
+    async def _try(self, authority: TimestampAuthority, digest: bytes) -> Confirmed | AuthorityFailure:
         began = time.monotonic()
-        found = await self._ask(authority, digest, algorithm)
+        found = await self._ask(authority, digest)
         if isinstance(found, AuthorityFailure) and found.code == Trouble.UNREACHABLE:
             # The server may have closed an idle connection: the next one is new.
-            found = await self._ask(authority, digest, algorithm)
+            found = await self._ask(authority, digest)
         _seconds(authority.name).observe(time.monotonic() - began)
         _count(authority.name, "confirmed" if isinstance(found, Confirmed) else found.code).inc()
         return found
 
-    async def _ask(
-        self, authority: TimestampAuthority, digest: bytes, algorithm: str
-    ) -> Confirmed | AuthorityFailure:
-        nonce, since = secrets.randbits(NONCE_BITS), datetime.now(UTC)
-        reply = await authority.ask(request(digest, nonce=nonce, algorithm=algorithm))
+    async def _ask(self, authority: TimestampAuthority, digest: bytes) -> Confirmed | AuthorityFailure:
+        nonce, since = secrets.randbits(NONCE_BITS), await self._now()
+        reply = await authority.ask(request(digest, nonce=nonce, algorithm=self.terms.algorithm))
         if isinstance(reply, NoReply):
             self._skipped[authority.name] = time.monotonic() + SKIP_SECONDS
             return AuthorityFailure(authority.name, reply.trouble, reply.detail)
-        terms = self._terms.for_request(nonce, algorithm, since=since, at=datetime.now(UTC))
-        return _outcome(authority.name, reply, judge(reply, digest, terms))
-
-
-def _outcome(name: str, reply: bytes, checked: Checked) -> Confirmed | AuthorityFailure:
-    if checked.verified and checked.stamp is not None:
-        return Confirmed(reply, checked.stamp, name)
-    finding = checked.finding
-    return AuthorityFailure(name, finding.reason or finding.status, finding.detail)
+        terms = replace(self.terms, nonce=nonce, since=since, at=await self._now())
+        checked = judge(reply, digest, terms)
+        if checked.verified and checked.stamp is not None:
+            return Confirmed(checked.stamp, authority.name)
+        finding = checked.finding
+        return AuthorityFailure(authority.name, finding.reason or finding.status, finding.detail)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+import re
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, LiteralString
 
@@ -11,7 +12,6 @@ import orjson
 import psycopg
 from psycopg.abc import Buffer
 from psycopg.adapt import Dumper, Loader
-from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import Format
 
 from foja import errors
@@ -60,8 +60,18 @@ ADVICE = {
     "slot_voided": "append at the head instead",
     "cannot_produce": "leave it out, or install what produces it",
 }
-RETRYABLE = {"40001", "40P01", "55P03"}
+LOGIN_REFUSED = re.compile(
+    r'authentication failed|no password supplied|no pg_hba\.conf entry|(role|database) ".*" does not exist'
+    r"|is not permitted to log in|permission denied for database"
+)
+RETRYABLE = {"40001", "40P01"}
+POOLER_PROBES = 3
+LOCK_SECONDS = 0.5  # longer waits are repeated, apart from what does not wait
 RAISED = (psycopg.Error, OSError, UnicodeError)
+
+
+class Locked(errors.Busy):
+    """Another session holds a lock that this statement needs."""
 
 
 class AlreadyRecorded(errors.Busy):
@@ -83,9 +93,19 @@ def translate(error: Exception) -> errors.FojaError:
         return _from_sqlstate(error, error.sqlstate)
     if isinstance(error, psycopg.DataError | UnicodeError):
         return errors.NotCanonical(f"the database cannot store this text ({error}); send valid Unicode")
+    if isinstance(error, psycopg.OperationalError) and _is_login_refused(error):
+        return errors.SetupFailed(
+            f"the database refused the login ({str(error).strip()}); "
+            "correct the user, the password or the database in FOJA_DATABASE_URL"
+        )
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError | OSError):
         return errors.LedgerUnavailable(f"the database does not answer ({error}); try again")
     return errors.FojaError(f"unexpected database error: {error}")
+
+
+def _is_login_refused(error: psycopg.OperationalError) -> bool:
+    """Return whether the server answered and refused user, password or database; libpq gives no code."""
+    return bool(LOGIN_REFUSED.search(str(error)) or (error.pgconn and error.pgconn.needs_password))
 
 
 def _from_sqlstate(error: psycopg.Error, state: str) -> errors.FojaError:
@@ -97,6 +117,14 @@ def _from_sqlstate(error: psycopg.Error, state: str) -> errors.FojaError:
         return errors.Refused(detail)
     if state == "23505" and error.diag.constraint_name == "event_entity_id_event_id_key":
         return AlreadyRecorded("this event was recorded before; read it")
+    if state == "55P03":
+        from foja.metrics import LOCK_TIMEOUTS  # here, so that `foja status` starts without metrics
+
+        LOCK_TIMEOUTS.inc()
+        return Locked(
+            "another session holds a lock that this needs; "
+            "end its transaction (pg_stat_activity shows it), then try again"
+        )
     if state in RETRYABLE:
         return errors.Busy(f"a concurrent transaction interfered ({message}); try again")
     if state[:2] in {"08", "53", "57"}:
@@ -111,36 +139,30 @@ def _from_sqlstate(error: psycopg.Error, state: str) -> errors.FojaError:
 
 
 @contextmanager
-def our_errors() -> Iterator[None]:
-    """Translate the errors that psycopg raises inside.
+def our_errors(
+    raised: tuple[type[Exception], ...] = RAISED,
+    translate: Callable[[Exception], errors.FojaError] = translate,
+) -> Iterator[None]:
+    """Translate the errors that a driver raises inside, by default psycopg.
 
     A cancelled task stays cancelled: psycopg first ends the running statement, and if the
     connection breaks meanwhile, it reports that and drops the cancellation.
     """
     try:
         yield
-    except RAISED as error:
+    except raised as error:
         task = asyncio.current_task()
         if task and task.cancelling():
             raise asyncio.CancelledError from error
         raise translate(error) from error
 
 
-def check_address(url: str) -> None:
-    """Raise `SetupFailed` if this is not a valid database URL."""
-    try:
-        conninfo_to_dict(url)
-    except psycopg.ProgrammingError as error:
-        raise errors.SetupFailed(
-            f"FOJA_DATABASE_URL is not valid ({error}); expected postgresql://user@host/database"
-        ) from None
-
-
-async def act_as(connection: Connection, role: str) -> None:
-    """Make `connection` act as `role`. Raise `RoleMissing` if it may not."""
+async def act_as(connection: Connection, role: str, lock_seconds: float = LOCK_SECONDS) -> None:
+    """Make `connection` act as `role` and wait for no lock for longer. Raise `RoleMissing` if it may not."""
     with our_errors():
         try:
-            await connection.execute(query("act_as"), {"role": role})
+            timeout = f"{lock_seconds * 1000:.0f}ms"
+            await connection.execute(query("act_as"), {"role": role, "lock_timeout": timeout}, prepare=False)
         except psycopg.Error as error:
             if error.sqlstate not in {"22023", "42501"}:  # the error is not about the role
                 raise
@@ -150,7 +172,7 @@ async def act_as(connection: Connection, role: str) -> None:
             ) from error
 
 
-async def connect(url: str, role: str) -> Connection:
+async def connect(url: str, role: str, lock_seconds: float = LOCK_SECONDS) -> Connection:
     """Open a connection that acts as `role`, outside any pool."""
     with our_errors():
         connection = await Connection.connect(url, autocommit=True, prepare_threshold=1)
@@ -158,7 +180,7 @@ async def connect(url: str, role: str) -> Connection:
         connection.adapters.register_loader("json", loader)
     connection.adapters.register_dumper(Packed, _Packed)
     try:
-        await act_as(connection, role)
+        await act_as(connection, role, lock_seconds)
     except BaseException:
         await connection.close()
         raise
@@ -187,16 +209,48 @@ class _Packed(Dumper):
         return obj
 
 
+async def _backend(connection: Connection) -> int:
+    row = await (await connection.execute(query("backend"), prepare=False)).fetchone()
+    return int(row[0]) if row else 0
+
+
 class Database:
     """A pool of connections that act as one role."""
 
     def __init__(self, url: str, role: str, most: int) -> None:
         self.url, self.role = url, role
         self._pool = Pool(lambda: connect(url, role), most)
+        self._checked = False
 
     async def open(self) -> None:
-        """Open the first connection, so that a wrong URL or role is found at once."""
-        self._pool.release(await self._pool.acquire())
+        """Open the first connection, so that a wrong URL or role is found at once. It is done once."""
+        if self._checked:
+            return
+        connection = await self._pool.acquire()
+        try:
+            with our_errors():
+                await self._check_pooler(connection)
+        finally:
+            self._pool.release(connection)
+        self._checked = True
+
+    async def _check_pooler(self, connection: Connection) -> None:
+        """Raise `SetupFailed` if a pooler shares one session of the server between connections.
+
+        A pooler gives each client a process id of its own; only then a second connection is opened.
+        """
+        if await _backend(connection) == connection.info.backend_pid:
+            return
+        other = await connect(self.url, self.role)
+        try:
+            pids = [(await _backend(connection), await _backend(other)) for _ in range(POOLER_PROBES)]
+        finally:
+            other.pgconn.finish()
+        if len({first for first, _ in pids}) > 1 or any(first == second for first, second in pids):
+            raise errors.SetupFailed(
+                "FOJA_DATABASE_URL leads through a connection pooler in transaction mode, and Foja needs "
+                "sessions (roles, prepared statements, notifications); use session mode, or the server itself"
+            )
 
     async def close(self) -> None:
         """Close every connection; one in use is closed when it is released."""

@@ -24,7 +24,8 @@ _header = struct.Struct("!iiIii").pack
 _field = struct.Struct("!Ii").pack
 _count = struct.Struct("!i").unpack_from
 _bigint = struct.Struct("!q")
-_double = struct.Struct("!d").pack
+double = struct.Struct("!d").pack
+record_head = _length  # the header of a composite: its number of fields
 
 
 class Packed(bytes):
@@ -62,11 +63,6 @@ def bigint(value: int | None) -> Value:
     return None if value is None else _packed(_bigint.pack, value)
 
 
-def double(value: float) -> bytes:
-    """Encode a double."""
-    return _double(value)
-
-
 def timestamp(value: datetime) -> bytes:
     """Encode a `timestamptz`."""
     return _bigint.pack((value - EPOCH) // MICROSECOND)
@@ -102,11 +98,6 @@ def numbered(value: int) -> bytes:
 def field(oid: int, value: Value) -> bytes:
     """Encode a value as a field of a composite."""
     return _field(oid, -1) if value is None else _field(oid, len(value)) + value
-
-
-def record_head(count: int) -> bytes:
-    """Encode the header of a composite: its number of fields."""
-    return _length(count)
 
 
 def uuids(items: Sequence[UUID]) -> Value:

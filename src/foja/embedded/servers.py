@@ -3,26 +3,48 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
 
-from foja.driver.database import check_address
-from foja.embedded import postgres, redis
-from foja.errors import SetupFailed
+from foja.driver.address import check_address
+from foja.errors import EmbeddedFailed, SetupFailed, Unavailable
+from foja.faults import Watch
+from foja.private import close_home
 from foja.settings import Settings
+
+CHECK_SECONDS = 1.0
+
+
+class Server(Protocol):
+    """An embedded server that this process uses."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def url(self) -> str: ...
+    def is_down(self) -> bool: ...
+    def revive(self) -> None: ...
+    def release(self) -> None: ...
+
+
+class Stopped(Unavailable):
+    """An embedded server that has users does not run."""
 
 
 @asynccontextmanager
 async def database(settings: Settings) -> AsyncIterator[str]:
     """Yield the administrator's URL, of the embedded server if no other is set."""
+    close_home(settings.home)
     if settings.database_url:
         check_address(settings.database_url)
         yield settings.database_url
-        return
-    async with _running(postgres.start, settings.home) as url:
-        yield url
+    else:
+        from foja.embedded import postgres  # late: a command with a database of its own starts without it
+
+        async with _running(postgres.start, settings.home) as url:
+            yield url
 
 
 @asynccontextmanager
@@ -34,22 +56,51 @@ async def redis_url(settings: Settings) -> AsyncIterator[str]:
         )
     if settings.redis_url != "embedded":
         yield settings.redis_url
-        return
-    async with _running(redis.start, settings.home) as url:
-        yield url
+    else:
+        from foja.embedded import redis
 
-
-class _Server(Protocol):
-    @property
-    def url(self) -> str: ...
-    def release(self) -> None: ...
+        async with _running(redis.start, settings.home) as url:
+            yield url
 
 
 @asynccontextmanager
-async def _running(start: Callable[[Path], _Server], home: Path) -> AsyncIterator[str]:
+async def _running(start: Callable[[Path], Server], home: Path) -> AsyncIterator[str]:
     starting = asyncio.ensure_future(asyncio.to_thread(start, home))
     try:
-        yield (await asyncio.shield(starting)).url
+        server = await asyncio.shield(starting)
+        watching = asyncio.create_task(_keep_running(server))
+        try:
+            yield server.url
+        finally:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
     finally:
         # Wait even after an interrupt: a server that is not released would keep running.
         await asyncio.to_thread((await starting).release)
+
+
+async def _keep_running(server: Server) -> None:
+    """Start the server again whenever it is down, for ever."""
+    name = f"embedded {server.name}"
+    stopped, failing = Watch(name), Watch(f"start of the {name}")
+    while True:
+        await asyncio.sleep(CHECK_SECONDS)
+        if await asyncio.to_thread(server.is_down):
+            stopped.failed(Stopped(f"the {name} has stopped and is started again"))
+            try:
+                await _to_the_end(asyncio.to_thread(server.revive))
+            except (EmbeddedFailed, OSError) as error:
+                failing.failed(error)
+                continue
+        failing.worked()
+        stopped.worked()
+
+
+async def _to_the_end(work: Awaitable[None]) -> None:
+    """Await something to its end, also if this task is cancelled meanwhile."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.gather(task, return_exceptions=True)
+        raise

@@ -9,9 +9,10 @@ from typing import Any, get_args
 from uuid import UUID
 
 from foja import sql
+from foja.core.fields import check_limit
 from foja.driver.database import Database
 from foja.errors import Refused, UnknownJob
-from foja.jobs.outcome import NewJob, State
+from foja.jobs.outcome import NewJob, State, check_outcome
 from foja.jobs.queue import Queue
 from foja.ledger.live.notifier import Notifier
 
@@ -70,7 +71,8 @@ class Jobs:
         on_death: Mapping[str, Any] | None = None,
     ) -> bool:
         """Queue a job; return whether it is new. A type, a stream and a key make one job, for ever."""
-        job = NewJob(job_type, entity_id, key, payload or {}, delay, priority, on_death)
+        job = NewJob(job_type, entity_id, key, {} if payload is None else payload, delay, priority, on_death)
+        check_outcome(job)
         return await self._queue.enqueue([job], self._own_tenant) > 0
 
     async def list(
@@ -84,6 +86,7 @@ class Jobs:
         """Return the newest jobs of these, newest first."""
         if state is not None and state not in STATES:
             raise Refused(f"there is no state {state!r}; a job is {', '.join(STATES)}")
+        check_limit(limit)
         await self._database.rows(sql.query("queue_woken"))
         return await self._find(state=state, type=job_type, entity=entity_id, limit=limit)
 
@@ -115,8 +118,8 @@ class Jobs:
         await self._switch("resume_jobs", job_type)
 
     async def _find(self, **wanted: object) -> Sequence[JobView]:
-        asked = dict.fromkeys(("state", "type", "entity", "job")) | {"limit": 1} | wanted
-        rows = await self._database.rows(sql.query("list_jobs"), tenant=self._tenant, **asked)
+        filters = dict.fromkeys(("state", "type", "entity", "job")) | {"limit": 1} | wanted
+        rows = await self._database.rows(sql.query("list_jobs"), tenant=self._tenant, **filters)
         return [JobView(*row) for row in rows]
 
     async def _steer(self, query: str, jobs: Sequence[int]) -> int:

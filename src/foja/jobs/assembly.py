@@ -9,10 +9,8 @@ from typing import Generic, TypeVar
 from uuid import UUID
 
 from foja.blobs.store import Store
-from foja.core.note import Signer
 from foja.driver.database import Database
-from foja.jobs.queue import Queue
-from foja.jobs.worker import Work
+from foja.jobs.worker import WorkerSpec
 from foja.ledger.ledger import Ledger
 from foja.ledger.live.notifier import Notifier
 from foja.settings import Settings
@@ -32,21 +30,8 @@ class Shared:
     ledger: Ledger
     store: Store
     notifier: Notifier
-    signer: Signer
+    vkey: str  # of the log
     closing: AsyncExitStack
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerSpec:
-    """How the jobs of one type are done; `work` is made when a worker is wanted."""
-
-    type: str
-    source: str
-    work: Callable[[Queue], Work]
-    batch: int = 100
-    count: int = 1
-    wake_on: Sequence[str] = ()  # domains whose growth may mean work
-    after_checkpoint: bool = False  # what waits for a published checkpoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
@@ -11,42 +12,44 @@ from foja.core.registry import Domain
 from foja.driver import encoding
 from foja.driver.database import Database
 from foja.errors import BadPayload, Refused
-from foja.jobs.outcome import Done, GiveUp, Job, NewEvent, NewJob, Outcome
+from foja.jobs.outcome import Done, GiveUp, Job, NewEvent, NewJob, Outcome, check_outcome
 from foja.jobs.worker import Work
 from foja.ledger.event import Draft, Event, draft
 
 
-class Decider:
-    """Decides for many streams at once: one read, one settlement."""
+async def decide_streams(database: Database, domain: Domain, jobs: Sequence[Job]) -> list[Outcome]:
+    """Return what each stream still needs, settled only while it is as it was read. One read for all."""
+    ids = encoding.packed(encoding.uuids([job.entity_id for job in jobs]))
+    rows = await database.many(sql.query("stream_histories"), entities=ids)
+    histories: dict[UUID, list[Event]] = {}
+    for entity_id, _, *row in rows:
+        histories.setdefault(entity_id, []).append(Event(entity_id, *row))
+    now = rows[0][1] if rows else datetime.now(UTC)
 
-    def __init__(self, database: Database, domain: Domain) -> None:
-        assert domain.decide is not None
-        assert domain.executor is not None
-        executor = domain.job(domain.executor)
-        assert executor is not None
-        self._database, self._domain, self._decide = database, domain, domain.decide
-        self._source = executor.source
+    def decide() -> list[Outcome]:
+        return [_decide(domain, job, histories.get(job.entity_id, []), now) for job in jobs]
 
-    async def work(self, jobs: Sequence[Job]) -> list[Outcome]:
-        """Return what each stream still needs, settled only while it is as it was read."""
-        ids = encoding.packed(encoding.uuids([job.entity_id for job in jobs]))
-        rows = await self._database.many(sql.query("stream_histories"), entities=ids)
-        histories: dict[UUID, list[Event]] = {}
-        for entity_id, _, *row in rows:
-            histories.setdefault(entity_id, []).append(Event(entity_id, *row))
-        now = rows[0][1] if rows else datetime.now(UTC)
-        return [self._outcome(job, histories.get(job.entity_id, []), now) for job in jobs]
-
-    def _outcome(self, job: Job, events: list[Event], now: datetime) -> Outcome:
-        wanted = list(self._decide(events, now)) if events else []
-        new = [each for each in wanted if isinstance(each, NewEvent)]
-        jobs = [each for each in wanted if isinstance(each, NewJob)]
-        if len(new) + len(jobs) != len(wanted):
-            raise BadPayload(f"decide of {self._domain.name} returns NewJob and NewEvent values only")
-        return Done(drafts(self._domain, self._source, job, new), jobs, read=len(events))
+    return await asyncio.to_thread(decide)  # a user's code: it may take long, and nothing else should wait
 
 
-def drafts(domain: Domain, source: str, job: Job, events: Iterable[NewEvent | Draft]) -> list[Draft]:
+def _decide(domain: Domain, job: Job, events: list[Event], now: datetime) -> Outcome:
+    assert domain.decide is not None
+    wanted = domain.decide(events, now) if events else ()
+    wanted = list(wanted) if isinstance(wanted, Iterable) else [wanted]
+    for each in wanted:
+        if not isinstance(each, NewEvent | NewJob):
+            kind = type(each).__name__
+            return GiveUp(f"decide of {domain.name} returned a {kind}: it returns NewJob and NewEvent values")
+        if isinstance(each, NewEvent) and each.entity_id not in (None, job.entity_id):
+            return GiveUp(
+                f"decide of {domain.name} returned an event of another stream, {each.entity_id}: leave "
+                "entity_id out, or return a NewJob whose handler records it"
+            )
+    new = [each for each in wanted if isinstance(each, NewEvent)]
+    return Done(new, [each for each in wanted if isinstance(each, NewJob)], read=len(events))
+
+
+def _drafts(domain: Domain, source: str, job: Job, events: Iterable[NewEvent | Draft]) -> list[Draft]:
     """Return the events of an outcome as drafts of the job's tenant, recorded by `source`."""
     return [
         event
@@ -68,10 +71,15 @@ def drafts(domain: Domain, source: str, job: Job, events: Iterable[NewEvent | Dr
 
 
 def drafting(domain: Domain, source: str, work: Work) -> Work:
-    """Return a handler whose outcomes carry drafts; an event that is refused gives its job up."""
+    """Return a handler whose outcomes carry drafts; an outcome that is refused gives its job up."""
 
     async def run(jobs: Sequence[Job]) -> Sequence[Outcome]:
         outcomes = await work(jobs)
+        if not isinstance(outcomes, list | tuple) or len(outcomes) != len(jobs):
+            given = f"{len(outcomes)} outcomes" if isinstance(outcomes, list | tuple) else repr(outcomes)
+            raise BadPayload(
+                f"{len(jobs)} jobs got {given:.100}: return a list with one outcome for each job"
+            )
         return [_drafted(domain, source, job, end) for job, end in zip(jobs, outcomes, strict=True)]
 
     return run
@@ -79,10 +87,11 @@ def drafting(domain: Domain, source: str, work: Work) -> Work:
 
 def _drafted(domain: Domain, source: str, job: Job, outcome: Outcome) -> Outcome:
     try:
+        check_outcome(outcome)
         if isinstance(outcome, Done):
-            return Done(drafts(domain, source, job, outcome.events), outcome.jobs, outcome.read)
+            return Done(_drafts(domain, source, job, outcome.events), outcome.jobs, outcome.read)
         if isinstance(outcome, GiveUp):
-            return GiveUp(outcome.error, drafts(domain, source, job, outcome.events))
+            return GiveUp(outcome.error, _drafts(domain, source, job, outcome.events))
     except Refused as error:
         return GiveUp(f"its result was refused: {error}")
     return outcome

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from foja.driver import encoding
 from foja.driver.encoding import Value
 from foja.jobs.outcome import Done, GiveUp, Job, NewJob, Outcome, Retry, Snooze
-from foja.ledger.event import Draft
+from foja.ledger.event import Draft, bounded
 from foja.ledger.receipts import draft_array
 
 Settled = Sequence[tuple[Job, Outcome]]
 OUTCOME_NAMES = {Done: "done", Retry: "retry", GiveUp: "give_up", Snooze: "snooze"}
 _NEW_JOB, _SETTLEMENT = encoding.record_head(9), encoding.record_head(6)
 _NO_ID = encoding.field(encoding.UUID_OID, None)
-_encode = json.JSONEncoder(allow_nan=False).encode  # made once: `dumps` makes one for every job
 
 
 class TypeNumbers(NamedTuple):
@@ -34,8 +32,8 @@ def job_array(jobs: Sequence[tuple[NewJob, str]], types: TypeNumbers) -> Value:
 
 def settle_values(settled: Settled, types: TypeNumbers, *, careful: bool) -> list[Value]:
     """Return a batch of outcomes as the values of `settle_jobs_v1`."""
-    drafts = [(at, draft) for at, (_, end) in enumerate(settled, 1) for draft in _drafts(end)]
-    jobs = [(at, new, job.tenant) for at, (job, end) in enumerate(settled, 1) for new in _next(end)]
+    drafts = [(at, draft) for at, (_, end) in enumerate(settled, 1) for draft in drafts_of(end)]
+    jobs = [(at, new, job.tenant) for at, (job, end) in enumerate(settled, 1) for new in jobs_of(end)]
     return [
         encoding.array(types.settlement, [_settlement(job, outcome) for job, outcome in settled]),
         encoding.array(encoding.INTEGER_OID, [encoding.integer(at) for at, _ in drafts]),
@@ -77,17 +75,20 @@ def _settlement(job: Job, outcome: Outcome) -> bytes:
     )
 
 
-def _drafts(outcome: Outcome) -> Sequence[Draft]:
+def drafts_of(outcome: Outcome) -> Sequence[Draft]:
+    """Return the events that an outcome records."""
     return outcome.events if isinstance(outcome, Done | GiveUp) else ()
 
 
-def _next(outcome: Outcome) -> Sequence[NewJob]:
+def jobs_of(outcome: Outcome) -> Sequence[NewJob]:
+    """Return the jobs that follow from an outcome."""
     return outcome.jobs if isinstance(outcome, Done) else ()
 
 
 def _error(outcome: Outcome) -> str | None:
     # PostgreSQL has no U+0000; an error message may.
-    return outcome.error.replace("\0", "�") if isinstance(outcome, Retry | GiveUp) else None
+    error = outcome.error if isinstance(outcome, Retry | GiveUp | Snooze) else None
+    return None if error is None else error.replace("\0", "�")
 
 
 def _delay(outcome: Outcome) -> float | None:
@@ -101,4 +102,4 @@ def _double(value: float | None) -> Value:
 
 
 def _json(value: Mapping[str, Any] | None) -> Value:
-    return None if value is None else encoding.text(_encode(value))
+    return None if value is None else bounded(value)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from foja import sql
 from foja.driver.database import Connection, Database, connect, our_errors
 from foja.errors import FojaError
+from foja.faults import Watch
 from foja.jobs.outcome import Job
 from foja.metrics import LEASES_LOST
 
 MISSED = 2
-log = logging.getLogger("foja.jobs")
 
 
 class Heartbeat:
@@ -24,6 +23,7 @@ class Heartbeat:
     def __init__(self, database: Database) -> None:
         self._url, self._role = database.url, database.role
         self._connection: Connection | None = None
+        self._watch = Watch("heartbeat")
         self.well = True
 
     @contextlib.asynccontextmanager
@@ -58,6 +58,7 @@ class Heartbeat:
             await self.beat([])
             self.close()
             self.well = True
+            self._watch.worked()
 
     def close(self) -> None:
         """Close the connection; the next beat opens another."""
@@ -74,10 +75,11 @@ class Heartbeat:
                 async with asyncio.timeout(pause):
                     held = await self.beat(jobs)
                 missed, self.well = 0, True
+                self._watch.worked()
             except (FojaError, TimeoutError) as error:
                 missed += 1
                 self.well = missed < MISSED
-                log.warning("a heartbeat was missed: %s", error)
+                self._watch.failed(error)
                 held = {job.id for job in jobs} if self.well else set()
             if not held:
                 LEASES_LOST.inc(len(jobs))

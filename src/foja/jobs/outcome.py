@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from uuid import UUID
+
+from foja.core.fields import Rules, a, check_fields, listed, optional, seconds, text, whole
+from foja.errors import BadPayload
+from foja.ledger.event import MAX_SEQ, Draft
 
 State: TypeAlias = Literal["queued", "running", "succeeded", "retry_scheduled", "dead", "cancelled"]
 
@@ -91,12 +95,50 @@ class GiveUp:
 
 @dataclass(frozen=True, slots=True)
 class Snooze:
-    """There is nothing to do before so many seconds have passed. It does not count as a try."""
+    """There is nothing to do before so many seconds have passed. It does not count as a try.
+
+    `error` is what it waits for, if something else fails.
+    """
 
     seconds: float
+    error: str | None = None
 
 
 Outcome: TypeAlias = Done | Retry | GiveUp | Snooze
+
+_OBJECT, _ERROR = a(Mapping, "an object"), a(str, "a text")
+_EVENTS = listed((NewEvent, Draft), "a list of NewEvent")
+_RULES: Final[Mapping[type, Rules]] = {
+    NewJob: {
+        "type": a(str, "the name of a job type"),
+        "entity_id": a(UUID, "a UUID"),
+        "key": text(),
+        "payload": _OBJECT,
+        "delay": seconds(),
+        "priority": whole(0, 2),
+        "on_death": optional(_OBJECT),
+    },
+    NewEvent: {"kind": a(str, "the name of a kind"), "entity_id": optional(a(UUID, "a UUID"))},
+    Draft: {},
+    Done: {
+        "events": _EVENTS,
+        "jobs": listed(NewJob, "a list of NewJob"),
+        "read": optional(whole(0, MAX_SEQ - 1)),
+    },
+    Retry: {"error": _ERROR, "after": optional(seconds())},
+    GiveUp: {"error": _ERROR, "events": _EVENTS},
+    Snooze: {"seconds": seconds()},
+}
+
+
+def check_outcome(value: Outcome | NewJob | NewEvent | Draft) -> None:
+    """Raise `BadPayload` unless this is an outcome, a job or an event whose fields can be sent."""
+    if type(value) not in _RULES:
+        raise BadPayload(f"{value!r} is not an outcome: return Done, Retry, GiveUp or Snooze for each job")
+    check_fields(value, _RULES[type(value)], BadPayload)
+    for each in (*getattr(value, "events", ()), *getattr(value, "jobs", ())):
+        check_outcome(each)
+
 
 # `lost`: the lease belongs to another worker, nothing was changed. `already`: settled before, the answer was
 # lost. `again`: the stream grew since it was read, nothing was appended, the job is queued.

@@ -13,8 +13,8 @@ from foja.driver import encoding
 from foja.driver.database import AlreadyRecorded, Database
 from foja.driver.pipeline import Pipeline
 from foja.driver.pipeline_pool import PipelinePool
-from foja.jobs.encoding import Settled, TypeNumbers, job_array, settle_values
-from foja.jobs.outcome import Done, GiveUp, Job, NewJob, Settlement
+from foja.jobs.encoding import Settled, TypeNumbers, drafts_of, job_array, jobs_of, settle_values
+from foja.jobs.outcome import Job, NewJob, Settlement
 from foja.ledger.live.notifier import Notifier, Subscription
 from foja.metrics import JOB_CORRECTIONS, JOBS_SETTLED
 
@@ -88,6 +88,12 @@ class Queue:
         for name in set(names):
             self._notifier.touch(topic(name))
 
+    def touch(self, streams: Iterable[UUID], domain: str) -> None:
+        """Notify the readers of these streams, and the executor of their domain."""
+        for stream in streams:
+            self._notifier.touch(stream)
+        self.notify([domain])
+
     def watch(self, name: str) -> AbstractContextManager[Subscription]:
         """Return a subscription that is set whenever there may be work."""
         return self._notifier.watch(topic(name))
@@ -105,16 +111,17 @@ class Queue:
         return self._types
 
     def _report(self, settled: Settled, verdicts: Sequence[Settlement]) -> None:
-        ends = Counter((job.type, verdict) for (job, _), verdict in zip(settled, verdicts, strict=True))
-        for names, count in ends.items():
-            JOBS_SETTLED.labels(*names).inc(count)
-        for (_, outcome), verdict in zip(settled, verdicts, strict=True):
-            if isinstance(outcome, Done | GiveUp) and verdict in ("done", "give_up"):
-                for draft in outcome.events:
+        ends, names = Counter[tuple[str, str]](), set[str]()
+        for (job, outcome), verdict in zip(settled, verdicts, strict=True):
+            drafts = drafts_of(outcome)
+            ends[job.type, verdict] += 1
+            names.update([draft.domain for draft in drafts], [new.type for new in jobs_of(outcome)])
+            if verdict in ("done", "give_up"):
+                for draft in drafts:
                     self._notifier.touch(draft.entity_id)
-        drafts = [draft for _, end in settled if isinstance(end, Done | GiveUp) for draft in end.events]
-        follow = [job.type for _, end in settled if isinstance(end, Done) for job in end.jobs]
-        self.notify([*(draft.domain for draft in drafts), *follow])
+        for labels, count in ends.items():
+            JOBS_SETTLED.labels(*labels).inc(count)
+        self.notify(names)
 
 
 def _verdict(item: bytes | None) -> Settlement:

@@ -8,10 +8,14 @@ import logging
 import os
 import socket
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, TypeAlias, TypeVar
 
-from foja.errors import FojaError, Refused, Unavailable, WrongExpectedSeq
+from foja.core.registry import Domain
+from foja.driver.database import Locked
+from foja.errors import FojaError, Refused, Unavailable, WrongExpectedSeq, redact
+from foja.faults import Watch
 from foja.jobs.exclusive import RunLock
 from foja.jobs.heartbeat import Heartbeat
 from foja.jobs.outcome import GiveUp, Job, Outcome, Retry, Settlement, Snooze
@@ -21,11 +25,32 @@ from foja.metrics import JOB_SECONDS
 POLL_SECONDS = 1.0
 ERROR_PAUSE_SECONDS = 1.0
 MAX_SETTLE_TRIES = 5
+SETTLED_AT_ONCE = 256  # jobs; more are settled in several transactions
 LOST = "the lease was lost; nothing was recorded"
 LOST_OR_DONE = "the lease is another's; its stream tells whether the unanswered settlement was recorded"
 Work: TypeAlias = Callable[[Sequence[Job]], Awaitable[Sequence[Outcome]]]
 Result = TypeVar("Result")
 log = logging.getLogger("foja.jobs")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSpec:
+    """How the jobs of one type of a domain are done; `work` is made when a worker is wanted."""
+
+    domain: Domain
+    type: str
+    work: Callable[[Queue], Work]
+    batch: int = 100
+    count: int = 1
+    wake_on: Sequence[str] = ()  # domains whose growth may mean work
+    after_checkpoint: bool = False  # what waits for a published checkpoint
+
+    @property
+    def source(self) -> str:
+        """The source that records the events of these jobs."""
+        job = self.domain.job(self.type)
+        assert job is not None
+        return job.source
 
 
 class Worker:
@@ -50,6 +75,7 @@ class Worker:
         self._queue, self._work, self._most, self._wake_on = queue, work, most, wake_on
         self._run_lock = run_lock or RunLock()
         self._heartbeat = Heartbeat(queue.database)
+        self._watch, self._work_watch = Watch(f"worker {job_type}"), Watch(f"job {job_type}")
         self._name = name or f"{socket.gethostname()}:{os.getpid()}"
 
     async def open(self) -> None:
@@ -80,16 +106,18 @@ class Worker:
         began = perf_counter()
         outcomes = await self._do(jobs)
         if outcomes is not None:
-            await _to_the_end(self._settle(list(zip(jobs, outcomes, strict=True))))
+            await _to_the_end(self._settle_all(list(zip(jobs, outcomes, strict=True))))
             JOB_SECONDS.labels(self.type).observe(perf_counter() - began)
         return len(jobs)
 
     async def _patiently(self) -> int:
         try:
             await self._heartbeat.recover()
-            return await self.step()
+            done = await self.step()
+            self._watch.worked()
+            return done
         except FojaError as error:
-            log.warning("%s: %s", self.type, error)
+            self._watch.failed(error)
             await asyncio.sleep(ERROR_PAUSE_SECONDS)
             return 0
 
@@ -122,43 +150,81 @@ class Worker:
 
     async def _outcomes(self, jobs: Sequence[Job]) -> Sequence[Outcome]:
         async with self._run_lock.join(alone=jobs[0].alone):
-            try:
-                outcomes = await self._work(jobs)
-                if len(outcomes) != len(jobs):
-                    raise RuntimeError(f"{len(jobs)} jobs have {len(outcomes)} outcomes")
-                return outcomes
-            except Exception as error:
-                if len(jobs) == 1 or isinstance(error, Unavailable):
-                    return [_failed(self.type, error)] * len(jobs)
-            return [await self._alone(job) for job in jobs]
+            return await self._try(jobs)
 
-    async def _alone(self, job: Job) -> Outcome:
+    async def _try(self, jobs: Sequence[Job]) -> Sequence[Outcome]:
         try:
-            [outcome] = await self._work([job])
-            return outcome
+            outcomes = await self._work(jobs)
+            if len(outcomes) != len(jobs):
+                raise RuntimeError(f"{len(jobs)} jobs have {len(outcomes)} outcomes")
+            self._work_watch.worked()
+            return outcomes
         except Exception as error:
-            return _failed(self.type, error)
+            if len(jobs) == 1 or isinstance(error, Unavailable):
+                return [self._failed(error)] * len(jobs)
+        return [outcome for job in jobs for outcome in await self._try([job])]
+
+    def _failed(self, error: Exception) -> Outcome:
+        if isinstance(error, Unavailable):  # not the job's fault, and no try of it
+            self._work_watch.failed(error)
+            return Snooze(ERROR_PAUSE_SECONDS, str(error))
+        log.warning("%s failed: %s", self.type, error, exc_info=not isinstance(error, FojaError))
+        return Retry(redact(f"{error.__class__.__name__}: {error}"))
+
+    async def _settle_all(self, settled: list[tuple[Job, Outcome]]) -> None:
+        """Settle a large batch in parts, so that no transaction holds many streams; keep the other leases."""
+        beaten = perf_counter()
+        for start in range(0, len(settled), SETTLED_AT_ONCE):
+            rest = settled[start:]
+            if perf_counter() - beaten > rest[0][0].lease_seconds / 3:
+                with contextlib.suppress(FojaError):  # then jobs whose leases ran out are done again
+                    await self._heartbeat.beat([job for job, _ in rest])
+                self._heartbeat.close()
+                beaten = perf_counter()
+            await self._settle(rest[:SETTLED_AT_ONCE])
 
     async def _settle(self, settled: list[tuple[Job, Outcome]]) -> list[Settlement]:
-        """Settle a batch. If its events are refused, settle each job alone and give the refused one up."""
+        """Settle a batch. If its events are refused, settle its halves, and give up what is refused alone.
+
+        If another session holds a stream, only its job is not settled: it is done again after its lease.
+        """
         try:
             return await self._stubbornly(settled)
+        except Locked:
+            if len(settled) == 1:
+                raise
+            return await self._settle_apart(settled)
         except Refused as error:
             if len(settled) > 1:
-                return [verdict for each in settled for verdict in await self._settle([each])]
+                half = len(settled) // 2
+                return await self._settle(settled[:half]) + await self._settle(settled[half:])
             job, _ = settled[0]
             again = isinstance(error, WrongExpectedSeq)
             end: Outcome = Retry(str(error)) if again else GiveUp(f"its result was refused: {error}")
             return await self._stubbornly([(job, end)])
+
+    async def _settle_apart(self, settled: list[tuple[Job, Outcome]]) -> list[Settlement]:
+        """Settle each job alone, all at the same time: only those of a held stream fail."""
+        results = await asyncio.gather(*(self._settle([each]) for each in settled), return_exceptions=True)
+        for (job, _), result in zip(settled, results, strict=True):
+            if isinstance(result, Locked):
+                log.warning("%s %s is not settled: %s", job.type, job.id, result)
+            elif isinstance(result, BaseException):
+                raise result
+        return [result[0] if isinstance(result, list) else "lost" for result in results]
 
     async def _stubbornly(self, settled: Sequence[tuple[Job, Outcome]]) -> list[Settlement]:
         """Settle, and repeat it if the answer was lost: nothing is recorded twice."""
         for pause in range(MAX_SETTLE_TRIES):
             try:
                 verdicts = await self._queue.settle(settled)
-                _log_lost(settled, verdicts, LOST if pause == 0 else LOST_OR_DONE)
+                for (job, _), verdict in zip(settled, verdicts, strict=True):
+                    if verdict == "lost":
+                        log.warning("%s %s: %s", job.type, job.id, LOST if pause == 0 else LOST_OR_DONE)
                 return verdicts
-            except Unavailable:
+            except Unavailable as error:
+                if isinstance(error, Locked) and len(settled) > 1:
+                    raise
                 if pause == MAX_SETTLE_TRIES - 1:
                     raise
             await asyncio.sleep(0.05 * 2**pause)
@@ -168,19 +234,6 @@ class Worker:
         """Release the jobs for other workers; it does not count as a try."""
         with contextlib.suppress(FojaError):  # then the leases run out
             await self._queue.settle([(job, Snooze(0)) for job in jobs])
-
-
-def _failed(job_type: str, error: Exception) -> Outcome:
-    log.warning("%s failed: %s", job_type, error, exc_info=not isinstance(error, FojaError))
-    if isinstance(error, Unavailable):  # not the job's fault, and no try of it
-        return Snooze(ERROR_PAUSE_SECONDS)
-    return Retry(f"{error.__class__.__name__}: {error}")
-
-
-def _log_lost(settled: Sequence[tuple[Job, Outcome]], verdicts: Sequence[Settlement], text: str) -> None:
-    for (job, _), verdict in zip(settled, verdicts, strict=True):
-        if verdict == "lost":
-            log.warning("%s %s: %s", job.type, job.id, text)
 
 
 def _told_to_stop() -> bool:
@@ -198,7 +251,7 @@ async def _to_the_end(work: Coroutine[Any, Any, Result]) -> Result:
         raise
 
 
-async def _first(*waits: Coroutine[Any, Any, None]) -> None:
+async def _first(*waits: Coroutine[Any, Any, object]) -> None:
     """Return when one of these does, or after a second."""
     tasks = [asyncio.ensure_future(wait) for wait in waits]
     try:

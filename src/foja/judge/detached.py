@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from hashlib import sha256
 from typing import BinaryIO
 
-from foja.judge.proof import LEDGER, check_proof, kind_of
+from foja.judge.proof import BLINDING, LEDGER, SNIFF_BYTES, ProofRequest, check_proof, kind_of
 from foja.judge.report import Report, Subject
 from foja.judge.trust import Trust
+from foja.proofs.budget import Budget
 from foja.proofs.finding import Finding, Reason, Status
 
 
@@ -19,16 +21,12 @@ class Detached:
 
     data: bytes
     name: str | None = None
-
-    @property
-    def is_of_log(self) -> bool:
-        """Whether it is an inclusion proof of a log, so that its subject must be an event."""
-        return kind_of(self.data, self.name) == LEDGER
+    bundle: BinaryIO | None = None  # a bundle of any size, read in pieces; `data` is only its beginning
 
     @property
     def is_bundle(self) -> bool:
         """Whether it is a whole bundle, which holds its proofs."""
-        return kind_of(self.data) == "container"
+        return kind_of(self.data, self.name) == "container"
 
 
 def judge_detached(
@@ -47,23 +45,35 @@ def judge_detached(
     `stated` is the digest that the subject must have, if given; `content` is the subject itself, if it may
     be an event or a history, of this `domain`; `digests` are its digests by other algorithms.
     """
+    budget = Budget()
+    blindings, others = _split(proofs)
     evidence = tuple(
-        replace(_recorded(content, each.data, trust, domain), name=each.name)
-        if each.is_of_log
-        else _judge(subject, each, trust, at, digests or {})
-        for each in proofs
+        replace(_recorded(content, each.data, trust, at, domain), name=each.name)
+        if kind_of(each.data, each.name) == LEDGER
+        else _judge(subject, each, trust, at, digests or {}, budget, _group(each.data, blindings))
+        for each in others
     )
+    evidence += tuple(_strays(blindings, others))
     if content and not proofs:
-        evidence = _judge_history(content, trust, domain)
+        evidence = (_judge_alone(content, subject.name, trust, domain),)
     return Report(subject, _check_stated(subject, stated) + evidence, at, trust.required, trust.document())
 
 
-def _judge_history(content: BinaryIO, trust: Trust, domain: str | None) -> tuple[Finding, ...]:
-    """A history without a proof is not evidence yet, but it may be invalid in itself."""
-    from foja.judge.history import check_history
-    from foja.judge.ledger import holds_history, read_chunks
+def _judge_alone(content: BinaryIO, name: str | None, trust: Trust, domain: str | None) -> Finding:
+    """Judge a file without a proof: a history may be invalid in itself, no other file is evidence alone."""
+    from foja.judge.history import check_history, holds_history, read_chunks
 
-    return (check_history(read_chunks(content), None, trust, domain),) if holds_history(content) else ()
+    if holds_history(content):
+        return check_history(read_chunks(content), None, trust, domain)
+    content.seek(0)
+    kind = kind_of(content.read(SNIFF_BYTES), name)
+    if kind == "container":
+        detail = "a ZIP, but not a bundle of Foja: containers of other makers are not supported"
+    elif kind:
+        detail = "a proof without the file that it is about; give that file, and this one with --proof"
+    else:
+        detail = "neither a bundle nor a history, and no proof was given; give its proof with --proof"
+    return Finding(kind or "document", Status.UNSUPPORTED, Reason.UNKNOWN_PROOF, detail)
 
 
 def _check_stated(subject: Subject, stated: bytes | None) -> tuple[Finding, ...]:
@@ -74,18 +84,51 @@ def _check_stated(subject: Subject, stated: bytes | None) -> tuple[Finding, ...]
 
 
 def _judge(
-    subject: Subject, proof: Detached, trust: Trust, at: datetime, digests: Mapping[str, bytes]
+    subject: Subject,
+    proof: Detached,
+    trust: Trust,
+    at: datetime,
+    digests: Mapping[str, bytes],
+    budget: Budget,
+    group: frozenset[bytes] | None,
 ) -> Finding:
     if subject.sha256 is None:
         detail = "no file and no digest was given that the proof could be about"
         return Finding("proof", Status.INDETERMINATE, Reason.DIGEST_MISMATCH, detail, name=proof.name)
-    return check_proof(proof.data, subject.sha256, trust, at, name=proof.name, digests=digests)
+    request = ProofRequest(subject.sha256, trust, at, digests=digests, group=group, budget=budget)
+    return check_proof(proof.data, request, name=proof.name)
 
 
-def _recorded(content: BinaryIO | None, proof: bytes, trust: Trust, domain: str | None) -> Finding:
-    from foja.judge.ledger import check_recorded  # imported late: judging timestamps does not need it
+def _split(proofs: Sequence[Detached]) -> tuple[Mapping[bytes, str | None], list[Detached]]:
+    """Return the digests and names of the blinding files, and the other files: proofs."""
+    others = [each for each in proofs if kind_of(each.data, each.name) != BLINDING]
+    blindings = [each for each in proofs if kind_of(each.data, each.name) == BLINDING]
+    return {sha256(each.data).digest(): each.name for each in blindings}, others
+
+
+def _group(proof: bytes, blindings: Mapping[bytes, str | None]) -> frozenset[bytes] | None:
+    """Return the blinding files that an evidence record is about, or None if none of them was given."""
+    if not blindings:
+        return None
+    from foja.proofs.ers import members  # imported late: most proofs are not evidence records
+
+    return members(proof) & blindings.keys() or None
+
+
+def _strays(blindings: Mapping[bytes, str | None], proofs: Sequence[Detached]) -> Iterator[Finding]:
+    used = frozenset[bytes]().union(*(_group(each.data, blindings) or () for each in proofs))
+    for digest, name in blindings.items():
+        if digest not in used:
+            detail = "no evidence record beside it is about this blinding file; give its record too"
+            yield Finding("proof", Status.INVALID, Reason.GROUP_MISMATCH, detail, name=name)
+
+
+def _recorded(
+    content: BinaryIO | None, proof: bytes, trust: Trust, at: datetime, domain: str | None
+) -> Finding:
+    from foja.judge.history import check_recorded  # imported late: judging timestamps does not need it
 
     if content is None:
         detail = "a log proof is about an event or a history; give the file of the event or history too"
         return Finding(LEDGER, Status.UNSUPPORTED, Reason.UNKNOWN_PROOF, detail)
-    return check_recorded(content, proof, trust, domain)
+    return check_recorded(content, proof, trust, at, domain)

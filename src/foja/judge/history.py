@@ -1,38 +1,46 @@
-"""Judge a ledger export: the history of one stream, and the proof that it is in a log.
+"""Judge what `foja log prove` and `foja log export` write: an event or a history, and its log proof.
 
-`foja log export` writes both. A history taken out of a bundle is judged in the same way: it does not name
-its domain, so the chain is computed for every domain of Foja, and the log holds only the right one. The
-domain of a user has to be named.
+A history taken out of a bundle is judged in the same way: it does not name its domain, so the chain is
+computed for every domain of Foja, and the log holds only the right one. The domain of a user has to be named.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import chain
+from typing import BinaryIO
 from uuid import UUID
 
 from foja.conversations.model.events import CONVERSATION
 from foja.core.bundle import history
 from foja.core.canonical import parse
 from foja.core.chain import genesis, leaf_entry
-from foja.core.registry import RESERVED
+from foja.core.excerpt import Excerpt, moment, parse_excerpt
+from foja.core.registry import BODY_ERASED, RESERVED
 from foja.documents.model.events import DOCUMENT
-from foja.errors import BadBundle, NotCanonical
-from foja.judge.inclusion import NOT_CHECKED, Inclusion, find_inclusion
+from foja.errors import BadBundle, NotCanonical, Tampered
+from foja.judge.cosigners import count_cosigners
+from foja.judge.inclusion import NOT_CHECKED, Inclusion, find_inclusion, log_item, refusal, unsigned
 from foja.judge.trust import Trust
-from foja.proofs.finding import Finding, Reason, Status
+from foja.proofs.finding import Finding, Reason, ShownEvent, Status
+from foja.system.model.events import SYSTEM
 from foja.threads.model.events import THREAD
 
 EVIDENCE = "ledger"
 KINDS = {
     domain.name: {kind.name for kind in domain.kinds} | RESERVED
-    for domain in (CONVERSATION, DOCUMENT, THREAD)
+    for domain in (CONVERSATION, DOCUMENT, SYSTEM, THREAD)
 }
 NOT_COVERED = "what was recorded after the last event of this export"
-_FORM, _BARE = history.FORM.encode(), b'{"body_hash":'
+_FORM, _BARE = history.FORM.encode(), re.compile(rb'\{"body_hash":"[0-9a-f]*","event":')
 _SNIFF_BYTES = 512
+_EVENTS_JSON = b'{"seq":'  # how `foja events --json` begins: for reading, without salts and hashes
+LARGEST_EVENT = history.LONGEST_LINE
+CHUNK_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,56 +49,133 @@ class HistorySummary:
 
     entity_id: UUID
     events: int
-    erased: int
+    erased: AbstractSet[int]  # the events without a body
     heads: Mapping[str, bytes]
     kinds: AbstractSet[str]
+    withheld: AbstractSet[int]  # those of them whose erasure no later event records
+    ends: tuple[ShownEvent, ...]  # the first and the last event
 
 
-def is_history(head: bytes) -> bool:
-    """Return whether a file with this beginning is a history."""
-    first = head[:_SNIFF_BYTES].partition(b"\n")[0]
-    return first.startswith(_BARE) or (first.startswith(b"{") and _FORM in first)
+def check_recorded(
+    file: BinaryIO, proof: bytes, trust: Trust, at: datetime, domain: str | None = None
+) -> Finding:
+    """Return what a log proof shows about the event or the history in this file."""
+    if holds_history(file):
+        return check_history(read_chunks(file), proof, trust, domain, at)
+    file.seek(0)
+    return check_event(file.read(LARGEST_EVENT + 1), proof, trust, at)
+
+
+def holds_history(file: BinaryIO) -> bool:
+    """Return whether this file is a history, by its beginning."""
+    file.seek(0)
+    first = file.read(_SNIFF_BYTES).partition(b"\n")[0]
+    return bool(_BARE.match(first)) or (first.startswith(b"{") and _FORM in first)
+
+
+def read_chunks(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the content of a file of any size, from its beginning."""
+    file.seek(0)
+    while chunk := file.read(CHUNK_BYTES):
+        yield chunk
+
+
+def check_event(event: bytes, proof: bytes, trust: Trust, at: datetime | None = None) -> Finding:
+    """Return what is proven of an event: its body, its position in its stream and in a log.
+
+    Without `at` the times of cosigners are not compared.
+    """
+    if event.startswith(_EVENTS_JSON):
+        detail = "these events have no salts and hashes to check; use `foja log export` instead"
+        return Finding(EVIDENCE, Status.UNSUPPORTED, Reason.UNKNOWN_PROOF, detail)
+    if len(event) > LARGEST_EVENT:
+        detail = f"the file is over {LARGEST_EVENT:,} bytes: larger than any event"
+        return Finding(EVIDENCE, Status.UNSUPPORTED, Reason.TOO_LARGE, detail)
+    try:
+        excerpt = parse_excerpt(event)
+        inclusion = find_inclusion(proof, [excerpt.check()], trust, "the log proof")
+    except BadBundle as error:
+        return refusal(EVIDENCE, error)
+    except Tampered as error:
+        return Finding(EVIDENCE, Status.INVALID, Reason.INCLUSION_INVALID, str(error))
+    what = f"event {excerpt.seq} of {excerpt.entity_id} matches its hashes and is"
+    found = count_cosigners(_finding(what, inclusion, NOT_CHECKED), [inclusion], trust, at)
+    found = replace(found, history=(_shown(excerpt),))
+    but = "but its body is erased or withheld: its author, its source and its content are not known"
+    return found.weakened(Reason.BODY_ERASED, but) if excerpt.erased else found
 
 
 def check_history(
-    chunks: Iterable[bytes], proof: bytes | None, trust: Trust, domain: str | None = None
+    chunks: Iterable[bytes],
+    proof: bytes | None,
+    trust: Trust,
+    domain: str | None = None,
+    at: datetime | None = None,
 ) -> Finding:
     """Return what is proven of a history: every body, number and link, and its last event in a log.
 
-    `domain` is that of a history that does not name it, if it is not one of Foja.
+    `domain` is that of a history that does not name it, if it is not one of Foja. Without `at` the times of
+    cosigners are not compared.
     """
     try:
         summary = _read(history.split(chunks), domain)
         if proof is None:
             detail = f"{summary.events} events without a gap; no proof shows that they are in a log"
-            return Finding(EVIDENCE, Status.PENDING, Reason.NO_CHECKPOINT, detail)
+            return Finding(EVIDENCE, Status.PENDING, Reason.NO_CHECKPOINT, detail, history=summary.ends)
         if len(summary.heads) > 1 and not any(summary.kinds <= known for known in KINDS.values()):
             detail = "the history does not name its domain, and it is not one of Foja; name it with --domain"
             return Finding(EVIDENCE, Status.INDETERMINATE, Reason.UNKNOWN_DOMAIN, detail)
         ends = [leaf_entry(summary.entity_id, summary.events - 1, head) for head in summary.heads.values()]
-        inclusion = find_inclusion(proof, ends, trust.logs, "the log proof")
+        inclusion = find_inclusion(proof, ends, trust, "the log proof")
     except BadBundle as error:
-        return Finding(EVIDENCE, Status.INVALID, Reason(error.code), str(error))
-    return _finding(summary, inclusion)
+        return refusal(EVIDENCE, error)
+    what = f"{summary.events} events of {summary.entity_id} without a gap; the last is"
+    erased = f"{len(summary.erased)} bodies: erased or withheld, only their hashes are present"
+    notices = (*NOT_CHECKED, NOT_COVERED, *((erased,) if summary.erased else ()))
+    found = count_cosigners(_finding(what, inclusion, notices), [inclusion], trust, at)
+    found = replace(found, history=summary.ends)
+    but = f"but {len(summary.withheld)} bodies are withheld: no event records that they were erased"
+    return found.weakened(Reason.BODY_ERASED, but) if summary.withheld else found
 
 
 def _read(lines: Iterator[bytes], domain: str | None) -> HistorySummary:
     first = next(lines, b"")
-    if first.startswith(_BARE):
+    if _BARE.match(first):
         domains, entity_id, lines = [domain] if domain else [*KINDS], _entity_id(first), chain([first], lines)
     else:
         named, entity_id = history.read_heading(first)
         if domain not in (None, named):
             raise BadBundle("INCLUSION_INVALID", f"the history is of the domain {named!a}, not {domain!a}")
         domains = [named]
-    heads, kinds, count, erased = {each: genesis(each, entity_id) for each in domains}, set[str](), 0, 0
-    for event in history.decode_lines(domains[0], entity_id, lines):
-        heads = {each: history.link(event, head).chain_hash for each, head in heads.items()}
+    heads, kinds, count = {each: genesis(each, entity_id) for each in domains}, set[str](), 0
+    erased, recorded, others = set[int](), set[int | None](), len(domains) > 1
+    ends = list[Excerpt]()
+    for event in history.decode(domains[0], entity_id, lines):
+        ends[1:] = [event]
+        heads = {each: event.hash_after(head) for each, head in heads.items()} if others else heads
+        heads[domains[0]] = event.chain_hash
         kinds.add(event.kind)
-        count, erased = count + 1, erased + event.erased
+        count += 1
+        if event.erased:
+            erased.add(event.seq)
+        else:
+            recorded.add(_recorded_erasure(event))
     if not count:
         raise BadBundle("LEDGER_GAP", "the history has no event")
-    return HistorySummary(entity_id, count, erased, heads, kinds)
+    shown = tuple(map(_shown, ends))
+    return HistorySummary(entity_id, count, erased, heads, kinds, erased - recorded, shown)
+
+
+def _shown(event: Excerpt) -> ShownEvent:
+    return ShownEvent(event.seq, event.kind, moment(event.at_us))
+
+
+def _recorded_erasure(event: Excerpt) -> int | None:
+    """Return the number of the event that this one records as erased."""
+    if event.kind != BODY_ERASED.name or not isinstance(event.payload, dict):
+        return None
+    seq = event.payload.get("seq")
+    return seq if isinstance(seq, int) else None
 
 
 def _entity_id(line: bytes) -> UUID:
@@ -103,15 +188,12 @@ def _entity_id(line: bytes) -> UUID:
         raise BadBundle("MALFORMED", f"line 0 of the history is not an event ({error})") from None
 
 
-def _finding(summary: HistorySummary, inclusion: Inclusion) -> Finding:
-    checkpoint = inclusion.checkpoint
+def _finding(what: str, inclusion: Inclusion, not_checked: tuple[str, ...]) -> Finding:
     if inclusion.signer is None:
-        detail = f"no key you trust signed the log {checkpoint.origin}"
-        return Finding(EVIDENCE, Status.INDETERMINATE, Reason.NO_TRUST_ANCHOR, detail)
+        return unsigned(inclusion)
+    checkpoint = inclusion.checkpoint
     detail = (
-        f"{summary.events} events of {summary.entity_id} without a gap; the last is entry"
-        f" {inclusion.proof.index} of {checkpoint.origin}, signed at {checkpoint.size} entries"
+        f"{what} entry {inclusion.proof.index} of {checkpoint.origin}, signed at {checkpoint.size} entries"
     )
-    erased = f"{summary.erased} bodies: erased or withheld, only their hashes are present"
-    not_checked = (*NOT_CHECKED, NOT_COVERED, *((erased,) if summary.erased else ()))
-    return Finding(EVIDENCE, Status.VERIFIED, detail=detail, not_checked=not_checked)
+    rests_on = (log_item(inclusion),)
+    return Finding(EVIDENCE, Status.VERIFIED, detail=detail, not_checked=not_checked, rests_on=rests_on)

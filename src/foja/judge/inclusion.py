@@ -9,8 +9,14 @@ from foja.core.merkle import check_inclusion, leaf_hash
 from foja.core.note import Checkpoint, Verifier, parse_checkpoint, split_note
 from foja.core.proof import Proof, parse_proof
 from foja.errors import BadBundle, Refused, Tampered
+from foja.judge.trust import Trust
+from foja.proofs.cosignature import Cosignature, find_cosignatures
+from foja.proofs.finding import Finding, Reason, Status, TrustItem
 
-NOT_CHECKED = ("when it was recorded: a log proves order, not time", "whether others see the same log")
+OTHERS = "whether others see the same log"
+NOT_CHECKED = ("when it was recorded: a log proves order, not time", OTHERS)
+
+_KEYS_NAMED = 4  # a checkpoint may have signatures of any number of keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,16 +26,16 @@ class Inclusion:
     proof: Proof
     checkpoint: Checkpoint
     signer: str | None
+    cosignatures: tuple[Cosignature, ...] = ()  # of trusted cosigners, each once
 
 
-def find_inclusion(
-    data: bytes, entries: Iterable[bytes], verifiers: Iterable[Verifier], name: str
-) -> Inclusion:
+def find_inclusion(data: bytes, entries: Iterable[bytes], trust: Trust, name: str) -> Inclusion:
     """Return the position of one of these entries by a proof, or raise `BadBundle`."""
     try:
         proof = parse_proof(data.decode())
-        signer = _signer(proof.note, verifiers)
         checkpoint = parse_checkpoint(split_note(proof.note)[0])
+        signer = _signer(proof.note, trust.logs, checkpoint.origin)
+        cosignatures = _cosignatures(proof.note, trust)
         _check_included(entries, proof, checkpoint)
     except BadBundle:
         raise
@@ -37,7 +43,7 @@ def find_inclusion(
         raise BadBundle("MALFORMED", f"{name} is not text in UTF-8") from None
     except (Tampered, Refused) as error:
         raise BadBundle("INCLUSION_INVALID", f"{name}: {error}") from None
-    return Inclusion(proof, checkpoint, signer)
+    return Inclusion(proof, checkpoint, signer, cosignatures)
 
 
 def _check_included(entries: Iterable[bytes], proof: Proof, checkpoint: Checkpoint) -> None:
@@ -53,8 +59,11 @@ def _check_included(entries: Iterable[bytes], proof: Proof, checkpoint: Checkpoi
     raise refusal
 
 
-def _signer(note: str, verifiers: Iterable[Verifier]) -> str | None:
-    """Return the trusted key that signed, or None; raise `BadBundle` for a wrong signature of one."""
+def _signer(note: str, verifiers: Iterable[Verifier], origin: str) -> str | None:
+    """Return the trusted key that signed, or None; raise `BadBundle` for a wrong signature of one.
+
+    A key signs only for the log of its own name.
+    """
     text, signatures = split_note(note)
     known = {(each.name, each.key_id): each for each in verifiers}
     found = [(known.get((each.name, each.key_id)), each) for each in signatures]
@@ -63,4 +72,34 @@ def _signer(note: str, verifiers: Iterable[Verifier]) -> str | None:
             raise BadBundle(
                 "CHECKPOINT_UNSIGNED", f"the signature of {verifier.name} does not match the checkpoint"
             )
+        if verifier and not verifier.signs_for(origin):
+            detail = f"the key of {verifier.name} signed a checkpoint of another log, {origin[:80]!a}"
+            raise BadBundle("CHECKPOINT_UNSIGNED", detail)
     return next((verifier.vkey() for verifier, _ in found if verifier), None)
+
+
+def _cosignatures(note: str, trust: Trust) -> tuple[Cosignature, ...]:
+    """Return those of trusted cosigners; raise `BadBundle` for a wrong one. No log vouches for itself."""
+    try:
+        return find_cosignatures(note, trust.cosigners, {each.public_key for each in trust.logs})
+    except Tampered as error:
+        raise BadBundle("COSIGNATURE_INVALID", str(error)) from None
+
+
+def unsigned(inclusion: Inclusion) -> Finding:
+    """Return the finding about an inclusion that no trusted key signed."""
+    origin, signatures = inclusion.checkpoint.origin, split_note(inclusion.proof.note)[1]
+    keys = dict.fromkeys(f"{each.name}+{each.key_id.hex()}" for each in signatures)
+    missing = tuple(TrustItem("log", origin, key) for key in [*keys][:_KEYS_NAMED])
+    detail = f"no key you trust signed the log {origin}"
+    return Finding("ledger", Status.INDETERMINATE, Reason.NO_TRUST_ANCHOR, detail, missing=missing)
+
+
+def log_item(inclusion: Inclusion) -> TrustItem:
+    """Return the key of the log that signed, without its public part."""
+    return TrustItem("log", inclusion.checkpoint.origin, "+".join((inclusion.signer or "").split("+")[:2]))
+
+
+def refusal(evidence: str, error: BadBundle) -> Finding:
+    """Return the finding about evidence that is refused."""
+    return Finding(evidence, Status.INVALID, Reason(error.code), str(error))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import BinaryIO
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import BinaryIO, TypeVar
 
 from foja.core.bundle.reader import open_container, starts_like_zip
 from foja.core.note import parse_checkpoint, split_note
@@ -12,33 +13,29 @@ from foja.judge.proof import MAX_BYTES, kind_of
 from foja.judge.trust import Trust
 from foja.proofs.evm import parse_header
 from foja.proofs.evm.anchor import parse_anchor
-from foja.proofs.flaw import Flaw
-from foja.proofs.ots.stamp import Attestation, parse_stamp
-from foja.proofs.rekor.bundle import parse_bundle
+from foja.proofs.finding import Flaw
+from foja.proofs.ots.stamp import parse_stamp
+from foja.proofs.rekor.batched import parse_proof
+
+Parsed = TypeVar("Parsed")
 
 
 def missing_heights(proofs: Iterable[bytes], trust: Trust) -> list[int]:
     """Return the heights of the Bitcoin blocks that these proofs lead to and that have no trusted header."""
-    known = {height for height, _ in trust.headers}
-    found = {
-        each.height
-        for data in proofs
-        if kind_of(data) == "bitcoin"
-        for each in _stamp(data)
-        if each.kind == "bitcoin"
-    }
-    return sorted(found - known)
+    stamps = _parsed(proofs, "bitcoin", parse_stamp)
+    found = {each.height for stamp in stamps for each in stamp.attestations if each.kind == "bitcoin"}
+    return sorted(found - {height for height, _ in trust.headers})
 
 
 def missing_blocks(proofs: Iterable[bytes], trust: Trust) -> list[tuple[int, bytes]]:
     """Return number and hash of the EVM blocks of these proofs that are not trusted yet."""
-    found = {block for data in proofs if kind_of(data) == "evm" for block in _block(data)}
-    return sorted(each for each in found if each[1] not in trust.blocks)
+    blocks = _parsed(proofs, "evm", lambda data: parse_header(parse_anchor(data).header))
+    return sorted({(block.number, block.hash) for block in blocks if block.hash not in trust.blocks})
 
 
 def missing_trees(proofs: Iterable[bytes]) -> list[tuple[str, int]]:
     """Return origin and size of the log trees in which Sigstore bundles were recorded."""
-    return sorted({tree for data in proofs if kind_of(data) == "rekor" for tree in _tree(data)})
+    return sorted({tree for tree in _parsed(proofs, "rekor", _tree) if tree is not None})
 
 
 def proofs_in(file: BinaryIO) -> list[bytes]:
@@ -48,31 +45,23 @@ def proofs_in(file: BinaryIO) -> list[bytes]:
         return [file.read(MAX_BYTES)]
     try:
         container = open_container(file)
-        return [container.read(name) for name in container.names if name.startswith("evidence/")]
+        proofs = [name for name in container.names if name.startswith("evidence/")]
+        return [container.read(name) for name in proofs if container.size(name) <= MAX_BYTES]
     except BadBundle:
         return []
 
 
-def _stamp(data: bytes) -> Iterator[Attestation]:
-    try:
-        yield from parse_stamp(data).attestations
-    except Tampered:
-        return
+def _parsed(proofs: Iterable[bytes], kind: str, parse: Callable[[bytes], Parsed]) -> Iterator[Parsed]:
+    """Yield the proofs of this kind that can be read."""
+    for data in proofs:
+        if kind_of(data) == kind:
+            with suppress(Tampered, Flaw):
+                yield parse(data)
 
 
-def _tree(data: bytes) -> Iterator[tuple[str, int]]:
-    try:
-        inclusion = parse_bundle(data).entry.inclusion
-        if inclusion:
-            checkpoint = parse_checkpoint(split_note(inclusion.checkpoint)[0])
-            yield checkpoint.origin, checkpoint.size
-    except (Tampered, Flaw):
-        return
-
-
-def _block(data: bytes) -> Iterator[tuple[int, bytes]]:
-    try:
-        block = parse_header(parse_anchor(data).header)
-    except Tampered:
-        return
-    yield block.number, block.hash
+def _tree(data: bytes) -> tuple[str, int] | None:
+    inclusion = parse_proof(data).bundle.entry.inclusion
+    if inclusion is None:
+        return None
+    checkpoint = parse_checkpoint(split_note(inclusion.checkpoint)[0])
+    return checkpoint.origin, checkpoint.size

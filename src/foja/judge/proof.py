@@ -2,43 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from foja.core.bundle.evidence_record import BLINDING_BYTES
 from foja.core.proof import HEADER as LOG_PROOF
+from foja.errors import NotCanonical
 from foja.judge.trust import Trust
-from foja.proofs.finding import Finding, Reason, Status
+from foja.proofs.budget import Budget
+from foja.proofs.finding import Finding, Flaw, Reason, Status
 
-LEDGER = "ledger"
-CONTAINER = b"PK\x03\x04"
-MAX_BYTES = 8 * 1024 * 1024
-_OTS = b"\x00OpenTimestamps\x00"
-_DER = b"\x30"
-_SNIFF_BYTES = 4096
-_NAMES = {".tsr": "tsa", ".tst": "tsa", ".ots": "bitcoin", ".evm.json": "evm", ".tlog-proof": LEDGER}
+LEDGER, BLINDING = "ledger", "blinding"
+BLINDING_NAME = ".blinding"
+MAX_BYTES = 2 << 20
+LARGEST = {"tsa": 256 << 10, "bitcoin": 256 << 10, "evm": 1 << 20, "polygon": 1 << 20, "rekor": MAX_BYTES}
+SNIFF_BYTES = 4096
+_STARTS = {
+    b"\x00OpenTimestamps\x00": "bitcoin",
+    b"\x30": "tsa",
+    LOG_PROOF.encode(): LEDGER,
+    b"PK\x03\x04": "container",
+}
+_JSON = {b"application/vnd.dev.sigstore.bundle": "rekor", b'"foja/evm/v1"': "evm"}
+_NAMES = {
+    ".tsr": "tsa",
+    ".tst": "tsa",
+    ".ers": "tsa",
+    ".ots": "bitcoin",
+    ".evm.json": "evm",
+    ".tlog-proof": LEDGER,
+    ".sigstore": "rekor",
+    ".sigstore.json": "rekor",
+    ".rekor.json": "rekor",
+}
 # How far other clocks may be ahead of the validation time; Bitcoin itself allows two hours.
 _SKEW, _SKEWS = timedelta(minutes=5), {"bitcoin": timedelta(hours=2)}
 _OTHERS = ("sha384", "sha512")
-_SIGSTORE = (".sigstore", ".sigstore.json")
+_HEADERS_OF_A_UNIT, _RECOVERY_UNITS = 256, 10  # recovering a sender takes as long as so many signatures
+# What a fault of the judge may raise; refusals of the caller's own arguments are not among them.
+UNEXPECTED = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    NotCanonical,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 
 
 def kind_of(data: bytes, name: str | None = None) -> str | None:
     """Return the kind of a proof by its content, else by its name; None if both are unknown."""
-    head = data[:_SNIFF_BYTES].lstrip()
-    if data.startswith(_OTS):
-        return "bitcoin"
-    if data.startswith(_DER):
-        return "tsa"
-    if data.startswith(LOG_PROOF.encode()):
-        return LEDGER
-    if data.startswith(CONTAINER):
-        return "container"
-    if head.startswith(b"{") and b"application/vnd.dev.sigstore.bundle" in data:
-        return "rekor"
-    if head.startswith(b"{") and b'"foja/evm/v1"' in data:
-        return "evm"
-    return _kind_by_name((name or "").lower())
+    if (name or "").lower().endswith(BLINDING_NAME) and len(data) == BLINDING_BYTES:
+        return BLINDING  # its bytes are random, and may begin like those of any other kind
+    kinds = [kind for start, kind in _STARTS.items() if data.startswith(start)]
+    if data[:SNIFF_BYTES].lstrip().startswith(b"{"):
+        kinds += [kind for mark, kind in _JSON.items() if mark in data]
+    kinds += [kind for ending, kind in _NAMES.items() if (name or "").lower().endswith(ending)]
+    return next(iter(kinds), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,39 +70,39 @@ class ProofRequest:
     sha256: bytes
     trust: Trust
     at: datetime
-    headers: tuple[tuple[int, bytes], ...] = ()
-    digests: Mapping[str, bytes] | None = None
-    nonce: int | None = None
+    headers: Sequence[tuple[int, bytes]] = ()  # Bitcoin headers that came with the proof: used, not trusted
+    digests: Mapping[str, bytes] | None = None  # by other algorithms; None: only SHA-256 is accepted
+    nonce: int | None = None  # the one that was sent to an authority, if it is known
+    group: frozenset[bytes] | None = None  # digests of the other files of an evidence record; None: not given
+    budget: Budget = field(default_factory=Budget)  # shared by all proofs of one input
 
 
 def check_proof(
-    data: bytes,
-    sha256: bytes,
-    trust: Trust,
-    at: datetime,
-    *,
-    name: str | None = None,
-    kind: str | None = None,
-    headers: Iterable[tuple[int, bytes]] = (),
-    digests: Mapping[str, bytes] | None = None,
-    nonce: int | None = None,
+    data: bytes, request: ProofRequest, *, name: str | None = None, kind: str | None = None
 ) -> Finding:
-    """Return what one proof shows about a digest at a time. No proof makes it raise.
-
-    `headers` are Bitcoin headers that came with the proof: used, not trusted. `digests` are those of the
-    same content by other algorithms, as far as they are known; None: only SHA-256 is accepted. `nonce` is
-    the one that was sent to an authority, if it is known.
-    """
-    if len(data) > MAX_BYTES:
-        detail = f"a proof of {len(data)} bytes is over the limit of {MAX_BYTES}"
-        return Finding(kind or "proof", Status.INVALID, Reason.MALFORMED, detail, name=name)
+    """Return what one proof shows about a digest at a time. No proof makes it raise."""
     kind = kind or kind_of(data, name)
+    most = LARGEST.get(kind or "", MAX_BYTES)
+    if len(data) > most:
+        detail = f"the proof is over {most:,} bytes: larger than any that is judged"
+        return Finding(kind or "proof", Status.UNSUPPORTED, Reason.TOO_LARGE, detail, name=name)
     check = _CHECKS.get(kind or "")
     if check is None:
         detail = "not a proof of a known kind"
         return Finding("proof", Status.UNSUPPORTED, Reason.UNKNOWN_PROOF, detail, name=name)
-    finding = check(data, ProofRequest(sha256, trust, at, tuple(headers), digests, nonce))
-    return replace(_not_after(finding, at), name=name)
+    try:
+        found = check(data, request)
+    except Flaw as flaw:
+        found = flaw.finding(kind or "")
+    except UNEXPECTED as error:
+        found = not_judged(kind or "", error)
+    return replace(_not_after(found, request.at), name=name)
+
+
+def not_judged(evidence: str, error: Exception) -> Finding:
+    """Return the finding about an input on which the judge itself failed."""
+    detail = f"the judge failed on it ({type(error).__name__}); please report this, with the file"
+    return Finding(evidence, Status.UNSUPPORTED, Reason.NOT_JUDGED, detail)
 
 
 def other_algorithm(data: bytes) -> str | None:
@@ -97,24 +119,9 @@ def other_algorithm(data: bytes) -> str | None:
 def _not_after(finding: Finding, at: datetime) -> Finding:
     """A proof of a time after the validation time does not count yet."""
     skew = _SKEWS.get(finding.evidence, _SKEW)
-    late = finding.no_later_than is not None and finding.no_later_than > at + skew
-    if not late or finding.status is not Status.VERIFIED:
+    if finding.no_later_than is None or finding.no_later_than <= at + skew:
         return finding
-    detail = f"{finding.detail}, which is after the validation time"
-    return replace(
-        finding,
-        status=Status.INDETERMINATE,
-        reason=Reason.AFTER_VALIDATION_TIME,
-        detail=detail,
-        no_later_than=None,
-        according_to=None,
-    )
-
-
-def _kind_by_name(name: str) -> str | None:
-    if name.endswith(_SIGSTORE):
-        return "rekor"
-    return next((kind for ending, kind in _NAMES.items() if name.endswith(ending)), None)
+    return finding.weakened(Reason.AFTER_VALIDATION_TIME, "which is after the validation time")
 
 
 # Each kind imports its modules when it is needed: judging timestamps does not load the rest.
@@ -122,11 +129,13 @@ def _kind_by_name(name: str) -> str | None:
 
 def _check_tsa(data: bytes, request: ProofRequest) -> Finding:
     from foja.judge.terms import terms_of
+    from foja.proofs.ers import is_record
+    from foja.proofs.ers import judge as judge_record
     from foja.proofs.tsa import judge
 
-    terms = terms_of(request.trust, request.at)
-    if request.nonce is not None:
-        terms = replace(terms, nonce=request.nonce)
+    terms = replace(terms_of(request.trust, request.at), nonce=request.nonce, budget=request.budget)
+    if is_record(data) or request.group is not None:
+        return judge_record(data, request.sha256, terms, group=request.group).finding
     checked = judge(data, request.sha256, terms)
     used, reason = checked.stamp.algorithm if checked.stamp else None, checked.finding.reason
     if reason is not Reason.IMPRINT_ALGORITHM or request.digests is None or used not in _OTHERS:
@@ -142,22 +151,33 @@ def _check_bitcoin(data: bytes, request: ProofRequest) -> Finding:
     from foja.proofs.ots.header import header_at
 
     trust = request.trust
+    request.budget.spend(len(request.headers) // _HEADERS_OF_A_UNIT)
     trusted, untrusted = ([header_at(*each) for each in some] for some in (trust.headers, request.headers))
-    difficulty = trust.minimum_difficulty
-    return check(data, request.sha256, trusted=trusted, untrusted=untrusted, minimum_difficulty=difficulty)
+    return check(
+        data,
+        request.sha256,
+        trusted=trusted,
+        untrusted=untrusted,
+        minimum_difficulty=trust.minimum_difficulty,
+        network=trust.bitcoin_network,
+        budget=request.budget,
+    )
 
 
 def _check_rekor(data: bytes, request: ProofRequest) -> Finding:
     from foja.judge.terms import anchors_of
     from foja.proofs.rekor import check
 
-    return check(data, request.sha256, anchors_of(request.trust, request.at))
+    anchors = anchors_of(request.trust, request.at)
+    terms = replace(anchors.terms, budget=request.budget)
+    return check(data, request.sha256, replace(anchors, terms=terms))
 
 
 def _check_evm(data: bytes, request: ProofRequest) -> Finding:
     from foja.proofs.evm import check
 
     trust = request.trust
+    request.budget.spend(_RECOVERY_UNITS)
     return check(data, request.sha256, blocks=trust.blocks, chains=trust.chains, senders=trust.senders)
 
 

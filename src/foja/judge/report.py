@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 from enum import StrEnum
 
 from foja.core.canonical import Json, canonical
-from foja.proofs.finding import Finding, Status
+from foja.proofs.finding import Finding, Reason, ShownEvent, Status, TrustItem
 
 FORM = "foja/report/v1"
 _CONTAINER = "container"
+_NOT_JUDGED = {Reason.TOO_LARGE, Reason.TOO_COSTLY, Reason.NOT_JUDGED}
 
 
 class Verdict(StrEnum):
@@ -65,26 +66,48 @@ class Report:
 
     @property
     def earliest(self) -> Finding | None:
-        """The verified proof with the earliest time, the first of equals; None if any proof is invalid."""
+        """The verified proof with the earliest time, the first of equals; None if any proof is invalid.
+
+        The time of a local authority or of a test network is used only if there is no other.
+        """
         if self.verdict is Verdict.TOTAL_FAILED:
             return None
         proven = [each for each in self.evidence if each.status is Status.VERIFIED and each.no_later_than]
-        return min(proven, key=lambda each: each.no_later_than or self.at, default=None)
+        return min(proven, key=lambda each: (each.reserved, each.no_later_than), default=None)
+
+    @property
+    def history(self) -> tuple[ShownEvent, ...]:
+        """Some events of the history that was judged: always the first and the last; empty without one."""
+        return next((each.history for each in self.evidence if each.history), ())
+
+    @property
+    def last_event(self) -> ShownEvent | None:
+        """The event up to which the history is shown."""
+        return self.history[-1] if self.history else None
+
+    @property
+    def rests_on(self) -> tuple[TrustItem, ...]:
+        """The roots, keys and blocks that verified evidence rests on, each once."""
+        return tuple(dict.fromkeys(item for each in self.evidence for item in each.rests_on))
 
     def document(self) -> dict[str, Json]:
         """Return the report as a JSON object; the same report gives the same object."""
+        from foja.judge.render.headline import headline  # late: it reads reports
+
         sha256, earliest = self.subject.sha256, self.earliest
         name, according_to = plain(self.subject.name), plain(earliest.according_to if earliest else None)
         return {
             "form": FORM,
             "verdict": self.verdict.value,
             "at": instant(self.at),
+            "headline": [*headline(self).lines()],
             "subject": {"name": name, "sha256": sha256.hex() if sha256 else None},
             "no_later_than": instant(earliest.no_later_than) if earliest else None,
             "according_to": according_to,
             "required": None if self.required is None else list(self.required),
             "evidence": [_document(each) for each in self.evidence],
             "policy": self.policy,
+            "history": [_event(each) for each in self.history],
             **({"revoked": _revoked(self.revoked)} if self.revoked else {}),
         }
 
@@ -97,11 +120,14 @@ def decide(evidence: Iterable[Finding], required: Sequence[str] | None) -> Verdi
     """Return the verdict. One invalid finding fails all; required evidence must be verified.
 
     If nothing is required by name, everything that was given is required, unless it is only pending.
-    Nothing passes without a verified proof, and a valid container alone proves nothing.
+    Nothing passes without a verified proof, and a valid container alone proves nothing. What was not judged
+    because of a limit could be invalid, so nothing passes beside it.
     """
     findings = list(evidence)
     if any(each.status is Status.INVALID for each in findings):
         return Verdict.TOTAL_FAILED
+    if any(each.reason in _NOT_JUDGED for each in findings):
+        return Verdict.INDETERMINATE
     verified = {each.evidence for each in findings if each.status is Status.VERIFIED}
     if not required:
         complete = all(each.status in (Status.VERIFIED, Status.PENDING) for each in findings)
@@ -125,7 +151,17 @@ def _document(finding: Finding) -> Json:
         "no_later_than": instant(finding.no_later_than),
         "according_to": plain(finding.according_to),
         "not_checked": [plain(each) for each in finding.not_checked],
+        "rests_on": [_item(each) for each in finding.rests_on],
+        "missing": [_item(each) for each in finding.missing],
     }
+
+
+def _item(item: TrustItem) -> Json:
+    return {"kind": item.kind, "name": plain(item.name), "fingerprint": plain(item.fingerprint)}
+
+
+def _event(event: ShownEvent) -> Json:
+    return {"seq": event.seq, "kind": plain(event.kind), "at": instant(event.at)}
 
 
 def _revoked(revoked: Revoked) -> Json:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from foja.judge.trust import Trust
 from foja.proofs.rekor import Anchors
 from foja.proofs.rekor.certificate import SignerIdentity
-from foja.proofs.rekor.consistency import Growth
+from foja.proofs.rekor.log import Growth
 from foja.proofs.rekor.trusted_root import parse_trusted_root
 from foja.proofs.tsa import Terms, trusted
 

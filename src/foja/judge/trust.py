@@ -9,9 +9,8 @@ from typing import TypeAlias
 
 from foja.core.canonical import Json
 from foja.core.note import Verifier
-
-# Mainnet passed this before OpenTimestamps existed; a regtest or testnet block cannot reach it cheaply.
-MAINNET_DIFFICULTY = 10_000_000_000
+from foja.proofs.cosignature import CosignerKey, Policy
+from foja.proofs.ots.network import MAIN, MAINNET_DIFFICULTY
 
 Growths: TypeAlias = "tuple[tuple[int, str, tuple[bytes, ...]], ...]"
 
@@ -35,6 +34,8 @@ class Trust:
     intermediates: tuple[bytes, ...] = ()  # certificates that may help to reach a root, DER; not trusted
     crls: tuple[bytes, ...] = ()  # lists of revoked certificates, DER
     logs: tuple[Verifier, ...] = ()  # Ed25519 keys of logs: ours, and Rekor's of version 2
+    cosigners: tuple[CosignerKey, ...] = ()  # who may vouch for the checkpoints of logs
+    cosigner_policy: Policy | None = None  # how many of them must; None: the report only counts
     signers: tuple[bytes, ...] = ()  # public keys of trusted signers, DER
     sigstore: tuple[bytes, ...] = ()  # trusted_root.json of Sigstore instances, as written
     headers: tuple[tuple[int, bytes], ...] = ()  # Bitcoin: height and the header of 80 bytes
@@ -45,6 +46,7 @@ class Trust:
     growths: Growths = ()  # newer checkpoints of logs: old size, note, consistency proof
     required: tuple[str, ...] | None = None  # evidence that must be verified
     minimum_difficulty: int = MAINNET_DIFFICULTY
+    bitcoin_network: str = MAIN  # another one is marked in every report
     timestamp_policies: tuple[str, ...] | None = None  # OIDs of timestamp policies; None: any
     revocation_required: bool = False
     worst_accuracy_ms: int | None = None  # the worst accuracy of a timestamp; None: any
@@ -69,16 +71,19 @@ class Trust:
             if self.timestamp_policies is None
             else _sorted(self.timestamp_policies),
             "revocation_required": self.revocation_required,
+            **({} if self.bitcoin_network == MAIN else {"bitcoin_network": self.bitcoin_network}),
+            **({"cosigners": _sorted(each.vkey() for each in self.cosigners)} if self.cosigners else {}),
+            **({"cosigner_policy": str(self.cosigner_policy)} if self.cosigner_policy else {}),
             **({} if self.worst_accuracy_ms is None else {"worst_accuracy_ms": self.worst_accuracy_ms}),
-            **({"checkpoints": _notes(self.growths)} if self.growths else {}),
+            **(
+                {"checkpoints": _digests(note.encode() for _, note, _ in self.growths)}
+                if self.growths
+                else {}
+            ),
         }
 
 
-def _notes(growths: Growths) -> Json:
-    return _digests(tuple(note.encode() for _, note, _ in growths))
-
-
-def _digests(items: tuple[bytes, ...]) -> Json:
+def _digests(items: Iterable[bytes]) -> Json:
     return _sorted(sha256(each).hexdigest() for each in items)
 
 

@@ -1,8 +1,9 @@
 """Parse trust: certificates, keys, block hashes and policies, recognised by their content.
 
 An item is one text or one file's bytes: a DER certificate, a `trusted_root.json`, a policy
-(docs/verify.md), or lines. A line is a PEM block, a log's `name+id+key`, `evm-block:0x…`,
-`evm-chain:137`, `evm-sender:0x…`, `bitcoin-header:<height>:<hex>`, a `# remark`, or empty.
+(docs/verify.md), or lines. A line is a PEM block, the `name+id+key` of a log or of a cosigner,
+`cosigners:2 of 3`, `evm-block:0x…`, `evm-chain:137`, `evm-sender:0x…`, `bitcoin-header:<height>:<hex>`,
+`bitcoin-network:<name>:<minimum difficulty>`, a `# remark`, or empty.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from foja.core.canonical import Json, parse
-from foja.core.note import Verifier
 from foja.errors import NotCanonical, Refused
 from foja.judge.trust import Identity, Trust
+from foja.proofs.cosignature import CosignerKey, Policy, parse_policy, read_vkey
+from foja.proofs.ots.network import MINIMUM_DIFFICULTY
 
 POLICY = "foja/policy/v1"
-MAX_BYTES = 4 * 1024 * 1024
+MAX_BYTES = 2 << 20
 _BEGIN = re.compile("-----BEGIN ([A-Z0-9 ]+)-----")
 _VKEY = re.compile(r"[^\s+]+\+[0-9a-f]{8}\+[A-Za-z0-9+/=]+")
 _SIGSTORE = "application/vnd.dev.sigstore.trustedroot"
@@ -34,13 +36,34 @@ def read(items: Iterable[str | bytes], headers: Iterable[tuple[int, bytes]] = ()
         if len(item) > MAX_BYTES:
             raise Refused(f"a trust item has {len(item)} characters, over {MAX_BYTES}; give only the roots")
         _read_item(found, item)
+    _choose_network(found)
+    policy = _cosigner_policy(found)
     lists = {name: tuple(dict.fromkeys(value)) for name, value in found.items() if isinstance(value, list)}
-    return Trust(**{**found, **lists})
+    return Trust(**{**found, **lists}, cosigner_policy=policy)
+
+
+def _cosigner_policy(found: Found) -> Policy | None:
+    """Take the policy about cosigners, now that all their keys are known."""
+    texts = {*found.pop("cosigner_policies", [])}
+    if len(texts) > 1:
+        raise Refused(f"there are {len(texts)} policies about cosigners; give one")
+    return parse_policy(texts.pop(), found.get("cosigners", [])) if texts else None
+
+
+def _choose_network(found: Found) -> None:
+    """Replace the Bitcoin networks that were named by the one network and its minimum difficulty."""
+    named = dict.fromkeys(found.pop("networks", ()))
+    if len(named) > 1:
+        names = " and ".join(f"{name}:{difficulty}" for name, difficulty in named)
+        raise Refused(f"trust may name one Bitcoin network, not {names}; verify their proofs separately")
+    for name, difficulty in named:
+        found["bitcoin_network"] = name
+        found.setdefault("minimum_difficulty", difficulty)  # a policy may ask for another one
 
 
 def _read_item(found: Found, item: str | bytes) -> None:
     if isinstance(item, bytes) and item[:1] == b"\x30":
-        return _add_certificate(found, item)
+        return _add_der(found, "CERTIFICATE", item)
     try:
         text = item if isinstance(item, str) else item.decode()
     except UnicodeDecodeError:
@@ -71,50 +94,48 @@ def _add_pem(found: Found, kind: str, body: str) -> None:
         der = b64decode("".join(body.split()), validate=True)
     except (NotBase64, ValueError):
         raise Refused(f"a PEM block {kind} is not base64; copy all of it") from None
-    if kind == "CERTIFICATE":
-        _add_certificate(found, der)
-    elif kind == "PUBLIC KEY":
-        _add_signer(found, der)
-    elif kind == "X509 CRL":
-        _add_crl(found, der)
-    else:
+    _add_der(found, kind, der)
+
+
+def _add_der(found: Found, kind: str, der: bytes) -> None:
+    if kind not in _DER:
         raise Refused(f"a PEM block {kind} cannot be trusted; give certificates or public keys")
-
-
-def _add_certificate(found: Found, der: bytes) -> None:
-    from cryptography import x509  # imported late: slow to load, and often not needed
-
+    what, field_of = _DER[kind]
     try:
-        certificate = x509.load_der_x509_certificate(der)
-        self_issued = certificate.issuer == certificate.subject
+        name = field_of(der)
+    except Refused:
+        raise
     except Exception as error:  # the library raises many types for unreadable bytes
-        raise Refused(f"a certificate to trust cannot be read ({error}); give it as PEM or DER") from None
-    _add(found, "roots" if self_issued else "intermediates", der)
+        raise Refused(f"{what} cannot be read ({error}); give it as PEM") from None
+    _add(found, name, der)
 
 
-def _add_crl(found: Found, der: bytes) -> None:
-    """Add a list of revoked certificates; refuse one that would be ignored later."""
-    from cryptography import x509
+# Each returns the field of `Trust` that readable bytes belong to. The imports are slow and often not needed.
+
+
+def _field_of_certificate(der: bytes) -> str:
+    from cryptography.x509 import load_der_x509_certificate
+
+    certificate = load_der_x509_certificate(der)
+    return "roots" if certificate.issuer == certificate.subject else "intermediates"
+
+
+def _field_of_crl(der: bytes) -> str:
+    from cryptography.x509 import load_der_x509_crl
 
     from foja.proofs.tsa.revocation import MAX_BYTES
 
-    if len(der) > MAX_BYTES:
+    if len(der) > MAX_BYTES:  # it would be ignored later
         raise Refused(f"a list of revoked certificates of {len(der)} bytes is over {MAX_BYTES}; leave it out")
-    try:
-        x509.load_der_x509_crl(der)
-    except Exception as error:  # the library raises many types for unreadable bytes
-        raise Refused(f"a list of revoked certificates cannot be read ({error}); give it as PEM") from None
-    _add(found, "crls", der)
+    load_der_x509_crl(der)
+    return "crls"
 
 
-def _add_signer(found: Found, der: bytes) -> None:
+def _field_of_key(der: bytes) -> str:
     from cryptography.hazmat.primitives.serialization import load_der_public_key
 
-    try:
-        load_der_public_key(der)
-    except Exception as error:  # the library raises many types for unreadable bytes
-        raise Refused(f"a public key to trust cannot be read ({error}); give it as PEM") from None
-    _add(found, "signers", der)
+    load_der_public_key(der)
+    return "signers"
 
 
 def _add_line(found: Found, line: str) -> None:
@@ -122,10 +143,14 @@ def _add_line(found: Found, line: str) -> None:
         return
     prefix, colon, rest = line.partition(":")
     if _VKEY.fullmatch(line):
-        _add(found, "logs", Verifier.from_vkey(line))
+        key = read_vkey(line)
+        _add(found, "cosigners" if isinstance(key, CosignerKey) else "logs", key)
     elif colon and prefix in _LINES:
         name, read_value = _LINES[prefix]
-        _add(found, name, _value(line, read_value, rest))
+        try:
+            _add(found, name, read_value(rest))
+        except ValueError:
+            raise Refused(f"{line[:80]!a} cannot be read; see docs/verify.md") from None
     else:
         raise Refused(f"not a trust item: {line[:80]!a}; see docs/verify.md")
 
@@ -136,18 +161,14 @@ def _add_json(found: Found, text: str) -> None:
     except NotCanonical as error:
         raise Refused(f"a trust item starts like JSON, but is not valid JSON ({error})") from None
     if isinstance(document, dict) and str(document.get("mediaType", "")).startswith(_SIGSTORE):
-        _add_sigstore(found, text.encode())
+        from foja.proofs.rekor.trusted_root import parse_trusted_root
+
+        parse_trusted_root(text.encode())
+        _add(found, "sigstore", text.encode())
     elif isinstance(document, dict) and document.get("form") == POLICY:
         _add_policy(found, document)
     else:
         raise Refused(f"a JSON trust item must be a trusted_root.json or have the form {POLICY}")
-
-
-def _add_sigstore(found: Found, data: bytes) -> None:
-    from foja.proofs.rekor.trusted_root import parse_trusted_root
-
-    parse_trusted_root(data)
-    _add(found, "sigstore", data)
 
 
 def _add_policy(found: Found, policy: Mapping[str, Json]) -> None:
@@ -196,6 +217,10 @@ def _flag(found: Found, name: str, value: Json) -> None:
     found[name] = value
 
 
+def _cosigners(found: Found, name: str, value: Json) -> None:
+    _add_line(found, f"{name}:{_text(name, value)}")
+
+
 def _numbers(found: Found, name: str, value: Json) -> None:
     for each in value if isinstance(value, list) else [value]:
         _add_line(found, f"evm-chain:{each}")
@@ -213,13 +238,6 @@ def _text(name: str, value: Json) -> str:
     return value
 
 
-def _value(line: str, read_value: Callable[[str], object], text: str) -> object:
-    try:
-        return read_value(text)
-    except ValueError:
-        raise Refused(f"{line[:80]!a} cannot be read; see docs/verify.md") from None
-
-
 def _hex(size: int) -> Callable[[str], bytes]:
     def decode(text: str) -> bytes:
         data = bytes.fromhex(text.removeprefix("0x"))
@@ -235,6 +253,14 @@ def _header(text: str) -> tuple[int, bytes]:
     return _natural(height), _hex(80)(header)
 
 
+def _network(text: str) -> tuple[str, int]:
+    name, colon, difficulty = text.partition(":")
+    least = MINIMUM_DIFFICULTY.get(name)
+    if least is None or (colon and _natural(difficulty) < least):
+        raise ValueError(text)
+    return name, _natural(difficulty) if colon else least
+
+
 def _natural(text: str) -> int:
     if not re.fullmatch("[0-9]{1,15}", text):
         raise ValueError(text)
@@ -245,11 +271,18 @@ def _add(found: Found, name: str, value: object) -> None:
     found.setdefault(name, []).append(value)
 
 
+_DER: dict[str, tuple[str, Callable[[bytes], str]]] = {
+    "CERTIFICATE": ("a certificate to trust", _field_of_certificate),
+    "PUBLIC KEY": ("a public key to trust", _field_of_key),
+    "X509 CRL": ("a list of revoked certificates", _field_of_crl),
+}
 _LINES: dict[str, tuple[str, Callable[[str], object]]] = {
+    "cosigners": ("cosigner_policies", str.strip),
     "evm-block": ("blocks", _hex(32)),
     "evm-chain": ("chains", _natural),
     "evm-sender": ("senders", _hex(20)),
     "bitcoin-header": ("headers", _header),
+    "bitcoin-network": ("networks", _network),
 }
 POLICY_FIELDS: dict[str, Callable[[Found, str, Json], None]] = {
     "required": _texts,
@@ -258,6 +291,7 @@ POLICY_FIELDS: dict[str, Callable[[Found, str, Json], None]] = {
     "revocation_required": _flag,
     "minimum_difficulty": _count,
     "worst_accuracy_ms": _count,
+    "cosigners": _cosigners,
     "evm_blocks": _lines("evm-block"),
     "evm_chains": _numbers,
     "evm_senders": _lines("evm-sender"),

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from foja.core import event as core
 from foja.core.canonical import canonical
+from foja.core.fields import MAX_NAME
 from foja.core.registry import Domain
 from foja.errors import BadPayload, TooLarge, WrongExpectedSeq
 
@@ -191,8 +192,7 @@ def draft(
 ) -> Draft:
     """Return the event to be written, or say what is wrong with it."""
     rule = domain.kind(kind, v, source)
-    _check_types(kind, payload, actor, idempotency_key)
-    check_number(expected_seq)
+    _check_types(kind, payload, actor, idempotency_key, expected_seq)
     rule.check(payload)
     key = rule.key(payload, idempotency_key)
     body = bounded(payload)
@@ -225,19 +225,29 @@ def bounded(value: object) -> bytes:
     return body
 
 
-def check_number(seq: int | None) -> None:
-    """Raise `WrongExpectedSeq` unless this can be the number of an event."""
-    if seq is not None and (type(seq) is not int or not 0 <= seq < MAX_SEQ):
-        raise WrongExpectedSeq(f"{seq!r} is not a valid sequence number: expected 0 to {MAX_SEQ - 1}")
+def _check_name(what: str, value: str | None) -> None:
+    """Raise `TooLarge` if this is too long for an actor or a key."""
+    # Few bytes can only come from few characters, so that most names are not encoded here.
+    if value is None or len(value) * 4 <= MAX_NAME:
+        return
+    size = len(value.encode(errors="replace"))
+    if size > MAX_NAME:
+        raise TooLarge(f"the {what} has {size:,} bytes; at most {MAX_NAME:,}: use a shorter one")
 
 
-def _check_types(kind: str, payload: object, actor: object, key: object) -> None:
+def _check_types(kind: str, payload: object, actor: object, key: object, seq: object) -> None:
     if not isinstance(payload, dict):
         raise BadPayload(f"the payload of {kind} must be an object, not {type(payload).__name__}")
     if not (actor is None or isinstance(actor, str)):
         raise BadPayload(f"the actor must be a text, not {type(actor).__name__}")
     if not (key is None or isinstance(key, str)):
         raise BadPayload(f"the idempotency key must be a text, not {type(key).__name__}")
+    if key == "":
+        raise BadPayload("the idempotency key is empty: give one of 1 to 1,024 bytes, or None")
+    _check_name("actor", actor)
+    _check_name("idempotency key", key)
+    if seq is not None and (type(seq) is not int or not 0 <= seq < MAX_SEQ):
+        raise WrongExpectedSeq(f"{seq!r} is not a valid sequence number: expected 0 to {MAX_SEQ - 1}")
 
 
 def _id_for(entity_id: UUID, key: str | None, given: UUID | None) -> UUID:

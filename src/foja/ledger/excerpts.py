@@ -1,8 +1,12 @@
-"""Read excerpts: events with everything needed to check them without the database."""
+"""Read excerpts: events with everything needed to check them without the database, and prove one.
+
+Checking a proof needs the log's public key.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -11,10 +15,55 @@ from foja.core.canonical import parse
 from foja.core.chain import genesis
 from foja.core.event import microseconds
 from foja.core.excerpt import Excerpt
+from foja.core.note import parse_checkpoint, split_note
+from foja.core.proof import Proof
 from foja.errors import UnknownEntity
+from foja.judge.report import Report
 from foja.ledger.ledger import Ledger
+from foja.verification import verify
 
 PAGE_EVENTS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class EventProof:
+    """An event and the proof that it is in the log."""
+
+    excerpt: Excerpt
+    proof: Proof
+
+    @property
+    def index(self) -> int:
+        """Position of the event in the log, from 0."""
+        return self.proof.index
+
+    @property
+    def size(self) -> int:
+        """Number of events that the signed checkpoint covers."""
+        return parse_checkpoint(split_note(self.proof.note)[0]).size
+
+    def event_text(self) -> str:
+        """Return the event as `foja log prove` writes it to an `.event.json` file."""
+        return self.excerpt.text()
+
+    def proof_text(self) -> str:
+        """Return the proof as `foja log prove` writes it to a `.tlog-proof` file."""
+        return self.proof.text()
+
+    def verify(self, trust: Sequence[str]) -> Report:
+        """Return the report of `foja.verify` on this event, without database or network."""
+        return verify(self.event_text().encode(), trust, proofs=[self.proof_text().encode()])
+
+
+async def prove_event(ledger: Ledger, entity_id: UUID, seq: int) -> EventProof:
+    """Return the proof of an event against the newest published checkpoint.
+
+    Raise `UnknownEntity` if the stream has no such event, `NotCovered` if no checkpoint covers it yet.
+    """
+    if not 0 <= seq < (await ledger.state(entity_id)).next_seq:
+        raise UnknownEntity(f"{entity_id} has no event {seq}; check the id, the number and FOJA_TENANT")
+    proof = await ledger.log.prove(entity_id, seq)
+    return EventProof(await excerpt(ledger, entity_id, seq), proof)
 
 
 async def excerpt(ledger: Ledger, entity_id: UUID, seq: int) -> Excerpt:
@@ -22,23 +71,9 @@ async def excerpt(ledger: Ledger, entity_id: UUID, seq: int) -> Excerpt:
     rows = await ledger.ask("read_excerpt", entity=entity_id, seq=seq)
     if not rows:
         raise UnknownEntity(f"stream {entity_id} has no sealed event {seq}; see `foja events`")
-    domain, _, _, event_id, kind, v, at, actor, source, payload, salt, body_hash, before, here = rows[0]
-    return Excerpt(
-        domain=domain,
-        entity_id=entity_id,
-        seq=seq,
-        event_id=event_id,
-        kind=kind,
-        v=v,
-        at_us=microseconds(at),
-        actor=actor,
-        source=source,
-        payload=None if payload is None else parse(payload),
-        salt=salt,
-        body_hash=body_hash,
-        previous=before or genesis(domain, entity_id),
-        chain_hash=here,
-    )
+    domain, _, *row, before, here = rows[0]
+    previous = before or genesis(domain, entity_id)
+    return replace(_unlinked(domain, entity_id, row), previous=previous, chain_hash=here)
 
 
 async def domain_of(ledger: Ledger, entity_id: UUID) -> str:
@@ -65,7 +100,24 @@ async def excerpts(ledger: Ledger, entity_id: UUID, high: int | None = None) -> 
             yield event
 
 
-def _unlinked(domain: str, entity_id: UUID, row: tuple[Any, ...]) -> Excerpt:
+async def histories(ledger: Ledger, wanted: Sequence[tuple[UUID, int]]) -> list[list[Excerpt]]:
+    """Return the first sealed events of several streams, as many of each as asked for.
+
+    Short histories are read together; a long one is read alone, page by page.
+    """
+    short = [each for each in wanted if each[1] <= PAGE_EVENTS]
+    ids, lengths = [each[0] for each in short], [each[1] for each in short]
+    found: dict[tuple[UUID, int], list[Excerpt]] = {each: [] for each in wanted}
+    for place, domain, *row in await ledger.ask_many("read_histories", entities=ids, lengths=lengths):
+        events = found[short[place - 1]]
+        head = events[-1].chain_hash if events else genesis(domain, ids[place - 1])
+        events.append(link(_unlinked(domain, ids[place - 1], row), head))
+    for entity_id, length in found.keys() - short:
+        found[entity_id, length] = [event async for event in excerpts(ledger, entity_id, length)]
+    return [found[each] for each in wanted]
+
+
+def _unlinked(domain: str, entity_id: UUID, row: Sequence[Any]) -> Excerpt:
     """Return an event as it was recorded, without its chain hashes."""
     seq, event_id, kind, v, at, actor, source, payload, salt, body_hash = row
     parsed = None if payload is None else parse(payload)

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from copy import copy
 from typing import Any
 from uuid import UUID
 
-from foja import sql
 from foja.core.registry import Domain
+from foja.driver.clock import DatabaseClock
 from foja.driver.database import Database
-from foja.ledger.event import Draft, Event, StreamItem, Transient, draft
+from foja.errors import UnknownEntity
+from foja.ledger.event import MAX_SEQ, Draft, StreamItem, bounded, draft
 from foja.ledger.lanes.lanes import Lanes
 from foja.ledger.live.follower import PAGE_EVENTS, Follower, follow
 from foja.ledger.live.notifier import Notifier, Subscription
 from foja.ledger.live.transient import Transients
 from foja.ledger.log import Log
-from foja.ledger.reader import BodyRow, Position, StreamReader, StreamState
-from foja.ledger.slots import Reserver, Slots
-from foja.ledger.writer import AppendResult, Writer
+from foja.ledger.reader import Position, StreamReader
+from foja.ledger.slots import Reserver
+from foja.ledger.writer import Writer
 
 
-class Ledger:
-    """The streams of one tenant. `of` is the same for another tenant, on the same connections."""
+class Ledger(StreamReader):
+    """The streams of one tenant, to read and to write."""
 
     def __init__(
         self,
@@ -34,30 +36,23 @@ class Ledger:
         lanes: Lanes,
         tenant: str,
     ) -> None:
-        self.log, self.tenant = log, tenant
-        self._transients = transients
-        self._database, self._notifier, self._writer, self._lanes = database, notifier, writer, lanes
-        self._reader = StreamReader(database, tenant)
+        super().__init__(database, tenant)
+        self.log, self.now = log, DatabaseClock(database).now
+        self.append, self.append_many, self.append_each = lanes.append, lanes.append_many, lanes.append_each
+        self.emit = transients.emit
+        self._notifier, self._transients, self._writer, self._lanes = notifier, transients, writer, lanes
 
     def of(self, tenant: str) -> Ledger:
-        """Return the same ledger for another tenant."""
-        if tenant == self.tenant:
-            return self
-        return Ledger(
-            self._database, self._notifier, self._transients, self.log, self._writer, self._lanes, tenant
-        )
+        """Return the same ledger for another tenant, on the same connections."""
+        other = copy(self)
+        other.tenant = tenant
+        return other
 
-    async def append(self, event: Draft) -> Event:
-        """Write one event."""
-        return await self._lanes.append(event)
-
-    async def append_many(self, events: Sequence[Draft]) -> list[Event]:
-        """Write all of these events, of as many streams as you like, or none."""
-        return await self._lanes.append_many(events)
-
-    async def append_each(self, events: Sequence[Draft]) -> list[AppendResult]:
-        """Write what can be written; each draft gets its event or its error."""
-        return await self._lanes.append_each(events)
+    def only(self, domain: Domain) -> Ledger:
+        """Return the same ledger for the streams of one domain; reading another one is refused."""
+        other = copy(self)
+        other._domain = domain.name
+        return other
 
     def draft(
         self, domain: Domain, entity_id: UUID, kind: str, payload: Mapping[str, Any], **more: Any
@@ -65,41 +60,28 @@ class Ledger:
         """Return an event to be written by this process."""
         return draft(domain, entity_id, kind, payload, tenant=self.tenant, source=self._writer.source, **more)
 
-    async def erase(self, entity_id: UUID, seq: int, *, reason: str, actor: str | None = None) -> None:
+    async def erase(
+        self, domain: Domain, entity_id: UUID, seq: int, *, reason: str, actor: str | None = None
+    ) -> None:
         """Erase one body; its hash and every proof stay."""
-        await self._writer.erase(entity_id, self.tenant, seq, reason=reason, actor=actor)
+        bounded([reason, actor])
+        if type(seq) is not int or not 0 <= seq < MAX_SEQ:
+            raise UnknownEntity(f"{entity_id} has no event {seq!r}")
+        await self._erase("erase", domain, entity_id, seq=seq, reason=reason, actor=actor)
 
-    async def erase_all(self, entity_id: UUID, seqs: Sequence[int], *, reason: str) -> None:
-        """Erase several bodies of a stream, or none."""
-        await self._writer.erase_all(entity_id, self.tenant, seqs, reason=reason)
+    async def erase_all(self, domain: Domain, entity_id: UUID, seqs: Sequence[int], *, reason: str) -> None:
+        """Erase several bodies of a stream in one transaction, or none."""
+        bounded([reason])
+        await self._erase("erase_all", domain, entity_id, seqs=list(seqs), reason=reason)
 
-    async def reserve(
-        self, domain: Domain, entity_id: UUID, count: int, ttl: float, intents: Sequence[Any] | None
-    ) -> Slots:
-        """Take the next numbers of a stream."""
-        return await self.reserver(domain).reserve(entity_id, count, ttl, intents)
+    async def _erase(self, query: str, domain: Domain, entity_id: UUID, **values: object) -> None:
+        values |= {"domain": domain.name, "entity": entity_id, "source": self._writer.source}
+        await self._writer.patiently(lambda: self.ask(query, **values), stream=entity_id)
+        self._writer.notify(entity_id)
 
     def reserver(self, domain: Domain) -> Reserver:
         """Return what makes the reservations of a domain."""
         return Reserver(self._database, self._writer, self._lanes, domain, self.tenant)
-
-    async def state(self, entity_id: UUID) -> StreamState:
-        """Return where a stream stands."""
-        return await self._reader.state(entity_id)
-
-    async def ask(self, question: str, **values: object) -> list[tuple[Any, ...]]:
-        """Return the rows of a domain's own query about this tenant's streams."""
-        return await self._database.rows(sql.query(question), tenant=self.tenant, **values)
-
-    async def events(self, entity_id: UUID, after: str | int | None, limit: int) -> list[Event]:
-        """Return up to `limit` committed events after a cursor or number."""
-        return await self._reader.events(entity_id, after, limit)
-
-    async def newest(
-        self, entity_id: UUID, kinds: Sequence[str], *, before: int | None = None, limit: int | None = None
-    ) -> list[BodyRow]:
-        """Return the newest events of some kinds, newest first, without what was erased."""
-        return await self._reader.newest(entity_id, kinds, before, limit)
 
     def follow(self, entity_id: UUID, after: str | int | None) -> AsyncGenerator[StreamItem]:
         """Yield every event of a stream and its transients, without end."""
@@ -113,7 +95,7 @@ class Ledger:
         page: int = PAGE_EVENTS,
     ) -> Follower:
         """Return a reader's place in a stream, to be asked for what it lacks."""
-        return Follower(self._reader, entity_id, after, position, page)
+        return Follower(self, entity_id, after, position, page)
 
     def watch(self, entity_id: UUID) -> AbstractContextManager[Subscription]:
         """Return a subscription that is set whenever the stream may have grown."""
@@ -122,15 +104,3 @@ class Ledger:
     def go_on(self, follower: Follower) -> AsyncGenerator[StreamItem]:
         """Yield the events that a follower lacks and new transients, without end."""
         return follow(self._notifier, follower, self._transients.hearing(follower.entity_id))
-
-    async def emit(self, transient: Transient) -> None:
-        """Send a transient to the current followers; nothing is stored."""
-        self._transients.emit(transient)
-
-    def resume(self, domain: Domain, entity_id: UUID, seqs: Sequence[int], token: UUID) -> Slots:
-        """Return a reservation made elsewhere, from its numbers and token."""
-        return self.reserver(domain).resume(entity_id, seqs, token)
-
-    async def entities(self, domain: Domain, before: UUID | None, limit: int) -> list[UUID]:
-        """Return the streams of a domain, newest first, below one of them."""
-        return await self._reader.entities(domain.name, before, limit)

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from foja import sql
 from foja.blobs.store import Store
 from foja.core import tiles
-from foja.core.chain import leaf_entry
+from foja.core.merkle import inclusion_proof
 from foja.core.proof import Proof
 from foja.driver.database import Database
 from foja.errors import CursorLost, NotCovered, Unavailable
-from foja.ledger.event import Event, Reset
+from foja.ledger.cosigners.configuration import Quorum
+from foja.ledger.event import Event, Reset, event_of
 from foja.ledger.live.notifier import Notifier
 
 ORIGIN, IDX = re.compile("[0-9]{1,9}"), re.compile("-1|[0-9]{1,18}")
 PAGE_LEAVES = 500
 POLL_SECONDS = 1.0
+Row = tuple[Any, ...]
 
 
 @dataclass(slots=True)
@@ -38,46 +40,73 @@ class LogPosition:
         return f"{self.epoch}:{self.origin}:{self.idx}"
 
 
-@dataclass(frozen=True, slots=True)
-class ProvenEvent:
-    """An entry of the log and its proof of inclusion."""
-
-    entry: bytes
-    proof: Proof
-
-
 class Log:
     """Reads the log of the installation."""
 
-    def __init__(self, database: Database, store: Store, notifier: Notifier) -> None:
+    def __init__(
+        self, database: Database, store: Store, notifier: Notifier, quorum: Quorum | None = None
+    ) -> None:
+        """`quorum` are the cosigners that must have signed the checkpoint of a proof, if there is one."""
         self._database, self._store, self._notifier = database, store, notifier
+        self._quorum = quorum
 
-    async def prove(self, entity_id: UUID, seq: int, *, first: bool = False) -> ProvenEvent:
+    async def prove(self, entity_id: UUID, seq: int) -> Proof:
         """Return the proof that an event is in the log, against the newest published checkpoint.
 
-        With `first`, use the first checkpoint that covers it: then the proof is always the same.
+        A checkpoint that enough cosigners signed is preferred. Its cosignatures are part of the proof.
         """
         leaf = await self._database.row(sql.query("find_leaf"), entity=entity_id, seq=seq)
         if leaf is None:
             raise NotCovered(f"event {seq} of {entity_id} is not in the log yet; run `foja worker`")
-        origin, _, idx, chain_hash = leaf
-        query = "first_checkpoint" if first else "published_checkpoint"
-        row = await self._database.row(sql.query(query), origin=origin, idx=idx)
+        origin, _, idx, _ = leaf
+        row = await self._cosigned(origin, idx) or await self._database.row(
+            sql.query("published_checkpoint"), origin=origin, idx=idx
+        )
         if row is None:
             raise NotCovered(f"no published checkpoint covers leaf {idx} yet; run `foja worker`")
         size, note = row
-        needed = {tile: await self._tile(origin, tile) for tile in tiles.inclusion_tiles(idx, size)}
-        path = tiles.prove_inclusion(idx, size, needed)
-        return ProvenEvent(leaf_entry(entity_id, seq, chain_hash), Proof(idx, tuple(path), note))
+        files = await self._read_tiles(origin, tiles.inclusion_tiles(idx, size))
+        path = tiles.prove_inclusion(idx, size, files)
+        return Proof(idx, tuple(path), note + await self._cosignatures(origin, size))
 
-    async def events(self, after: str | None, limit: int) -> list[Event]:
-        """Return up to `limit` events of all streams in the order of the log."""
+    async def prove_first(
+        self, events: Sequence[tuple[UUID, int]], *, patient: bool = False
+    ) -> list[Proof | None]:
+        """Return the proof of each event against the first checkpoint that covers it, or None if none does.
+
+        The first one that enough cosigners signed is preferred; with `patient`, return None while they may
+        still sign one. Without cosigners this proof is always the same. Tiles and hashes that several proofs
+        share are read and computed once.
+        """
+        ids, seqs = [each[0] for each in events], [each[1] for each in events]
+        rows = await self._database.rows(sql.query("first_checkpoints"), entities=ids, seqs=seqs)
+        rows = await self._prefer_cosigned(rows, patient=patient)
+        proofs: list[Proof | None] = [None] * len(events)
+        for origin, size in {(row[1], row[3]) for row in rows}:
+            covered = [row for row in rows if (row[1], row[3]) == (origin, size)]
+            needed = {tile for row in covered for tile in tiles.inclusion_tiles(row[2], size)}
+            hash_at = tiles.hash_reader(size, await self._read_tiles(origin, needed))
+            lines = await self._cosignatures(origin, size)
+            for place, _, idx, _, note in covered:
+                proofs[place - 1] = Proof(idx, tuple(inclusion_proof(idx, size, hash_at)), note + lines)
+        return proofs
+
+    async def prove_growth(self, origin: int, old: int, new: int) -> list[bytes]:
+        """Return the proof that the tree of `old` leaves is the beginning of the one of `new` leaves."""
+        files = await self._read_tiles(origin, tiles.consistency_tiles(old, new))
+        return tiles.prove_consistency(old, new, files)
+
+    async def events(self, after: str | int | None, limit: int) -> list[Event]:
+        """Return up to `limit` events of all streams in the order of the log, also across restarts."""
         position = await self.start(after)
         if isinstance(position, Reset):
             raise CursorLost(f"the cursor {after!r} belongs to another history; read again with after=None")
-        return await self._advance(position, limit)
+        events: list[Event] = []
+        while len(events) < limit and (page := await self._advance(position, limit - len(events))):
+            events += page
+        return events
 
-    async def follow(self, after: str | None) -> AsyncIterator[Event | Reset]:
+    async def follow(self, after: str | int | None) -> AsyncIterator[Event | Reset]:
         """Yield every event of all streams in the order of the log, for ever."""
         position: LogPosition | None = None
         with self._notifier.watch(None) as subscription:
@@ -100,12 +129,12 @@ class Log:
                 for event in events:
                     yield event
                 if not events:
-                    with contextlib.suppress(TimeoutError):
-                        async with asyncio.timeout(POLL_SECONDS):
-                            await subscription.wait()
+                    await subscription.wait(POLL_SECONDS)
 
-    async def start(self, after: str | None) -> LogPosition | Reset:
-        """Return the position of a cursor, or a reset if it is not valid here."""
+    async def start(self, after: str | int | None) -> LogPosition | Reset:
+        """Return the position of a cursor or a number, or a reset if it is not valid here."""
+        if isinstance(after, int):
+            return await self._find_place(after)
         epoch, origin, idx = _parse(after)
         row = await self._database.row(sql.query("log_state"), origin=origin)
         assert row is not None
@@ -120,6 +149,19 @@ class Log:
             return Reset("future")
         return LogPosition(epoch, origin, idx)
 
+    async def _find_place(self, number: int) -> LogPosition | Reset:
+        """Return the position of the event with this number: from 0, over all logs in their order."""
+        origin = 1
+        while True:
+            row = await self._database.row(sql.query("log_state"), origin=origin)
+            assert row is not None
+            epoch, size, closed = row
+            if number < (size or 0):
+                return LogPosition(epoch, origin, max(number, -1))
+            if not closed:
+                return Reset("future")
+            origin, number = origin + 1, number - size
+
     async def _advance(self, position: LogPosition, limit: int) -> list[Event]:
         row = await self._database.row(sql.query("log_state"), origin=position.origin)
         assert row is not None
@@ -133,17 +175,59 @@ class Log:
             sql.query("read_log"), origin=position.origin, after=position.idx, size=size, limit=limit
         )
         events = []
-        for idx, entity_id, seq, event_id, kind, v, at, actor, source, payload, body_hash in rows:
+        for idx, entity_id, *event in rows:
             position.idx = idx
-            events.append(
-                Event(
-                    entity_id, seq, event_id, kind, v, at, actor, source, payload, body_hash, position.cursor
-                )
-            )
+            events.append(event_of(entity_id, event, position.cursor))
         return events
 
-    async def _tile(self, origin: int, tile: tiles.Tile) -> bytes:
-        return (await self._store.read(f"log/{origin}/{tile.path}")).data
+    async def _cosignatures(self, origin: int, size: int) -> str:
+        """Return the lines that cosigners added to a checkpoint."""
+        row = await self._database.row(sql.query("cosignatures"), origin=origin, size=size)
+        return str(row[0]) if row else ""
+
+    async def _cosigned(self, origin: int, idx: int) -> Row | None:
+        """Return size and note of the newest checkpoint over a leaf that enough cosigners signed, or None."""
+        if self._quorum is None:
+            return None
+        keys, required = list(self._quorum.keys), self._quorum.required
+        query = sql.query("cosigned_checkpoint")
+        return await self._database.row(query, origin=origin, idx=idx, keys=keys, required=required)
+
+    async def _prefer_cosigned(self, rows: list[Row], *, patient: bool) -> list[Row]:
+        """Return the rows with the first checkpoint that enough cosigners signed, where there is one.
+
+        With `patient`, leave out those whose checkpoint may still be signed.
+        """
+        if self._quorum is None or not rows:
+            return rows
+        found = await self._database.rows(
+            sql.query("first_cosigned"),
+            origins=[row[1] for row in rows],
+            leaves=[row[2] for row in rows],
+            keys=list(self._quorum.keys),
+            required=self._quorum.required,
+        )
+        cosigned = {place: (size, note) for place, size, note in found}
+        unsigned = {(row[1], row[3]) for at, row in enumerate(rows, 1) if at not in cosigned}
+        pending = {each for each in unsigned if patient and await self._is_being_cosigned(*each)}
+        chosen = [(*row[:3], *cosigned.get(at, row[3:])) for at, row in enumerate(rows, 1)]
+        return [row for row in chosen if (row[1], row[3]) not in pending]
+
+    async def _is_being_cosigned(self, origin: int, size: int) -> bool:
+        """Return whether a checkpoint is so new that enough cosigners may still sign it."""
+        assert self._quorum
+        row = await self._database.row(
+            sql.query("is_being_cosigned"),
+            origin=origin,
+            size=size,
+            keys=list(self._quorum.keys),
+            required=self._quorum.required,
+            seconds=self._quorum.patience_seconds,
+        )
+        return bool(row and row[0])
+
+    async def _read_tiles(self, origin: int, needed: Iterable[tiles.Tile]) -> dict[tiles.Tile, bytes]:
+        return {tile: (await self._store.read(f"log/{origin}/{tile.path}")).data for tile in needed}
 
 
 def _parse(after: str | None) -> tuple[str | None, int, int]:

@@ -10,8 +10,10 @@ from collections import deque
 from typing import TypeAlias
 
 from foja import errors
+from foja.driver.database import Locked
 from foja.ledger.event import Draft, Event
-from foja.ledger.writer import AppendResult, Writer
+from foja.ledger.lanes.held import AppendResult
+from foja.ledger.writer import Writer
 
 Waiting: TypeAlias = tuple[Draft, "asyncio.Future[AppendResult]"]
 MAX_BATCH = 256
@@ -33,12 +35,16 @@ class MicroBatch:
         self._writer.check(draft)
         if self._closed:
             raise errors.Refused("this app is closed; connect again")
+        if self._writer.held.known and draft.entity_id in self._writer.held:
+            return await self._writer.held.append(draft)
         future: asyncio.Future[AppendResult] = asyncio.get_running_loop().create_future()
         self._waiting.append((draft, future))
         self._arrived.set()
         result = await future
+        if isinstance(result, Locked):
+            return await self._writer.held.append(draft)
         if isinstance(result, errors.FojaError):
-            raise result
+            raise result.with_traceback(None)  # its traceback would grow with every caller of the batch
         return result
 
     async def close(self) -> None:
@@ -64,7 +70,7 @@ class MicroBatch:
     async def _deliver(self, batch: list[Waiting]) -> None:
         results: list[AppendResult]
         try:
-            results = await self._writer.append_each([draft for draft, _ in batch])
+            results = await self._writer.append_free([draft for draft, _ in batch])
         except asyncio.CancelledError:
             closing = errors.LedgerUnavailable("this process is closing; the event may have been written")
             self._answer(batch, [closing] * len(batch))

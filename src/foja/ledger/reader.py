@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from foja import sql
+from foja.core.fields import check_limit
+from foja.core.registry import Domain
 from foja.driver.database import Database
-from foja.errors import CursorLost
+from foja.errors import CursorLost, WrongEntity
 from foja.ledger.event import MAX_SEQ, OPEN, Event, Reset, event_of
 
 HIGHEST = UUID(int=2**128 - 1)
@@ -101,13 +103,23 @@ class StreamReader:
     """Reads the streams of one tenant."""
 
     def __init__(self, database: Database, tenant: str) -> None:
-        self._database, self._tenant = database, tenant
+        self.tenant, self._database = tenant, database
+        self._domain: str | None = None  # whose streams it reads; None: of every domain
+
+    async def ask(self, question: str, **values: object) -> list[tuple[Any, ...]]:
+        """Return the rows of a query about this tenant's streams."""
+        return await self._database.rows(sql.query(question), tenant=self.tenant, **values)
+
+    async def ask_many(self, question: str, **values: object) -> list[tuple[Any, ...]]:
+        """Return the rows of a query that may have thousands."""
+        return await self._database.many(sql.query(question), tenant=self.tenant, **values)
 
     async def state(self, entity_id: UUID) -> StreamState:
-        """Return where the stream stands now."""
-        row = await self._database.row(sql.query("stream_state"), entity=entity_id, tenant=self._tenant)
-        assert row is not None
-        return StreamState(*row)
+        """Return where the stream stands now; raise `WrongEntity` if it is of another domain."""
+        [(*state, domain)] = await self.ask("stream_state", entity=entity_id)
+        if domain and self._domain and domain != self._domain:
+            raise WrongEntity(f"{entity_id} is not a {self._domain} but a {domain}; open it as one")
+        return StreamState(*state)
 
     async def start(self, entity_id: UUID, after: str | int | None) -> Position | Reset:
         """Return where a reader with this cursor goes on, or why it cannot."""
@@ -117,73 +129,59 @@ class StreamReader:
             return Reset("epoch")
         if seq >= state.next_seq:
             return Reset("future")
-        return Position(state.epoch, seq, await self._holes_below(entity_id, seq, state.sealed))
+        if seq < state.sealed:
+            return Position(state.epoch, seq)
+        missing = await self.ask("missing_numbers", entity=entity_id, low=state.sealed, high=seq)
+        return Position(state.epoch, seq, {number for (number,) in missing})
 
     async def events(self, entity_id: UUID, after: str | int | None, limit: int) -> list[Event]:
         """Return up to `limit` committed events and open slots after a cursor or number."""
+        check_limit(limit)
         position = await self.start(entity_id, after)
         if isinstance(position, Reset):
             if position.reason == "future" and isinstance(after, int):
                 return []
             raise CursorLost(f"the cursor {after!r} belongs to another history; read again with after=None")
-        return await self.tail(entity_id, position, limit)
+        following = position.head + 1
+        found = await self.tail(entity_id, position, limit)
+        if following and (not found or found[0].seq > following):
+            await self._check_pruned(entity_id, following)
+        return found
 
-    async def entities(self, domain: str, before: UUID | None, limit: int) -> list[UUID]:
-        """Return the ids of a domain's streams, highest first."""
-        rows = await self._database.rows(
-            sql.query("streams"), domain=domain, tenant=self._tenant, before=before or HIGHEST, limit=limit
-        )
+    async def _check_pruned(self, entity_id: UUID, seq: int) -> None:
+        """Raise `CursorLost` if an event that was sealed is not stored any more."""
+        if seq < (await self.state(entity_id)).sealed and await self.first(entity_id, seq - 1) != seq:
+            raise CursorLost(
+                f"event {seq} was pruned: it is no longer in the database; read again with after=None"
+            )
+
+    async def entities(self, domain: Domain, before: UUID | None, limit: int) -> list[UUID]:
+        """Return the ids of a domain's streams below one of them, highest first."""
+        check_limit(limit)
+        rows = await self.ask("streams", domain=domain.name, before=before or HIGHEST, limit=limit)
         return [entity_id for (entity_id,) in rows]
 
     async def tail(self, entity_id: UUID, position: Position, limit: int) -> list[Event]:
         """Return what stands above a position, and move the position there."""
-        rows = await self._database.many(
-            sql.query("read_tail"),
-            entity=entity_id,
-            tenant=self._tenant,
-            after=position.head,
-            limit=limit,
-        )
+        rows = await self.ask_many("read_tail", entity=entity_id, after=position.head, limit=limit)
         return position.deliver(entity_id, rows)
 
     async def first(self, entity_id: UUID, after: int) -> int | None:
         """Return the lowest number above another one that holds an event."""
-        row = await self._database.row(
-            sql.query("first_number"), entity=entity_id, tenant=self._tenant, after=after
-        )
-        return row[0] if row else None
+        rows = await self.ask("first_number", entity=entity_id, after=after)
+        return rows[0][0] if rows else None
 
     async def newest(
-        self, entity_id: UUID, kinds: Sequence[str], before: int | None, limit: int | None
+        self, entity_id: UUID, kinds: Sequence[str], *, before: int | None = None, limit: int | None = None
     ) -> list[BodyRow]:
         """Return the newest events of these kinds that still have a body, newest first."""
-        rows = await self._database.many(
-            sql.query("read_newest"),
-            entity=entity_id,
-            tenant=self._tenant,
-            kinds=list(kinds),
-            before=MAX_SEQ - 1 if before is None else before,
-            limit=limit,
-        )
-        return [BodyRow(*row) for row in rows]
+        before = MAX_SEQ - 1 if before is None else before
+        values = {"kinds": list(kinds), "before": before, "limit": limit}
+        return [BodyRow(*row) for row in await self.ask_many("read_newest", entity=entity_id, **values)]
 
     async def filled(self, entity_id: UUID, position: Position, limit: int) -> list[Event]:
         """Return what now stands in the holes of a position."""
         if not position.holes:
             return []
-        rows = await self._database.rows(
-            sql.query("read_numbers"),
-            entity=entity_id,
-            tenant=self._tenant,
-            seqs=sorted(position.holes),
-            limit=limit,
-        )
+        rows = await self.ask("read_numbers", entity=entity_id, seqs=sorted(position.holes), limit=limit)
         return position.deliver(entity_id, rows)
-
-    async def _holes_below(self, entity_id: UUID, seq: int, sealed: int) -> set[int]:
-        if seq < sealed:
-            return set()
-        rows = await self._database.rows(
-            sql.query("missing_numbers"), entity=entity_id, tenant=self._tenant, low=sealed, high=seq
-        )
-        return {number for (number,) in rows}

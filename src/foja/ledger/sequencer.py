@@ -12,15 +12,14 @@ import time
 from dataclasses import dataclass, replace
 
 from foja import sql
-from foja.blobs.store import Store, Versioned
+from foja.blobs.store import Store
 from foja.core import tiles
 from foja.core.chain import leaf_entry
 from foja.core.merkle import Frontier, leaf_hash
 from foja.core.note import Checkpoint, Signer, open_note, parse_checkpoint
 from foja.driver.database import Database
-from foja.errors import LogHalted, ObjectChanged, ObjectMissing
+from foja.errors import LogHalted, ObjectChanged, ObjectMissing, Tampered
 from foja.ledger.live.notifier import Notifier
-from foja.metrics import GAPS
 
 STREAMS, RUN, BATCH = 200, 2_000, 5_000
 MAX_STEP_LEAVES = 65_536  # per checkpoint, so that memory does not grow with the backlog
@@ -42,12 +41,8 @@ class OpenLog:
         return f"log/{self.origin}/{name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
-    """The published checkpoint: the tree at its size, and the version to replace."""
-
-    frontier: Frontier
-    version: str | None
+# A log after its checkpoint was read, the tree at that checkpoint, and the version of its file.
+Published = tuple[OpenLog, Frontier, str | None]
 
 
 class Sequencer:
@@ -72,15 +67,13 @@ class Sequencer:
         if time.monotonic() < self._next_hole_check:
             return 0
         self._next_hole_check = time.monotonic() + HOLE_SECONDS / 5
-        voided = await self._count("void_holes", streams=STREAMS, age=HOLE_SECONDS)
-        GAPS.inc(voided)
-        return voided
+        return await self._count("void_holes", streams=STREAMS, age=HOLE_SECONDS)
 
     async def number(self) -> int:
         """Append waiting events to the log. Return how many."""
         placed = await self._count("number_pending", name=self._signer.name, most=BATCH)
         if placed:
-            self._notifier.touch_log()
+            self._notifier.touch(None)
         return placed
 
     async def check(self) -> None:
@@ -89,11 +82,10 @@ class Sequencer:
 
     async def publish(self) -> int:
         """Sign and publish a checkpoint of the log. Return the published size."""
-        current, published = await self._published()
-        size = min(current.size, published.frontier.size + MAX_STEP_LEAVES)
-        if size > published.frontier.size:
-            frontier = await self._write_tiles(current, published.frontier, size)
-            await self._sign(current, frontier, published.version)
+        current, published, version = await self._published()
+        size = min(current.size, published.size + MAX_STEP_LEAVES)
+        if size > published.size:
+            await self._sign(current, await self._write_tiles(current, published, size), version)
         return size
 
     async def current(self) -> OpenLog:
@@ -102,19 +94,13 @@ class Sequencer:
         assert row is not None
         return OpenLog(*row)
 
-    async def _running(self) -> OpenLog:
-        current = await self.current()
-        if current.halted:
-            raise LogHalted(f"log {current.name} is halted: {current.halted}; see `foja log restart --help`")
-        return current
-
     async def restart(self) -> OpenLog:
         """Close the log at its last proven size and open one that names the old head."""
         old = await self.current()
         try:
             await self._read_published(old)
             consistent = True
-        except LogHalted:
+        except Tampered:  # it is halted, or another key signed it, which may be lost
             consistent = False
         opened = await self._database.row(
             sql.query("restart_log"), origin=old.origin, name=self._signer.name, consistent=consistent
@@ -122,19 +108,21 @@ class Sequencer:
         assert opened is not None
         return OpenLog(*opened)
 
-    async def _published(self) -> tuple[OpenLog, Published]:
-        return await self._read_published(await self._running())
+    async def _published(self) -> Published:
+        current = await self.current()
+        if current.halted:
+            raise LogHalted(f"log {current.name} is halted: {current.halted}; see `foja log restart --help`")
+        return await self._read_published(current)
 
-    async def _read_published(self, current: OpenLog) -> tuple[OpenLog, Published]:
-        """Return the published checkpoint of a log, and the log as it was after that."""
+    async def _read_published(self, current: OpenLog) -> Published:
         known = await self._database.row(sql.query("last_published"), origin=current.origin)
         try:
             stored = await self._store.read(current.path("checkpoint"))
         except ObjectMissing:
             if known:
                 await self._halt(current, "the published checkpoint is missing in the store")
-            return current, Published(Frontier(), None)
-        seen = self._open(stored)
+            return current, Frontier(), None
+        seen = parse_checkpoint(open_note(stored.data, [self._signer.verifier()]))
         # Read again: another sequencer may have numbered and published in between.
         later = await self.current()
         size = later.size if later.origin == current.origin else seen.size
@@ -145,10 +133,7 @@ class Sequencer:
         if frontier.root() != seen.root or seen.origin != current.name:
             await self._halt(current, f"the published checkpoint of {seen.size} leaves has another root")
         await self._database.row(sql.query("mark_published"), origin=current.origin, size=seen.size)
-        return current, Published(frontier, stored.version)
-
-    def _open(self, stored: Versioned) -> Checkpoint:
-        return parse_checkpoint(open_note(stored.data, [self._signer.verifier()]))
+        return current, frontier, stored.version
 
     async def _frontier(self, current: OpenLog, size: int) -> Frontier:
         """Return the tree at a size, from the nearest checkpoint and the leaves after it."""

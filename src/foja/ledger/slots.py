@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -12,14 +13,15 @@ from foja import sql
 from foja.core.registry import Domain
 from foja.driver.database import Database
 from foja.driver.encoding import Packed
-from foja.errors import BadReservation
-from foja.ledger.event import Event, bounded, draft
+from foja.errors import BadReservation, Busy, TooLarge, Unavailable
+from foja.ledger.event import MAX_BODY, Event, bounded, draft
 from foja.ledger.lanes.lanes import Lanes
 from foja.ledger.receipts import ReservationRequest, draft_record
 from foja.ledger.writer import Writer
 
 MAX_SLOTS = 256
 MAX_TTL = 3600.0
+MAX_INTENTS = 4 * MAX_BODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class Slots:
     seqs: tuple[int, ...]
     token: UUID
     deadline: datetime
-    _reserver: Reserver
+    _reserver: Reserver = field(repr=False)
 
     async def fill(
         self,
@@ -40,17 +42,51 @@ class Slots:
         *,
         actor: str | None = None,
         idempotency_key: str | None = None,
+        v: int = 1,
     ) -> Event:
         """Append the event of a reserved number. The same fill again returns the first event."""
-        return await self._reserver.fill(self, ordinal, kind, payload, actor, idempotency_key)
+        key = f"slot:{self.token}:{self.seq(ordinal)}" if idempotency_key is None else idempotency_key
+        with self._reserver.failures(payload):
+            return await self._fill(self.seq(ordinal), kind, payload, actor=actor, idempotency_key=key, v=v)
+
+    async def _fill(self, seq: int, kind: str, payload: Mapping[str, Any], **more: Any) -> Event:
+        writer = self._reserver.writer
+        event = draft(
+            self._reserver.domain,
+            self.entity_id,
+            kind,
+            payload,
+            tenant=self._reserver.tenant,
+            source=writer.source,
+            **more,
+        )
+        values = {"draft": Packed(draft_record(event)), "seq": seq, "token": self.token}
+        return writer.accept(event, await self._reserver.ask("fill", self.entity_id, values))
 
     async def void(self, ordinal: int, *, reason: str) -> None:
         """Void a number; the stream records the reason."""
-        await self._reserver.void(self, ordinal, reason)
+        bounded({"reason": reason})
+        reserver = self._reserver
+        values = {
+            "entity": self.entity_id,
+            "domain": reserver.domain.name,
+            "tenant": reserver.tenant,
+            "source": reserver.writer.source,
+            "seq": self.seq(ordinal),
+            "token": self.token,
+            "reason": reason,
+        }
+        await reserver.ask("void", self.entity_id, values)
+        reserver.writer.notify(self.entity_id)
 
     async def extend(self, ttl: float) -> datetime:
         """Extend the numbers that are still open to `ttl` seconds from now; return the new deadline."""
-        return await self._reserver.extend(self, ttl)
+        _check_ttl(ttl)
+        values = {"entity": self.entity_id, "tenant": self._reserver.tenant, "token": self.token, "ttl": ttl}
+        row = await self._reserver.ask("extend", self.entity_id, values, again=Busy)
+        assert row is not None
+        deadline: datetime = row[0]
+        return deadline
 
     def seq(self, ordinal: int) -> int:
         """Return the number of an ordinal."""
@@ -59,12 +95,30 @@ class Slots:
         return self.seqs[ordinal]
 
 
+@dataclass(frozen=True, slots=True)
 class Reserver:
     """Reserves numbers in the streams of one domain and tenant."""
 
-    def __init__(self, database: Database, writer: Writer, lanes: Lanes, domain: Domain, tenant: str) -> None:
-        self._database, self._writer, self._lanes = database, writer, lanes
-        self._domain, self._tenant = domain, tenant
+    database: Database
+    writer: Writer
+    lanes: Lanes
+    domain: Domain
+    tenant: str
+    failures: Callable[[Mapping[str, Any]], AbstractContextManager[None]] = (
+        lambda _: nullcontext()  # around each fill
+    )
+
+    async def ask(
+        self,
+        query: str,
+        entity_id: UUID,
+        values: Mapping[str, Any],
+        again: type[Unavailable] = Unavailable,
+    ) -> Any:
+        """Return the row of a query that locks this stream, repeated while the stream is held."""
+        return await self.writer.patiently(
+            lambda: self.database.row(sql.query(query), **values), again=again, stream=entity_id
+        )
 
     async def reserve(
         self, entity_id: UUID, count: int, ttl: float, intents: Sequence[Any] | None = None
@@ -76,69 +130,18 @@ class Reserver:
         if intents is not None and len(intents) != count:
             raise BadReservation(f"{count} numbers need {count} intents, not {len(intents)}")
         texts = None if intents is None else [bounded(intent).decode() for intent in intents]
-        request = ReservationRequest(entity_id, self._domain.name, self._tenant, count, float(ttl), texts)
-        _, first, token, deadline = await self._lanes.reserve(request)
+        if texts and sum(len(text.encode()) for text in texts) > MAX_INTENTS:
+            raise TooLarge(f"the intents have over {MAX_INTENTS:,} bytes together; make several reservations")
+        request = ReservationRequest(entity_id, self.domain.name, self.tenant, count, float(ttl), texts)
+        _, first, token, deadline = await self.lanes.reserve(request)
         assert deadline is not None
-        self._writer.notify(entity_id)
+        self.writer.notify(entity_id)
         return Slots(entity_id, tuple(range(first, first + count)), token, deadline, self)
 
-    def resume(
-        self, entity_id: UUID, seqs: Sequence[int], token: UUID, deadline: datetime | None = None
-    ) -> Slots:
+    def resume(self, entity_id: UUID, seqs: Sequence[int], token: UUID) -> Slots:
         """Return a reservation made elsewhere, from its numbers and token."""
-        # Not knowing the deadline is not having one: the database decides at each fill.
-        return Slots(entity_id, tuple(seqs), token, deadline or datetime.now(UTC), self)
-
-    async def fill(
-        self,
-        slots: Slots,
-        ordinal: int,
-        kind: str,
-        payload: Mapping[str, Any],
-        actor: str | None,
-        key: str | None,
-    ) -> Event:
-        seq = slots.seq(ordinal)
-        event = draft(
-            self._domain,
-            slots.entity_id,
-            kind,
-            payload,
-            tenant=self._tenant,
-            actor=actor,
-            source=self._writer.source,
-            idempotency_key=f"slot:{slots.token}:{seq}" if key is None else key,
-        )
-        values = {"draft": Packed(draft_record(event)), "seq": seq, "token": slots.token}
-        receipt = await self._writer.patiently(lambda: self._database.row(sql.query("fill"), **values))
-        return self._writer.accept(event, receipt)
-
-    async def void(self, slots: Slots, ordinal: int, reason: str) -> None:
-        bounded({"reason": reason})
-        values = {**self._scope(slots.entity_id), "seq": slots.seq(ordinal), "token": slots.token}
-        await self._writer.patiently(lambda: self._database.row(sql.query("void"), **values, reason=reason))
-        self._writer.notify(slots.entity_id)
-
-    async def extend(self, slots: Slots, ttl: float) -> datetime:
-        _check_ttl(ttl)
-        row = await self._database.row(
-            sql.query("extend"),
-            entity=slots.entity_id,
-            tenant=self._tenant,
-            token=slots.token,
-            ttl=ttl,
-        )
-        assert row is not None
-        deadline: datetime = row[0]
-        return deadline
-
-    def _scope(self, entity_id: UUID) -> dict[str, object]:
-        return {
-            "entity": entity_id,
-            "domain": self._domain.name,
-            "tenant": self._tenant,
-            "source": self._writer.source,
-        }
+        # The deadline is not known here: the database checks it at each fill.
+        return Slots(entity_id, tuple(seqs), token, datetime.now(UTC), self)
 
 
 def _check_ttl(ttl: float) -> None:

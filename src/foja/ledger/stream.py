@@ -7,13 +7,13 @@ from typing import Any
 from uuid import UUID
 
 from foja.core.registry import Domain
-from foja.errors import UnknownEntity
+from foja.errors import BadPayload, UnknownEntity, WrongEntity
 from foja.ledger.event import Draft, Event, StreamItem, new_id
-from foja.ledger.event_proof import EventProof, prove_event
+from foja.ledger.excerpts import EventProof, prove_event
+from foja.ledger.lanes.held import AppendResult
 from foja.ledger.ledger import Ledger
 from foja.ledger.reader import StreamState
-from foja.ledger.slots import Slots
-from foja.ledger.writer import AppendResult
+from foja.ledger.slots import Reserver, Slots
 
 
 class Stream:
@@ -45,23 +45,34 @@ class Stream:
 
     async def append_many(self, drafts: Sequence[Draft]) -> list[Event]:
         """Append all of these drafts or none."""
-        return await self._ledger.append_many(drafts)
+        return await self._ledger.append_many(self._own(drafts))
 
     async def append_each(self, drafts: Sequence[Draft]) -> list[AppendResult]:
         """Append each draft by itself; return its event or its error for each."""
-        return await self._ledger.append_each(drafts)
+        return await self._ledger.append_each(self._own(drafts))
 
     def draft(self, kind: str, payload: Mapping[str, Any], **more: Any) -> Draft:
         """Return an event of this stream that is checked but not appended."""
         return self._ledger.draft(self.domain, self.id, kind, payload, **more)
 
+    def _own(self, drafts: Sequence[Draft]) -> Sequence[Draft]:
+        for draft in drafts:
+            if not isinstance(draft, Draft):
+                raise BadPayload(f"{draft!r:.100} is not a draft; make one with draft()")
+            if draft.entity_id != self.id:
+                raise WrongEntity(f"a draft is for {draft.entity_id}, not for {self.id}; append it there")
+        return drafts
+
     async def reserve(self, count: int, *, ttl: float = 30, intents: Sequence[Any] | None = None) -> Slots:
         """Reserve the next `count` numbers, to be filled in any order within `ttl` seconds."""
-        return await self._ledger.reserve(self.domain, self.id, count, ttl, intents)
+        return await self._reserver().reserve(self.id, count, ttl, intents)
 
     def slots(self, token: UUID, seqs: Sequence[int]) -> Slots:
         """Return a reservation that another process made, from its token and its numbers."""
-        return self._ledger.resume(self.domain, self.id, seqs, token)
+        return self._reserver().resume(self.id, seqs, token)
+
+    def _reserver(self) -> Reserver:
+        return self._ledger.reserver(self.domain)
 
     async def events(self, *, after: str | int | None = None, limit: int = 1000) -> list[Event]:
         """Return up to `limit` events after a cursor or number, open slots as `slot.open`."""
@@ -75,13 +86,18 @@ class Stream:
         """Return the next number of this stream and how many events are sealed."""
         return await self._ledger.state(self.id)
 
+    async def gaps(self) -> int:
+        """Return how many numbers of this stream were given, never used, and voided."""
+        count: int = (await self._ledger.ask("stream_gaps", entity=self.id))[0][0]
+        return count
+
     async def prove(self, seq: int) -> EventProof:
         """Return the proof that an event is in the log; raise `NotCovered` while no checkpoint covers it."""
         return await prove_event(self._ledger, self.id, seq)
 
     async def erase(self, seq: int, *, reason: str, actor: str | None = None) -> None:
         """Erase the body of one event. Its hash and every proof of it stay valid."""
-        await self._ledger.erase(self.id, seq, reason=reason, actor=actor)
+        await self._ledger.erase(self.domain, self.id, seq, reason=reason, actor=actor)
 
 
 def stream_id(value: UUID | str | None, what: str) -> UUID:

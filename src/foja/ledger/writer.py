@@ -12,17 +12,17 @@ from time import perf_counter
 from typing import TypeVar
 from uuid import UUID
 
-from foja import errors, sql
+from foja import errors
 from foja.driver import encoding
-from foja.driver.database import AlreadyRecorded, Database, refusal
+from foja.driver.database import AlreadyRecorded, Locked, refusal
 from foja.driver.encoding import Value
 from foja.driver.pipeline_pool import PipelinePool
-from foja.ledger.event import MAX_SEQ, Draft, Event, bounded
+from foja.ledger.event import Draft, Event
+from foja.ledger.lanes.held import AppendResult, HeldStreams
 from foja.ledger.live.notifier import Notifier
 from foja.ledger.receipts import Receipt, draft_array, draft_record, read_receipt, read_receipts
 from foja.metrics import ALLOCATION
 
-AppendResult = Event | errors.FojaError
 Result = TypeVar("Result")
 _numbering = ALLOCATION.labels("postgres")
 
@@ -32,67 +32,57 @@ class Writer:
 
     def __init__(
         self,
-        database: Database,
         pipelines: PipelinePool,
+        apart: PipelinePool,
         notifier: Notifier,
         *,
         source: str,
         draft_type: int,
         retry_seconds: float,
     ) -> None:
+        """`apart` are the connections for held streams: they wait for a lock only briefly."""
         self.source = source
-        self._database, self._pipelines, self._notifier, self._retry = (
-            database,
-            pipelines,
-            notifier,
-            retry_seconds,
-        )
-        self._draft_type = draft_type
+        self.held = HeldStreams(self._send_apart, retry_seconds)
+        self._pipelines, self._apart, self._notifier = pipelines, apart, notifier
+        self._draft_type, self._retry = draft_type, retry_seconds
 
     async def append(self, draft: Draft) -> Event:
         """Write one event and return it numbered."""
         self.check(draft)
-        return self.accept(draft, await self.patiently(lambda: self._append(draft)))
+        try:
+            return await self._append_free(draft)
+        except Locked:
+            return await self.held.append(draft)
 
     async def append_many(self, drafts: Sequence[Draft]) -> list[Event]:
         """Write all of these events or none."""
         for draft in drafts:
             self.check(draft)
-        receipts = await self.patiently(lambda: self._send(drafts, atomic=True))
+        try:
+            receipts = await self._unless_held(drafts, lambda: self._send(drafts, atomic=True))
+        except Locked:
+            self.held.mark(draft.entity_id for draft in drafts)
+            receipts = await self.patiently(lambda: self._send(drafts, atomic=True, apart=True))
         return [self.accept(draft, receipt) for draft, receipt in zip(drafts, receipts, strict=True)]
 
     async def append_each(self, drafts: Sequence[Draft]) -> list[AppendResult]:
-        """Append each draft by itself; return its event or its error for each.
+        """Append each draft by itself; return its event or its error for each."""
+        pairs = zip(drafts, await self.append_free(drafts), strict=True)
+        return await asyncio.gather(*(self._unlocked(draft, result) for draft, result in pairs))
 
-        If the batch fails as a whole, each draft is tried alone.
+    async def append_free(self, drafts: Sequence[Draft]) -> list[AppendResult]:
+        """Append each draft by itself. If a stream is held, the error of all drafts may be `Locked`.
+
+        If the batch fails as a whole for another reason, each draft is tried alone.
         """
         if len(drafts) == 1:
-            return [await self._verdict(self.append(drafts[0]))]
+            return [await self._verdict(self._append_free(drafts[0]))]
         try:
-            receipts = await self.patiently(lambda: self._send(drafts, atomic=False))
+            return await self._unless_held(drafts, lambda: self._send_each(drafts))
         except errors.Unavailable as error:
             return [error] * len(drafts)
         except errors.FojaError:
-            return [await self._verdict(self.append(draft)) for draft in drafts]
-        return [self._judge(draft, receipt) for draft, receipt in zip(drafts, receipts, strict=True)]
-
-    async def erase(self, entity_id: UUID, tenant: str, seq: int, *, reason: str, actor: str | None) -> None:
-        """Remove the body of one event; its hash and every proof stay."""
-        bounded([reason, actor])
-        if type(seq) is not int or not 0 <= seq < MAX_SEQ:
-            raise errors.UnknownEntity(f"{entity_id} has no event {seq!r}")
-        values = {"entity": entity_id, "tenant": tenant, "seq": seq, "source": self.source}
-        await self.patiently(
-            lambda: self._database.row(sql.query("erase"), reason=reason, actor=actor, **values)
-        )
-        self.notify(entity_id)
-
-    async def erase_all(self, entity_id: UUID, tenant: str, seqs: Sequence[int], *, reason: str) -> None:
-        """Remove the bodies of some events in one transaction, or of none."""
-        bounded([reason])
-        values = {"entity": entity_id, "tenant": tenant, "seqs": list(seqs), "source": self.source}
-        await self.patiently(lambda: self._database.row(sql.query("erase_all"), reason=reason, **values))
-        self.notify(entity_id)
+            return [await self._verdict(self._append_free(draft)) for draft in drafts]
 
     def check(self, draft: Draft) -> None:
         """Raise `WrongSource` if this draft is for another source's writer."""
@@ -104,17 +94,29 @@ class Writer:
         self._notifier.touch(entity_id)
 
     async def patiently(
-        self, call: Callable[[], Awaitable[Result]], *, again: type[errors.Unavailable] = errors.Unavailable
+        self,
+        call: Callable[[], Awaitable[Result]],
+        *,
+        again: type[errors.Unavailable] = errors.Unavailable,
+        unless: type[errors.Unavailable] | tuple[()] = (),
+        stream: UUID | None = None,
     ) -> Result:
-        """Repeat `call` while the database is unavailable or busy, for a bounded time."""
-        clock = asyncio.get_running_loop().time
-        deadline, pause = clock() + self._retry, 0.01
+        """Repeat `call` while the database is unavailable or busy, for a bounded time.
+
+        `stream` is the one that `call` locks: while it is held, its callers take turns.
+        """
+        deadline, pause = _now() + self._retry, 0.01
         while True:
             try:
-                return await call()
-            except again:
-                if clock() + pause > deadline:
+                if stream is None or stream not in self.held:
+                    return await call()
+                async with self.held.turn(stream, deadline):
+                    return await call()
+            except again as error:
+                if isinstance(error, unless) or _now() + pause > deadline:
                     raise
+                if stream is not None and isinstance(error, Locked):
+                    self.held.mark([stream])
             await asyncio.sleep(pause)
             pause = min(pause * 2, 0.5)
 
@@ -130,9 +132,28 @@ class Writer:
 
     async def _append(self, draft: Draft) -> Receipt:
         try:
-            return read_receipt(await self._ask("append", [draft_record(draft)]))
+            return read_receipt(await _ask(self._pipelines, "append", [draft_record(draft)]))
         except AlreadyRecorded:
-            return read_receipt(await self._ask("replay", [draft_record(draft)]))
+            return read_receipt(await _ask(self._pipelines, "replay", [draft_record(draft)]))
+
+    async def _append_free(self, draft: Draft) -> Event:
+        return self.accept(draft, await self._unless_held([draft], lambda: self._append(draft)))
+
+    async def _unless_held(self, drafts: Sequence[Draft], call: Callable[[], Awaitable[Result]]) -> Result:
+        """Repeat `call` while the database is unavailable. Raise `Locked` if one of the streams is held."""
+        if self.held.known and any(draft.entity_id in self.held for draft in drafts):
+            raise Locked("another session holds this stream; end its transaction")
+        return await self.patiently(call, unless=Locked)
+
+    async def _unlocked(self, draft: Draft, result: AppendResult) -> AppendResult:
+        return await self._verdict(self.held.append(draft)) if isinstance(result, Locked) else result
+
+    async def _send_each(self, drafts: Sequence[Draft], *, apart: bool = False) -> list[AppendResult]:
+        receipts = await self._send(drafts, atomic=False, apart=apart)
+        return [self._judge(draft, receipt) for draft, receipt in zip(drafts, receipts, strict=True)]
+
+    async def _send_apart(self, drafts: Sequence[Draft]) -> list[AppendResult]:
+        return await self._send_each(drafts, apart=True)
 
     def _judge(self, draft: Draft, receipt: Receipt) -> AppendResult:
         try:
@@ -146,24 +167,29 @@ class Writer:
         except errors.FojaError as error:
             return error
 
-    async def _send(self, drafts: Sequence[Draft], *, atomic: bool) -> list[Receipt]:
+    async def _send(self, drafts: Sequence[Draft], *, atomic: bool, apart: bool = False) -> list[Receipt]:
         if not drafts:
             return []
+        pool = self._apart if apart else self._pipelines
         try:
-            return await self._send_batch(drafts, atomic=atomic, careful=False)
+            return await self._send_batch(pool, drafts, atomic=atomic, careful=False)
         except AlreadyRecorded:
-            return await self._send_batch(drafts, atomic=atomic, careful=True)
+            return await self._send_batch(pool, drafts, atomic=atomic, careful=True)
 
-    async def _send_batch(self, drafts: Sequence[Draft], *, atomic: bool, careful: bool) -> list[Receipt]:
-        values = [
-            draft_array(drafts, self._draft_type),
-            encoding.boolean(atomic),
-            encoding.boolean(careful),
-        ]
-        return read_receipts(await self._ask("append_drafts", values), drafts)
+    async def _send_batch(
+        self, pool: PipelinePool, drafts: Sequence[Draft], *, atomic: bool, careful: bool
+    ) -> list[Receipt]:
+        array = draft_array(drafts, self._draft_type)
+        values = [array, encoding.boolean(atomic), encoding.boolean(careful)]
+        return read_receipts(await _ask(pool, "append_drafts", values), drafts)
 
-    async def _ask(self, statement: str, values: Sequence[Value]) -> bytes:
-        began = perf_counter()
-        answer = await self._pipelines.ask(statement, values)
-        _numbering.observe(perf_counter() - began)
-        return answer
+
+async def _ask(pool: PipelinePool, statement: str, values: Sequence[Value]) -> bytes:
+    began = perf_counter()
+    answer = await pool.ask(statement, values)
+    _numbering.observe(perf_counter() - began)
+    return answer
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

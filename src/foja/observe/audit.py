@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from foja.observe.findings import MAX_SHOWN, Anomalies, CheckReport
+from foja.observe.findings import Anomalies, CheckReport
 from foja.observe.replay import LISTED, TRACKED, check_documents
 from foja.observe.snapshot import Row, Snapshot, snapshot
 
 GRACE = 5.0
+COUNTED = ("streams", "waiting", "open_slots")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ QUERIES = (
     AuditQuery(
         "queue", "audit_waiting_jobs", "a {3} job claimed in time", "{2} waiting {4} s; is a worker running?"
     ),
+    AuditQuery("clock", "audit_clocks", "{2} near the database's clock", "{3}, set by a clock ahead; {4}"),
     AuditQuery("queue", "audit_stuck_queues", "one {2} job at the head of its queue", "{4} among {3} jobs"),
     AuditQuery("executor", "audit_sleepers", "an executor queued for event {1}", "an executor that is {2}"),
     AuditQuery("correlation", "audit_job_correlations", "a job that names its stream", "{2} naming {3}"),
@@ -72,23 +74,20 @@ QUERIES = (
 )
 
 
-async def audit(url: str, *, max_lag_seconds: float, most: int = MAX_SHOWN) -> CheckReport:
+async def audit(url: str, *, max_lag_seconds: float, clock_tolerance_seconds: float = 300.0) -> CheckReport:
     """Run every query in one snapshot and return the findings."""
-    findings = Anomalies(most)
+    limits = {"grace": GRACE, "limit": max_lag_seconds, "tolerance": clock_tolerance_seconds}
+    findings = Anomalies()
     async with snapshot(url) as moment:
-        await _count(moment, findings)
+        counts = zip(COUNTED, await moment.row("audit_counts"), strict=True)
+        findings.counts.update(dict(counts))
         await _check_steps(moment, findings)
         await _check_strays(moment, findings)
         for each in QUERIES:
-            async for row in moment.rows(each.query, grace=GRACE, limit=max_lag_seconds):
+            async for row in moment.rows(each.query, **limits):
                 each.report(row, findings)
         await check_documents(moment, findings)
     return findings.report()
-
-
-async def _count(moment: Snapshot, findings: Anomalies) -> None:
-    names = ("streams", "waiting", "open_slots")
-    findings.counts.update(dict(zip(names, await moment.row("audit_counts"), strict=True)))
 
 
 async def _check_steps(moment: Snapshot, findings: Anomalies) -> None:

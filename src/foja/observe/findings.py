@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -34,13 +34,7 @@ class Anomaly:
 
     def document(self) -> dict[str, Any]:
         """Return the finding as a JSON object."""
-        return {
-            "check": self.check,
-            "entity_id": str(self.entity_id) if self.entity_id else None,
-            "seq": self.seq,
-            "expected": self.expected,
-            "found": self.found,
-        }
+        return {**asdict(self), "entity_id": str(self.entity_id) if self.entity_id else None}
 
 
 @dataclass(frozen=True, slots=True)

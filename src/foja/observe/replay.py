@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from foja.documents.model.events import Evidence
-from foja.documents.model.history import Fact, History, predecessor, read
-from foja.documents.model.projection import summary
+from foja.documents.model.events import Evidence, Fact
+from foja.documents.model.history import History, read
+from foja.documents.model.projection import predecessor, summary
 from foja.documents.model.track import moment as parse_moment
 from foja.observe.findings import Anomalies
 from foja.observe.snapshot import Row, Snapshot
@@ -80,10 +80,6 @@ def _compare_guards(
     found["stage"] = found.get("stage") or ("final" if found.get("requested_seq") is not None else None)
     found["required_evidence"] = sorted(found.get("required_evidence") or [])
     found["renew_before"] = _moment(found.get("renew_before"))
-    if facts[0].payload is None and not history.requests:
-        del expected["witness_hash"]  # it was erased in the events, and perhaps in the table
-    if facts[0].payload is None:
-        del expected["predecessor"]
     for name, value in expected.items():
         if found.get(name) != value:
             findings.add(
@@ -100,6 +96,7 @@ def _last_request(history: History, facts: Sequence[Fact]) -> dict[str, Any]:
     return {
         "added_seq": 0 if facts[0].kind == "document.added" else None,
         "witness_hash": history.witness,
+        "witness_status": history.witness_status.value,
         "stage": last.stage.value if last else None,
         "required_evidence": sorted(last.evidence) if last else [],
         "requested_seq": last.seq if last else None,

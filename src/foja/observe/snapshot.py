@@ -42,19 +42,17 @@ class Snapshot:
 
 
 @asynccontextmanager
-async def snapshot(url: str, role: str = READER) -> AsyncIterator[Snapshot]:
+async def snapshot(url: str) -> AsyncIterator[Snapshot]:
     """Open a read-only snapshot of a database, as a role that sees every row."""
-    connection = await connect(url, role)
+    connection = await connect(url, READER)
     with our_errors():
         async with connection:
             await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
             await connection.set_read_only(True)
             async with connection.transaction():
                 moment = Snapshot(connection)
-                await _check_schema(moment)
+                if not (await moment.row("has_ledger"))[0]:
+                    raise SetupFailed(
+                        "this database has no ledger; run `foja migrate`, or correct FOJA_DATABASE_URL"
+                    )
                 yield moment
-
-
-async def _check_schema(moment: Snapshot) -> None:
-    if not (await moment.row("has_ledger"))[0]:
-        raise SetupFailed("this database has no ledger; run `foja migrate`, or correct FOJA_DATABASE_URL")

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
 
+from foja.core.event import FIRST, LAST, is_in_calendar
 from foja.errors import Malformed
 
 T = TypeVar("T")
@@ -104,16 +105,19 @@ class DerReader:
         return content
 
     def time(self) -> datetime:
-        """Return the next GeneralizedTime, in UTC, truncated to microseconds."""
+        """Return the next GeneralizedTime, in UTC, truncated to microseconds, if it can be judged."""
         found = _TIME.fullmatch(self.take(TIME))
         if found is None:
             raise Malformed("a time in it is not written as YYYYMMDDhhmmss[.f]Z")
         year, month, day, hour, minute, second = map(int, found.groups()[:6])
         fraction = int((found[7] or b"").ljust(6, b"0")[:6])
         try:
-            return datetime(year, month, day, hour, minute, second, fraction, UTC)
+            moment = datetime(year, month, day, hour, minute, second, fraction, UTC)
         except ValueError:
             raise Malformed("a time in it is not a valid date and time") from None
+        if not is_in_calendar(moment):
+            raise Malformed(f"a time in it is not between {FIRST:%Y} and {LAST:%Y}")
+        return moment
 
     def _bounds(self, tag: int) -> tuple[int, int]:
         data, at = self._data, self._at

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+
+from foja.errors import Tampered
+from foja.proofs.notices import LOCAL_NOTICE, TEST_NOTICE
+
+MAX_TEXT = 1000
 
 
 class Status(StrEnum):
@@ -24,10 +31,14 @@ class Reason(StrEnum):
     MALFORMED = "MALFORMED"
     NO_TRUST_ANCHOR = "NO_TRUST_ANCHOR"
     UNKNOWN_PROOF = "UNKNOWN_PROOF"
+    TOO_LARGE = "TOO_LARGE"
+    TOO_COSTLY = "TOO_COSTLY"
+    NOT_JUDGED = "NOT_JUDGED"
     UNKNOWN_DOMAIN = "UNKNOWN_DOMAIN"
     DIGEST_MISMATCH = "DIGEST_MISMATCH"
     AFTER_VALIDATION_TIME = "AFTER_VALIDATION_TIME"
     WEAK_HASH = "WEAK_HASH"
+    GROUP_MISMATCH = "GROUP_MISMATCH"
 
     # the container and its ledger
     ZIP_LAYOUT = "ZIP_LAYOUT"
@@ -85,10 +96,15 @@ class Reason(StrEnum):
     ENTRY_MISMATCH = "ENTRY_MISMATCH"
     CHECKPOINT_UNSIGNED = "CHECKPOINT_UNSIGNED"
     INCLUSION_INVALID = "INCLUSION_INVALID"
+    COSIGNATURE_INVALID = "COSIGNATURE_INVALID"
+    COSIGNERS_MISSING = "COSIGNERS_MISSING"
     LOG_INCONSISTENT = "LOG_INCONSISTENT"
     NO_SIGNED_TIME = "NO_SIGNED_TIME"
     NO_INCLUSION_PROOF = "NO_INCLUSION_PROOF"
     CERTIFICATE_NOT_LOGGED = "CERTIFICATE_NOT_LOGGED"
+
+    # signatures over the document
+    NOT_CHECKED = "NOT_CHECKED"
 
     # timestamps of authorities
     STATUS_NOT_GRANTED = "STATUS_NOT_GRANTED"
@@ -109,6 +125,9 @@ class Reason(StrEnum):
     CERT_EXPIRED_AT_GENTIME = "CERT_EXPIRED_AT_GENTIME"
     CERT_NOT_YET_VALID_AT_GENTIME = "CERT_NOT_YET_VALID_AT_GENTIME"
     CHAIN_INVALID = "CHAIN_INVALID"
+    NAME_CONSTRAINTS = "NAME_CONSTRAINTS"
+    WEAK_KEY = "WEAK_KEY"
+    TSA_NAME_MISMATCH = "TSA_NAME_MISMATCH"
     ROOT_NOT_TRUSTED = "ROOT_NOT_TRUSTED"
     TRUST_ANCHOR_EXPIRED = "TRUST_ANCHOR_EXPIRED"
     POLICY_NOT_ALLOWED = "POLICY_NOT_ALLOWED"
@@ -118,10 +137,28 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class TrustItem:
+    """A root, a key or a block that a proof rests on, or that is missing to judge it."""
+
+    kind: str  # root | log | cosigner | sigstore | signer | block | header
+    name: str
+    fingerprint: str | None = None  # as its own tool shows it; None: the proof does not say it
+
+
+@dataclass(frozen=True, slots=True)
+class ShownEvent:
+    """An event of the history that was judged: its number, its kind, and its time by the ledger's clock."""
+
+    seq: int
+    kind: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """What one proof shows, as a sentence and as a code, and what was not checked."""
 
-    evidence: str  # tsa | polygon | bitcoin | rekor
+    evidence: str  # tsa | polygon | bitcoin | rekor | signature
     status: Status
     reason: Reason | None = None
     detail: str = ""
@@ -129,3 +166,60 @@ class Finding:
     according_to: str | None = None
     not_checked: tuple[str, ...] = ()
     name: str | None = None  # of the file it came in
+    rests_on: tuple[TrustItem, ...] = ()  # what you trust; only of a verified finding
+    missing: tuple[TrustItem, ...] = ()  # what you would have to trust; only of an undecided one
+    history: tuple[ShownEvent, ...] = ()  # of a ledger: some events by number, always the first and the last
+
+    @property
+    def local(self) -> bool:
+        """Whether its time is that of a local authority, which proves nothing to others."""
+        return LOCAL_NOTICE in self.not_checked
+
+    @property
+    def of_test_network(self) -> bool:
+        """Whether its block is one of a test network, which proves nothing to others."""
+        return TEST_NOTICE in self.not_checked
+
+    @property
+    def reserved(self) -> bool:
+        """Whether its time counts only with a reservation: it proves nothing to others."""
+        return self.local or self.of_test_network
+
+    def __post_init__(self) -> None:
+        for field in ("detail", "according_to", "name"):
+            if len(text := getattr(self, field) or "") > MAX_TEXT:  # parts of it may come from the input
+                object.__setattr__(self, field, text[:MAX_TEXT] + "…")
+
+    def weakened(self, reason: Reason, but: str) -> Finding:
+        """Return a verified finding as one that proves nothing, for this reason; others are unchanged."""
+        if self.status is not Status.VERIFIED:
+            return self
+        changed = replace(self, status=Status.INDETERMINATE, reason=reason, detail=f"{self.detail}, {but}")
+        return replace(changed, no_later_than=None, according_to=None, rests_on=())
+
+
+class Flaw(Exception):
+    """A fault that ends a check and becomes its finding."""
+
+    def __init__(
+        self,
+        reason: Reason,
+        detail: str,
+        status: Status = Status.INVALID,
+        missing: tuple[TrustItem, ...] = (),
+    ) -> None:
+        super().__init__(detail)
+        self.reason, self.detail, self.status, self.missing = reason, detail, status, missing
+
+    def finding(self, evidence: str) -> Finding:
+        """Return the finding about this evidence."""
+        return Finding(evidence, self.status, self.reason, self.detail, missing=self.missing)
+
+
+@contextmanager
+def flaw_if_tampered(reason: Reason) -> Iterator[None]:
+    """Turn `Tampered` into a flaw with this reason."""
+    try:
+        yield
+    except Tampered as error:
+        raise Flaw(reason, str(error)) from None

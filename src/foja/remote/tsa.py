@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from types import TracebackType
-from typing import Self
 
 import httpx
+
+from foja.errors import redact
 
 QUERY_TYPE, REPLY_TYPE = "application/timestamp-query", "application/timestamp-reply"
 MAX_BYTES = 262_144
@@ -37,7 +37,7 @@ class NoReply:
 
 
 class Connections:
-    """Reused connections to authorities. Use it as an async context manager, or close it.
+    """Reused connections to authorities.
 
     A client serves one request at a time: for every request httpx inspects all connections of
     its client, and with a few idle ones that costs more than the request.
@@ -48,15 +48,7 @@ class Connections:
         self._slots = asyncio.Semaphore(most)
         self._idle = list[httpx.AsyncClient]()
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Close all connections."""
         for client in self._idle:
             await client.aclose()
@@ -110,9 +102,14 @@ async def _exchange(client: httpx.AsyncClient, url: str, query: bytes) -> bytes 
 class RemoteAuthority:
     """One authority, identified by its URL."""
 
-    name: str
+    url: str = field(repr=False)
     connections: Connections
+
+    @property
+    def name(self) -> str:
+        """The URL without its password: names are recorded, counted and shown."""
+        return redact(self.url)
 
     async def ask(self, query: bytes) -> bytes | NoReply:
         """Return its reply, or why there is none."""
-        return await self.connections.post(self.name, query)
+        return await self.connections.post(self.url, query)

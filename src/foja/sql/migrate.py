@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.resources.abc import Traversable
-from typing import Literal
+from typing import Any, Literal
 
 import psycopg
 from psycopg import AsyncConnection
@@ -22,6 +22,7 @@ from foja.sql.steps import Step, read_steps
 # Another process may build an index for minutes; a table is only locked for seconds.
 MIGRATION_TIMEOUT_SECONDS = 600.0
 LOCK_TIMEOUT_SECONDS = 10.0
+MIGRATION_LOCK = 1718577761  # spells "foja"
 
 Report = Callable[[str], None]
 
@@ -62,8 +63,9 @@ async def migrate(
     *,
     folder: Traversable | None = None,
     lock_timeout: float = LOCK_TIMEOUT_SECONDS,
+    patience: float = MIGRATION_TIMEOUT_SECONDS,
 ) -> Moved:
-    """Bring the schema to migration `to`, or the newest. Repeating is safe.
+    """Bring the schema to migration `to`, or the newest. Repeating is safe, and waits for no other process.
 
     A step that fails changes nothing; the steps before it stay. A step fails if it waits for a locked table
     for more than `lock_timeout` seconds.
@@ -72,9 +74,14 @@ async def migrate(
     target = _target(known, to)
     report = report or _ignore
     async with _session(conn_url) as conn:
-        await _take_lock(conn, report)
+        # Any login can hold an advisory lock, so a start that has nothing to migrate does not take it.
+        if target and _is_current(known[:target], await _read_applied(conn)):
+            return Moved(target, target, target == len(known))
+        await _take_lock(conn, report, patience)
         await _set_lock_timeout(conn, lock_timeout)
-        applied = await _ensure_applied(conn)
+        if not await _value(conn, "migration_table"):
+            await conn.execute(query("create_migration_table"))
+        applied = await _read_applied(conn)
         _check(known, applied)
         if target == 0:
             await _check_empty(conn)
@@ -116,42 +123,45 @@ async def _session(conn_url: str) -> AsyncIterator[AsyncConnection]:
         ) from error
 
 
-async def _take_lock(conn: AsyncConnection, report: Report) -> None:
+def _is_current(known: Sequence[Step], applied: Sequence[Applied]) -> bool:
+    return [(step.number, step.digest) for step in known] == [(row.number, row.digest) for row in applied]
+
+
+async def _take_lock(conn: AsyncConnection, report: Report, patience: float) -> None:
     """Take the migration lock. It is released when this connection closes."""
-    if (await (await conn.execute(query("try_migration_lock"))).fetchone() or (False,))[0]:
+    if await _value(conn, "try_migration_lock", key=MIGRATION_LOCK):
         return
-    report("another process is migrating this database; waiting for it")
-    await _set_lock_timeout(conn, MIGRATION_TIMEOUT_SECONDS)
+    holder = await _holder(conn)
+    report(f"another process is migrating this database: {holder}; waiting for it")
+    await _set_lock_timeout(conn, patience)
     try:
-        await conn.execute(query("await_migration_lock"))
+        await _value(conn, "await_migration_lock", key=MIGRATION_LOCK)
     except LockNotAvailable as error:
         raise MigrationFailed(
-            f"another process has been migrating this database for {MIGRATION_TIMEOUT_SECONDS:.0f} s. "
-            "Find it in pg_stat_activity, end it if it hangs, then run `foja migrate` again."
+            f"{await _holder(conn)} holds the migration lock for {patience:.0f} s. If it is another program, "
+            "or hangs, end it with pg_terminate_backend(pid), then run `foja migrate` again."
         ) from error
+
+
+async def _holder(conn: AsyncConnection) -> str:
+    return await _value(conn, "lock_holder", key=MIGRATION_LOCK) or "another session"
 
 
 async def _set_lock_timeout(conn: AsyncConnection, seconds: float) -> None:
     await conn.execute(query("wait_for_locks"), {"timeout": f"{seconds * 1000:.0f}ms"})
 
 
-async def _ensure_applied(conn: AsyncConnection) -> list[Applied]:
-    async with conn.transaction():
-        if not await _has_table(conn):
-            await conn.execute(query("create_migration_table"))
-        return await _read_applied(conn)
-
-
 async def _read_applied(conn: AsyncConnection) -> list[Applied]:
-    if not await _has_table(conn):
+    if not await _value(conn, "migration_table"):
         return []
     async with conn.cursor(row_factory=class_row(Applied)) as cursor:
         return await (await cursor.execute(query("applied_migrations"))).fetchall()
 
 
-async def _has_table(conn: AsyncConnection) -> bool:
-    row = await (await conn.execute(query("migration_table"))).fetchone()
-    return bool(row and row[0])
+async def _value(conn: AsyncConnection, name: str, **values: object) -> Any:
+    """Return the only value of a query."""
+    row = await (await conn.execute(query(name), values)).fetchone()
+    return row[0] if row else None
 
 
 def _check(known: Sequence[Step], applied: Sequence[Applied]) -> None:
@@ -176,11 +186,8 @@ def _check(known: Sequence[Step], applied: Sequence[Applied]) -> None:
 
 async def _check_empty(conn: AsyncConnection) -> None:
     """Raise `MigrationFailed` if there are events: the last step back would fail."""
-    if not (await (await conn.execute(query("event_table"))).fetchone() or (False,))[0]:
-        return
     most = 1_000
-    (count,) = await (await conn.execute(query("count_events"), {"most": most})).fetchone() or (0,)
-    if count:
+    if await _value(conn, "event_table") and (count := await _value(conn, "count_events", most=most)):
         more = " or more" if count == most else ""
         raise MigrationFailed(
             f"{count:,}{more} events are recorded, and events are never dropped. Use `foja migrate --to 1`, "
@@ -191,21 +198,14 @@ async def _check_empty(conn: AsyncConnection) -> None:
 async def _step(conn: AsyncConnection, step: Step, *, up: bool, report: Report) -> None:
     """Apply or revert one migration and its record in one transaction."""
     began = time.monotonic()
+    row = {"number": step.number, "name": step.name, "digest": step.digest}
     try:
         async with conn.transaction():
             await conn.execute((step.up if up else step.down).encode())
-            await _record(conn, step, up=up)
+            await conn.execute(query("record_migration" if up else "forget_migration"), row)
     except psycopg.Error as error:
         raise MigrationFailed(_explain(step, error)) from error
     report(f"{'applied' if up else 'reverted'} {step.label} in {time.monotonic() - began:.2f} s")
-
-
-async def _record(conn: AsyncConnection, step: Step, *, up: bool) -> None:
-    if up:
-        row = {"number": step.number, "name": step.name, "digest": step.digest}
-        await conn.execute(query("record_migration"), row)
-    else:
-        await conn.execute(query("forget_migration"), {"number": step.number})
 
 
 def _explain(step: Step, error: psycopg.Error) -> str:

@@ -12,6 +12,7 @@ from psycopg import AsyncConnection
 from foja.errors import BadDomain, MigrationFailed, Refused
 from foja.sql import query
 
+LOCK_TIMEOUT = "10s"
 Definition = Mapping[str, Any]  # as `Domain.definition` returns it
 
 
@@ -19,6 +20,7 @@ async def register(conn_url: str, definitions: Sequence[Definition], *, own: boo
     """Register these domains unless they are; all of them or none. `own`: they are Foja's."""
     try:
         async with await AsyncConnection.connect(conn_url, prepare_threshold=None) as conn:
+            await conn.execute(query("wait_for_locks"), {"timeout": LOCK_TIMEOUT})
             rows = await (await conn.execute(query("registered_domains"))).fetchall()
             stored = {name: definition for name, _, definition in rows}
             for definition in definitions:
@@ -62,5 +64,9 @@ def _refusal(error: psycopg.Error, names: Sequence[str]) -> Refused | MigrationF
         return BadDomain(
             f"this login may not register {', '.join(names)} ({error.diag.message_primary}); run "
             "`foja migrate --domains module:NAME` as the owner of the schema. Nothing was registered."
+        )
+    if error.sqlstate == "55P03":
+        return MigrationFailed(
+            "another session holds foja.domain; end its transaction (see pg_stat_activity), then try again"
         )
     return MigrationFailed(f"the domains could not be registered: {str(error).strip()}")

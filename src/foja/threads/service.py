@@ -46,11 +46,18 @@ class Threads:
         rows = await self._rows("thread_checkpoints", stream, ns=ns, before=upper, limit=limit)
         return [BodyRow(*row) for row in rows]
 
-    async def about(self, stream: UUID, places: Sequence[tuple[str, str]]) -> list[BodyRow]:
-        """Return all events that belong to these checkpoints, in order."""
-        ranges = [ids_about(*place) for place in places]
-        lows, highs = [low for low, _ in ranges], [high for _, high in ranges]
-        return [BodyRow(*row) for row in await self._rows("thread_about", stream, lows=lows, highs=highs)]
+    async def latest(self, stream: UUID, ns: str) -> list[BodyRow]:
+        """Return all events that belong to the latest checkpoint of a namespace, in order."""
+        return [BodyRow(*row) for row in await self._rows("thread_latest", stream, ns=ns)]
+
+    async def writes(self, stream: UUID, saved: Sequence[int]) -> list[BodyRow]:
+        """Return the writes of the checkpoints at these numbers, in order."""
+        return [BodyRow(*row) for row in await self._rows("thread_writes", stream, seqs=list(saved))]
+
+    async def about(self, stream: UUID, ns: str, checkpoint_id: str) -> list[BodyRow]:
+        """Return all events that belong to a checkpoint, in order."""
+        low, high = ids_about(ns, checkpoint_id)
+        return [BodyRow(*row) for row in await self._rows("thread_about", stream, low=low, high=high)]
 
     async def values(self, stream: UUID, held: Sequence[tuple[str, int]]) -> dict[tuple[str, int], Any]:
         """Return the values of channels at these numbers, with the values they are based on."""
@@ -58,7 +65,8 @@ class Threads:
             return {}
         channels, seqs = [channel for channel, _ in held], [seq for _, seq in held]
         rows = await self._rows("thread_values", stream, channels=channels, seqs=seqs)
-        return {(channel, seq): value for channel, seq, value in rows}
+        payloads = {seq: payload["values"] for _, seq, payload in rows if payload is not None}
+        return {(channel, seq): payloads.get(seq, {}).get(channel) for channel, seq, _ in rows}
 
     async def streams(self) -> list[UUID]:
         """Return the ids of all threads."""
@@ -71,7 +79,7 @@ class Threads:
     async def erase(self, stream: UUID, seqs: Sequence[int], *, reason: str) -> None:
         """Erase the bodies of these events, many in one transaction."""
         for at in range(0, len(seqs), ERASE_BATCH):
-            await self._ledger.erase_all(stream, seqs[at : at + ERASE_BATCH], reason=reason)
+            await self._ledger.erase_all(THREAD, stream, seqs[at : at + ERASE_BATCH], reason=reason)
 
     async def _rows(self, query: str, stream: UUID, **values: object) -> list[tuple[Any, ...]]:
         return await self._ledger.ask(query, entity=stream, **values)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from foja import errors
 
@@ -31,6 +32,10 @@ STATUSES: tuple[tuple[type[errors.FojaError], int], ...] = (
     (errors.Refused, 422),
     (errors.Unavailable, 503),
 )
+ADVICE = {
+    404: "this address does not exist; /docs lists those that do",
+    405: "this address does not accept that method; see /docs",
+}
 log = logging.getLogger("foja.web")
 
 
@@ -55,19 +60,12 @@ def problem(
     if name:
         body |= {"error": name, "code": code}
     headers = {"Retry-After": RETRY_AFTER} if status == 503 else {}
-    if status in {408, 413}:
-        headers["Connection"] = "close"  # the rest of the body is not read
-    return Response(json.dumps(body, ensure_ascii=False), status, headers, MEDIA_TYPE)
-
-
-def status_of(error: errors.FojaError) -> int:
-    """Return the HTTP status of an error."""
-    return next((status for kind, status in STATUSES if isinstance(error, kind)), 500)
+    return JSONResponse(body, status, headers, MEDIA_TYPE)
 
 
 def problem_of(error: errors.FojaError) -> Response:
     """Return the problem document of an error."""
-    status = status_of(error)
+    status = next((status for kind, status in STATUSES if isinstance(error, kind)), 500)
     if status == 500:
         log.error("%s: %s", type(error).__name__, error)
     title = (type(error).__doc__ or "").partition("\n")[0]
@@ -85,9 +83,16 @@ def add_problems(web: FastAPI) -> None:
     async def rejected(_: Request, error: Rejected) -> Response:
         return problem(error.status, error.title, str(error))
 
+    @web.exception_handler(ClientDisconnect)
+    async def left(_: Request, error: ClientDisconnect) -> Response:
+        log.debug("a client left before its request was complete")
+        return problem(400, "The request is incomplete.", "send the whole body")
+
     @web.exception_handler(HTTPException)
     async def http(_: Request, error: HTTPException) -> Response:
-        return problem(error.status_code, str(error.detail), _advice(error.status_code))
+        return problem(
+            error.status_code, str(error.detail), ADVICE.get(error.status_code, "see /openapi.json")
+        )
 
     @web.exception_handler(RequestValidationError)
     async def parameters(_: Request, error: RequestValidationError) -> Response:
@@ -103,10 +108,3 @@ def describe_errors(found: Any) -> str:
     return "; ".join(
         f"{'.'.join(map(str, each['loc'])) or 'the body'}: {each['msg'].lower()}" for each in found
     )
-
-
-def _advice(status: int) -> str:
-    return {
-        404: "this address does not exist; /openapi.json lists those that do",
-        405: "this address does not accept that method; see /openapi.json",
-    }.get(status, "see /openapi.json")

@@ -7,9 +7,8 @@ import sys
 from argparse import Namespace
 from typing import Any
 
-from foja.app import App
-from foja.cli.installation import read_settings
-from foja.cli.output import print_json, print_line
+from foja.cli.installation import open_to_write
+from foja.cli.output import print_result
 from foja.conversations.model.events import CONVERSATION
 from foja.errors import BadPayload
 from foja.ledger.event import new_id
@@ -18,28 +17,22 @@ from foja.ledger.event import new_id
 def new(arguments: Namespace) -> int:
     """Print a new id."""
     new_conversation_id = str(new_id())
-    if arguments.json:
-        print_json({"id": new_conversation_id})
-    else:
-        print_line(new_conversation_id)
+    print_result(arguments, {"id": new_conversation_id}, new_conversation_id)
     return 0
 
 
 async def say(arguments: Namespace) -> int:
     """Append one event and print its number."""
-    text = _read_text(arguments.text)
+    text = sys.stdin.read().removesuffix("\n") if arguments.text == "-" else arguments.text
     if not text.strip():
         raise BadPayload("the text is empty: nothing was appended; give a text, or `-` to read stdin")
     payload = parse_payload(arguments.kind, text)
-    async with App(read_settings(arguments)) as app:
+    async with open_to_write(arguments) as app:
         conversation = await app.conversations.open(arguments.conversation)
         event = await conversation.append(
             arguments.kind, payload, actor=arguments.actor, idempotency_key=arguments.key
         )
-    if arguments.json:
-        print_json(event.envelope())
-    else:
-        print_line(f"event {event.seq} of {conversation.id}")
+    print_result(arguments, event.envelope(), f"event {event.seq} of {conversation.id}")
     return 0
 
 
@@ -55,7 +48,3 @@ def parse_payload(kind: str, text: str) -> dict[str, Any]:
     if not isinstance(payload, dict):
         raise BadPayload(f"{kind} has several fields: expected a JSON object with {', '.join(fields)}")
     return payload
-
-
-def _read_text(text: str) -> str:
-    return sys.stdin.read().removesuffix("\n") if text == "-" else text

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from argparse import Namespace
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 
-from foja.cli.chat.batches import batches
 from foja.cli.chat.transcript import Deadlines, groups, line
 from foja.cli.events import warn_if_empty
 from foja.cli.installation import open_installation
-from foja.cli.output import print_json, print_json_line, print_line, print_table
-from foja.conversations.model.order import Envelope
+from foja.cli.output import print_json, print_json_line, print_line, print_lines, print_result, shorten, table
+from foja.conversations.model.order import Envelope, HasEnvelope
 from foja.conversations.model.view import ConversationView
 from foja.conversations.service import Conversation
 from foja.errors import UnknownEntity
@@ -25,10 +26,8 @@ async def recent(arguments: Namespace) -> int:
         ids = await app.conversations.list(limit=DEFAULT_SHOWN)
         conversations = [await app.conversations.open(conversation_id) for conversation_id in ids]
         rows = [await _summary(conversation) for conversation in conversations]
-    if arguments.json:
-        print_json([dict(zip(("id", "events", "last"), row, strict=True)) for row in rows])
-    else:
-        print_table(("conversation", "events", "last"), rows)
+    documents = [dict(zip(("id", "events", "gaps", "last"), row, strict=True)) for row in rows]
+    print_result(arguments, documents, *table(("conversation", "events", "gaps", "last"), rows))
     return 0
 
 
@@ -50,7 +49,7 @@ async def show(arguments: Namespace) -> int:
         show_in_colour(shown)
     else:
         for each in shown:
-            print_line(each.plain())
+            print_lines(each.plain().split("\n"))
     return 0
 
 
@@ -58,7 +57,7 @@ async def follow(arguments: Namespace) -> int:
     """Print the events of a conversation and new ones as they arrive."""
     async with open_installation(arguments) as app:
         conversation = await app.conversations.open(arguments.conversation)
-        received = batches(conversation.follow(after=arguments.after))
+        received = _batches(conversation.follow(after=arguments.after))
         if sys.stdout.isatty() and not arguments.json:
             from foja.cli.chat.live import watch
 
@@ -74,12 +73,12 @@ async def follow(arguments: Namespace) -> int:
     return 0
 
 
-async def _summary(conversation: Conversation) -> tuple[str, int, str]:
+async def _summary(conversation: Conversation) -> tuple[str, int, int, str]:
     length = (await conversation.state()).next_seq
     envelopes = [event.envelope() for event in await conversation.events(after=length - 2, limit=1)]
     shown = [line(item, Deadlines(envelopes)) for item in ConversationView(envelopes).items()]
     last = " ".join(f"{each.who}: {each.text}" for each in shown).replace("\n", " ")
-    return str(conversation.id), length, last if len(last) <= WIDTH else f"{last[: WIDTH - 1]}…"
+    return str(conversation.id), length, await conversation.gaps(), shorten(last, WIDTH)
 
 
 async def _read_all(conversation: Conversation) -> list[Envelope]:
@@ -89,6 +88,34 @@ async def _read_all(conversation: Conversation) -> list[Envelope]:
         envelopes.extend(event.envelope() for event in page)
         after = page[-1].seq
     return envelopes
+
+
+async def _batches(events: AsyncGenerator[HasEnvelope]) -> AsyncIterator[list[Envelope]]:
+    """Yield what arrived since the last batch, so that a long history is drawn in a few steps."""
+    waiting: asyncio.Queue[Envelope | Exception] = asyncio.Queue()
+    pump = asyncio.create_task(_pump(events, waiting))
+    try:
+        while True:
+            batch = [await waiting.get()]
+            while not waiting.empty():
+                batch.append(waiting.get_nowait())
+            if envelopes := [item for item in batch if not isinstance(item, Exception)]:
+                yield envelopes
+            for item in batch:
+                if isinstance(item, Exception):
+                    raise item
+    finally:
+        pump.cancel()
+        await asyncio.gather(pump, return_exceptions=True)
+
+
+async def _pump(events: AsyncGenerator[HasEnvelope], waiting: asyncio.Queue[Envelope | Exception]) -> None:
+    try:
+        async with aclosing(events):
+            async for item in events:
+                waiting.put_nowait(item.envelope())
+    except Exception as error:  # raised again where the batches are read
+        waiting.put_nowait(error)
 
 
 async def _print_batches(received: AsyncIterator[list[Envelope]]) -> None:
@@ -102,6 +129,6 @@ async def _print_batches(received: AsyncIterator[list[Envelope]]) -> None:
             if envelope.get("kind") == "reset":
                 print_line(f"reset: {envelope.get('reason')}; all events follow again")
             elif envelope.get("seq") is not None:
-                print_line(line(items[envelope["seq"]], deadlines).plain())
+                print_lines(line(items[envelope["seq"]], deadlines).plain().split("\n"))
             elif envelope.get("kind") == "error":
-                print_line(line({**envelope, "state": "error"}, deadlines).plain())
+                print_lines(line({**envelope, "state": "error"}, deadlines).plain().split("\n"))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from foja.conversations.model.pairing import group
+from foja.conversations.model.text import brief, message_text
+
 Item = Mapping[str, Any]
 
-NUMBER, WHO, MAX_CHARACTERS = 5, 10, 600
+NUMBER, WHO = 5, 10
 ARROW = "  ↳"
 # Characters that move the cursor, set a colour or reverse the text direction.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -33,7 +35,6 @@ LABELS = {
     "error": "error",
 }
 MESSAGES = {"user_message_sent", "agent_message_sent"}
-RESPONSES = {"tool_use_completed", "approval_completed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +71,10 @@ class Deadlines(dict[int, str]):
 
 def groups(items: Sequence[Item], deadlines: Deadlines) -> list[list[Line]]:
     """Return the lines in reading order, each result or decision below its request."""
-    by_seq = {item["seq"]: item for item in items if item.get("seq") is not None}
-    under = {item["seq"]: item["pair"] for item in by_seq.values() if _is_response(item, by_seq)}
-    under.update(_reserved_results(by_seq))
-    responses = {request: seq for seq, request in under.items()}
-    found = []
-    for item in items:
-        if item.get("seq") in under:
-            continue
-        group = [line(item, deadlines)]
-        if (answer := responses.get(item.get("seq"))) is not None:
-            group.append(replace(line(by_seq[answer], deadlines), answer=True))
-        found.append(group)
-    return found
+    return [
+        [line(first, deadlines), *(replace(line(each, deadlines), answer=True) for each in answers)]
+        for first, *answers in group(items)
+    ]
 
 
 def line(item: Item, deadlines: Deadlines) -> Line:
@@ -100,41 +92,6 @@ def line(item: Item, deadlines: Deadlines) -> Line:
 def clean(text: str) -> str:
     """Return a text with its control characters escaped, so that it cannot control the terminal."""
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
-
-
-def message_text(content: object) -> str:
-    """Return the text of a message; the blocks of a list are joined."""
-    if isinstance(content, str):
-        return content
-    blocks = content if isinstance(content, list) else [content]
-    return "\n".join(
-        block["text"] if isinstance(block, Mapping) and isinstance(block.get("text"), str) else brief(block)
-        for block in blocks
-    )
-
-
-def brief(value: object) -> str:
-    """Return a value as JSON, shortened if it is long."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= MAX_CHARACTERS else f"{text[:MAX_CHARACTERS]}… ({len(text):,} characters)"
-
-
-def _is_response(item: Item, by_seq: Mapping[int, Item]) -> bool:
-    request = by_seq.get(item.get("pair"))  # type: ignore[arg-type]
-    if request is None or request.get("pair") != item["seq"]:
-        return False
-    return item["kind"] in RESPONSES or (
-        item["kind"] == "slot.voided" and request["kind"] == "tool_use_requested"
-    )
-
-
-def _reserved_results(by_seq: Mapping[int, Item]) -> Iterator[tuple[int, int]]:
-    """Yield every open slot that is reserved for a result, with the number of the request."""
-    open_slots = {seq for seq, item in by_seq.items() if item["kind"] == "slot.open"}
-    for seq, item in by_seq.items():
-        result = (item.get("payload") or {}).get("result_seq")
-        if item["kind"] == "tool_use_requested" and isinstance(result, int) and result in open_slots:
-            yield result, seq
 
 
 def _text_parts(item: Item, kind: str, deadlines: Deadlines) -> Iterator[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from foja.cli.installation import open_database, open_object_store, read_verifiers
-from foja.cli.output import print_json, print_line
+from foja.cli.output import print_result
 from foja.conversations.model.events import CONVERSATION
 from foja.conversations.model.order import Envelope
 from foja.conversations.model.view import ConversationView
@@ -27,20 +27,14 @@ async def verify(arguments: Namespace) -> int:
         raise WrongEntity(f"the stream is a {stream.domain}, not a conversation; use `foja fsck`")
     clean = stream.report.clean
     proven, not_proven = list(_proven(stream)) if clean else [], list(_not_proven(stream))
-    if arguments.json:
-        print_json({**stream.report.document(), "proven": proven, "not_proven": not_proven})
-    else:
-        _print_result(stream, proven, not_proven)
+    print_result(
+        arguments,
+        {**stream.report.document(), "proven": proven, "not_proven": not_proven},
+        *(f"✗ {finding}" for finding in stream.report.findings),
+        *(f"✓ {sentence}" for sentence in proven),
+        *(f"· {sentence}" for sentence in not_proven),
+    )
     return 0 if clean else 1
-
-
-def _print_result(stream: StreamReport, proven: list[str], not_proven: list[str]) -> None:
-    for finding in stream.report.findings:
-        print_line(f"✗ {finding}")
-    for sentence in proven:
-        print_line(f"✓ {sentence}")
-    for sentence in not_proven:
-        print_line(f"· {sentence}")
 
 
 def _proven(stream: StreamReport) -> Iterator[str]:

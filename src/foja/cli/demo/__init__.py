@@ -1,1 +1,1 @@
-"""`foja demo`. Empty on purpose: the parser must not import what the command does."""
+"""`foja demo`: show every feature in a temporary folder."""

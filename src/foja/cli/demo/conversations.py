@@ -7,7 +7,8 @@ import time
 from typing import Any
 
 from foja.app import App
-from foja.cli.demo.story import Story, TailReader, cancel
+from foja.cli.demo.story import Story, TailReader
+from foja.cli.services import in_background
 from foja.conversations.service import Conversation
 from foja.errors import SlotVoided
 from foja.ledger.slots import Slots
@@ -33,16 +34,15 @@ async def show_writing(story: Story, conversations: list[Conversation]) -> None:
 async def show_slots(story: Story, app: App, conversation: Conversation, reader: TailReader) -> None:
     """Reserve three numbers, fill two out of order, let one expire; a follower reads live."""
     story.chapter("Three tools reserve numbers; two finish, in reverse order, and one never finishes")
-    work = asyncio.create_task(app.work())
-    slots = await conversation.reserve(3, ttl=TTL, intents=["search", "slow search", "search"])
-    for ordinal in (2, 0):
-        await slots.fill(ordinal, "tool_use_completed", _tool_result(ordinal))
-    await conversation.append("agent_message_sent", {"content": "One tool is still running."})
-    first, hole, third = slots.seqs
-    events = {event.seq: event for event in await conversation.events(after=first - 1)}
-    story.claim(f"{third} was filled, then {first}; {hole} reads as an open slot", events[hole].open)
-    await _show_expiry(story, conversation, slots, reader)
-    await cancel(work)
+    async with in_background(app.work()):
+        slots = await conversation.reserve(3, ttl=TTL, intents=["search", "slow search", "search"])
+        for ordinal in (2, 0):
+            await slots.fill(ordinal, "tool_use_completed", _tool_result(ordinal))
+        await conversation.append("agent_message_sent", {"content": "One tool is still running."})
+        first, hole, third = slots.seqs
+        events = {event.seq: event for event in await conversation.events(after=first - 1)}
+        story.claim(f"{third} was filled, then {first}; {hole} reads as an open slot", events[hole].open)
+        await _show_expiry(story, conversation, slots, reader)
 
 
 async def _show_expiry(story: Story, conversation: Conversation, slots: Slots, reader: TailReader) -> None:

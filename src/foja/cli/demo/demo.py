@@ -8,12 +8,11 @@ from argparse import Namespace
 from pathlib import Path
 
 from foja.app import App
-from foja.cli.demo.bundle import show_bundle
 from foja.cli.demo.conversations import CONVERSATIONS, show_slots, show_writing
-from foja.cli.demo.documents import show_protecting
+from foja.cli.demo.documents import show_bundle, show_protecting
 from foja.cli.demo.evidence import show_log, show_proof, show_tampering
 from foja.cli.demo.story import Story, following
-from foja.cli.output import print_json_line, print_line
+from foja.cli.output import print_json_line, print_lines
 from foja.embedded.servers import database
 from foja.observe.fsck import Outside
 from foja.settings import Settings
@@ -36,9 +35,9 @@ def _conclude(story: Story, seconds: float) -> None:
     if story.as_json:
         print_json_line({"failed": story.failed, "seconds": round(seconds, 1)})
     elif story.failed:
-        print_line(f"\n✗ {len(story.failed)} of these claims are not true")
+        print_lines(("", f"✗ {len(story.failed)} of these claims are not true"))
     else:
-        print_line(f"\nEverything took {seconds:.1f} seconds. Next: `foja up`, and `foja --help`.")
+        print_lines(("", f"Everything took {seconds:.1f} seconds. Next: `foja up`, and `foja --help`."))
 
 
 async def run_chapters(story: Story, settings: Settings) -> None:

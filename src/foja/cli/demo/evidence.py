@@ -9,13 +9,13 @@ from psycopg import AsyncConnection
 from foja import sql
 from foja.app import App
 from foja.cli.demo.story import Story
-from foja.cli.temporary_database import temporary_database
+from foja.cli.server.temporary_database import temporary_database
 from foja.conversations.service import Conversation
 from foja.core.excerpt import parse_excerpt
 from foja.core.note import Verifier
 from foja.core.proof import parse_proof
 from foja.errors import Tampered
-from foja.ledger.event_proof import prove_event
+from foja.ledger.excerpts import prove_event
 from foja.observe.audit import audit
 from foja.observe.findings import CheckReport
 from foja.observe.fsck import Outside, fsck
@@ -41,7 +41,7 @@ async def show_proof(story: Story, app: App, entity_id: UUID, seq: int) -> None:
     proof, event = proven.proof_text(), proven.event_text()
     key = app.trust[0]
     story.claim("proof and event verify offline with the public key", not _failure(proof, event, key))
-    forged = event.replace('"content": "', '"content": "not ')
+    forged = event.replace('"content":"', '"content":"not ')
     failure = _failure(proof, forged, key)
     story.claim(f"with one word changed they do not verify: {failure}", failure)
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from foja.app import App
-from foja.cli.output import print_json_line, print_line
+from foja.cli.output import print_json_line, print_line, print_lines
+from foja.cli.services import in_background
 from foja.conversations.service import Conversation
 from foja.ledger.event import Event
 from foja.settings import Settings
@@ -30,7 +31,7 @@ class Story:
         """Start a chapter."""
         self._chapter = title
         if not self.as_json:
-            print_line(f"\n{title}")
+            print_lines(("", title))
 
     def claim(self, sentence: str, true: object) -> None:
         """Print a claim and whether it is true."""
@@ -83,15 +84,6 @@ async def following(settings: Settings, conversation_id: UUID) -> AsyncIterator[
     """Yield a reader with its own connections, as another process would have."""
     reader = TailReader()
     async with App(settings) as other:
-        task = asyncio.create_task(reader.follow(await other.conversations.open(conversation_id)))
-        try:
+        conversation = await other.conversations.open(conversation_id)
+        async with in_background(reader.follow(conversation)):
             yield reader
-        finally:
-            await cancel(task)
-
-
-async def cancel(task: asyncio.Task[None]) -> None:
-    """Cancel a task and wait for its end."""
-    task.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await task

@@ -1,4 +1,4 @@
-"""List the files of given folders, and what is skipped or cannot be read."""
+"""List the files of given folders, and what is skipped or cannot be read; compute digests."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+
+from foja.blobs.transfer import copy, unchanged
 
 Kind = Literal["link", "special file"]
 
@@ -44,6 +46,12 @@ def walk(paths: Sequence[Path]) -> Found:
         else:
             found.files.append((path, path.name))
     return found
+
+
+def digest(path: Path) -> tuple[str, int]:
+    """Return the digest and the size of a file."""
+    with unchanged(path) as file:
+        return copy(file)
 
 
 def _walk_folder(root: Path, found: Found) -> None:

@@ -5,32 +5,33 @@ from __future__ import annotations
 import asyncio
 from argparse import Namespace
 from collections import Counter
-from collections.abc import (
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Coroutine,
-    Iterable,
-    Mapping,
-    Sequence,
-)
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import TypeVar
 from uuid import UUID
 
 from foja.app import App
-from foja.blobs.transfer import copy
-from foja.cli.documents.files import Found, walk
-from foja.cli.installation import read_settings
-from foja.cli.output import Progress, print_error, print_json_line, print_line, print_table, progress_bar
-from foja.cli.services import run_worker
+from foja.cli.documents.files import Found, digest, walk
+from foja.cli.installation import open_to_write
+from foja.cli.output import (
+    Progress,
+    print_error,
+    print_json_line,
+    print_line,
+    print_lines,
+    print_notes,
+    progress_bar,
+    table,
+)
+from foja.cli.services import in_background
 from foja.documents.document import Document
 from foja.documents.lists import DocumentState
 from foja.documents.model.events import Evidence
-from foja.documents.model.projection import EvidenceStatus, Pipeline, State
+from foja.documents.model.states import EvidenceStatus, Pipeline, State
 from foja.errors import Refused, SetupFailed
+from foja.maintenance import side_by_side
 
 MAX_PARALLEL = 16
 SHOWN = 20
@@ -66,12 +67,14 @@ async def protect(arguments: Namespace) -> int:
     found = walk(arguments.files)
     if arguments.predecessor and (len(arguments.files) > 1 or arguments.files[0].is_dir()):
         raise SetupFailed("--predecessor needs exactly one file; protect the others without it")
-    async with App(read_settings(arguments)) as app:
-        async with _worker_if_waiting(app, wait=arguments.wait) as work:
-            with progress_bar("protecting") as bar:
-                tally = await _add_all(app, found, arguments, bar)
-                if work:
+    async with open_to_write(arguments) as app:
+        with progress_bar("protecting") as bar:
+            if arguments.wait:
+                async with in_background(app.work()) as work:
+                    tally = await _add_all(app, found, arguments, bar)
                     await wait_unless_failed(work, _wait_until_settled(app, tally, bar))
+            else:
+                tally = await _add_all(app, found, arguments, bar)
         return await _report(app, tally, arguments)
 
 
@@ -79,7 +82,8 @@ async def _add_all(app: App, found: Found, arguments: Namespace, bar: Progress |
     tally = Tally(found)
     for folder, error in found.unread:
         tally.fail(folder, error, json=arguments.json)
-    evidence = app.documents.check_evidence(name.strip() for name in arguments.evidence.split(","))
+    names = [name.strip() for name in arguments.evidence.split(",")]
+    evidence = await app.documents.check_evidence(names)
 
     async def add(file: tuple[Path, str]) -> None:
         path, name = file
@@ -87,28 +91,24 @@ async def _add_all(app: App, found: Found, arguments: Namespace, bar: Progress |
             tally.done.append(await _add(app, path, name, evidence, arguments))
         except (Refused, OSError) as error:
             tally.fail(path, error, json=arguments.json)
-        if bar and not arguments.wait:
-            bar(len(tally.done), len(found.files))
 
-    await run_parallel(found.files, add)
+    await run_parallel(found.files, add, None if arguments.wait else bar)
     return tally
 
 
-async def run_parallel(items: Sequence[Item], do: Callable[[Item], Awaitable[None]]) -> None:
-    """Call `do` for each item, several at a time; the first error ends it."""
-    remaining = iter(items)
+async def run_parallel(
+    items: Sequence[Item], do: Callable[[Item], Awaitable[None]], bar: Progress | None
+) -> None:
+    """Call `do` for each item, several at a time, and show the progress; the first error ends it."""
+    remaining, done = iter(items), count(1)
 
     async def run() -> None:
         for item in remaining:
             await do(item)
+            if bar:
+                bar(next(done), len(items))
 
-    tasks = [asyncio.create_task(run()) for _ in range(min(MAX_PARALLEL, len(items)))]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+    await side_by_side(*(run() for _ in range(min(MAX_PARALLEL, len(items)))))
 
 
 async def _add(app: App, path: Path, name: str, evidence: Sequence[str], arguments: Namespace) -> Document:
@@ -122,20 +122,26 @@ async def _add(app: App, path: Path, name: str, evidence: Sequence[str], argumen
     return document
 
 
-def digest(path: Path) -> tuple[str, int]:
-    """Return the digest and the size of a file."""
-    with path.open("rb") as file:
-        return copy(file)
-
-
 async def _wait_until_settled(app: App, tally: Tally, bar: Progress | None) -> None:
-    """Return when no job of these documents is running or due soon."""
+    """Return when no job of these documents is running or due soon, or none of them goes on."""
     waiting = {document.id for document in tally.done}
     soon = SOON + app.settings.checkpoint_seconds  # an artifact waits for the next checkpoint
+    length, since, clock = 0, 0.0, asyncio.get_running_loop().time
     while waiting := await app.documents.at_work(list(waiting), within=soon):
         if bar:
             bar(len(tally.done) - len(waiting), len(tally.found.files))
+        if (found := await app.documents.length([each.id for each in tally.done])) != length:
+            length, since = found, clock()
+        elif await _is_stuck(app, clock() - since):
+            return
         await asyncio.sleep(POLL_SECONDS)
+
+
+async def _is_stuck(app: App, seconds: float) -> bool:
+    """Return whether waiting does not help: no event for too long, or the log is halted."""
+    settings = app.settings
+    patience = settings.max_lag_seconds + settings.tsa_timeout_seconds * (1 + len(settings.tsa_urls.split()))
+    return seconds > patience or (seconds > SOON and (await app.sequencer.current()).halted is not None)
 
 
 async def wait_unless_failed(work: asyncio.Task[None], waiting: Coroutine[None, None, None]) -> None:
@@ -149,29 +155,12 @@ async def wait_unless_failed(work: asyncio.Task[None], waiting: Coroutine[None, 
         await asyncio.gather(waited, return_exceptions=True)
 
 
-@asynccontextmanager
-async def _worker_if_waiting(app: App, *, wait: bool) -> AsyncIterator[asyncio.Task[None] | None]:
-    if not wait:
-        yield None
-        return
-    async with run_worker(app) as work:
-        yield work
-
-
 async def _report(app: App, tally: Tally, arguments: Namespace) -> int:
     states = await app.documents.states([document.id for document in tally.done])
-    for document in tally.done if arguments.json else ():
-        known = {
-            "id": str(document.id),
-            "name": document.name,
-            "sha256": document.sha256,
-            "new": document.new,
-        }
-        print_json_line({**known, **states[document.id]._asdict()})
-    for path, kind in tally.found.left_out if arguments.json else ():
-        print_json_line({"path": str(path), "left_out": kind})
     missing = [each for each in tally.done if await _lacks(app, each.id, states[each.id])]
-    if not arguments.json:
+    if arguments.json:
+        _print_json_report(tally, states)
+    else:
         await _print_report(app, tally, states, missing, waited=arguments.wait)
     return 1 if tally.unread or tally.refused or (arguments.wait and missing) else 0
 
@@ -189,6 +178,14 @@ async def _lacks(app: App, document: UUID, state: DocumentState) -> bool:
     return any(each.status not in (EvidenceStatus.CONFIRMED, EvidenceStatus.SUPERSEDED) for each in required)
 
 
+def _print_json_report(tally: Tally, states: Mapping[UUID, DocumentState]) -> None:
+    for each in tally.done:
+        known = {"id": each.id, "name": each.name, "sha256": each.sha256, "new": each.new}
+        print_json_line({**known, **states[each.id]._asdict()})
+    for path, kind in tally.found.left_out:
+        print_json_line({"path": path, "left_out": kind})
+
+
 async def _print_report(
     app: App,
     tally: Tally,
@@ -202,7 +199,7 @@ async def _print_report(
         for each in tally.done[:SHOWN]
     ]
     if rows:
-        print_table(("state", "", "document", "name"), rows)
+        print_lines(table(("state", "", "document", "name"), rows))
     if len(tally.done) > SHOWN:
         print_line(f"… and {len(tally.done) - SHOWN:,} more")
     _print_counts(tally)
@@ -233,10 +230,3 @@ async def _print_lacking(app: App, missing: Sequence[Document]) -> None:
         print_line(f"paused: {', '.join(paused)}; `foja jobs resume TYPE` resumes them")
     for each in missing[:3]:
         print_line(f"{each.name}: {await app.documents.explain(each.id)}")
-
-
-def print_notes(notes: Iterable[str | None]) -> None:
-    """Print each note once."""
-    for note in dict.fromkeys(notes):
-        if note:
-            print_line(note)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from uuid import UUID
 
 from foja.app import App
 from foja.cli.documents.protect import SHOWN, run_parallel
 from foja.cli.documents.status import find_document
-from foja.cli.installation import open_installation
-from foja.cli.output import Progress, print_json_line, print_line, progress_bar, report_error
+from foja.cli.installation import open_to_write
+from foja.cli.output import print_json_line, print_line, progress_bar, report_error
 from foja.documents.model.events import Evidence
 from foja.errors import BadPayload, OutOfTurn, Refused
 from foja.ledger.event import Event
@@ -19,10 +20,8 @@ from foja.ledger.event import Event
 
 @dataclass(slots=True)
 class Grants:
-    """The granted retries, as events, and how many documents were examined."""
+    """The granted retries, as events, and how many documents were refused one."""
 
-    total: int
-    examined: int = 0
     refused: int = 0
     events: list[Event] = field(default_factory=list)
 
@@ -30,10 +29,12 @@ class Grants:
 async def retry(arguments: Namespace) -> int:
     """Grant new attempts; return 1 if a named document has no failed evidence."""
     documents, evidence = _parse_arguments(arguments)
-    async with open_installation(arguments) as app:
+    async with open_to_write(arguments, existing=True) as app:
         with progress_bar("granting") as bar:
             documents = await _find_failed(app, evidence) if arguments.all else documents
-            grants = await _grant_all(app, documents, evidence, arguments, bar)
+            grants = Grants()
+            grant = partial(_grant, app, evidence, arguments, grants)
+            await run_parallel(documents, grant, bar)
     if not arguments.json:
         _print_result(grants)
     return 1 if grants.refused else 0
@@ -58,41 +59,24 @@ async def _find_failed(app: App, evidence: Sequence[Evidence]) -> Sequence[str]:
     return [str(document) for document in found]
 
 
-async def _grant_all(
-    app: App,
-    documents: Sequence[str],
-    evidence: Sequence[Evidence],
-    arguments: Namespace,
-    bar: Progress | None,
-) -> Grants:
-    grants = Grants(len(documents))
-
-    async def grant(text: str) -> None:
-        try:
-            document = await find_document(app, text)
-            events = await app.documents.grant(document, evidence, reason=arguments.reason)
-            if not events and not arguments.all:
-                raise OutOfTurn(
-                    f"{document} has no failed evidence{_of(evidence)}; "
-                    f"`foja explain {document}` shows what it waits for"
-                )
-        except Refused as error:
-            grants.refused += 1
-            report_error(error, as_json=arguments.json)
-            return
-        grants.events += events
-        for event in events if arguments.json else ():
-            print_json_line(event.envelope())
-        grants.examined += 1
-        if bar:
-            bar(grants.examined, grants.total)
-
-    await run_parallel(documents, grant)
-    return grants
-
-
-def _of(evidence: Sequence[Evidence]) -> str:
-    return "" if len(evidence) == len(Evidence) else f" among {', '.join(evidence)}"
+async def _grant(
+    app: App, evidence: Sequence[Evidence], arguments: Namespace, grants: Grants, text: str
+) -> None:
+    try:
+        document = await find_document(app, text)
+        events = await app.documents.grant(document, evidence, reason=arguments.reason)
+        if not events and not arguments.all:
+            among = "" if len(evidence) == len(Evidence) else f" among {', '.join(evidence)}"
+            raise OutOfTurn(
+                f"{document} has no failed evidence{among}; `foja explain {document}` shows what it waits for"
+            )
+    except Refused as error:
+        grants.refused += 1
+        report_error(error, as_json=arguments.json)
+        return
+    grants.events += events
+    for event in events if arguments.json else ():
+        print_json_line(event.envelope())
 
 
 def _print_result(grants: Grants) -> None:

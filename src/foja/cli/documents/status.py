@@ -4,32 +4,36 @@ from __future__ import annotations
 
 import asyncio
 from argparse import Namespace
+from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 from uuid import UUID
 
-from foja.app import App
-from foja.cli.documents.protect import digest, print_notes
+from foja.cli.documents.files import digest
+from foja.cli.documents.listing import open_lists
 from foja.cli.installation import open_installation
-from foja.cli.output import print_json, print_json_line, print_line, print_table
-from foja.documents.model.view import DocumentView
+from foja.cli.output import print_json_line, print_line, print_lines, print_notes, print_result, table
+from foja.documents.lists import DocumentLists
 from foja.errors import UnknownEntity
+
+if TYPE_CHECKING:
+    from foja.app import App
+    from foja.documents.model.view import DocumentView
 
 
 async def status(arguments: Namespace) -> int:
     """Print one document, or a list of the newest."""
+    if arguments.document is None and not arguments.rebuild:
+        async with open_lists(arguments) as lists:
+            await _print_list(lists, arguments)
+        return 0
     async with open_installation(arguments) as app:
         if arguments.rebuild:
             return await _rebuild(app, arguments)
-        if arguments.document is None:
-            await _print_list(app, arguments)
-            return 0
         view = await app.documents.view(await find_document(app, arguments.document))
-        if arguments.json:
-            print_json(view.document())
-        else:
-            _print_view(view)
+        print_result(arguments, view.document(), *_describe(view))
     return 0
 
 
@@ -37,10 +41,8 @@ async def explain(arguments: Namespace) -> int:
     """Print what a document waits for and what happens next."""
     async with open_installation(arguments) as app:
         view = await app.documents.view(await find_document(app, arguments.document))
-    if arguments.json:
-        print_json({"id": str(view.id), "explain": view.explain, "note": view.note})
-        return 0
-    _print_explanation(view)
+    document = {"id": view.id, "explain": view.explain, "note": view.note}
+    print_result(arguments, document, *_explanation(view))
     return 0
 
 
@@ -65,8 +67,8 @@ def _read_file(path: Path) -> tuple[str, list[str]]:
     return digest(path)[0], ["/".join(parts[-length:]) for length in range(1, len(parts))]
 
 
-def _print_view(view: DocumentView) -> None:
-    """Print everything about a document."""
+def _describe(view: DocumentView) -> Iterator[str]:
+    """Yield everything about a document as lines."""
     facts = [
         ("document", view.id),
         ("name", view.name),
@@ -77,50 +79,63 @@ def _print_view(view: DocumentView) -> None:
         ("pipeline", view.pipeline),
         ("lifecycle", view.lifecycle),
     ]
-    for name, value in facts:
-        print_line(f"{name:<12}{value if value is not None else '-'}")
+    yield from (f"{name:<12}{value if value is not None else '-'}" for name, value in facts)
+    yield ""
     if view.evidence:
-        print_line()
         rows = [
             (each.evidence, each.status, each.attempt, _format_time(each.since), each.failure_code)
             for each in view.evidence
         ]
-        print_table(("evidence", "status", "attempt", "since", "last failure"), rows)
-    print_line()
+        yield from table(("evidence", "status", "attempt", "since", "last failure"), rows)
+        yield ""
+    if view.signatures:
+        signed = [
+            (each.seq, each.format, each.status, each.signer or each.detail) for each in view.signatures
+        ]
+        yield from table(("#", "signature", "status", "by"), signed)
+        yield ""
     timeline = [(each.seq, _format_time(each.at), each.words) for each in view.timeline]
-    print_table(("#", "at", "event"), timeline)
-    print_line()
-    _print_explanation(view)
+    yield from table(("#", "at", "event"), timeline)
+    yield ""
+    yield from _explanation(view)
 
 
-def _print_explanation(view: DocumentView) -> None:
-    print_line(view.explain)
-    if view.note:
-        print_line(view.note)
+def _explanation(view: DocumentView) -> list[str]:
+    return [view.explain, view.note] if view.note else [view.explain]
 
 
 async def _rebuild(app: App, arguments: Namespace) -> int:
     rebuilt = await app.rebuild()
-    if arguments.json:
-        print_json(asdict(rebuilt))
-    else:
-        print_line(f"{rebuilt.documents:,} documents; {rebuilt.mended:,} list entries were wrong or missing")
-        if rebuilt.guards:
-            print_line(f"the attempts of {rebuilt.guards:,} documents did not match their events")
+    lines = [f"{rebuilt.documents:,} documents; {rebuilt.mended:,} list entries were wrong or missing"]
+    if rebuilt.guards:
+        lines.append(f"the attempts of {rebuilt.guards:,} documents did not match their events")
+    print_result(arguments, asdict(rebuilt), *lines)
     return 0
 
 
-async def _print_list(app: App, arguments: Namespace) -> None:
-    listed = await app.documents.list(limit=arguments.limit)
+async def _print_list(lists: DocumentLists, arguments: Namespace) -> None:
+    listed = await lists.list(limit=arguments.limit, state=arguments.state)
     if arguments.json:
         for each in listed:
             print_json_line({name: getattr(each, name) for name in each.__slots__})
         return
     if not listed:
-        print_line("no documents yet; `foja protect FILE` adds one, and `foja worker` lists it")
+        state = arguments.state
+        print_line(
+            f"no documents {f'in the state {state}' if state else 'yet; `foja protect FILE` adds one'}"
+        )
         return
-    rows = [(each.state, each.pipeline, _format_time(each.began_at), each.id, each.name) for each in listed]
-    print_table(("state", "pipeline", "since", "document", "name"), rows)
+    rows = [
+        (
+            each.state,
+            "given_up" if each.given_up else each.pipeline,
+            _format_time(each.began_at),
+            each.id,
+            each.name,
+        )
+        for each in listed
+    ]
+    print_lines(table(("state", "pipeline", "since", "document", "name"), rows))
     print_notes(each.note for each in listed)
 
 

@@ -1,1 +1,1 @@
-"""`foja log`: status, key, checkpoint, prove, verify, export and restart."""
+"""`foja log` and `foja cosigner`."""

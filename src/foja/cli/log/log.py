@@ -8,23 +8,30 @@ from pathlib import Path
 
 from foja.cli.installation import open_database, open_installation, open_object_store, read_verifiers
 from foja.cli.log.verify import event_file
-from foja.cli.output import print_error, print_json, print_line, print_table
-from foja.core.note import Verifier
-from foja.errors import ObjectMissing
-from foja.ledger.event_proof import EventProof, prove_event
-from foja.observe.logs import LogState, read_logs
-from foja.observe.snapshot import snapshot
+from foja.cli.output import print_error, print_json, print_line, print_or_write, print_result, table
+from foja.cli.output_files import check_targets, write_file
+from foja.core.note import Verifier, parse_checkpoint, split_note
+from foja.errors import ObjectMissing, Tampered
+from foja.ledger.excerpts import EventProof, prove_event
+from foja.observe.logs import CosignerState, LogState, read_cosigners, read_logs
+from foja.observe.snapshot import Snapshot, snapshot
 
 HEAD = ("origin", "name", "leaves", "published", "waiting", "state")
+COSIGNERS = ("origin", "cosigner", "cosigned", "state", "since")
 
 
 async def status(arguments: Namespace) -> int:
     """Print every log; return 1 if the open one is halted."""
-    logs = await _read_logs(arguments)
-    if arguments.json:
-        print_json([log.document() for log in logs])
-    else:
-        print_table(HEAD, [_row(log) for log in logs])
+    async with open_database(arguments) as url, snapshot(url) as moment:
+        logs, cosigners = await read_logs(moment), await read_cosigners(moment)
+    documents = [
+        log.document() | {"cosigners": [each.document() for each in cosigners if each.origin == log.origin]}
+        for log in logs
+    ]
+    lines = [*table(HEAD, [_row(log) for log in logs])]
+    if cosigners:
+        lines += ["", *table(COSIGNERS, [_cosigner_row(each) for each in cosigners])]
+    print_result(arguments, documents, *lines)
     return 1 if any(log.halted and log.closed_size is None for log in logs) else 0
 
 
@@ -32,23 +39,15 @@ async def key(arguments: Namespace) -> int:
     """Print the public key of the log."""
     async with open_database(arguments) as url:
         vkey = (await read_verifiers(arguments, url))[0].vkey()
-    if arguments.json:
-        print_json({"key": vkey})
-    else:
-        print_line(vkey)
+    print_result(arguments, {"key": vkey}, vkey)
     return 0
 
 
 async def checkpoint(arguments: Namespace) -> int:
     """Print the newest published checkpoint."""
     note = await _read_newest_checkpoint(arguments)
-    if arguments.json:
-        print_json({"checkpoint": note})
-    elif arguments.output:
-        arguments.output.write_text(note, encoding="utf-8")
-        print_line(f"wrote {arguments.output}; save it where the administrators of the database cannot write")
-    else:
-        print(note, end="")
+    advice = "save it where the administrators of the database cannot write"
+    print_or_write(arguments, "checkpoint", note, advice)
     return 0
 
 
@@ -64,7 +63,7 @@ async def prove(arguments: Namespace) -> int:
     else:
         print(proven.proof_text(), end="")
         if arguments.event:
-            arguments.event.write_text(proven.event_text(), encoding="utf-8")
+            write_file(arguments, arguments.event, proven.event_text())
     return 0
 
 
@@ -76,35 +75,46 @@ async def restart(arguments: Namespace) -> int:
             " resets every reader; if the log is halted, repeat the command with --yes"
         )
         return 2
-    async with open_installation(arguments) as app:
+    async with open_installation(arguments, any_log_key=True) as app:
         log = await app.sequencer.restart()
-    if arguments.json:
-        print_json({"origin": log.origin, "name": log.name})
-    else:
-        print_line(f"log {log.origin} is open: {log.name}")
+    document = {"origin": log.origin, "name": log.name}
+    print_result(arguments, document, f"log {log.origin} is open: {log.name}")
     return 0
 
 
 def _write(arguments: Namespace, proven: EventProof, vkey: str) -> None:
     event_path: Path = arguments.event or event_file(arguments.output)
-    arguments.output.write_text(proven.proof_text(), encoding="utf-8")
-    event_path.write_text(proven.event_text(), encoding="utf-8")
+    check_targets(arguments, arguments.output, event_path)
+    write_file(arguments, arguments.output, proven.proof_text())
+    write_file(arguments, event_path, proven.event_text())
     print_line(f"wrote {arguments.output} and {event_path}")
     print_line(f"verify them anywhere: foja log verify {arguments.output} --event {event_path} --key {vkey}")
 
 
-async def _read_logs(arguments: Namespace) -> list[LogState]:
-    async with open_database(arguments) as url, snapshot(url) as moment:
-        return await read_logs(moment)
-
-
 async def _read_newest_checkpoint(arguments: Namespace) -> str:
-    """Return the newest checkpoint; of a closed log if the open one has none."""
-    logs, store = await _read_logs(arguments), open_object_store(arguments)
-    for log in reversed(logs):
-        with contextlib.suppress(ObjectMissing):
-            return (await store.read(log.path("checkpoint"))).data.decode(errors="replace")
+    """Return the newest checkpoint, with its cosignatures; of a closed log if the open one has none."""
+    store = open_object_store(arguments)
+    async with open_database(arguments) as url, snapshot(url) as moment:
+        for log in reversed(await read_logs(moment)):
+            with contextlib.suppress(ObjectMissing):
+                note = (await store.read(log.path("checkpoint"))).data.decode(errors="replace")
+                return note + await _cosignatures(moment, log, note)
     raise ObjectMissing("no checkpoint is published yet; run `foja worker`")
+
+
+async def _cosignatures(moment: Snapshot, log: LogState, note: str) -> str:
+    """Return the cosignatures of a checkpoint; none of one that cannot be read."""
+    try:
+        size = parse_checkpoint(split_note(note)[0]).size
+    except Tampered:
+        return ""
+    return str((await moment.row("cosignatures", origin=log.origin, size=size))[0])
+
+
+def _cosigner_row(cosigner: CosignerState) -> tuple[object, ...]:
+    state = f"{cosigner.fault}: {cosigner.detail}" if cosigner.fault else "cosigned"
+    name = "+".join(cosigner.key.split("+")[:2])
+    return cosigner.origin, name, cosigner.cosigned, state, cosigner.since.isoformat(timespec="seconds")
 
 
 def _row(log: LogState) -> tuple[object, ...]:

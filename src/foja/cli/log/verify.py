@@ -5,30 +5,32 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from foja.cli.output import print_error, print_json, print_line
+from foja.cli.output import print_error, print_json, print_result
 from foja.core.excerpt import Excerpt, parse_excerpt
 from foja.core.note import Checkpoint, Verifier
 from foja.core.proof import parse_proof
 from foja.errors import Refused, Tampered
 
 EVENT_SUFFIX = ".event.json"
+INDETERMINATE = 2
 
 
 def verify(arguments: Namespace) -> int:
-    """Check a proof and its event; return 1 if either does not verify."""
+    """Check a proof and its event; return 1 if either does not verify, 2 if the body is not there."""
     try:
         proof = parse_proof(read_text(arguments.proof))
         excerpt = _read_excerpt(arguments)
         entry: bytes = excerpt.check() if excerpt else arguments.entry
         checkpoint = proof.check(entry, [read_key(arguments.key)])
     except Tampered as error:
-        return _print_failure(str(error), as_json=arguments.json)
-    if arguments.json:
-        print_json(_result(excerpt, entry, proof.index, checkpoint))
-    else:
-        for sentence in _sentences(excerpt, proof.index, checkpoint):
-            print_line(f"✓ {sentence}")
-    return 0
+        if arguments.json:
+            print_json({"verified": False, "reason": str(error)})
+        else:
+            print_error(str(error))
+        return 1
+    result = _result(excerpt, entry, proof.index, checkpoint)
+    print_result(arguments, result, *_sentences(excerpt, proof.index, checkpoint))
+    return INDETERMINATE if excerpt and excerpt.erased else 0
 
 
 def read_key(text: str) -> Verifier:
@@ -47,14 +49,6 @@ def event_file(proof: Path) -> Path:
     return proof.with_name(proof.name.removesuffix(".tlog-proof") + EVENT_SUFFIX)
 
 
-def _print_failure(reason: str, *, as_json: bool) -> int:
-    if as_json:
-        print_json({"verified": False, "reason": reason})
-    else:
-        print_error(reason)
-    return 1
-
-
 def _read_excerpt(arguments: Namespace) -> Excerpt | None:
     if arguments.entry is not None:
         return None
@@ -67,18 +61,22 @@ def _read_excerpt(arguments: Namespace) -> Excerpt | None:
 def _sentences(excerpt: Excerpt | None, index: int, checkpoint: Checkpoint) -> list[str]:
     place = f"leaf {index} of the log {checkpoint.origin}, signed at {checkpoint.size} leaves"
     if excerpt is None:
-        return [f"the entry is {place}"]
-    body = "the body is erased; its hash is unchanged" if excerpt.erased else "the body matches its hash"
-    return [body, f"event {excerpt.seq} of {excerpt.entity_id} matches its chain hash", f"it is {place}"]
+        return [f"✓ the entry is {place}"]
+    if excerpt.erased:
+        body = "· the body is erased or withheld: its author, its source and its content are not known"
+    else:
+        body = "✓ the body matches its hash"
+    link = f"✓ event {excerpt.seq} of {excerpt.entity_id} matches its chain hash"
+    return [body, link, f"✓ it is {place}"]
 
 
 def _result(excerpt: Excerpt | None, entry: bytes, index: int, checkpoint: Checkpoint) -> dict[str, object]:
     return {
-        "verified": True,
+        "verified": excerpt is None or not excerpt.erased,
         "entry": entry.hex(),
         "entity_id": str(excerpt.entity_id) if excerpt else None,
         "seq": excerpt.seq if excerpt else None,
-        "body": "not given" if excerpt is None else "erased" if excerpt.erased else "verified",
+        "body": "not given" if excerpt is None else "erased or withheld" if excerpt.erased else "verified",
         "log": checkpoint.origin,
         "index": index,
         "size": checkpoint.size,

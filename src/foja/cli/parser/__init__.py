@@ -1,23 +1,25 @@
-"""The command line: verbs, options, help and examples. Each verb names the function that it runs.
-
-A verb with its own package has its parser there; the modules here define the others.
-"""
+"""The command line: verbs, options, help and examples. Each verb names the function that it runs."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 
 from foja import __version__
-from foja.cli.bundle.parser import add_bundle
-from foja.cli.chat.parser import add_chat
-from foja.cli.demo.parser import add_demo
-from foja.cli.documents.parser import add_documents
-from foja.cli.jobs.parser import add_jobs
-from foja.cli.log.parser import add_log
-from foja.cli.parser.ledger import add_events, add_integrity
-from foja.cli.parser.services import add_bench, add_migrate, add_services, add_tsa
-from foja.cli.parser.verbs import add_verbs, shared_options
-from foja.cli.verify.parser import add_verify
+from foja.cli.parser.anchors import add_anchors
+from foja.cli.parser.cosigner import add_cosigner
+from foja.cli.parser.documents import add_bundle, add_documents, add_sign, add_trust, add_verify
+from foja.cli.parser.ledger import add_chat, add_events, add_integrity, add_log
+from foja.cli.parser.services import (
+    add_bench,
+    add_demo,
+    add_jobs,
+    add_keys,
+    add_migrate,
+    add_server,
+    add_services,
+    add_tsa,
+)
+from foja.cli.parser.verbs import Verbs, shared_options
 
 EXAMPLES = """examples:
   foja demo                                   show every feature, in a temporary folder
@@ -44,8 +46,20 @@ def build_parser() -> ArgumentParser:
     )
     parser.set_defaults(json=False)
     parser.add_argument("--version", action="version", version=f"foja {__version__}")
-    add = add_verbs(parser, required=True)
-    first = (add_services, add_demo, add_bench, add_migrate, add_documents, add_bundle, add_verify)
-    for group in (*first, add_events, add_chat, add_integrity, add_jobs, add_log, add_tsa):
-        group(add)
+    verbs = Verbs(parser, required=True)
+    first = (
+        add_services,
+        add_server,
+        add_demo,
+        add_bench,
+        add_migrate,
+        add_documents,
+        add_sign,
+        add_bundle,
+        add_trust,
+        add_verify,
+    )
+    last = (add_jobs, add_anchors, add_log, add_cosigner, add_keys, add_tsa)
+    for group in (*first, add_events, add_chat, add_integrity, *last):
+        group(verbs)
     return parser

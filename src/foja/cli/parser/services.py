@@ -1,24 +1,24 @@
-"""The parsers of `foja up`, `web`, `worker`, `bench`, `migrate` and `tsa`."""
+"""The parsers of services, servers and jobs: `foja up`, `worker`, `backup`, `migrate`, `jobs`, `tsa`, …"""
 
 from __future__ import annotations
 
 from argparse import SUPPRESS, ArgumentParser
+from functools import partial
 from pathlib import Path
+from uuid import UUID
 
-from foja.cli.parser.values import port, seconds
-from foja.cli.parser.verbs import AddVerb, add_verbs
+from foja.cli.parser.values import path, port, positive, seconds
+from foja.cli.parser.verbs import Verbs, add_force
 
 
-def add_services(add: AddVerb) -> None:
+def add_services(verbs: Verbs) -> None:
     """Add the verbs `up`, `web` and `worker`."""
-    up = add(
-        "up",
+    up = verbs.add(
         "services:up",
         "run database, worker and web until stopped",
         "  foja up\n  foja up --port 0                             on any free port",
     )
-    web = add(
-        "web",
+    web = verbs.add(
         "services:web",
         "serve HTTP until stopped",
         "  foja web\n"
@@ -39,8 +39,7 @@ def add_services(add: AddVerb) -> None:
             dest="web_expose",
             help="accept requests from other machines: there are no access keys yet",
         )
-    worker = add(
-        "worker",
+    worker = verbs.add(
         "services:worker",
         "run jobs, seal, number, sign and publish until stopped",
         "  foja worker\n"
@@ -50,8 +49,36 @@ def add_services(add: AddVerb) -> None:
     worker.add_argument(
         "--only", metavar="TYPE", action="append", help="run only jobs of this type; may be repeated"
     )
+    worker.add_argument(
+        "--metrics-port",
+        type=port,
+        default=SUPPRESS,
+        help="serve /metrics and /healthz on this port; 0 for any free one",
+    )
     for parser in (up, web, worker):
         add_domains(parser)
+
+
+def add_server(verbs: Verbs) -> None:
+    """Add the verbs `backup`, `restore` and `psql`."""
+    backup = verbs.add(
+        "server.backup:backup",
+        "write the store, the keys and the database to a new folder, in this order",
+        "  foja backup /backups/2026-11-17",
+    )
+    restore = verbs.add(
+        "server.restore:restore",
+        "restore a backup into a new home and an empty database",
+        "  foja restore /backups/2026-11-17 --home /srv/foja",
+    )
+    for parser in (backup, restore):
+        parser.add_argument("folder", type=path, metavar="FOLDER", help="the folder of the backup")
+    psql = verbs.add(
+        "server.psql:psql",
+        "open psql as the administrator; everything after `--` is passed on",
+        "  foja psql\n  foja psql -- -c 'select count(*) from foja.event'",
+    )
+    psql.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="an argument of psql")
 
 
 def add_domains(parser: ArgumentParser) -> None:
@@ -64,10 +91,14 @@ def add_domains(parser: ArgumentParser) -> None:
     )
 
 
-def add_bench(add: AddVerb) -> None:
+def add_demo(verbs: Verbs) -> None:
+    """Add the verb `demo`."""
+    verbs.add("demo.demo:demo", "show the ledger at work in a temporary folder", "  foja demo")
+
+
+def add_bench(verbs: Verbs) -> None:
     """Add the verb `bench`."""
-    bench = add(
-        "bench",
+    bench = verbs.add(
         "bench:bench",
         "measure appends on this server, in a temporary database",
         "  foja bench --seconds 5\n  foja bench --json > bench.json",
@@ -75,53 +106,123 @@ def add_bench(add: AddVerb) -> None:
     bench.add_argument("--seconds", type=seconds, default=2.0, help="the duration of each case (2)")
 
 
-def add_migrate(add: AddVerb) -> None:
+def add_migrate(verbs: Verbs) -> None:
     """Add the verb `migrate`."""
-    migrate = add(
-        "migrate",
+    migrate = verbs.add(
         "migrate:migrate",
         "migrate the schema to the newest or a given step, and register domains",
         "  foja migrate\n"
         "  foja migrate --status\n"
-        "  foja migrate --to 2\n"
+        "  foja migrate --to 2 --yes\n"
         "  foja migrate --domains billing:INVOICE       register a domain of your own",
     )
     add_domains(migrate)
     migrate.add_argument("--to", type=int, metavar="N", help="migrate forward or back to this number")
+    migrate.add_argument("--yes", action="store_true", help="confirm that steps may be reverted")
     migrate.add_argument("--status", action="store_true", help="only list the migrations")
 
 
-def add_tsa(add: AddVerb) -> None:
+def add_jobs(verbs: Verbs) -> None:
+    """Add the verb `jobs` and its verbs; without a verb the jobs are listed."""
+    jobs = verbs.add(
+        "jobs:listing",
+        "list jobs, and retry, cancel, pause and resume them",
+        "  foja jobs\n  foja jobs --state dead",
+        name="jobs",
+    )
+    inner = Verbs(jobs)
+    listing = inner.add(
+        "jobs:listing",
+        "list jobs, newest first",
+        "  foja jobs list --state dead\n  foja jobs list --type run_tsa --entity ENTITY --json",
+        name="list",
+    )
+    jobs.set_defaults(state=None, job_type=None, entity=None, limit=100)
+    for parser in (jobs, listing):
+        _add_filters(parser)
+    show = inner.add("jobs:show", "show one job in full", "  foja jobs show 41")
+    show.add_argument("job", type=positive, metavar="ID")
+    for name, sentence in {
+        "retry": "queue dead jobs again with all their tries, and run scheduled jobs now",
+        "cancel": "cancel unfinished jobs; a worker that runs one loses its lease",
+    }.items():
+        change = inner.add(f"jobs:{name}", sentence, f"  foja jobs {name} 41 42")
+        change.add_argument("jobs", type=positive, metavar="ID", nargs="+")
+    for name, sentence in {
+        "pause": "claim no more jobs of a type; running jobs finish, attempts do not time out",
+        "resume": "claim jobs of a type again; attempts past their deadline end now",
+    }.items():
+        change = inner.add(f"jobs:{name}", sentence, f"  foja jobs {name} run_tsa")
+        change.add_argument("job_type", metavar="TYPE")
+
+
+def _add_filters(parser: ArgumentParser) -> None:
+    """Add the filters without defaults: those of `jobs list` would override what `jobs` was given."""
+    add_option = partial(parser.add_argument, default=SUPPRESS)
+    add_option(
+        "--state",
+        help="only jobs in this state: queued, running, succeeded, retry_scheduled, dead or cancelled",
+    )
+    add_option("--type", dest="job_type", metavar="TYPE", help="only jobs of this type")
+    add_option("--entity", type=UUID, help="only jobs of this stream")
+    add_option("--limit", type=positive, help="at most this many (100)")
+
+
+def add_keys(verbs: Verbs) -> None:
+    """Add the verb `keys` and its verbs; without a verb the keys are listed."""
+    keys = verbs.add(
+        "server.keys:listing",
+        "list, rotate and export the keys that sign the entries of this installation in Rekor",
+        "  foja keys\n  foja keys --json",
+        name="keys",
+    )
+    inner = Verbs(keys)
+    inner.add(
+        "server.keys:listing", "list the signing keys, oldest first", "  foja keys list --json", name="list"
+    )
+    inner.add(
+        "server.keys:rotate",
+        "make a new signing key, use it from now on and record that; earlier ones are kept",
+        "  foja keys rotate",
+    )
+    export = inner.add(
+        "server.keys:export",
+        "print the public signing keys, as `foja verify --trust` takes them",
+        "  foja keys export -o signer.pem\n  foja keys export 9f86d081",
+    )
+    export.add_argument("key", nargs="?", metavar="ID", help="only the key whose id begins so")
+    export.add_argument("-o", "--output", type=Path, metavar="FILE", help="write them to a file")
+    add_force(export)
+
+
+def add_tsa(verbs: Verbs) -> None:
     """Add the verb `tsa` and its verbs; without a verb the authorities are listed."""
-    parent = add(
-        "tsa",
+    tsa = verbs.add(
         "tsa:status",
         "show and test the timestamp authorities; serve the local one",
         "  foja tsa\n  foja tsa ask",
+        name="tsa",
     )
-    inner = add_verbs(parent)
-    inner(
-        "status",
+    inner = Verbs(tsa)
+    inner.add(
         "tsa:status",
         "show the timestamp authorities in use and the root of the local one",
         "  foja tsa status --json",
     )
-    inner(
-        "ask",
+    inner.add(
         "tsa:ask",
         "request a token from every authority and check it; exit code 1 if any check fails",
         "  FOJA_TSA_URLS=https://tsa.example/tsr FOJA_TSA_ROOTS=roots.pem foja tsa ask",
     )
-    root = inner(
-        "root",
+    root = inner.add(
         "tsa:root",
         "print the root certificate of the local authority, which is created on first use",
         "  foja tsa root -o root.pem\n"
         "  openssl ts -verify -in token.tsr -queryfile request.tsq -CAfile root.pem",
     )
     root.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it to a file")
-    serve = inner(
-        "serve",
+    add_force(root)
+    serve = inner.add(
         "tsa:serve",
         "answer RFC 3161 requests over HTTP until stopped",
         "  foja tsa serve --port 3161\n"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
@@ -25,25 +27,19 @@ def cursor(text: str) -> str | int:
     return int(text) if text.removeprefix("-").isdecimal() else text
 
 
-def natural(text: str) -> int:
-    """Return an integer of at least 0."""
-    if not text.isdecimal():
-        raise ArgumentTypeError(f"{text!r} is not valid: expected an integer of at least 0")
-    return int(text)
+def integer(low: int, high: int | None = None) -> Callable[[str], int]:
+    """Return the type of integers from `low` up to `high`, or without an end."""
+    expected = f"of at least {low}" if high is None else f"from {low} to {high:,}"
+
+    def parse(text: str) -> int:
+        if not text.isdecimal() or int(text) < low or (high is not None and int(text) > high):
+            raise ArgumentTypeError(f"{text!r} is not valid: expected an integer {expected}")
+        return int(text)
+
+    return parse
 
 
-def positive(text: str) -> int:
-    """Return an integer of at least 1."""
-    if not text.isdecimal() or int(text) == 0:
-        raise ArgumentTypeError(f"{text!r} is not valid: expected an integer of at least 1")
-    return int(text)
-
-
-def port(text: str) -> int:
-    """Return a port; 0 means any free one."""
-    if not text.isdecimal() or int(text) > 65_535:
-        raise ArgumentTypeError(f"{text!r} is not valid: expected a port from 0 to 65535")
-    return int(text)
+natural, positive, port = integer(0), integer(1), integer(0, 65_535)
 
 
 def seconds(text: str) -> float:
@@ -55,3 +51,12 @@ def seconds(text: str) -> float:
     if not 0 < value <= 3600:
         raise ArgumentTypeError(f"{text!r} is not valid: expected seconds, more than 0 and at most 3600")
     return value
+
+
+def moment(text: str) -> datetime:
+    """Return a time; one without a time zone is in UTC."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not a time: expected 2026-01-31T12:00:00Z") from None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

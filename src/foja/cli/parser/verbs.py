@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
-from typing import Any, Protocol
+from typing import Any
 
 from foja.cli.parser.values import path
-
-
-class AddVerb(Protocol):
-    """Add a verb and the function that it runs, as `module:function` under `foja.cli`."""
-
-    def __call__(self, name: str, run: str, sentence: str, examples: str) -> ArgumentParser: ...
 
 
 def shared_options() -> ArgumentParser:
@@ -24,23 +18,28 @@ def shared_options() -> ArgumentParser:
     return options
 
 
-def add_verbs(parser: ArgumentParser, *, required: bool = False) -> AddVerb:
-    """Return a function that adds verbs under a parser; the parser may run a function itself."""
-    below: Any = parser.add_subparsers(title="verbs", metavar="VERB", required=required)
-    parents = [shared_options()]
+def add_force(verb: ArgumentParser) -> None:
+    """Add the option that lets a verb replace the files that it writes."""
+    verb.add_argument("--force", action="store_true", help="replace a file that exists")
 
-    def add(name: str, run: str, sentence: str, examples: str) -> ArgumentParser:
-        verb: ArgumentParser = below.add_parser(
-            name,
+
+class Verbs:
+    """The verbs under a parser, which may run a function itself."""
+
+    def __init__(self, parser: ArgumentParser, *, required: bool = False) -> None:
+        self._parsers: Any = parser.add_subparsers(title="verbs", metavar="VERB", required=required)
+
+    def add(self, run: str, sentence: str, examples: str, *, name: str | None = None) -> ArgumentParser:
+        """Add the verb that runs `module:function` of `foja.cli`; without a name it is named `function`."""
+        verb: ArgumentParser = self._parsers.add_parser(
+            name or run.partition(":")[2],
             help=sentence,
             description=sentence[:1].upper() + sentence[1:] + ".",
             epilog=f"examples:\n{examples}",
             formatter_class=RawDescriptionHelpFormatter,
-            parents=parents,
+            parents=[shared_options()],
         )
         verb.set_defaults(run=run)
         # No default: the default of a verb would override the value given to its parent.
         verb.add_argument("--json", action="store_true", default=SUPPRESS, help="print JSON, not text")
         return verb
-
-    return add

@@ -5,7 +5,7 @@ The answer of a node is trusted like a file given with `--headers` or `--trust`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 
 from foja.cli.output import print_error
@@ -14,8 +14,7 @@ from foja.core.note import parse_checkpoint, split_note
 from foja.errors import Tampered, Unavailable
 from foja.judge.missing import missing_blocks, missing_heights, missing_trees
 from foja.judge.trust import Trust
-from foja.remote.node import Node, node
-from foja.remote.tiles import TileLog, tile_log
+from foja.remote.online import Node, TileLog, connect
 from foja.settings import Settings
 
 CONFIRMATIONS = 6
@@ -24,23 +23,28 @@ CONFIRMATIONS = 6
 async def complete_trust(trust: Trust, proofs: Sequence[bytes], settings: Settings) -> Trust:
     """Return the trust with the answers of the nodes; a node that does not answer adds nothing."""
     heights, blocks = missing_heights(proofs, trust), missing_blocks(proofs, trust)
-    if heights and settings.bitcoin_rpc_url:
-        trust = await _with_headers(trust, heights, settings.bitcoin_rpc_url)
-    if blocks and settings.polygon_rpc_url:
-        trust = await _with_blocks(trust, blocks, settings.polygon_rpc_url)
     trees = missing_trees(proofs)
-    if trees and settings.rekor_url:
-        trust = await _with_consistency(trust, trees, settings.rekor_url)
+    if heights and settings.bitcoin_rpc_url:
+        trust = await _or_same(trust, _with_headers(trust, heights, settings.bitcoin_rpc_url))
+    if blocks and settings.polygon_rpc_url:
+        trust = await _or_same(trust, _with_blocks(trust, blocks, settings.polygon_rpc_url))
+    if trees and (log := settings.rekor_read_url or settings.rekor_url):
+        trust = await _or_same(trust, _with_consistency(trust, trees, log))
     return trust
 
 
-async def _with_headers(trust: Trust, heights: Sequence[int], url: str) -> Trust:
+async def _or_same(trust: Trust, completed: Awaitable[Trust]) -> Trust:
+    """Return the completed trust, or the given one if the node does not answer as it should."""
     try:
-        async with node(url) as bitcoin:
-            found = [(height, await _header(bitcoin, height)) for height in heights]
-    except Unavailable as error:
+        return await completed
+    except (Unavailable, Tampered) as error:
         print_error(str(error))
         return trust
+
+
+async def _with_headers(trust: Trust, heights: Sequence[int], url: str) -> Trust:
+    async with connect(Node, url) as bitcoin:
+        found = [(height, await _header(bitcoin, height)) for height in heights]
     return replace(trust, headers=(*trust.headers, *((height, header) for height, header in found if header)))
 
 
@@ -58,16 +62,14 @@ async def _header(bitcoin: Node, height: int) -> bytes | None:
     return data if len(data) == 80 else None
 
 
-async def _with_blocks(trust: Trust, blocks: Sequence[tuple[int, bytes]], url: str) -> Trust:
-    try:
-        async with node(url) as chain:
+async def _with_blocks(trust: Trust, blocks: Sequence[tuple[int, bytes]], urls: str) -> Trust:
+    """Add the blocks that every node has and calls final. `urls` is separated by commas."""
+    for url in filter(None, map(str.strip, urls.split(","))):
+        async with connect(Node, url) as chain:
             newest_final = _number(await chain.ask("eth_getBlockByNumber", "finalized", False))
             finalized = [each for each in blocks if each[0] <= newest_final]
-            found = [name for number, name in finalized if await _has_block(chain, number, name)]
-    except Unavailable as error:
-        print_error(str(error))
-        return trust
-    return replace(trust, blocks=(*trust.blocks, *found))
+            blocks = [each for each in finalized if await _has_block(chain, *each)]
+    return replace(trust, blocks=(*trust.blocks, *(name for _, name in blocks)))
 
 
 async def _has_block(chain: Node, number: int, name: bytes) -> bool:
@@ -78,15 +80,11 @@ async def _has_block(chain: Node, number: int, name: bytes) -> bool:
 
 async def _with_consistency(trust: Trust, trees: Sequence[tuple[str, int]], url: str) -> Trust:
     """Add the newest checkpoint of the log and the consistency proof from each of these trees."""
-    try:
-        async with tile_log(url) as log:
-            note = (await log.read("checkpoint")).decode(errors="replace")
-            newest = parse_checkpoint(split_note(note)[0])
-            sizes = [size for origin, size in trees if origin == newest.origin and 0 < size <= newest.size]
-            found = [(size, note, await _prove_consistency(log, size, newest.size)) for size in sizes]
-    except (Unavailable, Tampered) as error:
-        print_error(str(error))
-        return trust
+    async with connect(TileLog, url) as log:
+        note = (await log.read("checkpoint")).decode(errors="replace")
+        newest = parse_checkpoint(split_note(note)[0])
+        sizes = [size for origin, size in trees if origin == newest.origin and 0 < size <= newest.size]
+        found = [(size, note, await _prove_consistency(log, size, newest.size)) for size in sizes]
     return replace(trust, growths=(*trust.growths, *found))
 
 

@@ -8,7 +8,8 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
-from foja.cli.output import print_line, report_error
+from foja.cli.output import print_lines, report_error
+from foja.cli.output_files import check_targets, write_file
 from foja.errors import Refused
 from foja.judge.render import as_html, as_text
 from foja.judge.report import Report, Verdict
@@ -22,6 +23,7 @@ INDETERMINATE = Verdict.INDETERMINATE.exit_code
 
 def verify(arguments: Namespace) -> int | Coroutine[Any, Any, int]:
     """Print the report and return 0 (passed), 2 (indeterminate) or 1 (failed)."""
+    check_targets(arguments, arguments.html)
     try:
         trust = _read_trust(arguments)
         return _verify_online(arguments, trust) if arguments.online else _verify(arguments, trust)
@@ -59,12 +61,12 @@ def _verify(arguments: Namespace, trust: Trust) -> int:
 
 def _print_report(arguments: Namespace, report: Report) -> None:
     if arguments.html:
-        arguments.html.write_text(as_html(report), encoding="utf-8")
+        write_file(arguments, arguments.html, as_html(report, arguments.language))
     if arguments.json:
         sys.stdout.buffer.write(report.json())
         sys.stdout.buffer.flush()
     else:
-        print_line(as_text(report).rstrip("\n"))
+        print_lines(as_text(report, arguments.language).rstrip("\n").split("\n"))
 
 
 def _read_trust(arguments: Namespace) -> Trust:

@@ -42,6 +42,19 @@ class Approval:
         return (self.state, self.reason, self.decided_by) == (decision, reason, actor)
 
 
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The decision in effect, and whether it is the caller's. The first decision or expiry wins."""
+
+    approval: Approval
+    mine: bool
+
+    @property
+    def decision(self) -> str:
+        """approved, denied or expired."""
+        return self.approval.state
+
+
 def approvals(events: Iterable[Envelope | HasEnvelope], now: datetime) -> dict[str, Approval]:
     """Return every requested approval by its id, with its state at `now`.
 

@@ -5,12 +5,13 @@ A function of the persisted events alone, in any order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from foja.conversations.model.order import Envelope, number
 
 EMPTY: Mapping[str, Any] = {}
+RESPONSES = frozenset({"tool_use_completed", "approval_completed"})
 
 
 class Pairing:
@@ -92,6 +93,30 @@ class Pairing:
 
     def _field(self, seq: int, field: str) -> Any:
         return body(self.events[seq]).get(field)
+
+
+def group(items: Sequence[Envelope]) -> list[list[Envelope]]:
+    """Return shown items in reading order, each result and decision in one list below its request."""
+    by_seq = {item["seq"]: item for item in items if item.get("seq") is not None}
+    under = {seq: request for seq in by_seq if (request := _request_of(seq, by_seq)) is not None}
+    for seq, item in by_seq.items():
+        reserved = number(body(item).get("result_seq")) if item["kind"] == "tool_use_requested" else None
+        if reserved is not None and by_seq.get(reserved, EMPTY).get("kind") == "slot.open":
+            under.setdefault(reserved, seq)
+    groups = {id(item): [item] for item in items if item.get("seq") not in under}
+    for seq, request in sorted(under.items()):
+        groups[id(by_seq[request])].append(by_seq[seq])
+    return list(groups.values())
+
+
+def _request_of(seq: int, by_seq: Mapping[int, Envelope]) -> int | None:
+    """Return the number of the request that this event answers."""
+    kind, pair = by_seq[seq]["kind"], by_seq[seq].get("pair")
+    request = EMPTY if pair is None else by_seq.get(pair, EMPTY)
+    if request.get("pair") != seq:
+        return None
+    voided = kind == "slot.voided" and request["kind"] == "tool_use_requested"
+    return pair if kind in RESPONSES or voided else None
 
 
 def body(item: Envelope) -> Mapping[str, Any]:

@@ -131,7 +131,10 @@ def _fold(transients: Iterable[Envelope]) -> list[Shown]:
     for place, item in enumerate(order(transients)):
         block = (item["kind"], turn_name(item.get("turn")), index_of(item.get("block_index")))
         blocks.setdefault(block if item["kind"] in CHUNKS else place, []).append(item)
-    return [_join(group) if group[0]["kind"] in CHUNKS else _error(group[0]) for group in blocks.values()]
+    return [
+        _join(group) if group[0]["kind"] in CHUNKS else _show(group[0], "error", None)
+        for group in blocks.values()
+    ]
 
 
 def _join(chunks: list[Envelope]) -> Shown:
@@ -150,7 +153,3 @@ def _join(chunks: list[Envelope]) -> Shown:
         "payload": {"text": "".join(pieces.values())},
         "partial": partial,
     }
-
-
-def _error(item: Envelope) -> Shown:
-    return _show(item, "error", None)

@@ -2,7 +2,8 @@
 
 Entries are stored uncompressed, one after the other. Headers hold only name, size and CRC-32: no dates, no
 attributes, no comments, no gaps. ZIP64 fields are used only where a number needs them. `reader` derives the
-same bytes and compares them.
+same bytes and compares them. The directory names Unix as its host: unzip of Debian reads names as UTF-8 only
+then. Bundles of the first version name MS-DOS (`FIRST_HOST`).
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ END_FIELDS = struct.Struct("<4s4H2IH")
 END64_FIELDS = struct.Struct("<4sQ2H2I4Q")
 LOCATOR64_FIELDS = struct.Struct("<4sIQI")
 _PLAIN, _ZIP64 = 20, 45
+FIRST_HOST, UNIX = 0, 3
+_MODE = 0o100644 << 16  # of a file that its owner may write
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +84,10 @@ def local_header(entry: ZipEntry) -> bytes:
     return fields + name + extra
 
 
-def directory(entries: Sequence[ZipEntry]) -> bytes:
+def directory(entries: Sequence[ZipEntry], host: int = UNIX) -> bytes:
     """Return everything that follows the last file."""
     starts = offsets(entries)
-    central = b"".join(map(central_header, entries, starts))
+    central = b"".join(central_header(*each, host) for each in zip(entries, starts, strict=False))
     return central + ending(len(entries), len(central), starts[-1])
 
 
@@ -96,15 +99,17 @@ def offsets(entries: Iterable[ZipEntry]) -> list[int]:
     return starts
 
 
-def central_header(entry: ZipEntry, offset: int) -> bytes:
+def central_header(entry: ZipEntry, offset: int, host: int = UNIX) -> bytes:
     """Return the directory entry of a file whose local header is at this offset."""
     name, large, far = entry.name.encode(), entry.size >= BIG, offset >= BIG
     wide = [entry.size, entry.size] * large + [offset] * far
     extra = struct.pack(f"<2H{len(wide)}Q", 1, 8 * len(wide), *wide) if wide else b""
     size = BIG if large else entry.size
     version = _ZIP64 if wide else _PLAIN
-    numbers = (entry.crc32, size, size, len(name), len(extra), 0, 0, 0, 0, BIG if far else offset)
-    fields = CENTRAL_FIELDS.pack(CENTRAL, version, version, _flags(entry), STORED, 0, DAY, *numbers)
+    mode = _MODE if host == UNIX else 0
+    numbers = (entry.crc32, size, size, len(name), len(extra), 0, 0, 0, mode, BIG if far else offset)
+    made = host << 8 | version
+    fields = CENTRAL_FIELDS.pack(CENTRAL, made, version, _flags(entry), STORED, 0, DAY, *numbers)
     return fields + name + extra
 
 

@@ -39,15 +39,12 @@ class AsicManifest:
 
     def encode(self) -> bytes:
         """Return the canonical form of this list."""
-        signature = f'  <asic:SigReference URI="{_uri(self.token)}" MimeType="{STAMP_TYPE}"/>'
-        lines = [
-            '<?xml version="1.0" encoding="UTF-8"?>',
-            _ROOT,
-            signature,
-            *(line for name, digest in self.digests.items() for line in _reference(name, digest)),
-            "</asic:ASiCManifest>",
-        ]
-        return ("\n".join(lines) + "\n").encode()
+        return _encode(f'URI="{_uri(self.token)}" MimeType="{STAMP_TYPE}"', self.digests)
+
+
+def encode_group(record: str, digests: Mapping[str, bytes]) -> bytes:
+    """Return the list of the files that an evidence record is about: an ASiCEvidenceRecordManifest."""
+    return _encode(f'URI="{_uri(record)}"', digests)
 
 
 def decode(data: bytes) -> AsicManifest:
@@ -62,6 +59,17 @@ def decode(data: bytes) -> AsicManifest:
     if manifest.encode() != data:
         raise BadBundle("NON_CANONICAL", "the list of files is not in canonical form")
     return manifest
+
+
+def _encode(reference: str, digests: Mapping[str, bytes]) -> bytes:
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        _ROOT,
+        f"  <asic:SigReference {reference}/>",
+        *(line for name, digest in digests.items() for line in _reference(name, digest)),
+        "</asic:ASiCManifest>",
+    ]
+    return ("\n".join(lines) + "\n").encode()
 
 
 def _reference(name: str, digest: bytes) -> Iterable[str]:

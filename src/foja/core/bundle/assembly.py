@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from foja.core.bundle import names
 from foja.core.bundle.archive import Part, part
-from foja.core.bundle.asic import AsicManifest
+from foja.core.bundle.asic import AsicManifest, encode_group
 from foja.core.bundle.manifest import Manifest
+from foja.core.bundle.record import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Contents:
     log_proof: str | None = None
     source_events: Part | None = None
     source_proof: str | None = None
-    proofs: Sequence[Part] = ()
+    proofs: Sequence[Part] = ()  # and the files that belong to them
     trust: Mapping[str, bytes] = field(default_factory=dict)  # copies for convenience; never trusted
 
     def parts(self) -> list[Part]:
@@ -34,33 +35,41 @@ class Contents:
             self.events,
             self.source_events,
             *(part(name, text.encode()) for name, text in texts if text is not None),
-            *self.proofs,
+            *(each for each in self.proofs if not each.entry.name.startswith(names.META)),
             *(part(names.TRUST + name, data) for name, data in sorted(self.trust.items())),
+            *(each for each in self.proofs if each.entry.name.startswith(names.META)),
         ]
         return [each for each in found if each is not None]
 
 
-def listing(parts: Sequence[Part]) -> bytes:
-    """Return the list of these files. The outer token is made over it."""
-    return _list(names.STAMP, parts)
+def proof_files(record: Record, data: bytes, number: int, document: str | None) -> list[Part]:
+    """Return the file of a proof, then those that belong to it; `document` is its path, if it is there."""
+    if record.blinding is None:
+        return [part(names.proof_name(record.evidence, number, data), data)]
+    paths = names.record_names(number)
+    blinding = part(paths.blinding, record.blinding)
+    group = group_listing(number, document, bytes.fromhex(record.witness_hash), blinding.sha256)
+    return [part(paths.record, data), blinding, part(paths.listing, group)]
 
 
-def seal(parts: Sequence[Part], token: bytes) -> list[Part]:
-    """Return the files of the container with their list and its token."""
-    return [*parts, part(names.ASIC_MANIFEST, listing(parts)), part(names.STAMP, token)]
+def group_listing(number: int, document: str | None, witness: bytes, blinding: bytes) -> bytes:
+    """Return the list of the group of an evidence record: the document and its blinding.
+
+    A document that is not in the bundle is listed too, without its name: the record is about it.
+    """
+    paths = names.record_names(number)
+    return encode_group(
+        paths.record, {document or names.document_name(""): witness, paths.blinding: blinding}
+    )
 
 
-def renewal_listing(parts: Sequence[Part], number: int) -> bytes:
-    """Return the list for a renewal: every file so far, including older lists and tokens."""
-    return _list(names.renewal_names(number)[1], parts)
-
-
-def renew(parts: Sequence[Part], number: int, token: bytes) -> list[Part]:
-    """Return the files of a container with one more token over all of them."""
-    manifest, stamp = names.renewal_names(number)
-    return [*parts, part(manifest, renewal_listing(parts, number)), part(stamp, token)]
-
-
-def _list(stamp: str, parts: Sequence[Part]) -> bytes:
+def listing(parts: Sequence[Part], number: int = 0) -> bytes:
+    """Return the list of these files. The outer token is made over it; renewals count from 1."""
     files = {each.entry.name: each.sha256 for each in parts if each.entry.name != names.MIMETYPE}
-    return AsicManifest(stamp, files).encode()
+    return AsicManifest(names.seal_names(number)[1], files).encode()
+
+
+def seal(parts: Sequence[Part], token: bytes, number: int = 0) -> list[Part]:
+    """Return the files of the container with their list and its token, which cover older ones too."""
+    manifest, stamp = names.seal_names(number)
+    return [*parts, part(manifest, listing(parts, number)), part(stamp, token)]

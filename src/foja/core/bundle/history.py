@@ -1,7 +1,8 @@
 """The sealed prefix of one stream: one line per event, with everything needed to check it.
 
 A line holds no chain hash: the reader computes the chain and its head. In a bundle the manifest names the
-stream; an exported history names it in a line before the events.
+stream; an exported history names it in a line before the events. A transcript is a conversation as a
+document, derived from its events only.
 """
 
 from __future__ import annotations
@@ -11,34 +12,40 @@ from dataclasses import replace
 from uuid import UUID
 
 from foja.core.canonical import Json, canonical, parse
-from foja.core.chain import genesis, step
-from foja.core.excerpt import Excerpt, envelope, read_event
+from foja.core.chain import genesis
+from foja.core.excerpt import Excerpt, envelope, instant_text, read_event, with_payload
 from foja.errors import BadBundle, NotCanonical, Tampered
 
-FORM = "foja/history/v1"
-LONGEST_LINE = 8 << 20
+FORM, TRANSCRIPT = "foja/history/v1", "foja/transcript/v1"
+LONGEST_LINE = 2 << 20  # a body has at most 1 MiB
 _HEADING = frozenset({"form", "domain", "entity_id"})
 _LINE = frozenset({"event", "salt", "body_hash"})
-_NO_HASH = bytes(32)
 
 
 def encode(events: Iterable[Excerpt]) -> Iterator[bytes]:
     """Yield one line per event, newline included."""
     for event in events:
-        salt = None if event.salt is None else event.salt.hex()
-        line = {"event": envelope(event), "salt": salt, "body_hash": event.body_hash.hex()}
-        yield canonical(line) + b"\n"
+        yield _encode(event, canonical(event.payload))
 
 
-def export(domain: str, entity_id: UUID, events: Iterable[Excerpt]) -> Iterator[bytes]:
-    """Yield a history that names its own stream."""
-    yield heading(domain, entity_id)
-    yield from encode(events)
+def transcript(domain: str, entity_id: UUID, events: Iterable[Excerpt]) -> Iterator[bytes]:
+    """Yield the lines of the transcript. The same events always give the same bytes."""
+    yield heading(domain, entity_id, TRANSCRIPT)
+    for event in events:
+        line = {
+            "seq": event.seq,
+            "at": instant_text(event.at_us),
+            "kind": event.kind,
+            "actor": event.actor,
+            "erased": event.erased,
+            "payload": None,
+        }
+        yield with_payload(line, canonical(event.payload)) + b"\n"
 
 
-def heading(domain: str, entity_id: UUID) -> bytes:
+def heading(domain: str, entity_id: UUID, form: str = FORM) -> bytes:
     """Return the first line, which names the stream."""
-    return canonical({"form": FORM, "domain": domain, "entity_id": str(entity_id)}) + b"\n"
+    return canonical({"form": form, "domain": domain, "entity_id": str(entity_id)}) + b"\n"
 
 
 def read_heading(line: bytes) -> tuple[str, UUID]:
@@ -54,36 +61,37 @@ def read_heading(line: bytes) -> tuple[str, UUID]:
     return domain, entity_id
 
 
-def decode(domain: str, entity_id: UUID, chunks: Iterable[bytes]) -> Iterator[Excerpt]:
+def decode(domain: str, entity_id: UUID, lines: Iterable[bytes]) -> Iterator[Excerpt]:
     """Yield every event with its body checked and its chain hash computed, or raise `BadBundle`."""
-    yield from decode_lines(domain, entity_id, split(chunks))
-
-
-def decode_lines(domain: str, entity_id: UUID, lines: Iterable[bytes]) -> Iterator[Excerpt]:
-    """Do what `decode` does, for lines that are already split."""
     head = genesis(domain, entity_id)
     for seq, line in enumerate(lines):
-        event = _event(domain, entity_id, seq, line)
+        event, payload = _event(domain, entity_id, seq, line, head)
         try:
-            linked = link(event, head)
-            linked.check()
+            event.check_body(payload)
         except (NotCanonical, Tampered) as error:
             raise BadBundle("LEDGER_BODY", str(error)) from None
-        head = linked.chain_hash
-        yield linked
+        head = event.chain_hash
+        yield event
 
 
 def link(event: Excerpt, previous: bytes) -> Excerpt:
     """Return the event with its chain hash after this head."""
-    fields = (event.entity_id, event.seq, event.event_id, event.kind, event.at_us, event.body_hash)
-    return replace(event, previous=previous, chain_hash=step(previous, *fields))
+    return replace(event, previous=previous, chain_hash=event.hash_after(previous))
 
 
-def _event(domain: str, entity_id: UUID, seq: int, line: bytes) -> Excerpt:
+def _encode(event: Excerpt, payload: bytes) -> bytes:
+    salt = None if event.salt is None else event.salt.hex()
+    line = {"event": envelope(event), "salt": salt, "body_hash": event.body_hash.hex()}
+    return with_payload(line, payload) + b"\n"
+
+
+def _event(domain: str, entity_id: UUID, seq: int, line: bytes, head: bytes) -> tuple[Excerpt, bytes]:
+    """Return the event of a line, and its payload in canonical form, which is serialized only once."""
     try:
         fields = _closed(parse(line), _LINE)
-        event = read_event({"domain": domain, **fields}, _NO_HASH, _NO_HASH)
-        encoded = b"".join(encode([event]))
+        event = read_event({"domain": domain, **fields}, head)
+        payload = canonical(event.payload)
+        encoded = _encode(event, payload)
     except BadBundle:
         raise
     except (NotCanonical, Tampered) as error:
@@ -92,7 +100,7 @@ def _event(domain: str, entity_id: UUID, seq: int, line: bytes) -> Excerpt:
         raise BadBundle("NON_CANONICAL", f"line {seq} of the history is not in canonical form")
     if event.seq != seq or event.entity_id != entity_id:
         raise BadBundle("LEDGER_GAP", f"event {seq} of {entity_id} is missing; another is in its place")
-    return event
+    return event, payload
 
 
 def _closed(value: Json, names: frozenset[str]) -> Mapping[str, Json]:
@@ -106,8 +114,9 @@ def split(chunks: Iterable[bytes]) -> Iterator[bytes]:
     rest = b""
     for chunk in chunks:
         *lines, rest = (rest + chunk).split(b"\n")
+        for line in (*lines, rest):
+            if len(line) > LONGEST_LINE:
+                raise BadBundle("ZIP_BOMB", f"a line of the history is longer than {LONGEST_LINE:,} bytes")
         yield from lines
-        if len(rest) > LONGEST_LINE:
-            raise BadBundle("ZIP_BOMB", f"a line of the history is longer than {LONGEST_LINE} bytes")
     if rest:
         raise BadBundle("LEDGER_GAP", "the history ends in the middle of a line")

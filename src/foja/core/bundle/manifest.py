@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 from uuid import UUID
 
 from foja.core.bundle.names import FOLDERS
@@ -14,11 +14,12 @@ from foja.errors import BadBundle, NotCanonical
 
 SCHEMA = "foja/bundle/v1"
 PROFILE = "evidence/v1"
-MAX_BYTES = 4 << 20
+MAX_BYTES = 128 << 10
 MAX_PROOFS = 256
 _HEX = re.compile("[0-9a-f]{64}")
 _COUNT = 2**53 - 1
-Value = TypeVar("Value")
+Readers: TypeAlias = Mapping[str, Callable[[Json], object]]
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +71,19 @@ class Manifest:
                 "profile": PROFILE,
                 "witness_hash": self.witness_hash.hex(),
                 "document": self.document,
-                "ledger": stream_document(self.stream),
-                "checkpoint": None if self.checkpoint is None else _checkpoint_document(self.checkpoint),
-                "source": None if self.source is None else stream_document(self.source),
+                "ledger": document_of(self.stream),
+                "checkpoint": None if self.checkpoint is None else document_of(self.checkpoint),
+                "source": None if self.source is None else document_of(self.source),
                 "required_evidence": list(self.required),
-                "evidence": [_evidence_document(each) for each in self.evidence],
+                "evidence": [document_of(each) for each in self.evidence],
             }
         )
 
 
 def decode(data: bytes) -> Manifest:
     """Return the manifest that `encode` wrote, or raise `BadBundle`."""
+    if len(data) > MAX_BYTES:
+        raise BadBundle("ZIP_BOMB", f"the manifest has {len(data):,} bytes; at most {MAX_BYTES:,} are read")
     try:
         manifest = _manifest(_closed(parse(data), _FIELDS))
         if manifest.encode() != data:
@@ -100,58 +103,35 @@ def _manifest(fields: Mapping[str, Json]) -> Manifest:
     return Manifest(
         witness_hash=_digest(fields["witness_hash"]),
         document=None if document is None else _text(document),
-        stream=_stream(fields["ledger"]),
-        checkpoint=None if checkpoint is None else _signed(checkpoint),
-        source=None if source is None else _stream(source),
+        stream=_read(StreamHead, _STREAM, fields["ledger"]),
+        checkpoint=None if checkpoint is None else _read(Signed, _SIGNED, checkpoint),
+        source=None if source is None else _read(StreamHead, _STREAM, source),
         required=tuple(_kind(each) for each in _list(fields["required_evidence"])),
-        evidence=tuple(_evidence(each) for each in _list(fields["evidence"])),
+        evidence=tuple(_read(EvidenceFile, _EVIDENCE, each) for each in _list(fields["evidence"])),
     )
 
 
-def _stream(value: Json) -> StreamHead:
-    fields = _closed(value, _STREAM)
-    entity_id = _read(fields["entity_id"], UUID)
-    return StreamHead(_text(fields["domain"]), entity_id, _count(fields["events"]), _digest(fields["head"]))
+def document_of(part: StreamHead | Signed | EvidenceFile) -> dict[str, Json]:
+    """Return a part of the manifest as a JSON object, as events write it too."""
+    return {name: _plain(getattr(part, name)) for name in part.__slots__}
 
 
-def _signed(value: Json) -> Signed:
-    fields = _closed(value, _SIGNED)
-    return Signed(_text(fields["origin"]), _count(fields["size"]), _digest(fields["root"]))
+def _plain(value: bytes | UUID | str | int) -> Json:
+    if isinstance(value, bytes):
+        return value.hex()
+    return str(value) if isinstance(value, UUID) else value
 
 
-def _evidence(value: Json) -> EvidenceFile:
-    fields = _closed(value, _EVIDENCE)
-    kind, path = _kind(fields["kind"]), _text(fields["path"])
-    return EvidenceFile(kind, path, _count(fields["seq"]), _digest(fields["sha256"]))
+def _read(part: Callable[..., Part], readers: Readers, value: Json) -> Part:
+    fields = _closed(value, readers)
+    return part(**{name: read(fields[name]) for name, read in readers.items()})
 
 
-def stream_document(stream: StreamHead) -> dict[str, Json]:
-    """Return a history's head as manifests and events write it."""
-    return {
-        "domain": stream.domain,
-        "entity_id": str(stream.entity_id),
-        "events": stream.events,
-        "head": stream.head.hex(),
-    }
-
-
-def _checkpoint_document(checkpoint: Signed) -> dict[str, Json]:
-    return {"origin": checkpoint.origin, "size": checkpoint.size, "root": checkpoint.root.hex()}
-
-
-def _evidence_document(evidence: EvidenceFile) -> dict[str, Json]:
-    return {
-        "kind": evidence.kind,
-        "path": evidence.path,
-        "seq": evidence.seq,
-        "sha256": evidence.sha256.hex(),
-    }
-
-
-def _closed(value: Json, names: frozenset[str]) -> Mapping[str, Json]:
-    if not isinstance(value, dict) or set(value) != names:
-        wrong = sorted(set(value) ^ names) if isinstance(value, dict) else [type(value).__name__]
-        raise BadBundle("UNKNOWN_FIELD", f"the manifest has missing or unknown fields: {', '.join(wrong)}")
+def _closed(value: Json, names: Iterable[str]) -> Mapping[str, Json]:
+    if not isinstance(value, dict) or set(value) != set(names):
+        wrong = sorted(set(value) ^ set(names)) if isinstance(value, dict) else [type(value).__name__]
+        named = ", ".join(wrong)[:200]
+        raise BadBundle("UNKNOWN_FIELD", f"the manifest has missing or unknown fields: {named!a}")
     return value
 
 
@@ -186,9 +166,9 @@ def _digest(value: Json) -> bytes:
     return bytes.fromhex(_text(value))
 
 
-def _read(value: Json, kind: Callable[[str], Value]) -> Value:
+def _uuid(value: Json) -> UUID:
     try:
-        return kind(_text(value))
+        return UUID(_text(value))
     except ValueError:
         raise _refusal(value) from None
 
@@ -210,6 +190,6 @@ _FIELDS = frozenset(
         "evidence",
     }
 )
-_STREAM = frozenset({"domain", "entity_id", "events", "head"})
-_SIGNED = frozenset({"origin", "size", "root"})
-_EVIDENCE = frozenset({"kind", "path", "seq", "sha256"})
+_STREAM: Readers = {"domain": _text, "entity_id": _uuid, "events": _count, "head": _digest}
+_SIGNED: Readers = {"origin": _text, "size": _count, "root": _digest}
+_EVIDENCE: Readers = {"kind": _kind, "path": _text, "seq": _count, "sha256": _digest}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import NamedTuple
 
 from foja.errors import BadBundle
 
@@ -15,29 +16,67 @@ LOG_PROOF = "evidence/events.tlog-proof"
 SOURCE_EVENTS = "evidence/source.jsonl"
 SOURCE_PROOF = "evidence/source.tlog-proof"
 ASIC_MANIFEST = "META-INF/ASiCManifest.xml"
+ARCHIVE_MANIFEST = "META-INF/ASiCArchiveManifest"  # the beginning of the names of renewals
 STAMP = "META-INF/timestamp.tst"
 TRUST = "trust/"
+TSA_COPIES, LOG_COPY = "trust/tsa.pem", "trust/log.vkey"  # all that this folder may hold
 DOCUMENT = "document/"
 META = "META-INF/"
 
 FOLDERS = {"tsa": "tsa", "bitcoin": "bitcoin", "polygon": "evm", "rekor": "rekor"}
 ENDINGS = {"tsa": "tsr", "bitcoin": "ots", "polygon": "json", "rekor": "sigstore.json"}
+BATCHED_START, _BATCHED = b'{"batch":', {"rekor": "rekor.json"}  # a proof of a batch that has its own form
+
+RECORDED = "tsa"  # the kind of evidence whose proof may be an evidence record
 
 LONGEST_NAME = 255
 HEADER_BYTES = 80
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\\:]")
 _INVISIBLE = frozenset({"Cf", "Zl", "Zp"})  # characters that reverse the text or are not shown
+_RECORD_FILE = re.compile(r"META-INF/(?:evidencerecord[0-9]+\.ers|ASiCEvidenceRecordManifest[0-9]+\.xml)")
 _HEADER = re.compile(r"evidence/bitcoin/block-(0|[1-9][0-9]{0,9})\.header")
 
 
-def proof_name(evidence: str, number: int) -> str:
-    """Return the path of the proof with this number; the file is in the format of its own tool."""
-    return f"evidence/{FOLDERS[evidence]}/{number:02d}.{ENDINGS[evidence]}"
+def proof_name(evidence: str, number: int, data: bytes = b"") -> str:
+    """Return the path of the proof with this number that begins like `data`.
+
+    The file is in the format of its own tool, except one that holds a place in a batch beside it.
+    """
+    endings = _BATCHED if evidence in _BATCHED and data.startswith(BATCHED_START) else ENDINGS
+    return f"evidence/{FOLDERS[evidence]}/{number:02d}.{endings[evidence]}"
 
 
-def header_name(height: int) -> str:
-    """Return the path of the Bitcoin header of a height, a file of 80 bytes."""
-    return f"evidence/bitcoin/block-{height}.header"
+def loose_name(path: str) -> str:
+    """Return the name of a proof outside a bundle: the last part of its path, and for EVM its format."""
+    name = path.rpartition("/")[2]
+    return name.replace(".json", ".evm.json") if f"/{FOLDERS['polygon']}/" in path else name
+
+
+class RecordNames(NamedTuple):
+    """The paths of an evidence record, of the list of its group, and of the random file in its group."""
+
+    record: str
+    listing: str
+    blinding: str
+
+
+def record_names(number: int) -> RecordNames:
+    """Return the paths of the evidence record with this number, as EN 319 162-1 names them."""
+    return RecordNames(
+        f"{META}evidencerecord{number:02d}.ers",
+        f"{META}ASiCEvidenceRecordManifest{number:02d}.xml",
+        f"evidence/{FOLDERS[RECORDED]}/{number:02d}.blinding",
+    )
+
+
+def is_record_file(name: str) -> bool:
+    """Return whether this is the path of an evidence record or of the list of its group."""
+    return _RECORD_FILE.fullmatch(name) is not None
+
+
+def is_seal_list(name: str) -> bool:
+    """Return whether this is the path of a list of files that an outer timestamp covers."""
+    return name == ASIC_MANIFEST or name.startswith(ARCHIVE_MANIFEST)
 
 
 def header_height(name: str) -> int | None:
@@ -46,9 +85,11 @@ def header_height(name: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def renewal_names(number: int) -> tuple[str, str]:
-    """Return the paths of a renewal's archive manifest and token; renewals count from 1."""
-    return f"META-INF/ASiCArchiveManifest{number:03d}.xml", f"META-INF/timestamp{number:03d}.tst"
+def seal_names(number: int) -> tuple[str, str]:
+    """Return the paths of a list of files and of its token: the first (0), or those of a renewal."""
+    if number == 0:
+        return ASIC_MANIFEST, STAMP
+    return f"{ARCHIVE_MANIFEST}{number:03d}.xml", f"META-INF/timestamp{number:03d}.tst"
 
 
 def document_name(name: str) -> str:

@@ -21,7 +21,7 @@ from foja.errors import BadBundle
 
 MAX_ENTRIES = 4096
 LONGEST_DIRECTORY = 4 << 20
-SMALL = 16 << 20
+SMALL = 4 << 20
 CHUNK = 1 << 20
 _UNIX, _MACOS = 3, 19
 _LOCATOR, _END = archive.LOCATOR64_FIELDS.size, END_FIELDS.size
@@ -32,21 +32,20 @@ class Container:
     """The entries of a bundle in order, and the offsets of their contents."""
 
     file: BinaryIO
-    entries: tuple[ZipEntry, ...]
+    entries: dict[str, ZipEntry]  # by name
     starts: dict[str, int]
-    named: dict[str, ZipEntry]
 
     @property
     def names(self) -> tuple[str, ...]:
         """Every name, in file order."""
-        return tuple(entry.name for entry in self.entries)
+        return tuple(self.entries)
 
     def __contains__(self, name: str) -> bool:
         return name in self.starts
 
     def size(self, name: str) -> int:
         """Return the size of a file in bytes."""
-        return self.named[name].size
+        return self.entries[name].size
 
     def read(self, name: str, limit: int = SMALL) -> bytes:
         """Return the content of a file, or raise `BadBundle` if it is larger than `limit`."""
@@ -56,7 +55,7 @@ class Container:
 
     def chunks(self, name: str) -> Iterator[bytes]:
         """Yield the bytes of a file of any size; raise at its end if its checksum is wrong."""
-        entry = self.named[name]
+        entry = self.entries[name]
         offset, rest, crc = self.starts[name], entry.size, 0
         while rest:
             chunk = _read_at(self.file, offset, min(rest, CHUNK))
@@ -84,12 +83,15 @@ def open_container(file: BinaryIO) -> Container:
     directory = _read_at(file, offset, length)
     entries, offsets = _entries(directory, count)
     _check_distinct(entries)
-    _check_offsets(entries, offsets, offset)
-    if archive.directory(entries) != directory + _read_at(file, offset + length, size - offset - length):
+    if archive.offsets(entries) != [*offsets, offset]:
+        raise BadBundle("ZIP_LAYOUT", "there are bytes between the files, or the files overlap")
+    host = archive.FIRST_HOST if directory[5:6] == b"\0" else archive.UNIX
+    ending = _read_at(file, offset + length, size - offset - length)
+    if archive.directory(entries, host) != directory + ending:
         raise BadBundle("ZIP_LAYOUT", "the directory is not encoded as a bundle requires")
-    named = {entry.name: entry for entry in entries}
-    container = Container(file, tuple(entries), _starts(file, entries, offsets), named)
-    _check_first(container)
+    container = Container(file, {entry.name: entry for entry in entries}, _starts(file, entries, offsets))
+    if container.names[:1] != (MIMETYPE,) or container.read(MIMETYPE) != MEDIA_TYPE:
+        raise BadBundle("ZIP_LAYOUT", f"the first file is not {MIMETYPE}, or it names another type")
     return container
 
 
@@ -138,10 +140,12 @@ def _entry(directory: bytes, at: int) -> tuple[ZipEntry, int, int]:
     if signature != CENTRAL or end > len(directory):
         raise BadBundle("ZIP_LAYOUT", "the directory ends in the middle of an entry")
     name = _name(directory[start : start + named])
-    _check_not_link(name, made >> 8, mode >> 16)
+    if made >> 8 in (_UNIX, _MACOS) and stat.S_ISLNK(mode >> 16):
+        raise BadBundle("SYMLINK", f"{name} is a symbolic link, not a file")
     wide = iter(_wide(directory[start + named : start + named + more]))
     size, packed, offset = (next(wide, BIG) if each == BIG else each for each in (size, packed, offset))
-    _check_uncompressed(name, packed, size)
+    if packed != size:
+        raise BadBundle("ZIP_BOMB", f"{name} expands from {packed} to {size} bytes; compression is refused")
     return ZipEntry(name, size, crc), offset, end
 
 
@@ -161,28 +165,12 @@ def _wide(extra: bytes) -> Sequence[int]:
     return struct.unpack(f"<{(len(extra) - 4) // 8}Q", extra[4:])
 
 
-def _check_not_link(name: str, system: int, mode: int) -> None:
-    if system in (_UNIX, _MACOS) and stat.S_ISLNK(mode):
-        raise BadBundle("SYMLINK", f"{name} is a symbolic link, not a file")
-
-
-def _check_uncompressed(name: str, packed: int, size: int) -> None:
-    if packed != size:
-        raise BadBundle("ZIP_BOMB", f"{name} expands from {packed} to {size} bytes; compression is refused")
-
-
 def _check_distinct(entries: Sequence[ZipEntry]) -> None:
     seen: set[str] = set()
     for entry in entries:
         if entry.name in seen:
             raise BadBundle("DUPLICATE_ENTRY", f"{entry.name} occurs twice")
         seen.add(entry.name)
-
-
-def _check_offsets(entries: Sequence[ZipEntry], offsets: Sequence[int], directory: int) -> None:
-    """Every file must begin where the one before it ended."""
-    if archive.offsets(entries) != [*offsets, directory]:
-        raise BadBundle("ZIP_LAYOUT", "there are bytes between the files, or the files overlap")
 
 
 def _starts(file: BinaryIO, entries: Sequence[ZipEntry], offsets: Sequence[int]) -> dict[str, int]:
@@ -193,11 +181,6 @@ def _starts(file: BinaryIO, entries: Sequence[ZipEntry], offsets: Sequence[int])
             raise BadBundle("LOCAL_HEADER_MISMATCH", f"{entry.name} differs between directory and header")
         starts[entry.name] = offset + len(header)
     return starts
-
-
-def _check_first(container: Container) -> None:
-    if container.names[:1] != (MIMETYPE,) or container.read(MIMETYPE) != MEDIA_TYPE:
-        raise BadBundle("ZIP_LAYOUT", f"the first file is not {MIMETYPE}, or it names another type")
 
 
 def _read_at(file: BinaryIO, offset: int, length: int) -> bytes:

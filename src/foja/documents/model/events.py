@@ -1,11 +1,12 @@
-"""The event kinds of a document and their sources, and the names of evidence, stages and jobs."""
+"""The events of a document: their kinds and sources, and the names of evidence, stages and jobs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final, NamedTuple, Protocol
 
 from foja.core.registry import API, Domain, JobType, Kind
 
@@ -20,6 +21,12 @@ FAILURE = {"failure_code": "string"}
 ANCHOR = {"network": "string", **WITNESS, **ATTEMPT}
 JOB = {**WITNESS, **ATTEMPT, "deadline": "string"}
 REASON = {"reason": "string"}
+SIGNATURE = {
+    "signature_b64": "string",
+    "key_b64": "string",
+    "certificate_b64": "string",
+    "signer": "string",
+}
 BLOCK = {"txid": "string", "block_height": "number", "block_hash": "string", "batch": "string"}
 STAMP = {
     **ATTEMPT,
@@ -31,7 +38,27 @@ STAMP = {
     "tsa_cert_sha256": "string",
     "local": "boolean",
     "late": "boolean",
+    "blinding_b64": "string",  # with these two the token is over the root of a batch (RFC 4998)
+    "path_b64": "string",
 }
+
+# Why an attempt at an anchor failed. The guard in SQL has the same list.
+ANCHOR_FAILURES = frozenset(
+    {
+        "calendars_refused",  # no calendar takes the digest
+        "dropped",  # the network has forgotten it
+        "job_died",
+        "log_refused",  # the log does not accept the entry
+        "max_attempts",
+        "missing_tx_hash",  # nothing was stored that could be sent
+        "nonce_spent",  # by another transaction of the account
+        "proof_invalid",  # our own judge does not accept the proof
+        "receipt_status",  # the transaction was reverted
+        "refused",
+        "reorged",  # the block of a confirmation is gone
+        "timeout",  # of the provider; our own deadline is `anchor.timeout`
+    }
+)
 
 
 class Evidence(StrEnum):
@@ -50,6 +77,36 @@ class Stage(StrEnum):
     INITIAL = "initial"
     INTERMEDIATE = "intermediate"
     FINAL = "final"
+
+
+class WitnessStatus(StrEnum):
+    """Whether the digest is known that the evidence will be about."""
+
+    MISSING = "missing"  # nothing was added, and no event names a digest
+    REQUIRED = "required"  # by `document.witness.required`: nothing goes on until it is ready
+    READY = "ready"
+
+
+class EventLike(Protocol):
+    """The part of an event that rules read."""
+
+    @property
+    def seq(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def at(self) -> datetime | None: ...
+    @property
+    def payload(self) -> Any: ...
+
+
+class Fact(NamedTuple):
+    """An event as it is read for a decision, or for a row of a list."""
+
+    seq: int
+    kind: str
+    at: datetime
+    payload: Any
 
 
 NETWORKS: Final = (Evidence.POLYGON, Evidence.BITCOIN, Evidence.REKOR)
@@ -103,7 +160,21 @@ DOCUMENT = Domain(
         Kind("document.witness.required", API, {}, REASON),
         Kind("document.witness.ready", API, WITNESS),
         Kind("document.signature.started", API, {}, {"signers": "array"}),
-        Kind("document.signed", API, {}, {**WITNESS, "signer": "string", "signature_b64": "string"}),
+        Kind(
+            "document.signed",
+            API,
+            {},
+            {**WITNESS, "signer": "string", "signature_b64": "string"},
+            retired=True,
+        ),
+        Kind(
+            "document.signed",
+            API,
+            {**WITNESS, "format": "string"},
+            {**SIGNATURE, **REASON},
+            {"format": frozenset({"cms", "jws", "raw", "unchecked"})},
+            v=2,
+        ),
         Kind("document.revoked", API, REASON),
         Kind("document.archived", API, REASON),
         Kind(
@@ -125,15 +196,21 @@ DOCUMENT = Domain(
             "anchor.confirmed",
             SUBMITTERS | PROCESSORS,
             {**ANCHOR, "confirmed_at": "string"},
-            {**BLOCK, "proof": "object|string", "late": "boolean"},
+            {**BLOCK, "proof": "object|string", "late": "boolean", "test_network": "string"},
         ),
         Kind("anchor.timeout", SUBMITTERS | PROCESSORS | SWEEPER, {**ANCHOR, "limit": "string"}, REASON),
-        Kind("anchor.failed", SUBMITTERS | PROCESSORS | SWEEPER, {**ANCHOR, **FAILURE}, REASON),
+        Kind(
+            "anchor.failed",
+            SUBMITTERS | PROCESSORS | SWEEPER,
+            {**ANCHOR, **FAILURE},
+            REASON,
+            {"failure_code": ANCHOR_FAILURES},
+        ),
         Kind(
             "rekor.confirmed",
             frozenset({"submit-anchor-rekor"}),
             {**WITNESS, **ATTEMPT, "log_index": "number"},
-            {"proof": "object|string", "integrated_time": "string", "late": "boolean"},
+            {"proof": "object|string", "integrated_time": "string", "batch": "string", "late": "boolean"},
         ),
         Kind(
             "artifact.finalized",
@@ -154,6 +231,10 @@ DOCUMENT = Domain(
         JobType("protect_document_v2", "protect-document-v2", lease=30, max_tries=10, level=True),
         JobType("run_tsa", "run-tsa", lease=60),
         *(JobType(f"submit_anchor_{network}", f"submit-anchor-{network}", lease=60) for network in NETWORKS),
+        *(JobType(f"broadcast_anchor_{each}", f"submit-anchor-{each}", lease=120) for each in NETWORKS),
+        JobType("process_polygon_anchors", "process-polygon-anchors", lease=300),
+        JobType("process_bitcoin_anchors", "process-bitcoin-anchors", lease=300),
+        JobType("process_rekor_anchors", "submit-anchor-rekor", lease=300),
         JobType("build_artifact", "build-artifact", lease=60),
         JobType("renew_artifacts", "build-artifact", lease=300),
     ],

@@ -9,10 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, Protocol
-from uuid import UUID
+from typing import Any, Final, NamedTuple
 
-from foja.documents.model.events import JOB_EVIDENCE, NETWORKS, REQUIRABLE, Evidence, Stage
+from foja.documents.model.events import (
+    JOB_EVIDENCE,
+    NETWORKS,
+    REQUIRABLE,
+    EventLike,
+    Evidence,
+    Stage,
+    WitnessStatus,
+)
 from foja.documents.model.track import REORGED, TIMEOUT, Ending, Track, TrackBuilder, moment
 
 LARGEST_ATTEMPT = 1_000_000
@@ -24,28 +31,6 @@ _NETWORKS: Mapping[str | None, Evidence] = {each.value: each for each in NETWORK
 _STAGES: Mapping[str | None, Stage] = {each.value: each for each in Stage}
 ARTIFACT: Final = Evidence.ARTIFACT  # an attribute of an enumeration is slow to look up
 _ONE_ARTIFACT: Key = (ARTIFACT, "")  # a document has one, whatever the witness
-
-
-class EventLike(Protocol):
-    """The part of an event that rules read."""
-
-    @property
-    def seq(self) -> int: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def at(self) -> datetime | None: ...
-    @property
-    def payload(self) -> Any: ...
-
-
-class Fact(NamedTuple):
-    """An event as it is read for a decision, or for a row of a list."""
-
-    seq: int
-    kind: str
-    at: datetime
-    payload: Any
 
 
 class Request(NamedTuple):
@@ -80,6 +65,8 @@ class History(NamedTuple):
     added: Payload | None  # None before it was added, and once it was erased
     erased: bool
     rendition: str | None  # the newest digest that an event names for the document itself
+    witness_status: WitnessStatus
+    required_at: datetime | None  # when a witness was required last
     length: int
 
     @property
@@ -91,6 +78,11 @@ class History(NamedTuple):
     def witness(self) -> str | None:
         """The digest that the evidence is about: of the last request, else of what was added."""
         return self.requests[-1].witness if self.requests else _text(self.added or {}, "sha256")
+
+    @property
+    def held(self) -> bool:
+        """Whether everything waits for a witness that is required."""
+        return self.witness_status is WitnessStatus.REQUIRED
 
     @property
     def name(self) -> str | None:
@@ -129,14 +121,6 @@ def read(events: Iterable[EventLike]) -> History:
     return state.build(length)
 
 
-def predecessor(history: History) -> UUID | None:
-    """Return the document that this one is a new version of, unless it was erased."""
-    try:
-        return UUID(str((history.added or {}).get("predecessor")))
-    except ValueError:
-        return None
-
-
 class _State:
     """A history while events are read."""
 
@@ -151,6 +135,8 @@ class _State:
         self.added: Payload | None = None
         self.erased = False
         self.rendition: str | None = None
+        self.witness_status = WitnessStatus.MISSING
+        self.required_at: datetime | None = None
 
     def track(self, evidence: Subject, payload: Payload) -> TrackBuilder | None:
         """Return the track that an event names, or None if it names none."""
@@ -182,6 +168,8 @@ class _State:
             self.added,
             self.erased,
             self.rendition,
+            self.witness_status,
+            self.required_at,
             length,
         )
 
@@ -189,10 +177,19 @@ class _State:
 def _add(state: _State, event: EventLike, payload: Payload, at: datetime, _: Subject) -> None:
     state.added, state.erased = (payload, False) if event.payload is payload else (None, True)
     state.rendition = _text(payload, "sha256") or state.rendition
+    state.witness_status = WitnessStatus.READY
+
+
+def _require(state: _State, event: EventLike, payload: Payload, at: datetime, _: Subject) -> None:
+    """Hold everything back until a witness is ready. What is open may end, but not the artifact."""
+    state.witness_status, state.required_at = WitnessStatus.REQUIRED, at
+    state.supersede(*_ONE_ARTIFACT, event.seq, at)
 
 
 def _render(state: _State, event: EventLike, payload: Payload, at: datetime, _: Subject) -> None:
     state.rendition = _text(payload, "witness_hash") or state.rendition
+    if event.kind == "document.witness.ready":
+        state.witness_status = WitnessStatus.READY
 
 
 def _request(state: _State, event: EventLike, payload: Payload, at: datetime, _: Subject) -> None:
@@ -208,7 +205,7 @@ def _request(state: _State, event: EventLike, payload: Payload, at: datetime, _:
     evidence = [each for each in REQUIRABLE if each in listed] if isinstance(listed, list | tuple) else []
     stage = _STAGES.get(_text(payload, "stage"), Stage.FINAL)
     state.requests.append(Request(event.seq, at, witness, tuple(evidence), stage, payload))
-    state.rendition = witness or state.rendition
+    state.rendition, state.witness_status = witness or state.rendition, WitnessStatus.READY
 
 
 def _open(state: _State, event: EventLike, payload: Payload, at: datetime, evidence: Subject) -> None:
@@ -235,7 +232,8 @@ def _close(state: _State, event: EventLike, payload: Payload, at: datetime, _: S
 def _confirm(state: _State, event: EventLike, payload: Payload, at: datetime, evidence: Subject) -> None:
     track = state.track(evidence or _NETWORKS.get(_text(payload, "network")), payload)
     if track and payload:
-        track.confirm(Ending(event.seq, at, True), bool(payload.get("local")))
+        test_network = _text(payload, "test_network")
+        track.confirm(Ending(event.seq, at, True), bool(payload.get("local")), test_network)
         if evidence is ARTIFACT:
             state.finalized = state.finalized or track.confirmed
 
@@ -258,6 +256,7 @@ def _fail(state: _State, event: EventLike, payload: Payload, at: datetime, evide
         state.reorged[network, witness] = event.seq
     if reorged and track and track.confirmed:
         track.confirmed, track.local, track.lost = None, False, ending
+        track.test_network = None
         state.supersede(*_ONE_ARTIFACT, event.seq, at)
     elif track and (number := _number(payload)) in track.open:
         track.open.discard(number)
@@ -280,6 +279,7 @@ def _number(payload: Payload) -> int:
 _Handler = Callable[[_State, EventLike, Payload, datetime, Subject], None]
 _HANDLERS: Final[Mapping[str, tuple[_Handler, Subject]]] = {
     "document.added": (_add, None),
+    "document.witness.required": (_require, None),
     "document.witness.ready": (_render, None),
     "document.signed": (_render, None),
     "document.protected.requested": (_request, None),

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Final
 
-from foja.documents.model.history import EventLike
+from foja.documents.model.events import EventLike
 from foja.documents.model.track import REORGED
 
 
@@ -29,9 +29,10 @@ class Lifecycle(StrEnum):
 
 START: Final = Lifecycle.NEEDS_WITNESS
 _LIVE = frozenset(Lifecycle) - {Lifecycle.REVOKED, Lifecycle.ARCHIVED}
-_BARE = frozenset({Lifecycle.NEEDS_WITNESS, Lifecycle.WITNESS_READY})
+_HELD = frozenset({Lifecycle.NEEDS_WITNESS})
+_BARE = frozenset({Lifecycle.WITNESS_READY})
 _ANCHORABLE = _BARE | {Lifecycle.PROTECTED, Lifecycle.SIGNED}
-_HAS_WITNESS = (frozenset({Lifecycle.NEEDS_WITNESS}), Lifecycle.WITNESS_READY)
+_HAS_WITNESS = (_HELD, Lifecycle.WITNESS_READY)
 _ANCHORED = (_ANCHORABLE, Lifecycle.ANCHORED)
 
 TRANSITIONS: Final[Mapping[str, tuple[frozenset[Lifecycle], Lifecycle]]] = {
@@ -39,8 +40,8 @@ TRANSITIONS: Final[Mapping[str, tuple[frozenset[Lifecycle], Lifecycle]]] = {
     "document.added": _HAS_WITNESS,
     "document.witness.ready": _HAS_WITNESS,
     "document.protected.requested": _HAS_WITNESS,
-    "document.signature.started": (_LIVE, Lifecycle.IN_SIGNATURE_FLOW),
-    "document.signed": (_LIVE, Lifecycle.SIGNED),
+    "document.signature.started": (_LIVE - _HELD, Lifecycle.IN_SIGNATURE_FLOW),
+    "document.signed": (_LIVE - _HELD, Lifecycle.SIGNED),
     "tsa.confirmed": (_BARE, Lifecycle.PROTECTED),
     "anchor.confirmed": _ANCHORED,
     "rekor.confirmed": _ANCHORED,

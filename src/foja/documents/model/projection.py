@@ -6,46 +6,15 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from foja.documents.model.events import NETWORKS, Evidence, Stage
-from foja.documents.model.history import EventLike, History, predecessor, read
+from foja.documents.model.events import NETWORKS, EventLike, Evidence, Stage
+from foja.documents.model.history import History, read
 from foja.documents.model.lifecycle import Lifecycle, lifecycle
 from foja.documents.model.rules import DEFAULT, Policy, TrackState, due, track_state
+from foja.documents.model.states import EvidenceStatus, Pipeline, State
 from foja.documents.model.track import Ending, Track
-
-
-class State(StrEnum):
-    """What a person sees: how strong the evidence is."""
-
-    NONE = "none"
-    PROTECTED = "protected"
-    REINFORCED = "reinforced"
-    FINAL = "final"
-
-
-class Pipeline(StrEnum):
-    """What a document is waiting for."""
-
-    AWAITING_TSA = "awaiting_tsa"
-    AWAITING_ANCHORS = "awaiting_anchors"
-    AWAITING_ARTIFACT = "awaiting_artifact"
-
-
-class EvidenceStatus(StrEnum):
-    """The status of one evidence for one witness."""
-
-    WAITING = "waiting"  # for an evidence that comes first
-    REQUESTED = "requested"  # the executor opens the next attempt
-    SCHEDULED = "scheduled"  # an attempt is open, and its job runs later
-    OPEN = "open"
-    CONFIRMED = "confirmed"
-    FAILED = "failed"  # not confirmed, or taken back, and the document is closed or final
-    GIVEN_UP = "given_up"
-    NOT_INSTALLED = "not_installed"
-    SUPERSEDED = "superseded"  # not confirmed before a request named another witness
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +33,7 @@ class EvidenceView:
     reason: str | None
     confirmed_at: datetime | None
     local: bool
+    test_network: str | None  # where it is confirmed, if the blocks there prove no time to others
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +50,12 @@ class Projection:
     finalized_at: datetime | None
     closed: str | None
     closed_at: datetime | None
+    witness_required: datetime | None  # since when everything waits for a witness
     name: str | None
     predecessor: UUID | None  # the document that this one is a new version of
     length: int
     local: bool | None  # whether the stamp that counts is of our own authority; None without a stamp
+    test_network: str | None  # of an anchor of this document
 
 
 def project(
@@ -104,11 +76,21 @@ def project(
         finalized_at=history.finalized.at if history.finalized else None,
         closed=history.closed,
         closed_at=history.closed_at,
+        witness_required=history.required_at if history.held else None,
         name=history.name,
         predecessor=predecessor(history),
         length=history.length,
         local=_local(views, last.witness if last else None),
+        test_network=max((each.test_network for each in views if each.test_network), default=None),
     )
+
+
+def predecessor(history: History) -> UUID | None:
+    """Return the document that this one is a new version of, unless it was erased."""
+    try:
+        return UUID(str((history.added or {}).get("predecessor")))
+    except ValueError:
+        return None
 
 
 def state(history: History) -> State:
@@ -157,13 +139,14 @@ def _evidence_view(
         status=status,
         since=_since(track, history, status),
         attempt=track.attempts[-1].number if track.attempts else 0,
-        attempts_left=max(0, policy.attempts - track.counted),
+        attempts_left=max(0, policy.attempts_of(track.evidence) - track.counted),
         run_at=attempt.run_at if attempt else None,
         deadline=attempt.deadline if attempt else None,
         failure_code=failure.code if failure and not track.confirmed else None,
         reason=failure.reason or None if failure and not track.confirmed else None,
         confirmed_at=track.confirmed.at if track.confirmed else None,
         local=track.local,
+        test_network=track.test_network,
     )
 
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from foja.core.bundle.record import Record, recorded
 from foja.core.excerpt import Excerpt, moment
-from foja.documents.model.history import Fact, History, read
+from foja.documents.model.events import Fact
+from foja.documents.model.history import History, read
+from foja.documents.model.signatures import SIGNED
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +18,8 @@ class RecordedHistory:
 
     history: History
     records: Mapping[int, Record]  # by the number of the event, in the order of the ledger
+    ends: tuple[Fact, ...]  # the first and the last event
+    signed: tuple[Fact, ...]  # the events that record a signature
 
     def lost(self, seq: int) -> int | None:
         """Return the event that took the proof of this event back, if one did."""
@@ -27,11 +31,17 @@ class RecordedHistory:
 def read_records(events: Iterable[Excerpt]) -> RecordedHistory:
     """Read a stream once, in order; its events may come from a generator that checks them."""
     records: dict[int, Record] = {}
+    ends: list[Fact] = []
+    signed: list[Fact] = []
 
     def facts() -> Iterator[Fact]:
         for event in events:
             if record := recorded(event):
                 records[event.seq] = record
-            yield Fact(event.seq, event.kind, moment(event.at_us), event.payload)
+            fact = Fact(event.seq, event.kind, moment(event.at_us), event.payload)
+            ends[1:] = [fact]
+            if event.kind == SIGNED:
+                signed.append(fact)
+            yield fact
 
-    return RecordedHistory(read(facts()), records)
+    return RecordedHistory(read(facts()), records, tuple(ends), tuple(signed))

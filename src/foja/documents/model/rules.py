@@ -10,7 +10,7 @@ One table for tsa, every network and the artifact alike:
 | no attempts are left | nothing: given up, until new attempts are granted |
 
 Only the last request counts: first the timestamp of its witness, then its networks, and the artifact when all
-of them are confirmed and the stage is final.
+of them are confirmed and the stage is final. Nothing is needed while a witness is required and not ready.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
-from foja.documents.model.events import JOB_KINDS, JOBS, NETWORKS, Evidence, Stage
-from foja.documents.model.history import EventLike, History, read
+from foja.documents.model.events import JOB_KINDS, JOBS, NETWORKS, EventLike, Evidence, Stage
+from foja.documents.model.history import History, read
 from foja.documents.model.track import Track
 
 WINDOWS: Final[Mapping[Evidence, timedelta]] = {
@@ -34,26 +34,37 @@ WINDOWS: Final[Mapping[Evidence, timedelta]] = {
     Evidence.REKOR: timedelta(hours=1),
     Evidence.ARTIFACT: timedelta(hours=1),
 }
+SOON = timedelta(seconds=5)  # by then an executor that runs has decided
 SPREAD = 0.25  # of a pause, so that many documents do not retry at once
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How many attempts, how long each, and the pauses between them."""
+    """How many attempts, how long each, and the pauses between them.
+
+    An evidence that `own_attempts` or `own_pauses` names has its own number and its own first pause.
+    """
 
     attempts: int = 5
     pause: timedelta = timedelta(seconds=30)
     growth: int = 4
     longest: timedelta = timedelta(hours=6)
     windows: Mapping[Evidence, timedelta] = field(default_factory=lambda: WINDOWS)
+    own_attempts: Mapping[Evidence, int] = field(default_factory=dict)
+    own_pauses: Mapping[Evidence, timedelta] = field(default_factory=dict)
 
-    def pause_after(self, counted: int, name: str) -> timedelta:
+    def attempts_of(self, evidence: Evidence) -> int:
+        """Return how many attempts there are at an evidence."""
+        return self.own_attempts.get(evidence, self.attempts)
+
+    def pause_after(self, counted: int, name: str, evidence: Evidence) -> timedelta:
         """Return the pause after so many attempts; it differs a little by witness."""
         if counted < 1:
             return timedelta()
+        pause = self.own_pauses.get(evidence, self.pause)
         factor: int = self.growth ** min(counted - 1, 16)
         share = (zlib.crc32(name.encode()) % 1000) / 1000
-        return min(self.pause * factor, self.longest) * (1 + SPREAD * share)
+        return min(pause * factor, self.longest) * (1 + SPREAD * share)
 
 
 DEFAULT = Policy()
@@ -118,7 +129,7 @@ def needs(history: History, *, abilities: AbstractSet[str], at: datetime, policy
 def due(history: History) -> Iterator[Track]:
     """Yield what the last request requires and nothing blocks, confirmed or not."""
     last = history.last
-    if last is None:
+    if last is None or history.held:
         return
     for track in history.required():
         if track.evidence not in NETWORKS or history.is_confirmed(Evidence.TSA, last.witness):
@@ -133,7 +144,15 @@ def track_state(track: Track, policy: Policy) -> TrackState:
         return TrackState.CONFIRMED
     if track.open:
         return TrackState.OPEN
-    return TrackState.LEFT if track.counted < policy.attempts else TrackState.GIVEN_UP
+    return TrackState.LEFT if track.counted < policy.attempts_of(track.evidence) else TrackState.GIVEN_UP
+
+
+def is_stalled(track: Track, policy: Policy, at: datetime) -> bool:
+    """Return whether attempts have failed and no other follows: none is left, or the limit was raised."""
+    state = track_state(track, policy)
+    if state is TrackState.LEFT and track.failure:
+        return track.failure.at + SOON < at  # the executor would have opened the next one
+    return state is TrackState.GIVEN_UP
 
 
 def next_attempt(track: Track, policy: Policy, at: datetime) -> Need:
@@ -142,6 +161,6 @@ def next_attempt(track: Track, policy: Policy, at: datetime) -> Need:
     if track.counted:
         last = track.attempts[-1]
         ended = last.ending.at if last.ending else last.at
-        run_at = max(at, ended + policy.pause_after(track.counted, track.witness))
+        run_at = max(at, ended + policy.pause_after(track.counted, track.witness, track.evidence))
     number = track.attempts[-1].number + 1 if track.attempts else 1
     return Need(track.evidence, track.witness, number, run_at, run_at + policy.windows[track.evidence])

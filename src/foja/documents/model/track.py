@@ -42,6 +42,7 @@ class Track(NamedTuple):
     local: bool = False  # the confirmation is a stamp of our own authority
     lost: Ending | None = None  # the event that took the confirmation back
     spent: int = 0  # attempts that no longer count: new ones were granted, or another witness was requested
+    test_network: str | None = None  # where the confirmation is, if its blocks prove no time to others
 
     @property
     def open(self) -> Attempt | None:
@@ -86,10 +87,12 @@ class TrackBuilder:
         self.confirmed: Ending | None = None
         self.lost: Ending | None = None
         self.local, self.spent = False, 0
+        self.test_network: str | None = None
 
-    def confirm(self, ending: Ending, local: bool) -> None:
+    def confirm(self, ending: Ending, local: bool, test_network: str | None = None) -> None:
         """Note a confirmation. It ends every open attempt."""
         self.confirmed, self.local, self.lost = ending, local, None
+        self.test_network = test_network
         self._end_all(ending)
 
     def supersede(self, seq: int, at: datetime) -> None:
@@ -103,7 +106,16 @@ class TrackBuilder:
         attempts = tuple(
             [Attempt(*each, submitted.get(each[0]), endings.get(each[0])) for each in self.opened]
         )
-        return Track(self.evidence, self.witness, attempts, self.confirmed, self.local, self.lost, self.spent)
+        return Track(
+            self.evidence,
+            self.witness,
+            attempts,
+            self.confirmed,
+            self.local,
+            self.lost,
+            self.spent,
+            self.test_network,
+        )
 
     def _end_all(self, ending: Ending) -> None:
         for number in self.open:

@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from foja.documents.model.events import JOB_EVIDENCE, Evidence
-from foja.documents.model.history import EventLike
-from foja.documents.model.projection import EvidenceStatus, EvidenceView, Projection, project
+from foja.documents.model.events import JOB_EVIDENCE, JOBS, EventLike, Evidence
+from foja.documents.model.projection import EvidenceView, Projection, project
 from foja.documents.model.rules import DEFAULT, Policy
+from foja.documents.model.signatures import SignatureView, view_signatures
+from foja.documents.model.states import EvidenceStatus
 from foja.documents.model.track import REORGED
-from foja.proofs.tsa.oids import LOCAL_NOTICE
+from foja.proofs.notices import remark
 
 EVIDENCE_NAMES: Final[Mapping[Evidence, str]] = {
     Evidence.TSA: "the timestamp",
@@ -23,6 +25,8 @@ EVIDENCE_NAMES: Final[Mapping[Evidence, str]] = {
     Evidence.REKOR: "the entry in Rekor",
     Evidence.ARTIFACT: "the artifact",
 }
+EXECUTOR_JOB: Final = "protect_document_v2"
+_ACTIVE: Final = (EvidenceStatus.REQUESTED, EvidenceStatus.SCHEDULED, EvidenceStatus.OPEN)
 EVENT_TEXTS: Final[Mapping[str, str]] = {
     "document.added": "added",
     "document.witness.required": "a witness is required",
@@ -47,6 +51,16 @@ EVENT_TEXTS: Final[Mapping[str, str]] = {
 }
 
 
+class Obstacles(NamedTuple):
+    """What keeps a document waiting, and its events do not say."""
+
+    paused: tuple[str, ...] = ()  # job types
+    error: str | None = None  # the last one of a job that goes on
+    halted: str | None = None  # why the log is halted
+    published_at: datetime | None = None  # the newest checkpoint
+    held: Mapping[str, str] = MappingProxyType({})  # why no batch is made, by network
+
+
 @dataclass(frozen=True, slots=True)
 class Moment:
     """One line of the timeline, in the order of the ledger."""
@@ -63,6 +77,7 @@ class DocumentView(Projection):
 
     id: UUID
     successors: tuple[UUID, ...]  # the documents that are new versions of this one
+    signatures: tuple[SignatureView, ...]
     timeline: tuple[Moment, ...]
     explain: str
     note: str | None  # a remark that every report must show
@@ -81,6 +96,9 @@ class DocumentView(Projection):
             "stage": self.stage,
             "required_evidence": list(self.required_evidence),
             "evidence": [{name: getattr(each, name) for name in each.__slots__} for each in self.evidence],
+            "signatures": [
+                {name: getattr(each, name) for name in each.__slots__} for each in self.signatures
+            ],
             "timeline": [{name: getattr(each, name) for name in each.__slots__} for each in self.timeline],
             "explain": self.explain,
             "note": self.note,
@@ -96,36 +114,38 @@ def view(
     policy: Policy = DEFAULT,
     note: str | None = None,
     successors: Sequence[UUID] = (),
+    obstacles: Obstacles | None = None,
 ) -> DocumentView:
     """Return the view of a document at a moment.
 
     `note` is the remark of this installation, used until there is a stamp.
     """
     shown = project(events, abilities=abilities, at=at, policy=policy)
+    signatures = view_signatures(events)
     return DocumentView(
         **{field.name: getattr(shown, field.name) for field in fields(shown)},
         id=document_id,
         successors=tuple(successors),
-        timeline=timeline(events),
-        explain=explain(shown, document_id),
-        note=remark(shown.local, note),
+        signatures=signatures,
+        timeline=timeline(events, signatures),
+        explain=explain(shown, document_id, obstacles),
+        note=remark(shown.local, note, shown.test_network),
     )
 
 
-def remark(local: bool | None, note: str | None) -> str | None:
-    """Return the remark that a report must show: about the stamp, or `note` while there is none."""
-    if local is None:
-        return note
-    return LOCAL_NOTICE if local else None
+def timeline(events: Sequence[EventLike], signatures: Sequence[SignatureView] = ()) -> tuple[Moment, ...]:
+    """Return one line per event; that of a signature tells what its check shows."""
+    signed = {each.seq: f"signed, {each.status}: {each.signer or each.detail}" for each in signatures}
+    return tuple(
+        Moment(event.seq, event.at, event.kind, signed.get(event.seq) or _line(event)) for event in events
+    )
 
 
-def timeline(events: Sequence[EventLike]) -> tuple[Moment, ...]:
-    """Return one line per event."""
-    return tuple(Moment(event.seq, event.at, event.kind, _line(event)) for event in events)
+def explain(shown: Projection, document_id: UUID | str = "ID", obstacles: Obstacles | None = None) -> str:
+    """Return what the document waits for, since when, and what happens next and when.
 
-
-def explain(shown: Projection, document_id: UUID | str = "ID") -> str:
-    """Return what the document waits for, since when, and what happens next and when."""
+    Without `obstacles` it is not known whether something else keeps it waiting.
+    """
     unconfirmed = [each for each in shown.evidence if each.status is not EvidenceStatus.CONFIRMED]
     missing = [each for each in unconfirmed if each.status is not EvidenceStatus.SUPERSEDED]
     names = {each: _name(each, shown) for each in unconfirmed}
@@ -133,13 +153,16 @@ def explain(shown: Projection, document_id: UUID | str = "ID") -> str:
     if shown.closed or shown.finalized_at:
         sentences = _ended(shown, [_sentence(each, names[each], None) for each in missing])
     elif not shown.required_evidence:
-        return f"Protection was not requested yet. `foja protect {document_id}` requests it."
+        requested = f"Protection was not requested yet. `foja protect {document_id}` requests it."
+        return " ".join([*_held(shown), requested])
     else:
-        sentences = [
-            _sentence(each, names[each], document_id)
+        sentences = _held(shown) + [
+            _obstructed(each, names[each], obstacles) or _sentence(each, names[each], document_id)
             for each in missing
             if each.status is not EvidenceStatus.WAITING
         ]
+        if obstacles and obstacles.error and any(each.status in _ACTIVE for each in missing):
+            sentences.append(f"The last error of its job: {obstacles.error}.")
         if not missing:
             sentences.append(f"Everything required is confirmed; the next stage comes after {shown.stage}.")
         if waiting := [names[each] for each in missing if each.status is EvidenceStatus.WAITING]:
@@ -147,6 +170,43 @@ def explain(shown: Projection, document_id: UUID | str = "ID") -> str:
     if superseded:
         sentences.append(f"Superseded by a later request: {', '.join(superseded)}.")
     return " ".join(sentences)
+
+
+def _held(shown: Projection) -> list[str]:
+    """Return the sentence about a witness that is required, if one is."""
+    since = shown.witness_required
+    until = "nothing goes on until `document.witness.ready` names it"
+    return [f"A witness is required since {_when(since)}: {until}."] if since else []
+
+
+def _obstructed(each: EvidenceView, name: str, obstacles: Obstacles | None) -> str | None:
+    """Return what an active evidence waits for, if it is not the work itself."""
+    if obstacles is None or each.status not in _ACTIVE:
+        return None
+    waiting = f"Waiting for {name} since {_when(each.since)}"
+    job = EXECUTOR_JOB if each.status is EvidenceStatus.REQUESTED else JOBS[each.evidence]
+    if job in obstacles.paused:
+        deadline = ", and its deadline waits, too" if each.deadline else ""
+        return f"{waiting}: {job} is paused{deadline}; `foja jobs resume {job}` continues it.{_why(each)}"
+    if (why := obstacles.held.get(each.evidence)) and each.status is EvidenceStatus.OPEN:
+        return (
+            f"{waiting}: no batch is sent now ({why}); attempt {each.attempt} ends by "
+            f"{_when(each.deadline)}. `foja anchors` shows its network.{_why(each)}"
+        )
+    if each.evidence is not Evidence.ARTIFACT or each.status is not EvidenceStatus.OPEN:
+        return None
+    if obstacles.halted:
+        return (
+            f"{waiting}: attempt {each.attempt} cannot go on, because the log is halted "
+            f"({obstacles.halted}); see `foja log restart --help`.{_why(each)}"
+        )
+    if each.run_at and (obstacles.published_at is None or obstacles.published_at < each.run_at):
+        newest = _when(obstacles.published_at) if obstacles.published_at else "not published yet"
+        return (
+            f"{waiting}: attempt {each.attempt} waits for a checkpoint (the newest: {newest}) and ends "
+            f"by {_when(each.deadline)}.{_why(each)}"
+        )
+    return None
 
 
 def _ended(shown: Projection, missing: list[str]) -> list[str]:

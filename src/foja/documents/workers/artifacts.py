@@ -1,24 +1,32 @@
-"""`build_artifact`: write the bundle that is kept; it is final only if the judge passes it."""
+"""`build_artifact` writes the bundle to keep; `renew_artifacts` adds a token before the last one expires.
+
+A bundle is kept only if the judge passes it.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import tempfile
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Any, BinaryIO, cast
+from uuid import UUID
 
 from foja.blobs.store import Store
 from foja.core.bundle.manifest import PROFILE
-from foja.documents.bundles import Bundles, Written
-from foja.documents.model.events import DOCUMENT
-from foja.errors import ObjectMissing, Tampered, Unstamped
-from foja.jobs.outcome import Done, Job, Outcome, Snooze
+from foja.documents.bundles import SMALL_BYTES, Bundles, ProvenHistory, Written
+from foja.errors import FojaError, ObjectMissing, Tampered, Unstamped
+from foja.jobs.outcome import Done, Job, NewEvent, NewJob, Outcome, Snooze
 from foja.judge.report import Report, Verdict
-from foja.ledger.event import Draft, draft
+from foja.ledger.ledger import Ledger
 
-TYPE, SOURCE = "build_artifact", "build-artifact"
-BATCH, MAX_PARALLEL = 64, 8
+BUILD, RENEW = "build_artifact", "renew_artifacts"
+MAX_PARALLEL = 8
 LONGEST_REASON = 2000
+AHEAD = timedelta(days=30)
+PAGE_DOCUMENTS = 20
+log = logging.getLogger("foja.documents")
 
 
 class ArtifactWorker:
@@ -26,40 +34,40 @@ class ArtifactWorker:
 
     def __init__(self, bundles: Bundles, store: Store, wait_seconds: float) -> None:
         self._bundles, self._store, self._wait = bundles, store, wait_seconds
+        self._limit = asyncio.Semaphore(MAX_PARALLEL)
 
     async def work(self, jobs: Sequence[Job]) -> list[Outcome]:
-        """Build a few at a time: each may take as much disk as its document."""
-        limit = asyncio.Semaphore(MAX_PARALLEL)
-        return list(await asyncio.gather(*(self._build_within(limit, job) for job in jobs)))
+        """Read the histories of a tenant's documents together; build a few bundles at a time."""
+        found: dict[int, ProvenHistory | None] = {}
+        for tenant in {job.tenant for job in jobs}:
+            own = [job for job in jobs if job.tenant == tenant]
+            # A bundle holds the events up to the one that opened the attempt, whose number is the job's key.
+            wanted = [(job.entity_id, int(job.key) + 1) for job in own]
+            read = await self._bundles.of(tenant).read(wanted, patient=True)
+            found |= {job.id: proven for job, proven in zip(own, read, strict=True)}
+        return list(await asyncio.gather(*(self._build(job, found[job.id]) for job in jobs)))
 
-    async def _build_within(self, limit: asyncio.Semaphore, job: Job) -> Outcome:
-        async with limit:
-            return await self._build(job)
-
-    async def _build(self, job: Job) -> Outcome:
-        events = int(job.key) + 1  # up to the one that opens this attempt
-        bundles = self._bundles.of(job.tenant)
-        if not await bundles.is_covered(job.entity_id, events):
+    async def _build(self, job: Job, proven: ProvenHistory | None) -> Outcome:
+        if proven is None:
             return Snooze(self._wait)
-        with tempfile.TemporaryFile() as spool:
-            file = cast(BinaryIO, spool)
-            try:
-                written = await bundles.write(job.entity_id, file, events=events)
-                report = await bundles.judge(file)
-                if report.verdict is Verdict.TOTAL_PASSED:
-                    return await self._finish(job, file, written, report)
-            except Unstamped as error:
-                return _failed(job, error.code, str(error))
-            except (ObjectMissing, Tampered) as error:
-                return _failed(job, "document_lost", str(error))
+        bundles = self._bundles.of(job.tenant)
+        async with self._limit:
+            with tempfile.SpooledTemporaryFile(SMALL_BYTES) as spool:
+                file = cast(BinaryIO, spool)
+                try:
+                    written = await bundles.write_history(proven, file)
+                    report = await bundles.judge(file, written.trust)
+                    if report.verdict is Verdict.TOTAL_PASSED:
+                        return await self._finish(job, file, written, report)
+                except Unstamped as error:
+                    return _failed(job, error.code, str(error))
+                except (ObjectMissing, Tampered) as error:
+                    return _failed(job, "document_lost", str(error))
         return _failed(job, "not_passed", _explanation(report))
 
     async def _finish(self, job: Job, file: BinaryIO, written: Written, report: Report) -> Outcome:
-        file.seek(0)
-        sha256, size = await self._store.keep(file)
-        payload: dict[str, Any] = {
-            "sha256": sha256,
-            "size": size,
+        payload = {
+            **await _keep(self._store, file),
             "profile": PROFILE,
             "verdict": report.verdict.value,
             "attempt": job.payload["attempt"],
@@ -67,7 +75,64 @@ class ArtifactWorker:
         }
         if written.stamp.chain_ends:
             payload["renew_before"] = written.stamp.chain_ends.isoformat()
-        return Done([_draft(job, "artifact.finalized", payload)])
+        return Done([NewEvent("artifact.finalized", payload)])
+
+
+class RenewalWorker:
+    """Renews what is due, one page per job; what cannot be renewed today is tried again tomorrow."""
+
+    def __init__(self, bundles: Bundles, store: Store, ledger: Ledger, *, ahead: timedelta = AHEAD) -> None:
+        self._bundles, self._store, self._ledger, self._ahead = bundles, store, ledger, ahead
+
+    async def work(self, jobs: Sequence[Job]) -> list[Outcome]:
+        """Renew one page per job."""
+        return [await self._page(job) for job in jobs]
+
+    async def _page(self, job: Job) -> Outcome:
+        after, document = job.payload.get("after"), job.payload.get("document")
+        before = await self._ledger.now() + self._ahead
+        rows = await self._ledger.of(job.tenant).ask(
+            "artifacts_due", before=before, after=after, document=document, limit=PAGE_DOCUMENTS
+        )
+        renewed = [await self._renew(*row) for row in rows]
+        more = [_next(job, rows[-1])] if len(rows) == PAGE_DOCUMENTS else []
+        return Done([each for each in renewed if each is not None], more)
+
+    async def _renew(self, document: UUID, sha256: str, ends: datetime) -> NewEvent | None:
+        try:
+            with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as target:
+                files = cast(BinaryIO, source), cast(BinaryIO, target)
+                payload = await self._stamp(document, sha256, ends, *files)
+        except FojaError as error:
+            log.warning("the artifact of %s was not renewed: %s", document, error)
+            return None
+        return NewEvent("artifact.renewed", payload, document) if payload else None
+
+    async def _stamp(
+        self, document: UUID, sha256: str, ends: datetime, source: BinaryIO, target: BinaryIO
+    ) -> dict[str, Any] | None:
+        await self._store.fetch(sha256, source)
+        stamp = await self._bundles.renew(source, target)
+        if stamp.chain_ends is None or stamp.chain_ends <= ends:
+            return None  # it would not last longer: the authority has no newer certificate yet
+        report = await self._bundles.judge(target, await self._bundles.trust(document))
+        if report.verdict is not Verdict.TOTAL_PASSED:
+            raise Tampered(f"the verdict on the renewed artifact is {report.verdict}")
+        times = {"gen_time": stamp.gen_time.isoformat(), "renew_before": stamp.chain_ends.isoformat()}
+        return {**await _keep(self._store, target), **times}
+
+
+async def _keep(store: Store, file: BinaryIO) -> dict[str, Any]:
+    """Store a bundle and return the payload fields that describe it."""
+    file.seek(0)
+    sha256, size = await store.keep(file)
+    return {"sha256": sha256, "size": size}
+
+
+def _next(job: Job, last: tuple[Any, ...]) -> NewJob:
+    document, _, ends = last
+    payload = {"after": ends.isoformat(), "document": str(document)}
+    return NewJob(RENEW, job.entity_id, f"{job.key.partition('/')[0]}/{document}", payload)
 
 
 def _failed(job: Job, code: str, reason: str) -> Outcome:
@@ -77,11 +142,7 @@ def _failed(job: Job, code: str, reason: str) -> Outcome:
         "reason": reason[:LONGEST_REASON],
         "witness_hash": job.payload["witness_hash"],
     }
-    return Done([_draft(job, "artifact.failed", payload)])
-
-
-def _draft(job: Job, kind: str, payload: dict[str, Any]) -> Draft:
-    return draft(DOCUMENT, job.entity_id, kind, payload, tenant=job.tenant, source=SOURCE)
+    return Done([NewEvent("artifact.failed", payload)])
 
 
 def _explanation(report: Report) -> str:

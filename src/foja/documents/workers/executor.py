@@ -1,32 +1,46 @@
-"""`protect_document_v2`: read histories, decide, append the events that open attempts. Nothing else."""
+"""`protect_document_v2`: read histories, decide, append the events that open attempts.
+
+The summaries that lists show are written here, too, and rebuilt by replay.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from foja import sql
-from foja.documents.model.events import DOCUMENT, Evidence
-from foja.documents.model.history import Fact, History, read
+from foja.documents.model.events import Evidence, Fact
+from foja.documents.model.history import History, read
 from foja.documents.model.projection import summary
 from foja.documents.model.rules import Need, Policy, needs
 from foja.driver import encoding
 from foja.driver.database import Database
-from foja.driver.encoding import Packed
-from foja.jobs.outcome import Done, Job, NewJob, Outcome
-from foja.ledger.event import Draft, draft
+from foja.driver.encoding import Packed, Value
+from foja.jobs.outcome import Done, Job, NewEvent, NewJob, Outcome
+from foja.ledger.ledger import Ledger
 
 TYPE, SOURCE = "protect_document_v2", "protect-document-v2"
+PAGE_DOCUMENTS, LOCKED_AT_ONCE = 500, 20
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """How many documents there are, in how many the list was wrong, and in how many the guards were."""
+
+    documents: int
+    mended: int
+    guards: int = 0
 
 
 class Executor:
     """Decides for many documents at once: one read, one write of summaries, one settlement."""
 
-    def __init__(self, database: Database, abilities: AbstractSet[str], policy: Policy) -> None:
-        self._database, self._abilities, self._policy = database, abilities, policy
+    def __init__(self, database: Database, policy: Policy) -> None:
+        self._database, self._policy = database, policy
 
     async def work(self, jobs: Sequence[Job]) -> list[Outcome]:
         """Return what each document still needs, as events and the jobs that follow from them."""
@@ -34,7 +48,18 @@ class Executor:
         histories = {document: read(events) for document, events in facts.items()}
         if facts:
             await self._database.row(sql.query("write_summaries"), **_entries(facts, histories))
-        return [self._decide(job, histories.get(job.entity_id), now) for job in jobs]
+        # Read every time: a network may be enabled or disabled while this process runs.
+        abilities = {row[0] for row in await self._database.rows(sql.query("abilities"))}
+        return [self._decide(job, histories.get(job.entity_id), abilities, now) for job in jobs]
+
+    async def rebuild_all(self, ledger: Ledger) -> Rebuilt:
+        """Rebuild by replay what is stored beside the events of documents; others may write meanwhile."""
+        documents, mended, guards, after = 0, 0, 0, None
+        while page := [row[0] for row in await ledger.ask("document_ids", after=after, limit=PAGE_DOCUMENTS)]:
+            documents, after = documents + len(page), page[-1]
+            guards += await self._rebuild_guards(page)
+            mended += await self.rebuild(page)
+        return Rebuilt(documents, mended, guards)
 
     async def rebuild(self, documents: Sequence[UUID]) -> int:
         """Write the summaries of these documents by replay; return how many were wrong."""
@@ -44,6 +69,14 @@ class Executor:
             repaired += sum(changed for _, changed in rows)
             left = sorted(facts.keys() - {document for document, _ in rows})  # these grew meanwhile
         return repaired
+
+    async def _rebuild_guards(self, documents: Sequence[UUID]) -> int:
+        """Rebuild what guards and deadlines are decided from; a few documents are locked at a time."""
+        found = 0
+        for start in range(0, len(documents), LOCKED_AT_ONCE):
+            locked = documents[start : start + LOCKED_AT_ONCE]
+            found += len(await self._database.rows(sql.query("rebuild_documents"), entities=locked))
+        return found
 
     async def _read(self, documents: Sequence[UUID]) -> tuple[dict[UUID, list[Fact]], datetime | None]:
         rows = await self._database.many(
@@ -55,14 +88,17 @@ class Executor:
         histories = {documents[place - 1]: facts for place, facts in places.items()}
         return histories, rows[0][-1] if rows else None
 
-    def _decide(self, job: Job, history: History | None, now: datetime | None) -> Outcome:
+    def _decide(
+        self, job: Job, history: History | None, abilities: AbstractSet[str], now: datetime | None
+    ) -> Outcome:
         if now is None or history is None:
             return Done(read=0)
         head = history.length
-        needed = needs(history, abilities=self._abilities, at=now, policy=self._policy)
-        drafts = [_draft(job, need, head + place) for place, need in enumerate(needed)]
-        jobs = [_job(job.entity_id, need, head + place, now) for place, need in enumerate(needed)]
-        return Done(drafts, jobs, head)
+        needed = needs(history, abilities=abilities, at=now, policy=self._policy)
+        numbered = list(enumerate(needed, head))
+        events = [NewEvent(need.kind, need.payload(), expected_seq=seq) for seq, need in numbered]
+        jobs = [_job(job.entity_id, need, seq, now) for seq, need in numbered]
+        return Done(events, jobs, head)
 
 
 def _entries(
@@ -70,32 +106,22 @@ def _entries(
 ) -> dict[str, Packed | None]:
     """Return the summaries of the events that were read, as columns."""
     rows = [summary(events, histories.get(document)) for document, events in facts.items()]
+
+    def texts(field: str) -> Value:
+        return encoding.array(encoding.TEXT_OID, [encoding.text(row[field]) for row in rows])
+
     columns = {
         "entities": encoding.uuids(list(facts)),
-        "states": encoding.array(encoding.TEXT_OID, [encoding.name(row["state"]) for row in rows]),
-        "pipelines": encoding.array(encoding.TEXT_OID, [encoding.name(row["pipeline"]) for row in rows]),
-        "lifecycles": encoding.array(
-            encoding.TEXT_OID, [encoding.name(row["lifecycle_status"]) for row in rows]
-        ),
-        "witnesses": encoding.array(encoding.TEXT_OID, [encoding.text(row["witness_hash"]) for row in rows]),
+        "states": texts("state"),
+        "pipelines": texts("pipeline"),
+        "lifecycles": texts("lifecycle_status"),
+        "witnesses": texts("witness_hash"),
         "lengths": encoding.array(encoding.BIGINT_OID, [encoding.bigint(row["length"]) for row in rows]),
         "began": encoding.array(
             encoding.MOMENT_OID, [encoding.timestamp(events[0].at) for events in facts.values()]
         ),
     }
     return {name: encoding.packed(column) for name, column in columns.items()}
-
-
-def _draft(job: Job, need: Need, seq: int) -> Draft:
-    return draft(
-        DOCUMENT,
-        job.entity_id,
-        need.kind,
-        need.payload(),
-        tenant=job.tenant,
-        source=SOURCE,
-        expected_seq=seq,
-    )
 
 
 def _job(document: UUID, need: Need, seq: int, now: datetime) -> NewJob:

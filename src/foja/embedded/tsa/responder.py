@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import IntEnum
 from hashlib import sha256
 
-from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, EllipticCurvePrivateKey
+from cryptography.hazmat.primitives.asymmetric.ec import ECDSA
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from foja.embedded.tsa.issuer import SigningIdentity
@@ -54,19 +54,17 @@ class Failure(IntEnum):
     """Why an authority refuses: bits of PKIFailureInfo."""
 
     BAD_ALGORITHM = 0
-    BAD_REQUEST = 2
     BAD_DATA_FORMAT = 5
     TIME_NOT_AVAILABLE = 14
     UNACCEPTED_POLICY = 15
     UNACCEPTED_EXTENSION = 16
-    SYSTEM_FAILURE = 25
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyEncoder:
     """A signer and the parts of every token that depend only on it."""
 
-    key: EllipticCurvePrivateKey
+    signer: SigningIdentity
     name: bytes  # version, SignerIdentifier and digest algorithm
     certificate: bytes
     identifier: bytes  # the attribute with its ESSCertIDv2
@@ -85,7 +83,7 @@ class ReplyEncoder:
             element(OID, SIGNING_CERTIFICATE_V2), element(SET, sequence(sequence(certificate_id)))
         )
         embedded = element(tagged(0), signer.der)
-        return cls(signer.key, integer(1) + name + IDENTIFIERS["sha256"], embedded, identifier, oid(policy))
+        return cls(signer, integer(1) + name + IDENTIFIERS["sha256"], embedded, identifier, oid(policy))
 
 
 def granted(encoder: ReplyEncoder, request: TimestampRequest, moment: datetime, serial: int) -> bytes:
@@ -101,7 +99,7 @@ def granted(encoder: ReplyEncoder, request: TimestampRequest, moment: datetime, 
         nonce,
     )
     attributes = _attributes(encoder, content, moment)
-    signature = encoder.key.sign(element(SET, attributes), ECDSA(SHA256()))
+    signature = encoder.signer.key.sign(element(SET, attributes), ECDSA(SHA256()))
     signer = sequence(encoder.name, element(tagged(0), attributes), _METHOD, element(OCTETS, signature))
     data = sequence(
         _HEAD,

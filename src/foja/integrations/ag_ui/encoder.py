@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
-from typing import Any
 from uuid import UUID
 
 from ag_ui.core import (
     BaseEvent,
-    EventType,
     ReasoningMessage,
     RunErrorEvent,
     RunFinishedEvent,
@@ -25,6 +23,7 @@ from ag_ui.core import (
 )
 
 from foja.integrations.ag_ui import events as ag_ui
+from foja.integrations.ag_ui.events import Role
 from foja.integrations.ag_ui.messages import (
     Message,
     block_id,
@@ -38,6 +37,12 @@ from foja.ledger.event import Event, Transient
 
 UNFINISHED = frozenset({None, "tool_use", "pause_turn"})
 UNKNOWN = "-"  # stands for unknown messages of the client, which are removed first
+ROLES: dict[str, Role] = {
+    "user_message_sent": "user",
+    "agent_message_sent": "assistant",
+    "thinking": "reasoning",
+}
+CHUNK_ROLES: dict[str, Role] = {"message_chunk": "assistant", "thinking_chunk": "reasoning"}
 APPROVALS = frozenset({"approval_requested", "approval_completed"})
 
 
@@ -52,7 +57,7 @@ class Encoder:
         self._approvals: dict[str, str] = {}
         self._shown: list[str] = []  # the ids of the client's messages, in its order
         self._unknown_reasoning = False  # the client may have reasoning messages that are unknown here
-        self._open: dict[str, tuple[bool, str]] = {}  # open messages: whether it is reasoning, and its text
+        self._open: dict[str, tuple[Role, str]] = {}  # open messages: the role and the text so far
         self._run: str | None = None
 
     @property
@@ -73,9 +78,11 @@ class Encoder:
         for event in stored:
             self._update_approval(event)
         last = next((e for e in reversed(stored) if e.kind == "user_message_sent"), None)
-        output = [*self._start(last.seq if last else 0), *self._snapshot(), self._state()]
+        state = {"conversation_id": self._thread, "approvals": dict(self._approvals)}
+        output = self._start(last.seq if last else 0) + self._snapshot()
+        output.append(StateSnapshotEvent(snapshot=state))
         if stored and _ends(stored[-1]):
-            output += self._finish()
+            output += self.end()
         return output
 
     def encode(self, item: Event | Transient) -> list[BaseEvent]:
@@ -87,23 +94,21 @@ class Encoder:
         output = self._ensure_run(item)
         output += self._encode_event(item)
         if _ends(item):
-            output += self._finish()
+            output += self.end()
         return output
-
-    def end(self) -> list[BaseEvent]:
-        """End the open run, if there is one."""
-        return self._finish()
 
     def _ensure_run(self, event: Event) -> list[BaseEvent]:
         """Start a run if none is open, and a new one with every user message."""
         if event.kind == "user_message_sent" and self._run:
-            return [*self._finish(), *self._start(event.seq)]
+            return [*self.end(), *self._start(event.seq)]
         return [] if self._run else self._start(event.seq)
 
     def _encode_event(self, event: Event) -> list[BaseEvent]:
         payload, name = event.payload, message_id(event)
         if event.kind == "body.erased":
-            return self._remove(payload["seq"])
+            self._events = [each for each in self._events if each.seq != payload["seq"]]
+            self._messages = messages_of(self._events)
+            return self._snapshot()
         if event.kind in APPROVALS:
             return self._update_approval(event)
         if (message := message_of(event)) is None:
@@ -151,10 +156,8 @@ class Encoder:
 
     def _text(self, event: Event, name: str) -> list[BaseEvent]:
         """Return a persisted text: all of it, or the part that its chunks lack."""
-        text, reasoning = text_of(event.payload["content"]), event.kind == "thinking"
-        role = "user" if event.kind == "user_message_sent" else "assistant"
-        begun = name in self._open
-        output = [] if begun else self._open_message(name, role, reasoning=reasoning)
+        text = text_of(event.payload["content"])
+        output = [] if name in self._open else self._open_message(name, ROLES[event.kind])
         sent = self._open[name][1]
         if text.startswith(sent):
             return [*output, *self._extend(name, text[len(sent) :]), *self._close(name)]
@@ -163,21 +166,16 @@ class Encoder:
 
     def _encode_transient(self, item: Transient) -> list[BaseEvent]:
         if item.kind == "complete":
-            return self._finish()
+            return self.end()
         if item.kind == "error":
             return self._fail(item.payload["message"], item.payload.get("code"))
         name = block_id(item.turn, item.block_index)
-        if item.kind not in {"message_chunk", "thinking_chunk"} or name is None or name in self._known:
+        if item.kind not in CHUNK_ROLES or name is None or name in self._known:
             return []
         output = [] if self._run else self._start(f"{item.turn}")
         if name not in self._open:
-            output += self._open_message(name, "assistant", reasoning=item.kind == "thinking_chunk")
+            output += self._open_message(name, CHUNK_ROLES[item.kind])
         return output + self._extend(name, item.payload["text"])
-
-    def _remove(self, seq: int) -> list[BaseEvent]:
-        self._events = [event for event in self._events if event.seq != seq]
-        self._messages = messages_of(self._events)
-        return self._snapshot()
 
     def _update_approval(self, event: Event) -> list[BaseEvent]:
         if event.kind not in APPROVALS or event.payload is None:
@@ -188,42 +186,42 @@ class Encoder:
             self._approvals[name] = event.payload["decision"]
         pointer = name.replace("~", "~0").replace("/", "~1")
         patch = {"op": "add", "path": f"/approvals/{pointer}", "value": self._approvals[name]}
-        delta = StateDeltaEvent.model_validate({"type": EventType.STATE_DELTA, "delta": [patch]})
+        delta = StateDeltaEvent.model_validate({"delta": [patch]})
         return [ag_ui.custom(event), delta]
 
-    def _open_message(self, name: str, role: Any, *, reasoning: bool) -> list[BaseEvent]:
-        self._open[name] = reasoning, ""
+    def _open_message(self, name: str, role: Role) -> list[BaseEvent]:
+        self._open[name] = role, ""
         if name not in self._shown:
             self._shown.append(name)
-        return [ag_ui.start_message(name, role, reasoning=reasoning)]
+        return [ag_ui.start_message(name, role)]
 
     def _extend(self, name: str, delta: str) -> list[BaseEvent]:
         if not delta:
             return []
-        reasoning, text = self._open[name]
-        self._open[name] = reasoning, text + delta
-        return [ag_ui.extend_message(name, delta, reasoning=reasoning)]
+        role, text = self._open[name]
+        self._open[name] = role, text + delta
+        return [ag_ui.extend_message(name, role, delta)]
 
     def _close(self, name: str) -> list[BaseEvent]:
-        reasoning, _ = self._open.pop(name)
-        return [ag_ui.end_message(name, reasoning=reasoning)]
+        role, _ = self._open.pop(name)
+        return [ag_ui.end_message(name, role)]
 
     def _start(self, name: object) -> list[BaseEvent]:
         self._run = f"{self._thread}:{name}"
-        return [RunStartedEvent(type=EventType.RUN_STARTED, thread_id=self._thread, run_id=self._run)]
+        return [RunStartedEvent(thread_id=self._thread, run_id=self._run)]
 
-    def _finish(self) -> list[BaseEvent]:
-        """End the run."""
+    def end(self) -> list[BaseEvent]:
+        """End the open run, if there is one."""
         if self._run is None:
             return []
         run, self._run = self._run, None
-        finished = RunFinishedEvent(type=EventType.RUN_FINISHED, thread_id=self._thread, run_id=run)
+        finished = RunFinishedEvent(thread_id=self._thread, run_id=run)
         return [*self._close_all(), finished]
 
     def _fail(self, message: str, code: str | None) -> list[BaseEvent]:
         output = [] if self._run else self._start("error")
         self._run = None
-        failed = RunErrorEvent(type=EventType.RUN_ERROR, message=message, code=code)
+        failed = RunErrorEvent(message=message, code=code)
         return [*output, *self._close_all(), failed]
 
     def _close_all(self) -> list[BaseEvent]:
@@ -252,16 +250,8 @@ class Encoder:
 
     def _reopen(self, name: str) -> list[BaseEvent]:
         """Return an open message again that a snapshot has removed."""
-        reasoning, text = self._open[name]
-        return [
-            *self._close(name),
-            *self._open_message(name, "assistant", reasoning=reasoning),
-            *self._extend(name, text),
-        ]
-
-    def _state(self) -> BaseEvent:
-        state = {"conversation_id": self._thread, "approvals": dict(self._approvals)}
-        return StateSnapshotEvent(type=EventType.STATE_SNAPSHOT, snapshot=state)
+        role, text = self._open[name]
+        return [*self._close(name), *self._open_message(name, role), *self._extend(name, text)]
 
 
 def _ends(event: Event) -> bool:

@@ -15,6 +15,7 @@ from typing import NamedTuple, cast
 from ag_ui.core import BaseEvent
 
 from foja.conversations.service import Conversation
+from foja.errors import CursorLost
 from foja.integrations.ag_ui.encoder import Encoder
 from foja.ledger.event import Event, Reset, Transient
 
@@ -89,7 +90,10 @@ async def _all(conversation: Conversation) -> list[Event]:
 async def _last(conversation: Conversation, count: int) -> list[Event]:
     """Return the last events, beginning with the first user message among them."""
     head = (await conversation.state()).next_seq
-    events = await conversation.events(after=max(head - count, 0) - 1, limit=count)
+    try:
+        events = await conversation.events(after=max(head - count, 0) - 1, limit=count)
+    except CursorLost:  # some of them were pruned
+        events = (await _all(conversation))[-count:]
     first = next((n for n, event in enumerate(events) if event.kind == "user_message_sent"), 0)
     return events[first:]
 

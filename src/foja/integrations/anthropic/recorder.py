@@ -17,7 +17,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from foja.conversations.service import Conversation
+from foja.conversations.service import PLACED, Conversation
 from foja.errors import FojaError, StreamBroken
 from foja.integrations.anthropic.blocks import CHUNKS, BlockBuilder, event_of
 from foja.ledger.event import Event
@@ -107,7 +107,7 @@ class _Recorder:
         self._open: dict[int, BlockBuilder] = {}
         self._header: dict[str, Any] = {}
         self._tool_names: dict[str, str] = {}
-        self._ended = False
+        self._ended = self._told = False
 
     async def run(self, stream: AsyncIterator[Mapping[str, Any]]) -> None:
         """Record every event; read one ahead, because the outcome follows the last block."""
@@ -127,7 +127,8 @@ class _Recorder:
     async def abort(self, reason: str) -> None:
         """Send an `error` to followers and record the failure."""
         with contextlib.suppress(FojaError):  # the first error is raised; it may come from the ledger
-            await self._emit("error", {"message": reason})
+            if not self._told:
+                await self._emit("error", {"message": reason})
             await self._append("turn_paused", {"reason": f"the stream broke: {reason}"})
 
     async def _record(self, event: Mapping[str, Any], outcome: Mapping[str, Any]) -> None:
@@ -141,7 +142,8 @@ class _Recorder:
         elif kind == "content_block_stop":
             await self._close(event["index"], outcome)
         elif kind == "message_delta":
-            self._set_outcome(event)
+            self.message.stop_reason = event["delta"].get("stop_reason")
+            self.message.usage = {**self._header.get("usage", {}), **event.get("usage", {})}
         elif kind == "message_stop":
             await self._end()
         elif kind == "error":
@@ -169,10 +171,6 @@ class _Recorder:
             self._tool_names[block["id"]] = block["name"]
         await self._append(kind, {**payload, "block_index": index}, key=self._key(index))
 
-    def _set_outcome(self, event: Mapping[str, Any]) -> None:
-        self.message.stop_reason = event["delta"].get("stop_reason")
-        self.message.usage = {**self._header.get("usage", {}), **event.get("usage", {})}
-
     async def _end(self) -> None:
         self._ended = True
         reason = self.message.stop_reason
@@ -184,7 +182,12 @@ class _Recorder:
 
     async def _append(self, kind: str, payload: dict[str, Any], key: str | None = None) -> None:
         placed = {**payload, "turn": self._turn}
-        self.message.events.append(await self._conversation.append(kind, placed, idempotency_key=key))
+        try:
+            event = await self._conversation.append(kind, placed, idempotency_key=key)
+        except FojaError as error:
+            self._told = not isinstance(error, PLACED)  # the failed append sent an `error` itself
+            raise
+        self.message.events.append(event)
 
     async def _emit(self, kind: str, payload: dict[str, Any], **place: int) -> None:
         await self._conversation.emit(kind, payload, turn=self._turn, **place)

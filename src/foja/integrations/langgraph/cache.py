@@ -10,6 +10,7 @@ from langchain_core.runnables import RunnableConfig
 
 from foja.errors import Refused
 from foja.integrations.langgraph.values import StoredValue
+from foja.ledger.reader import BodyRow
 
 MAX_ENTRIES = 128
 Channels: TypeAlias = dict[str, StoredValue]
@@ -49,19 +50,24 @@ class CheckpointCache:
     """
 
     def __init__(self) -> None:
-        self._last: OrderedDict[tuple[str, str], tuple[str | None, Channels]] = OrderedDict()
+        self._last: OrderedDict[tuple[str, str], tuple[str | None, Channels, BodyRow | None]] = OrderedDict()
 
-    def put(self, place: CheckpointKey, held: Channels) -> None:
-        """Store a checkpoint in place of the previous one."""
-        self._last[place.thread_id, place.ns] = place.checkpoint_id, held
+    def put(self, place: CheckpointKey, held: Channels, row: BodyRow | None = None) -> None:
+        """Store a checkpoint in place of the previous one, with its event if that was read."""
+        self._last[place.thread_id, place.ns] = place.checkpoint_id, held, row
         self._last.move_to_end((place.thread_id, place.ns))
         if len(self._last) > MAX_ENTRIES:
             self._last.popitem(last=False)
 
     def find(self, place: CheckpointKey) -> Channels | None:
         """Return where the values of exactly this checkpoint are stored, or None."""
-        checkpoint_id, held = self._last.get((place.thread_id, place.ns), (None, None))
+        checkpoint_id, held, _ = self._last.get((place.thread_id, place.ns), (None, None, None))
         return held if checkpoint_id == place.checkpoint_id else None
+
+    def row(self, place: CheckpointKey) -> BodyRow | None:
+        """Return the event of exactly this checkpoint, or None."""
+        checkpoint_id, _, row = self._last.get((place.thread_id, place.ns), (None, None, None))
+        return row if checkpoint_id == place.checkpoint_id else None
 
     def clear(self) -> None:
         """Remove every entry, because an event was erased."""

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import base64
 import codecs
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple, TypeAlias
 
 from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from foja.core.canonical import canonical
 from foja.errors import NotCanonical
@@ -22,7 +23,7 @@ JSON = "json"
 MAX_DEPTH = 24
 # Bytes that JSON would escape are mapped to other characters of two bytes.
 _LETTERS = "".join(chr(byte + 256 if byte < 32 else byte) for byte in range(256))
-_BYTES = codecs.charmap_build(_LETTERS)
+MSGPACK = "msgpack"  # LangGraph's name of its usual type
 
 
 class PackedValue(NamedTuple):
@@ -68,13 +69,31 @@ def packed(cell: Mapping[str, Any]) -> PackedValue:
     if JSON in cell:
         return PackedValue(JSON, canonical(cell[JSON]), cell[JSON])
     if "text" in cell:
-        return PackedValue(cell["type"], codecs.charmap_encode(cell["text"], "strict", _BYTES)[0])
+        return PackedValue(cell["type"], _to_bytes(cell["text"]))
     return PackedValue(cell["type"], base64.b64decode(cell["base64"]))
 
 
 def unpack(serde: SerializerProtocol, found: PackedValue) -> Any:
     """Return the value."""
     return found.value if found.type == JSON else serde.loads_typed((found.type, found.data))
+
+
+def unpack_all(serde: SerializerProtocol, cells: Sequence[Cell]) -> list[Any]:
+    """Return the values of these cells. The usual ones are decoded together, as one MessagePack array."""
+    if not isinstance(serde, JsonPlusSerializer) or not all(map(_is_usual, cells)):
+        return [unpack(serde, packed(cell)) for cell in cells]
+    items = _to_bytes("".join([cell["text"] for cell in cells]))
+    values: list[Any] = serde.loads_typed((MSGPACK, b"\xdd" + len(cells).to_bytes(4) + items))
+    return values
+
+
+def _is_usual(cell: Cell) -> bool:
+    return "text" in cell and cell["type"] == MSGPACK
+
+
+def _to_bytes(text: str) -> bytes:
+    """Return the bytes of a text: the low half of each character."""
+    return text.encode("utf-16-le")[::2]
 
 
 def _is_exact(value: Any, depth: int) -> bool:

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, cast
 from uuid import UUID
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import WRITES_IDX_MAP, Checkpoint, CheckpointTuple, writes_sort_key
+from langgraph.checkpoint.base import (
+    WRITES_IDX_MAP,
+    Checkpoint,
+    CheckpointTuple,
+    DeltaChannelHistory,
+    writes_sort_key,
+)
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from foja.integrations.langgraph.cache import CheckpointCache, CheckpointKey, place_of
-from foja.integrations.langgraph.codec import packed, unpack
-from foja.integrations.langgraph.values import StoredValue, load
+from foja.integrations.langgraph.codec import Cell, packed, unpack, unpack_all
+from foja.integrations.langgraph.values import StoredValue, load, load_value
 from foja.ledger.reader import BodyRow
 from foja.threads.model.events import SAVED, WRITTEN
 from foja.threads.service import Threads
 
-PAGE_EVENTS = 256
+FIRST_PAGE_EVENTS, PAGE_EVENTS = 128, 1024
 Key: TypeAlias = tuple[str, str]
 SortKey: TypeAlias = tuple[str, str, int]
 
@@ -43,23 +50,24 @@ class CheckpointReader:
     async def tuple_of(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that a config names, or the latest, and cache where it is stored."""
         place = place_of(config)
-        stream, row = self.stream_of(place.thread_id), await self.find(place)
+        stream, about = self.stream_of(place.thread_id), await self._about(place)
+        row = _saved(about)
         if row is None:
             return None
-        writes = await self.writes(stream, [row])
-        found, held = await self.read(stream, row, writes)
-        self._cache.put(place.at(row.payload["checkpoint_id"]), held)
+        found, held = await self.read(stream, row, await self._decode_writes(stream, about))
+        self._cache.put(place.at(row.payload["checkpoint_id"]), held, row)
         return found
 
     async def find(self, place: CheckpointKey) -> BodyRow | None:
         """Return the event of a checkpoint, the newest one if it was saved twice."""
+        return _saved(await self._about(place))
+
+    async def _about(self, place: CheckpointKey) -> list[BodyRow]:
+        """Return the events of a checkpoint, or of the latest."""
         stream = self.stream_of(place.thread_id)
         if place.checkpoint_id is None:
-            latest = await self._threads.checkpoints(stream, place.ns, limit=1)
-            return latest[0] if latest else None
-        about = await self._threads.about(stream, [(place.ns, place.checkpoint_id)])
-        saved = [row for row in about if row.kind == SAVED]
-        return saved[-1] if saved else None
+            return await self._threads.latest(stream, place.ns)
+        return await self._threads.about(stream, place.ns, place.checkpoint_id)
 
     async def tuples(
         self,
@@ -86,35 +94,53 @@ class CheckpointReader:
     ) -> AsyncIterator[list[BodyRow]]:
         """Yield the checkpoints of a thread in pages, newest first, each one once."""
         seen: set[Key] = set()
-        while page := await self._threads.checkpoints(stream, ns, before=before, limit=PAGE_EVENTS):
+        limit = FIRST_PAGE_EVENTS
+        while page := await self._threads.checkpoints(stream, ns, before=before, limit=limit):
             yield [row for row in page if key_of(row) not in seen]
             seen.update(map(key_of, page))
-            before = page[-1].seq
+            before, limit = page[-1].seq, min(2 * limit, PAGE_EVENTS)
 
-    async def writes(self, stream: UUID, saved: Sequence[BodyRow]) -> dict[Key, list[Write]]:
-        """Return the pending writes of some checkpoints, in the order in which a run applies them."""
-        about = await self._threads.about(stream, [key_of(row) for row in saved]) if saved else []
+    async def writes(
+        self, stream: UUID, saved: Sequence[BodyRow], channels: Collection[str] | None = None
+    ) -> dict[Key, list[Write]]:
+        """Return the writes of some checkpoints to these channels, in the order of a run."""
+        about = await self._threads.writes(stream, [row.seq for row in saved]) if saved else []
+        return await self._decode_writes(stream, about, channels)
+
+    async def _decode_writes(
+        self, stream: UUID, about: Sequence[BodyRow], channels: Collection[str] | None = None
+    ) -> dict[Key, list[Write]]:
         found: dict[Key, dict[SortKey, list[Any]]] = defaultdict(dict)
         for row in about:
             if row.kind == WRITTEN:
                 _add(found[key_of(row)], row.payload)
-        cells = [(each[1], each[2]) for writes in found.values() for each in writes.values()]
-        spilled = await self._threads.values(stream, [(c, cell["at"]) for c, cell in cells if "at" in cell])
-        return {
-            key: [Write(*at, writes[at][1], self._value(writes[at], spilled)) for at in sorted(writes)]
+        ordered = [
+            (key, at, writes[at][1], writes[at][2])
             for key, writes in found.items()
-        }
+            for at in sorted(writes)
+            if channels is None or writes[at][1] in channels
+        ]
+        values = await self._values(stream, [(channel, cell) for _, _, channel, cell in ordered])
+        result: dict[Key, list[Write]] = defaultdict(list)
+        for (key, at, channel, _), value in zip(ordered, values, strict=True):
+            result[key].append(Write(*at, channel, value))
+        return result
+
+    async def _values(self, stream: UUID, cells: Sequence[tuple[str, Cell]]) -> list[Any]:
+        """Return the values of these cells; a large one is in events of its own."""
+        spilled = await self._threads.values(stream, [(c, cell["at"]) for c, cell in cells if "at" in cell])
+        plain = iter(unpack_all(self._serde, [cell for _, cell in cells if "at" not in cell]))
+        return [
+            load_value(self._serde, channel, cell["at"], spilled) if "at" in cell else next(plain)
+            for channel, cell in cells
+        ]
 
     async def read(
         self, stream: UUID, row: BodyRow, writes: Mapping[Key, list[Write]]
     ) -> tuple[CheckpointTuple, dict[str, StoredValue]]:
         """Return a complete checkpoint, and where its values are stored."""
-        payload = row.payload
-        versions = payload["checkpoint"].get("channel_versions", {})
-        seqs = {**dict.fromkeys(payload["values"], row.seq), **payload["held"]}
-        cells = {(channel, row.seq): cell for channel, cell in payload["values"].items()}
-        beyond = [(c, cell["after"]) for (c, _), cell in cells.items() if "after" in cell]
-        cells |= await self._threads.values(stream, [*payload["held"].items(), *beyond])
+        versions = row.payload["checkpoint"].get("channel_versions", {})
+        seqs, cells = await self._cells(stream, row)
         loaded = {
             channel: load(self._serde, channel, versions.get(channel), seq, cells)
             for channel, seq in seqs.items()
@@ -122,6 +148,78 @@ class CheckpointReader:
         values = {channel: value for channel, (value, _) in loaded.items()}
         held = {channel: where for channel, (_, where) in loaded.items()}
         return _tuple(self._serde, row, values, writes.get(key_of(row), [])), held
+
+    async def _cells(
+        self, stream: UUID, row: BodyRow, channels: Collection[str] | None = None
+    ) -> tuple[dict[str, int], dict[tuple[str, int], Any]]:
+        """Return the events that have the values of a checkpoint, and all cells that they are based on."""
+        own, held = (
+            {c: found for c, found in row.payload[name].items() if channels is None or c in channels}
+            for name in ("values", "held")
+        )
+        beyond = [(c, cell["after"]) for c, cell in own.items() if "after" in cell]
+        cells = await self._threads.values(stream, [*held.items(), *beyond])
+        seqs = {**dict.fromkeys(own, row.seq), **held}
+        return seqs, {**{(c, row.seq): cell for c, cell in own.items()}, **cells}
+
+    async def channel_history(
+        self, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """Return the writes to channels that are stored only at intervals (LangGraph's `DeltaChannel`).
+
+        Walks from a checkpoint to its ancestors until every channel has a complete value.
+        """
+        place = place_of(config)
+        stream = self.stream_of(place.thread_id)
+        rows, seeds = await self._until_complete(place, channels)
+        writes, *values = await asyncio.gather(
+            self.writes(stream, rows, channels),
+            *(self._value(stream, rows[depth], channel) for channel, depth in seeds.items()),
+        )
+        found: dict[str, DeltaChannelHistory] = {channel: {"writes": []} for channel in channels}
+        for depth, row in reversed(list(enumerate(rows))):
+            for write in writes.get(key_of(row), []):
+                if depth <= seeds.get(write.channel, depth):
+                    found[write.channel]["writes"].append((write.task_id, write.channel, write.value))
+        for channel, value in zip(seeds, values, strict=True):
+            found[channel]["seed"] = value
+        return found
+
+    async def _value(self, stream: UUID, row: BodyRow, channel: str) -> Any:
+        """Return the value that a checkpoint has of a channel."""
+        seqs, cells = await self._cells(stream, row, [channel])
+        return load_value(self._serde, channel, seqs[channel], cells)
+
+    async def _until_complete(
+        self, place: CheckpointKey, channels: Sequence[str]
+    ) -> tuple[list[BodyRow], dict[str, int]]:
+        """Return the ancestors of a checkpoint, nearest first, and which of them has each channel's value."""
+        rows: list[BodyRow] = []
+        seeds: dict[str, int] = {}
+        async for row in self._ancestors(place):
+            for channel in {*channels} & {*row.payload["values"], *row.payload["held"]}:
+                seeds.setdefault(channel, len(rows))
+            rows.append(row)
+            if len(seeds) == len({*channels}):
+                break
+        return rows, seeds
+
+    async def _ancestors(self, place: CheckpointKey) -> AsyncIterator[BodyRow]:
+        """Yield the ancestors of a checkpoint, nearest first."""
+        target = self._cache.row(place) or await self.find(place)
+        wanted = target.payload["parent_id"] if target else None
+        loaded: dict[Key, BodyRow] = {}
+        pages = self.pages(self.stream_of(place.thread_id), place.ns, target.seq if target else None)
+        while wanted is not None:
+            key = (place.ns, wanted)
+            if key not in loaded:
+                page = await anext(pages, None)
+                if page is None:
+                    return
+                loaded |= {key_of(row): row for row in page}
+                continue
+            yield loaded[key]
+            wanted = loaded[key].payload["parent_id"]
 
     async def _seq_of(self, before: RunnableConfig | None) -> int | None:
         if before is None or "checkpoint_id" not in before["configurable"]:
@@ -134,12 +232,6 @@ class CheckpointReader:
             return False
         metadata = _metadata(self._serde, row) if filters else {}
         return all(name in metadata and metadata[name] == value for name, value in filters.items())
-
-    def _value(self, write: Sequence[Any], spilled: Mapping[Any, Any]) -> Any:
-        _, channel, cell = write
-        if "at" in cell:
-            return load(self._serde, channel, None, cell["at"], spilled)[0]
-        return unpack(self._serde, packed(cell))
 
 
 def _tuple(
@@ -162,6 +254,11 @@ def _metadata(serde: SerializerProtocol, row: BodyRow) -> Any:
     payload = row.payload
     cell = payload.get("metadata_cell")
     return unpack(serde, packed(cell)) if cell else payload["metadata"]
+
+
+def _saved(about: Sequence[BodyRow]) -> BodyRow | None:
+    """Return the checkpoint among its events, the newest one if it was saved twice."""
+    return next((row for row in reversed(about) if row.kind == SAVED), None)
 
 
 def key_of(row: BodyRow) -> Key:

@@ -26,7 +26,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from foja.app import App
 from foja.errors import Refused
-from foja.integrations.langgraph.history import channel_history
+from foja.integrations.langgraph.cache import CheckpointCache
 from foja.integrations.langgraph.reader import CheckpointReader
 from foja.integrations.langgraph.writer import CheckpointWriter
 
@@ -43,7 +43,7 @@ class LedgerSaver(BaseCheckpointSaver[str]):
         super().__init__(serde=serde)
         self._loop = asyncio.get_running_loop()
         self._threads = app.threads
-        self._writer = CheckpointWriter(app.threads)
+        self._cache = CheckpointCache()
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that a config names, or the latest of its thread."""
@@ -69,26 +69,26 @@ class LedgerSaver(BaseCheckpointSaver[str]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Save a checkpoint."""
-        return await self._writer.put(self.serde, config, checkpoint, metadata, new_versions)
+        return await self._writer().put(config, checkpoint, metadata, new_versions)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Save a task's writes before the next checkpoint."""
-        await self._writer.put_writes(self.serde, config, writes, task_id, task_path)
+        await self._writer().put_writes(config, writes, task_id, task_path)
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Erase the events of a thread."""
-        await self._writer.delete(self._threads.stream_of(thread_id), "delete_thread")
+        await self._writer().delete(self._threads.stream_of(thread_id), "delete_thread")
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Erase the checkpoints of some runs and their writes. It searches every thread."""
         for stream in await self._threads.streams() if run_ids else []:
-            await self._writer.delete_runs(self.serde, stream, frozenset(run_ids))
+            await self._writer().delete_runs(stream, frozenset(run_ids))
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy all checkpoints to another thread, oldest first."""
-        await self._writer.copy(self.serde, source_thread_id, target_thread_id)
+        await self._writer().copy(source_thread_id, target_thread_id)
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Erase all but the latest checkpoint of each namespace, or everything (`delete`)."""
@@ -96,15 +96,15 @@ class LedgerSaver(BaseCheckpointSaver[str]):
             raise Refused(f"not a valid strategy: {strategy!r}; use keep_latest or delete")
         for thread_id in thread_ids:
             if strategy == "delete":
-                await self._writer.delete(self._threads.stream_of(thread_id), "prune")
+                await self._writer().delete(self._threads.stream_of(thread_id), "prune")
             else:
-                await self._writer.keep_latest(self.serde, thread_id)
+                await self._writer().keep_latest(thread_id)
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """Return the writes to channels since their last complete value."""
-        return await channel_history(self._reader(), config, channels)
+        return await self._reader().channel_history(config, channels)
 
     def get_next_version(self, current: str | None, channel: None) -> str:
         """Return a version above the last; two branches of a thread never get the same one."""
@@ -155,7 +155,10 @@ class LedgerSaver(BaseCheckpointSaver[str]):
         return self._wait(self.aget_delta_channel_history(config=config, channels=channels))
 
     def _reader(self) -> CheckpointReader:
-        return CheckpointReader(self._threads, self.serde, self._writer.cache)
+        return CheckpointReader(self._threads, self.serde, self._cache)
+
+    def _writer(self) -> CheckpointWriter:
+        return CheckpointWriter(self._threads, self.serde, self._cache)
 
     def _wait(self, call: Coroutine[Any, Any, Result]) -> Result:
         try:

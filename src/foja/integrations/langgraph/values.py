@@ -16,7 +16,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from foja.errors import Refused
-from foja.integrations.langgraph.codec import Cell, PackedValue, pack, packed, unpack
+from foja.integrations.langgraph.codec import Cell, PackedValue, pack, packed, unpack, unpack_all
 
 MAX_VALUE_BYTES = 700_000  # for the values in one event; an event may have a megabyte in total
 SPILL_BYTES = 500_000
@@ -97,7 +97,8 @@ async def _store_list(
     stored += len(new)
     batches = list(_batches(new))
     size = sum(item.size for item in batches[-1])
-    fits = size <= space
+    # A snapshot has an event of its own: whoever walks along the checkpoints does not read it.
+    fits = size <= space and not snapshot
     for batch in batches[:-1] if fits else batches:
         after = await spill(_segment(batch, keep, after, snapshot=snapshot))
         keep += len(batch)
@@ -144,19 +145,33 @@ def load(
     """Return a value and where it is stored, from the cells it is based on."""
     cells = list(_cells(channel, seq, found))
     if "items" not in cells[0]:
-        first = packed(cells[-1])
-        data = b"".join(packed(cell).data for cell in reversed(cells)) if len(cells) > 1 else first.data
-        return unpack(serde, PackedValue(first.type, data, first.value)), StoredValue(version, seq)
-    items: list[PackedValue] = []
-    stored = 0
+        return _load(serde, cells), StoredValue(version, seq)
+    digests = tuple(packed(item).digest for item in _items(cells))
+    stored = sum(len(cell["items"]) for cell in cells)
+    return _load(serde, cells), StoredValue(version, seq, digests, stored)
+
+
+def load_value(serde: SerializerProtocol, channel: str, seq: int, found: Found) -> Any:
+    """Return a value from the cells it is based on."""
+    return _load(serde, list(_cells(channel, seq, found)))
+
+
+def _load(serde: SerializerProtocol, cells: Sequence[Cell]) -> Any:
+    if "items" in cells[0]:
+        value = unpack_all(serde, _items(cells))
+        return _DeltaSnapshot(value) if "snapshot" in cells[0] else value
+    first = packed(cells[-1])
+    data = b"".join(packed(cell).data for cell in reversed(cells)) if len(cells) > 1 else first.data
+    return unpack(serde, PackedValue(first.type, data, first.value))
+
+
+def _items(cells: Sequence[Cell]) -> list[Cell]:
+    """Return the items of a list: each cell keeps some of the cell it is based on."""
+    items: list[Cell] = []
     for cell in reversed(cells):
         del items[cell.get("keep", 0) :]
-        items += map(packed, cell["items"])
-        stored += len(cell["items"])
-    digests = tuple(item.digest for item in items)
-    value = [unpack(serde, item) for item in items]
-    whole = _DeltaSnapshot(value) if "snapshot" in cells[0] else value
-    return whole, StoredValue(version, seq, digests, stored)
+        items += cell["items"]
+    return items
 
 
 def _cells(channel: str, seq: int, found: Found) -> Iterator[Cell]:

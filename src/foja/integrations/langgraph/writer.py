@@ -21,7 +21,7 @@ from foja.core.event import lp, utf8
 from foja.errors import IdempotencyConflict
 from foja.integrations.langgraph.cache import Channels, CheckpointCache, CheckpointKey, place_of
 from foja.integrations.langgraph.codec import JSON, Cell, pack
-from foja.integrations.langgraph.reader import CheckpointReader, Key, Write, key_of
+from foja.integrations.langgraph.reader import CheckpointReader, Key, key_of
 from foja.integrations.langgraph.values import MAX_VALUE_BYTES, PendingValue, spill_bytes, store
 from foja.ledger.reader import BodyRow
 from foja.threads.model.events import SAVED, VALUES, WRITTEN, event_id
@@ -54,13 +54,12 @@ class Target:
 class CheckpointWriter:
     """Writes the checkpoints of one saver."""
 
-    def __init__(self, threads: Threads) -> None:
-        self.cache = CheckpointCache()
-        self._threads = threads
+    def __init__(self, threads: Threads, serde: SerializerProtocol, cache: CheckpointCache) -> None:
+        self._threads, self._serde, self._cache = threads, serde, cache
+        self._reader = CheckpointReader(threads, serde, cache)
 
     async def put(
         self,
-        serde: SerializerProtocol,
         config: RunnableConfig,
         checkpoint: Mapping[str, Any],
         metadata: Any,
@@ -69,14 +68,13 @@ class CheckpointWriter:
         """Save a checkpoint: its new values, and where the others are stored."""
         parent = place_of(config)
         place = parent.at(checkpoint["id"])
-        base = await self._stored_values(serde, parent)
+        base = await self._stored_values(parent)
         merged = get_serializable_checkpoint_metadata(config, metadata)
-        await self._save(serde, place, parent.checkpoint_id, checkpoint, merged, base, set(new_versions))
+        await self._save(place, parent.checkpoint_id, checkpoint, merged, base, set(new_versions))
         return place.config
 
     async def put_writes(
         self,
-        serde: SerializerProtocol,
         config: RunnableConfig,
         writes: Sequence[tuple[str, Any]],
         task_id: str,
@@ -85,7 +83,7 @@ class CheckpointWriter:
         """Save a task's writes. The first write of an index wins."""
         target = self._target(place_of(config))
         cells = [
-            [WRITES_IDX_MAP.get(channel, n), channel, await _cell(serde, channel, value, target)]
+            [WRITES_IDX_MAP.get(channel, n), channel, await self._cell(channel, value, target)]
             for n, (channel, value) in enumerate(writes)
         ]
         payload = {"task_id": task_id, "path": path, "writes": cells}
@@ -99,36 +97,35 @@ class CheckpointWriter:
         except IdempotencyConflict:
             pass
 
-    async def copy(self, serde: SerializerProtocol, source: str, to: str) -> None:
+    async def copy(self, source: str, to: str) -> None:
         """Copy all checkpoints of one thread to another."""
-        reader = CheckpointReader(self._threads, serde, self.cache)
-        saved = [row async for page in reader.pages(reader.stream_of(source), None) for row in page]
-        await self._resave(reader, serde, reader.stream_of(source), saved, to)
+        stream = self._threads.stream_of(source)
+        saved = [row async for page in self._reader.pages(stream, None) for row in page]
+        await self._resave(stream, saved, to)
 
     async def delete(self, stream: UUID, reason: str) -> None:
         """Erase the events of a thread."""
-        self.cache.clear()
+        self._cache.clear()
         bodies = await self._threads.bodies(stream)
         await self._threads.erase(stream, [body.seq for body in bodies], reason=reason)
 
-    async def delete_runs(self, serde: SerializerProtocol, stream: UUID, runs: frozenset[str]) -> None:
+    async def delete_runs(self, stream: UUID, runs: frozenset[str]) -> None:
         """Erase the checkpoints of some runs. The others are saved again first: they may refer to these."""
         bodies = await self._threads.bodies(stream)
         saved = {(body.ns, body.checkpoint_id) for body in bodies if body.kind == SAVED}
         gone = {(body.ns, body.checkpoint_id) for body in bodies if body.run_id in runs}
         if gone:
-            await self._keep(serde, stream, bodies, saved - gone, reason="delete_for_runs")
+            await self._keep(stream, bodies, saved - gone, reason="delete_for_runs")
 
-    async def keep_latest(self, serde: SerializerProtocol, thread_id: str) -> None:
+    async def keep_latest(self, thread_id: str) -> None:
         """Erase all but the latest checkpoint of each namespace. No run of the thread may be active."""
         stream = self._threads.stream_of(thread_id)
         bodies = await self._threads.bodies(stream)
         latest = {body.ns: body.checkpoint_id for body in bodies if body.kind == SAVED}
-        await self._keep(serde, stream, bodies, set(latest.items()), reason="prune")
+        await self._keep(stream, bodies, set(latest.items()), reason="prune")
 
     async def _keep(
         self,
-        serde: SerializerProtocol,
         stream: UUID,
         bodies: Sequence[CheckpointBody],
         kept: set[Key],
@@ -136,17 +133,15 @@ class CheckpointWriter:
         reason: str,
     ) -> None:
         """Save the checkpoints to keep again, then erase all earlier events."""
-        self.cache.clear()
-        reader = CheckpointReader(self._threads, serde, self.cache)
-        saved = [row async for page in reader.pages(stream, None) for row in page if key_of(row) in kept]
+        self._cache.clear()
+        pages = self._reader.pages(stream, None)
+        saved = [row async for page in pages for row in page if key_of(row) in kept]
         if saved:
-            await self._resave(reader, serde, stream, saved, saved[0].payload["thread_id"])
+            await self._resave(stream, saved, saved[0].payload["thread_id"])
         await self._threads.erase(stream, [body.seq for body in bodies], reason=reason)
 
     async def _resave(
         self,
-        reader: CheckpointReader,
-        serde: SerializerProtocol,
         stream: UUID,
         saved: Sequence[BodyRow],
         to: str,
@@ -155,35 +150,31 @@ class CheckpointWriter:
         bases: dict[str, Channels] = {}
         for row in reversed(saved):
             ns, checkpoint_id = key_of(row)
-            found, _ = await reader.read(stream, row, {})
+            found, _ = await self._reader.read(stream, row, {})
             if counters := found.metadata.get("counters_since_delta_snapshot"):
                 raise NotImplementedError(f"a DeltaChannel cannot be copied or pruned ({counters})")
             place, checkpoint = CheckpointKey(to, ns, checkpoint_id), dict(found.checkpoint)
+            target = self._target(place)
             bases[ns] = await self._save(
-                serde, place, row.payload["parent_id"], checkpoint, found.metadata, bases.get(ns, {}), None
+                place, row.payload["parent_id"], checkpoint, found.metadata, bases.get(ns, {}), None
             )
-            for write in (await reader.writes(stream, [row])).get((ns, checkpoint_id), []):
-                await self._resave_write(serde, self._target(place), write)
+            for write in (await self._reader.writes(stream, [row])).get((ns, checkpoint_id), []):
+                cell = await self._cell(write.channel, write.value, target)
+                task = {"task_id": write.task_id, "path": write.path}
+                await target.save(WRITTEN, {**task, "writes": [[write.number, write.channel, cell]]})
 
-    async def _resave_write(self, serde: SerializerProtocol, target: Target, write: Write) -> None:
-        cell = await _cell(serde, write.channel, write.value, target)
-        task = {"task_id": write.task_id, "path": write.path}
-        await target.save(WRITTEN, {**task, "writes": [[write.number, write.channel, cell]]})
-
-    async def _stored_values(self, serde: SerializerProtocol, parent: CheckpointKey) -> Channels:
+    async def _stored_values(self, parent: CheckpointKey) -> Channels:
         """Return where the values of a checkpoint are stored."""
         if parent.checkpoint_id is None:
             return {}
-        held = self.cache.find(parent)
+        held = self._cache.find(parent)
         if held is None:
-            reader = CheckpointReader(self._threads, serde, self.cache)
-            row = await reader.find(parent)
-            held = (await reader.read(reader.stream_of(parent.thread_id), row, {}))[1] if row else {}
+            stream, row = self._threads.stream_of(parent.thread_id), await self._reader.find(parent)
+            held = (await self._reader.read(stream, row, {}))[1] if row else {}
         return held
 
     async def _save(
         self,
-        serde: SerializerProtocol,
         place: CheckpointKey,
         parent_id: str | None,
         checkpoint: Mapping[str, Any],
@@ -201,9 +192,9 @@ class CheckpointWriter:
             if same and known and known.version == versions.get(channel):
                 held[channel] = known
                 continue
-            stored[channel] = await store(serde, value, known, space, partial(target.spill, channel))
+            stored[channel] = await store(self._serde, value, known, space, partial(target.spill, channel))
             space -= stored[channel].size
-        payload = _payload(serde, place, parent_id, checkpoint, metadata)
+        payload = self._payload(place, parent_id, checkpoint, metadata)
         payload["values"] = {c: each.cell for c, each in stored.items() if each.cell is not None}
         before = {c: each.seq for c, each in stored.items() if each.seq is not None}
         payload["held"] = {**{c: each.seq for c, each in held.items()}, **before}
@@ -212,7 +203,7 @@ class CheckpointWriter:
         held |= {c: each.at(versions.get(c), seq) for c, each in stored.items()}
         # A channel that is stored only at intervals refers to its last stored value.
         held = {**base, **held}
-        self.cache.put(place, held)
+        self._cache.put(place, held)
         return held
 
     def _target(self, place: CheckpointKey) -> Target:
@@ -220,25 +211,19 @@ class CheckpointWriter:
             self._threads, self._threads.stream_of(place.thread_id), place.ns, str(place.checkpoint_id)
         )
 
+    def _payload(
+        self, place: CheckpointKey, parent_id: str | None, checkpoint: Mapping[str, Any], metadata: Any
+    ) -> dict[str, Any]:
+        """Return the payload of a checkpoint without its values."""
+        excluded = {"id", "channel_values", "pending_sends"}
+        plain = {name: value for name, value in checkpoint.items() if name not in excluded}
+        payload = {"thread_id": place.thread_id, "parent_id": parent_id, "checkpoint": plain}
+        if (packed := pack(self._serde, metadata)).type == JSON:
+            return {**payload, "metadata": packed.value}
+        return {**payload, "metadata": {}, "metadata_cell": packed.cell}
 
-def _payload(
-    serde: SerializerProtocol,
-    place: CheckpointKey,
-    parent_id: str | None,
-    checkpoint: Mapping[str, Any],
-    metadata: Any,
-) -> dict[str, Any]:
-    """Return the payload of a checkpoint without its values."""
-    excluded = {"id", "channel_values", "pending_sends"}
-    plain = {name: value for name, value in checkpoint.items() if name not in excluded}
-    payload = {"thread_id": place.thread_id, "parent_id": parent_id, "checkpoint": plain}
-    if (packed := pack(serde, metadata)).type == JSON:
-        return {**payload, "metadata": packed.value}
-    return {**payload, "metadata": {}, "metadata_cell": packed.cell}
-
-
-async def _cell(serde: SerializerProtocol, channel: str, value: Any, target: Target) -> Cell:
-    found = pack(serde, value)
-    if found.size <= MAX_VALUE_BYTES // 8:
-        return found.cell
-    return {"at": await spill_bytes(serde, value, partial(target.spill, channel))}
+    async def _cell(self, channel: str, value: Any, target: Target) -> Cell:
+        found = pack(self._serde, value)
+        if found.size <= MAX_VALUE_BYTES // 8:
+            return found.cell
+        return {"at": await spill_bytes(self._serde, value, partial(target.spill, channel))}

@@ -60,14 +60,11 @@ def item_of(kind: str, payload: Mapping[str, Any]) -> Item | None:
         return {"role": "assistant", "content": payload["content"], **rest}
     if kind == REQUESTED:
         arguments = canonical(payload["tool_args"]).decode() if "arguments" not in rest else ""
-        return {
-            **_call_fields("function_call", payload),
-            "arguments": arguments,
-            "name": payload["tool_name"],
-            **rest,
-        }
+        call = {"type": "function_call", "call_id": payload["tool_use_id"], "name": payload["tool_name"]}
+        return {**call, "arguments": arguments, **rest}
     if kind == COMPLETED:
-        return {**_call_fields("function_call_output", payload), "output": _output_of(payload), **rest}
+        output = {"type": "function_call_output", "call_id": payload["tool_use_id"]}
+        return {**output, "output": _output_of(payload), **rest}
     return {"type": "reasoning", "summary": payload["content"], **rest} if "openai" in payload else None
 
 
@@ -112,10 +109,6 @@ def _rest(item: Mapping[str, Any], *excluded: str) -> dict[str, Any]:
 
 def _are_texts(item: Mapping[str, Any], *names: str) -> bool:
     return all(isinstance(item.get(name), str) for name in names)
-
-
-def _call_fields(kind: str, payload: Mapping[str, Any]) -> Item:
-    return {"type": kind, "call_id": payload["tool_use_id"]}
 
 
 def _output_of(payload: Mapping[str, Any]) -> Any:

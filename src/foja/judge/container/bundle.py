@@ -9,10 +9,9 @@ from typing import BinaryIO
 
 from foja.core.bundle import names
 from foja.core.bundle.manifest import EvidenceFile, Manifest
-from foja.core.bundle.record import Record
 from foja.documents.model.recorded import RecordedHistory
 from foja.errors import BadBundle
-from foja.judge.container.files import Files, open_files
+from foja.judge.container.files import Files, open_files, records_of
 from foja.judge.container.ledger import (
     check_agreement,
     check_name,
@@ -21,13 +20,16 @@ from foja.judge.container.ledger import (
     read_history,
 )
 from foja.judge.container.seals import check_seals
-from foja.judge.inclusion import Inclusion
-from foja.judge.proof import check_proof
+from foja.judge.cosigners import count_cosigners
+from foja.judge.inclusion import Inclusion, log_item, refusal, unsigned
+from foja.judge.proof import ProofRequest, check_proof
 from foja.judge.report import Report, Revoked, Subject
 from foja.judge.trust import Trust
-from foja.proofs.finding import Finding, Reason, Status
+from foja.proofs.budget import Budget
+from foja.proofs.finding import Finding, Reason, ShownEvent, Status
 
 CONTAINER, LEDGER, SEAL, BITCOIN = "container", "ledger", "seal", "bitcoin"
+REQUESTED, REVOKED = "document.protected.requested", "document.revoked"
 UNNAMED = "document: its name in the bundle, because the history has none"
 NOT_COVERED = "ledger: what was recorded after the last event in this bundle"
 FILE_ABSENT = "document: it is not in the bundle; give the file, or its digest"
@@ -49,19 +51,22 @@ def judge_bundle(file: BinaryIO, question: BundleRequest) -> Report:
     try:
         files = open_files(file)
     except BadBundle as error:
-        return _report(question, subject, (_refusal(CONTAINER, error),), ())
-    sealed = check_seals(files.seals, question.trust, question.at)
+        return _report(question, subject, (refusal(CONTAINER, error),), ())
+    budget = Budget()
+    sealed, since = check_seals(files.seals, question.trust, question.at, budget)
     try:
         manifest = files.manifest()
     except BadBundle as error:
-        return _report(question, subject, (_refusal(CONTAINER, error), *sealed.findings), ())
-    moment = min(sealed.since or question.at, question.at)
-    ledger, recorded = _ledger(files, manifest, question.trust)
+        return _report(question, subject, (refusal(CONTAINER, error), *sealed), ())
+    moment = min(since or question.at, question.at)
+    request = ProofRequest(manifest.witness_hash, question.trust, moment, budget=budget)
+    ledger, recorded = _ledger(files, manifest, question)
     findings = (
         _container(files, manifest, question.digest),
-        *sealed.findings,
+        *sealed,
         ledger,
-        *_proofs(files, manifest, recorded, replace(question, at=moment)),
+        *_proofs(files, manifest, recorded, request),
+        *_signatures(recorded, request),
     )
     subject = Subject(manifest.witness_hash, _name(manifest, recorded))
     report = _report(question, subject, findings, manifest.required)
@@ -72,10 +77,15 @@ def judge_bundle(file: BinaryIO, question: BundleRequest) -> Report:
 def _report(
     question: BundleRequest, subject: Subject, findings: tuple[Finding, ...], required: tuple[str, ...]
 ) -> Report:
-    """Require what the trust requires, else what the history requested, else a timestamp."""
+    """Require what the trust requires, else what the history requested, else a timestamp.
+
+    A policy about cosigners requires the ledger that they vouch for.
+    """
     policy = question.trust
     if not policy.required:
-        evidence = (CONTAINER, SEAL, LEDGER, *(required or ("tsa",)))
+        evidence: tuple[str, ...] = (CONTAINER, SEAL, LEDGER, *(required or ("tsa",)))
+    elif policy.cosigner_policy and LEDGER not in policy.required:
+        evidence = (CONTAINER, LEDGER, *policy.required)
     else:
         evidence = (CONTAINER, *policy.required)
     return Report(subject, findings, question.at, evidence, policy.document())
@@ -94,22 +104,36 @@ def _container(files: Files, manifest: Manifest, digest: bytes | None) -> Findin
     return Finding(CONTAINER, Status.VERIFIED, detail=detail, not_checked=not_checked)
 
 
-def _ledger(files: Files, manifest: Manifest, trust: Trust) -> tuple[Finding, RecordedHistory | None]:
+def _ledger(
+    files: Files, manifest: Manifest, question: BundleRequest
+) -> tuple[Finding, RecordedHistory | None]:
     """L1: the history is valid and in the log. Nothing is returned from a history that is refused."""
-    container = files.container
+    container, trust = files.container, question.trust
     try:
         recorded = read_history(container, manifest)
         check_agreement(manifest, recorded)
         check_source(container, manifest, recorded.history)
         check_name(manifest, recorded.history)
-        inclusion = find_stream_inclusion(container, manifest.stream, names.LOG_PROOF, trust.logs)
+        inclusion = find_stream_inclusion(container, manifest.stream, names.LOG_PROOF, trust)
         _check_named(manifest, inclusion)
         source = inclusion
         if manifest.source:
-            source = find_stream_inclusion(container, manifest.source, names.SOURCE_PROOF, trust.logs)
+            source = find_stream_inclusion(container, manifest.source, names.SOURCE_PROOF, trust)
     except BadBundle as error:
-        return _refusal(LEDGER, error), None
-    return _inclusion(manifest, recorded, inclusion, source), recorded
+        return refusal(LEDGER, error), None
+    found = _inclusion(manifest, recorded, inclusion, source)
+    if inclusion and source:
+        found = count_cosigners(found, (inclusion, source), trust, question.at)
+    return replace(found, history=tuple(_shown(recorded))), recorded
+
+
+def _shown(recorded: RecordedHistory) -> Iterator[ShownEvent]:
+    """Yield the first event, the last request, the revocation and the last event, in order and once."""
+    events = {each.seq: ShownEvent(each.seq, each.kind, each.at) for each in recorded.ends}
+    for each, kind in ((recorded.history.last, REQUESTED), (recorded.history.revoked, REVOKED)):
+        if each:
+            events[each.seq] = ShownEvent(each.seq, kind, each.at)
+    yield from (events[seq] for seq in sorted(events))
 
 
 def _check_named(manifest: Manifest, inclusion: Inclusion | None) -> None:
@@ -127,8 +151,7 @@ def _inclusion(
         detail = "no signed checkpoint covers the history yet"
         return Finding(LEDGER, Status.PENDING, Reason.NO_CHECKPOINT, detail)
     if inclusion.signer is None or source.signer is None:
-        detail = f"no key you trust signed the log {inclusion.checkpoint.origin}"
-        return Finding(LEDGER, Status.INDETERMINATE, Reason.NO_TRUST_ANCHOR, detail)
+        return unsigned(source if inclusion.signer else inclusion)
     if recorded.history.erased:
         detail = "the body of document.added is erased or withheld: its name and its source are not known"
         return Finding(LEDGER, Status.INDETERMINATE, Reason.BODY_ERASED, detail)
@@ -138,24 +161,35 @@ def _inclusion(
     not_checked = (
         (NOT_COVERED, UNNAMED) if manifest.document and recorded.history.name is None else (NOT_COVERED,)
     )
-    return Finding(LEDGER, Status.VERIFIED, detail=detail, not_checked=not_checked)
+    rests_on = tuple(dict.fromkeys((log_item(inclusion), log_item(source))))
+    return Finding(LEDGER, Status.VERIFIED, detail=detail, not_checked=not_checked, rests_on=rests_on)
 
 
 def _proofs(
-    files: Files, manifest: Manifest, recorded: RecordedHistory | None, question: BundleRequest
+    files: Files, manifest: Manifest, recorded: RecordedHistory | None, request: ProofRequest
 ) -> Iterator[Finding]:
     headers = files.headers() if any(each.kind == BITCOIN for each in manifest.evidence) else []
-    asked = replace(question, digest=manifest.witness_hash)
+    groups = {paths.record: frozenset({files.digests[paths.blinding]}) for _, paths in records_of(manifest)}
     for each in manifest.evidence:
         if recorded and (by := recorded.lost(each.seq)) is not None:
             yield _lost(each, by)
         else:
             record = recorded.records.get(each.seq) if recorded else None
-            yield _proof(files, each, record, asked, headers if each.kind == BITCOIN else [])
+            own = headers if each.kind == BITCOIN else ()
+            nonce = record.nonce if record else None
+            own_request = replace(request, headers=own, nonce=nonce, group=groups.get(each.path))
+            yield _proof(files, each, own_request)
     there = {each.kind for each in manifest.evidence}
     for kind in manifest.required:
         if kind not in there:
             yield Finding(kind, Status.ABSENT, Reason.NOT_INCLUDED, "it is required, but not in the bundle")
+
+
+def _signatures(recorded: RecordedHistory | None, request: ProofRequest) -> Iterator[Finding]:
+    if recorded and recorded.signed:
+        from foja.judge.container.signatures import check_signatures  # late: most histories have none
+
+        yield from check_signatures(recorded.signed, request)
 
 
 def _lost(evidence: EvidenceFile, by: int) -> Finding:
@@ -164,31 +198,12 @@ def _lost(evidence: EvidenceFile, by: int) -> Finding:
     return Finding(evidence.kind, Status.INDETERMINATE, Reason.REORGED, detail, name=evidence.path)
 
 
-def _proof(
-    files: Files,
-    evidence: EvidenceFile,
-    record: Record | None,
-    question: BundleRequest,
-    headers: list[tuple[int, bytes]],
-) -> Finding:
+def _proof(files: Files, evidence: EvidenceFile, request: ProofRequest) -> Finding:
     try:
         data = files.container.read(evidence.path)
     except BadBundle as error:
-        return replace(_refusal(evidence.kind, error), name=evidence.path)
-    return check_proof(
-        data,
-        question.digest or b"",
-        question.trust,
-        question.at,
-        name=evidence.path,
-        kind=evidence.kind,
-        headers=headers,
-        nonce=record.nonce if record else None,
-    )
-
-
-def _refusal(evidence: str, error: BadBundle) -> Finding:
-    return Finding(evidence, Status.INVALID, Reason(error.code), str(error))
+        return replace(refusal(evidence.kind, error), name=evidence.path)
+    return check_proof(data, request, name=evidence.path, kind=evidence.kind)
 
 
 def _name(manifest: Manifest, recorded: RecordedHistory | None) -> str | None:

@@ -9,9 +9,14 @@ from typing import BinaryIO
 
 from foja.core.bundle import asic, manifest, names
 from foja.core.bundle.asic import AsicManifest
+from foja.core.bundle.assembly import group_listing
+from foja.core.bundle.evidence_record import BLINDING_BYTES
 from foja.core.bundle.manifest import Manifest
 from foja.core.bundle.reader import Container, open_container
 from foja.errors import BadBundle
+from foja.judge.container.copies import check_copies
+
+MAX_SEALS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +52,37 @@ class Files:
         proofs = [each.path for each in found.evidence]
         inside = [found.document] if found.document else []
         source = [names.SOURCE_EVENTS, names.SOURCE_PROOF] if found.source else []
-        known = {names.MANIFEST, names.EVENTS, names.LOG_PROOF, *inside, *source, *proofs}
+        groups = [name for _, paths in records_of(found) for name in paths[1:]]
+        known = {names.MANIFEST, names.EVENTS, names.LOG_PROOF, *inside, *source, *proofs, *groups}
+        known |= {names.TSA_COPIES, names.LOG_COPY}
         for name in self.digests:
-            carried = names.header_height(name) is not None or name.startswith(names.TRUST)
-            if name not in known and not carried:
+            if name not in known and names.header_height(name) is None:
                 raise BadBundle("UNREFERENCED_ENTRY", f"{name} is not in the manifest")
-        for name in {names.EVENTS, *inside, *source[:1], *proofs} - set(self.digests):
+        for name in {names.EVENTS, *inside, *source[:1], *proofs, *groups} - set(self.digests):
             raise BadBundle("MISSING_ENTRY", f"the manifest names {name}, which is missing")
         self._check_paths(found)
+        check_copies(self.container)
         for each in found.evidence:
             if self.digests[each.path] != each.sha256:
                 raise BadBundle("MANIFEST_DIGEST", f"{each.path} is not the file that the manifest names")
+        for number, paths in records_of(found):
+            self._check_group(found, number, paths)
+
+    def _check_group(self, found: Manifest, number: int, paths: names.RecordNames) -> None:
+        """The list of a group is about this document and a random file of its one size."""
+        if self.container.size(paths.blinding) != BLINDING_BYTES:
+            raise BadBundle("MALFORMED", f"{paths.blinding} does not hold {BLINDING_BYTES} bytes")
+        blinding = self.digests[paths.blinding]
+        if self._read(paths.listing) != group_listing(number, found.document, found.witness_hash, blinding):
+            raise BadBundle("NON_CANONICAL", f"{paths.listing} is not the list of the group of its record")
 
     def _check_paths(self, found: Manifest) -> None:
         """Every proof has the path of its kind and number, the document its folder, headers their size."""
-        paths = [names.proof_name(each.kind, number) for number, each in enumerate(found.evidence, 1)]
+        records = {number: paths.record for number, paths in records_of(found)}
+        paths = [
+            records.get(number) or names.proof_name(each.kind, number, self._start(each.path))
+            for number, each in enumerate(found.evidence, 1)
+        ]
         if [each.path for each in found.evidence] != paths:
             raise BadBundle("NON_CANONICAL", "the manifest names a proof at a path that is not of its kind")
         if found.document and not found.document.startswith(names.DOCUMENT):
@@ -70,10 +91,23 @@ class Files:
             if names.header_height(name) is not None and self.container.size(name) != names.HEADER_BYTES:
                 raise BadBundle("MALFORMED", f"{name} is not a header of {names.HEADER_BYTES} bytes")
 
+    def _start(self, name: str) -> bytes:
+        return next(iter(self.container.chunks(name)), b"")
+
     def _read(self, name: str) -> bytes:
         if name not in self.container:
             raise BadBundle("MISSING_ENTRY", f"{name} is missing")
         return self.container.read(name)
+
+
+def records_of(found: Manifest) -> list[tuple[int, names.RecordNames]]:
+    """Return the number and the paths of every proof that is an evidence record."""
+    numbered = [(each, number, names.record_names(number)) for number, each in enumerate(found.evidence, 1)]
+    return [
+        (number, paths)
+        for each, number, paths in numbered
+        if each.kind == names.RECORDED and each.path == paths.record
+    ]
 
 
 def open_files(file: BinaryIO) -> Files:
@@ -97,17 +131,20 @@ def _seals(container: Container) -> Iterator[Seal]:
 
 def _pairs(container: Container) -> Iterator[tuple[str, str]]:
     """Yield every list and its token, oldest first: by number, not by position."""
-    pairs = [(names.ASIC_MANIFEST, names.STAMP)]
-    while names.renewal_names(len(pairs))[0] in container:
-        pairs.append(names.renewal_names(len(pairs)))
-    meta = [name for name in container.names if name.startswith(names.META)]
+    pairs = [names.seal_names(0)]
+    while names.seal_names(len(pairs))[0] in container:
+        pairs.append(names.seal_names(len(pairs)))
+    if len(pairs) > MAX_SEALS:
+        raise BadBundle("ZIP_BOMB", f"the bundle has more than {MAX_SEALS} lists of files")
+    inside = [name for name in container.names if name.startswith(names.META)]
+    meta = [name for name in inside if not names.is_record_file(name)]
     for pair in pairs:
         for name in pair:
             if name not in container:
                 raise BadBundle("MISSING_ENTRY", f"{name} is missing")
     listed = [name for pair in pairs for name in pair]
     if meta != listed:
-        raise BadBundle("UNREFERENCED_ENTRY", f"{names.META} holds more than lists and their tokens")
+        raise BadBundle("UNREFERENCED_ENTRY", f"{names.META} holds a file that a bundle does not have")
     if list(container.names[-len(listed) :]) != listed:
         raise BadBundle(
             "UNREFERENCED_ENTRY", "after the first list there are files other than lists and their tokens"
@@ -117,17 +154,17 @@ def _pairs(container: Container) -> Iterator[tuple[str, str]]:
 
 def _lists(found: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the files that each list must name: all files before it, except the mimetype."""
-    ends = [at for at, name in enumerate(found) if name.startswith(names.META) and name.endswith(".xml")]
+    ends = [at for at, name in enumerate(found) if names.is_seal_list(name)]
     return [tuple(found[1:end]) for end in ends]
 
 
 def _check_listed(seal: Seal, listed: tuple[str, ...], digests: dict[str, bytes]) -> None:
-    files = seal.files.digests
+    files, present = seal.files.digests, set(listed)
     for name in listed:
         if name not in files:
             raise BadBundle("UNREFERENCED_ENTRY", f"{name} is not in the list under {seal.path}")
     for name, digest in files.items():
-        if name not in listed:
+        if name not in present:
             raise BadBundle("MISSING_ENTRY", f"the list under {seal.path} names {name}, which is missing")
         if digests[name] != digest:
             raise BadBundle("MANIFEST_DIGEST", f"{name} is not the file that was listed under {seal.path}")

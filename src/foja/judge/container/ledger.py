@@ -6,21 +6,20 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 
 from foja.core.bundle import names
-from foja.core.bundle.history import decode
-from foja.core.bundle.manifest import EvidenceFile, Manifest, StreamHead, stream_document
+from foja.core.bundle.history import decode, split, transcript
+from foja.core.bundle.manifest import EvidenceFile, Manifest, StreamHead, document_of
 from foja.core.bundle.reader import Container
 from foja.core.bundle.record import Record
-from foja.core.bundle.transcript import transcript
 from foja.core.chain import leaf_entry
 from foja.core.excerpt import Excerpt
-from foja.core.note import Verifier
 from foja.documents.model.history import History
 from foja.documents.model.recorded import RecordedHistory, read_records
 from foja.errors import BadBundle
 from foja.judge.inclusion import Inclusion, find_inclusion
+from foja.judge.trust import Trust
 
 DOMAIN = "document"
-_ERASABLE = ("document.added", 1, "api")  # the only body that the database erases
+_ERASABLE = "document.added"  # the only body that the database erases
 
 
 def read_history(container: Container, manifest: Manifest) -> RecordedHistory:
@@ -35,7 +34,7 @@ def read_history(container: Container, manifest: Manifest) -> RecordedHistory:
 def _kept(events: Iterable[Excerpt]) -> Iterator[Excerpt]:
     """Yield the events, or raise `BadBundle` for a missing body that the database never erases."""
     for event in events:
-        if event.erased and (event.kind, event.v, event.source) != _ERASABLE:
+        if event.erased and event.kind != _ERASABLE:
             raise BadBundle(
                 "LEDGER_BODY", f"event {event.seq} ({event.kind[:80]!a}) has no body, and is kept whole"
             )
@@ -69,10 +68,9 @@ def check_source(container: Container, manifest: Manifest, history: History) -> 
         if named is not None:
             raise BadBundle("TRANSCRIPT_MISMATCH", "the history names a conversation that is not there")
         return
-    if named != stream_document(source):
+    if named != document_of(source):
         raise BadBundle("TRANSCRIPT_MISMATCH", "the history names another conversation, or none")
-    events = list(_events(container, source, names.SOURCE_EVENTS))
-    digest = sha256()
+    digest, events = sha256(), _events(container, source, names.SOURCE_EVENTS)
     for line in transcript(source.domain, source.entity_id, events):
         digest.update(line)
     if digest.digest() != manifest.witness_hash:
@@ -80,15 +78,14 @@ def check_source(container: Container, manifest: Manifest, history: History) -> 
 
 
 def find_stream_inclusion(
-    container: Container, stream: StreamHead, path: str, verifiers: Iterable[Verifier]
+    container: Container, stream: StreamHead, path: str, trust: Trust
 ) -> Inclusion | None:
     """Return where the last event stands; None without a proof. A wrong proof is `BadBundle`."""
     if path not in container or not stream.events:
         return None
     data = container.read(path)
-    inclusion = find_inclusion(
-        data, [leaf_entry(stream.entity_id, stream.events - 1, stream.head)], verifiers, path
-    )
+    entry = leaf_entry(stream.entity_id, stream.events - 1, stream.head)
+    inclusion = find_inclusion(data, [entry], trust, path)
     if inclusion.proof.text().encode() != data:
         raise BadBundle("NON_CANONICAL", f"{path} is not in its one spelling")
     return inclusion
@@ -97,13 +94,9 @@ def find_stream_inclusion(
 def _events(container: Container, stream: StreamHead, path: str) -> Iterator[Excerpt]:
     """Yield the events of a file, each checked; they must end where the manifest says."""
     head, count = b"", 0
-    for event in decode(stream.domain, stream.entity_id, container.chunks(path)):
+    for event in decode(stream.domain, stream.entity_id, split(container.chunks(path))):
         head, count = event.chain_hash, count + 1
         yield event
-    _check_end(stream, count, head)
-
-
-def _check_end(stream: StreamHead, count: int, head: bytes) -> None:
     if count != stream.events:
         raise BadBundle("LEDGER_GAP", f"the history has {count} events, the manifest says {stream.events}")
     if count and head != stream.head:
@@ -115,5 +108,6 @@ def _check_record(evidence: EvidenceFile, record: Record | None, witness: str) -
         raise BadBundle("EVIDENCE_NOT_RECORDED", f"no event {evidence.seq} recorded {evidence.path}")
     if record.witness_hash != witness:
         raise BadBundle("WITNESS_MISMATCH", f"{evidence.path} was recorded for another digest")
-    if record.sha256 != evidence.sha256:
+    in_a_batch = evidence.path.startswith(names.META)
+    if record.sha256 != evidence.sha256 or (record.blinding is not None) != in_a_batch:
         raise BadBundle("EVIDENCE_MISMATCH", f"{evidence.path} is not what event {evidence.seq} recorded")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 
@@ -11,26 +11,25 @@ from foja.judge.container.files import Seal
 from foja.judge.terms import terms_of
 from foja.judge.trust import Trust
 from foja.proofs import tsa
+from foja.proofs.budget import Budget
 from foja.proofs.finding import Finding, Reason, Status
 from foja.proofs.tsa.check import CLOCK_TOLERANCE
 
 EVIDENCE = "seal"
 
 
-@dataclass(frozen=True, slots=True)
-class Sealed:
-    """What the tokens show, oldest first, and the time since which nothing can have changed."""
+def check_seals(
+    seals: Sequence[Seal], trust: Trust, at: datetime, budget: Budget
+) -> tuple[tuple[Finding, ...], datetime | None]:
+    """Judge the newest token at `at`, and each older one at the time of the token that renewed it.
 
-    findings: tuple[Finding, ...]
-    since: datetime | None  # None unless all tokens are verified
-
-
-def check_seals(seals: Sequence[Seal], trust: Trust, at: datetime) -> Sealed:
-    """Judge the newest token at `at`, and each older one at the time of the token that renewed it."""
+    Return what they show, oldest first, and since when nothing can have changed, if all are verified.
+    """
     findings: list[Finding] = []
     moment, newer = at, None
     for seal in reversed(seals):
-        checked = tsa.judge(seal.token, sha256(seal.listed).digest(), terms_of(trust, moment))
+        terms = replace(terms_of(trust, moment), budget=budget)
+        checked = tsa.judge(seal.token, sha256(seal.listed).digest(), terms)
         found = _finding(checked, seal)
         if newer and checked.stamp and checked.stamp.gen_time > newer + CLOCK_TOLERANCE:
             detail = "it is newer than the token that renews it"
@@ -40,29 +39,16 @@ def check_seals(seals: Sequence[Seal], trust: Trust, at: datetime) -> Sealed:
         moment = checked.stamp.gen_time if checked.stamp and checked.verified else at
     findings = _with_renewals(findings)
     verified = all(each.status is Status.VERIFIED for each in findings)
-    return Sealed(tuple(findings), moment if verified else None)
+    return tuple(findings), moment if verified else None
 
 
 def _with_renewals(findings: Sequence[Finding]) -> list[Finding]:
     """Only the newest token covers the whole container; if it fails, the older ones do not count."""
     *older, newest = findings
-    if newest.status is Status.VERIFIED:
-        return [*older, newest]
-    return [_unrenewed(each) for each in older] + [newest]
-
-
-def _unrenewed(finding: Finding) -> Finding:
-    if finding.status is not Status.VERIFIED:
-        return finding
-    detail = f"{finding.detail}, but a newer token over it is not verified"
-    return replace(
-        finding,
-        status=Status.INDETERMINATE,
-        reason=Reason.RENEWAL_NOT_VERIFIED,
-        detail=detail,
-        no_later_than=None,
-        according_to=None,
-    )
+    if newest.status is not Status.VERIFIED:
+        but = "but a newer token over it is not verified"
+        older = [each.weakened(Reason.RENEWAL_NOT_VERIFIED, but) for each in older]
+    return [*older, newest]
 
 
 def _finding(checked: tsa.Checked, seal: Seal) -> Finding:

@@ -1,7 +1,8 @@
 """Numbers from Redis over one connection. Concurrent requests share one round trip.
 
 If Redis does not answer, one caller waits for the timeout. Later callers fail at once, and a
-background task reconnects.
+background task reconnects. An answer that Redis never gives counts as no answer: whatever sent
+it, the connection is closed, and the caller gets `RedisUnavailable`.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ local given = redis.call('incrby', KEYS[1], ARGV[1])
 redis.call('expire', KEYS[1], ARGV[2])
 return given"""
 BROKEN = (RedisError, OSError)
+LIMIT = 2**63  # of a counter of Redis
 Loss = Literal["missing", "run_id"]
 
 
@@ -78,7 +80,7 @@ class Counter:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         _fail(self._waiting, RedisUnavailable())
-        await self._disconnect()
+        await self._drop()
 
     @property
     def unavailable(self) -> bool:
@@ -89,14 +91,21 @@ class Counter:
         """Connect, unless connected. Return the run id of Redis."""
         async with self._connecting:
             if self.run_id is None:
-                try:
-                    async with asyncio.timeout(self._timeout):
-                        await self._connection.connect()  # type: ignore[no-untyped-call]
-                except BROKEN as error:
-                    await self._drop()
-                    raise RedisUnavailable from error
-            assert self.run_id is not None
+                await self._open_connection()
+            if self.run_id is None:
+                raise RedisUnavailable
             return self.run_id
+
+    async def _open_connection(self) -> None:
+        try:
+            async with asyncio.timeout(self._timeout):
+                await self._connection.connect()  # type: ignore[no-untyped-call]
+        except Exception as error:
+            await self._drop()
+            raise RedisUnavailable from error
+        except BaseException:
+            await self._drop()  # cancelled: half a connection is none
+            raise
 
     async def take(
         self, entity_id: UUID, fence: UUID, run_id: str | None, count: int, seed: int | None
@@ -124,7 +133,7 @@ class Counter:
             requests, self._waiting = self._waiting, []
             try:
                 await self._answer([request for request in requests if not request.first.done()])
-            except BROKEN as error:
+            except Exception as error:
                 await self._drop()
                 _fail(requests, RedisUnavailable(str(error)))
             except BaseException:
@@ -186,15 +195,15 @@ class Counter:
         """Read the run id of the Redis at the other end of a new connection."""
         await connection.on_connect()
         await connection.send_command("INFO", "server", check_health=False)
-        info = bytes(await connection.read_response()).decode()
-        self.run_id = dict(line.split(":", 1) for line in info.splitlines() if ":" in line)["run_id"]
+        info = await connection.read_response()
+        lines = info.decode().splitlines() if isinstance(info, bytes) else []
+        self.run_id = dict(line.split(":", 1) for line in lines if ":" in line)["run_id"]
 
     async def _keep_connected(self) -> None:
         while True:
-            if self.unavailable:
-                with contextlib.suppress(RedisUnavailable):
-                    await self.connect()
-            if self.unavailable:
+            try:
+                await self.connect()
+            except RedisUnavailable:
                 await asyncio.sleep(RECONNECT_SECONDS)
             else:
                 self._broken.clear()
@@ -203,22 +212,21 @@ class Counter:
     async def _drop(self) -> None:
         self.run_id = None
         self._broken.set()
-        await self._disconnect()
-
-    async def _disconnect(self) -> None:
-        with contextlib.suppress(*BROKEN):
+        with contextlib.suppress(Exception):
             await self._connection.disconnect(nowait=True)
 
 
 def _distribute(group: list[CounterRequest], reply: Any) -> None:
-    """Distribute the numbers of one reply, in the order of the requests."""
+    """Distribute the numbers of one reply, in the order of the requests. Raise `ValueError` if it is odd."""
     if isinstance(reply, ResponseError):
         return _fail(group, RedisUnavailable(str(reply)))
     if not group[0].key:
-        reply = 0
+        reply = 0 if reply == b"PONG" else b""
     if reply is None:
         return _fail(group, CounterLost("missing"))
-    first = int(reply) - sum(request.count for request in group)
+    if type(reply) is not int or reply >= LIMIT:
+        raise ValueError("not an answer of Redis: expected an integer below 2^63")
+    first = reply - sum(request.count for request in group)
     for request in group:
         if not request.first.done():
             request.first.set_result(first)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 from foja import sql
@@ -12,20 +12,16 @@ from foja.driver.pipeline_pool import PipelinePool
 from foja.errors import Busy, Unavailable
 from foja.ledger.event import Draft, Event
 from foja.ledger.lanes import log_lines
+from foja.ledger.lanes.held import AppendResult
 from foja.ledger.lanes.redis import RedisLane
+from foja.ledger.micro_batch import MicroBatch
 from foja.ledger.receipts import Reservation, ReservationRequest, read_reservation
-from foja.ledger.writer import AppendResult, Writer
+from foja.ledger.writer import Writer
 from foja.metrics import LANE_MOVES
 
 MAX_TRIES = 20
 STATEMENTS = ("reserve", "lane_append", "lane_reserve")
 Result = TypeVar("Result")
-
-
-class Appender(Protocol):
-    """Appends an event that PostgreSQL numbers: a writer, or its micro-batch."""
-
-    async def append(self, draft: Draft) -> Event: ...
 
 
 class Lanes:
@@ -36,7 +32,7 @@ class Lanes:
         database: Database,
         pipelines: PipelinePool,
         writer: Writer,
-        appender: Appender,
+        appender: Writer | MicroBatch,
         redis: RedisLane | None,
     ) -> None:
         self._database, self._pipelines, self._writer = database, pipelines, writer
@@ -82,7 +78,9 @@ class Lanes:
         values = request.values(self._writer.source)
         # Not repeated after a lost answer: a second try would take other numbers, and the
         # first ones expire.
-        answer = await self._writer.patiently(lambda: self._pipelines.ask("reserve", values), again=Busy)
+        answer = await self._writer.patiently(
+            lambda: self._pipelines.ask("reserve", values), again=Busy, stream=request.entity_id
+        )
         return read_reservation(answer)
 
     async def _with_claim(self, entity_ids: Sequence[UUID], call: Callable[[], Awaitable[Result]]) -> Result:
@@ -95,15 +93,20 @@ class Lanes:
         raise Busy("the streams returned to Redis too often; try again")
 
     async def _claim(self, entity_ids: Sequence[UUID]) -> None:
-        values = {"entities": list(set(entity_ids))}
-        row = await self._writer.patiently(lambda: self._database.row(sql.query("claim_lanes"), **values))
+        claimed = list(set(entity_ids))
+        row = await self._writer.patiently(
+            lambda: self._database.row(sql.query("claim_lanes"), entities=claimed),
+            stream=claimed[0] if len(claimed) == 1 else None,
+        )
         LANE_MOVES.labels("numbered").inc(row[0] if row else 0)
 
 
 async def _logged(entity_id: UUID, call: Awaitable[Result]) -> Result:
-    """Await `call`. Log an error if neither lane is available."""
+    """Await `call`. Log an error if neither lane is available, once per outage."""
     try:
-        return await call
+        result = await call
     except Unavailable as error:
         log_lines.failed(entity_id, error)
         raise
+    log_lines.NUMBERS.worked()
+    return result

@@ -3,18 +3,40 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Literal
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 from uuid import UUID
 
 from foja import metrics, sql
 from foja.driver.database import Database
 from foja.ledger.lanes import log_lines
 from foja.ledger.lanes.counter import Counter, CounterLost, RedisUnavailable
-from foja.ledger.lanes.state import LaneState, LaneStates
 from foja.ledger.writer import Writer
 
+FRESH = 5.0
+MAX_KNOWN = 10_000
 Reason = Literal["enter", "missing", "run_id", "taken", "unavailable"]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneState:
+    """A stream's lane. Without a fence, PostgreSQL numbers it. `moved` is a local monotonic time."""
+
+    tenant: str
+    fence: UUID | None
+    run_id: str | None
+    seed: int
+    moved: float | None
+
+    def fresh(self, now: float) -> bool:
+        """Return whether it has just moved, so that its counter may not exist yet."""
+        return self.moved is not None and now - self.moved < FRESH
+
+    def may_return(self, now: float, seconds: float) -> bool:
+        """Return whether it may return to Redis."""
+        return self.fence is None and (self.moved is None or now - self.moved >= seconds)
 
 
 class Moves:
@@ -25,12 +47,13 @@ class Moves:
     ) -> None:
         self._database, self._writer, self._counter = database, writer, counter
         self._domain, self._rest = domain, return_seconds
-        self._known = LaneStates()
+        # The streams written last. An outdated entry costs a round trip, never a number.
+        self._known: OrderedDict[UUID, LaneState] = OrderedDict()
         self._running: dict[UUID, asyncio.Task[LaneState]] = {}
 
     async def state(self, entity_id: UUID, tenant: str) -> LaneState:
         """Return the lane of a tenant's stream, moved to Redis if possible."""
-        known = self._known.find(entity_id)
+        known = self._known.get(entity_id)
         if known is not None and known.tenant != tenant:
             return await self._enter(entity_id, tenant)
         if known is None or (known.may_return(self.now(), self._rest) and not self._counter.unavailable):
@@ -39,31 +62,32 @@ class Moves:
 
     def forget(self, entity_id: UUID, seen: LaneState) -> None:
         """Drop the cached lane of a stream, unless it has changed since it was seen."""
-        if self._known.find(entity_id) is seen:
-            self._known.forget(entity_id)
+        if self._known.get(entity_id) is seen:
+            del self._known[entity_id]
 
     async def renew(self, entity_id: UUID, seen: LaneState, reason: Reason) -> None:
         """Give the stream a new fence: the counter of this one is not reliable."""
         try:
             run_id = await self._counter.connect()
         except RedisUnavailable:
-            return await self.leave(entity_id, seen)
-        if self._known.find(entity_id) is seen:
-            await self._share(
-                entity_id, lambda: self._move(entity_id, seen.tenant, seen.fence, run_id, reason)
-            )
-        return None
+            await self.leave(entity_id, seen)
+        else:
+            await self._replace(entity_id, seen, run_id, reason)
 
     async def leave(self, entity_id: UUID, seen: LaneState) -> None:
         """Move the stream to PostgreSQL: Redis does not answer."""
-        if self._known.find(entity_id) is seen:
-            await self._share(
-                entity_id, lambda: self._move(entity_id, seen.tenant, seen.fence, None, "unavailable")
-            )
+        await self._replace(entity_id, seen, None, "unavailable")
 
     def now(self) -> float:
         """Return the time of this process's monotonic clock."""
         return asyncio.get_running_loop().time()
+
+    async def _replace(self, entity_id: UUID, seen: LaneState, run_id: str | None, reason: Reason) -> None:
+        """Move the stream, unless its lane has changed since it was seen."""
+        if self._known.get(entity_id) is seen:
+            await self._share(
+                entity_id, lambda: self._move(entity_id, seen.tenant, seen.fence, run_id, reason)
+            )
 
     async def _enter(self, entity_id: UUID, tenant: str) -> LaneState:
         try:
@@ -78,7 +102,7 @@ class Moves:
     async def _read(self, entity_id: UUID, tenant: str) -> LaneState:
         values = {"entity": entity_id, "domain": self._domain, "tenant": tenant}
         row = await self._writer.patiently(lambda: self._database.row(sql.query("lane_state"), **values))
-        return self._cache(entity_id, tenant, *(row[:4] if row else (None, None, 0, None)))
+        return self._cache(entity_id, tenant, row or (None, None, 0, None))
 
     async def _move(
         self, entity_id: UUID, tenant: str, seen: UUID | None, run_id: str | None, reason: Reason
@@ -96,27 +120,24 @@ class Moves:
             "run": run_id,
             "rest": self._rest,
         }
-        row = await self._writer.patiently(lambda: self._database.row(sql.query("move_lane"), **values))
+        row = await self._writer.patiently(
+            lambda: self._database.row(sql.query("move_lane"), **values), stream=entity_id
+        )
         assert row is not None
-        *state, moved, voided = row
+        *_, moved, voided = row
         if moved:
             metrics.LANE_MOVES.labels(reason).inc()
-            metrics.GAPS.inc(voided)
         if voided:
             self._writer.notify(entity_id)
-        return self._cache(entity_id, tenant, *state)
+        return self._cache(entity_id, tenant, row)
 
-    def _cache(
-        self,
-        entity_id: UUID,
-        tenant: str,
-        fence: UUID | None,
-        run_id: str | None,
-        seed: int,
-        age: float | None,
-    ) -> LaneState:
+    def _cache(self, entity_id: UUID, tenant: str, row: Sequence[Any]) -> LaneState:
+        fence, run_id, seed, age = row[:4]
         state = LaneState(tenant, fence, run_id, seed, None if age is None else self.now() - age)
-        self._known.store(entity_id, state)
+        self._known[entity_id] = state
+        self._known.move_to_end(entity_id)
+        if len(self._known) > MAX_KNOWN:
+            self._known.popitem(last=False)
         return state
 
     async def _share(self, entity_id: UUID, call: Callable[[], Awaitable[LaneState]]) -> LaneState:

@@ -11,11 +11,10 @@ from foja.driver import encoding
 from foja.driver.database import OnRedis
 from foja.driver.pipeline_pool import PipelinePool
 from foja.errors import Busy
-from foja.ledger.event import Draft, Event
+from foja.ledger.event import MAX_SEQ, Draft, Event
 from foja.ledger.lanes import log_lines
 from foja.ledger.lanes.counter import Counter, CounterLost, RedisUnavailable
-from foja.ledger.lanes.moves import Moves
-from foja.ledger.lanes.state import LaneState
+from foja.ledger.lanes.moves import LaneState, Moves
 from foja.ledger.receipts import Reservation, ReservationRequest, draft_record, read_receipt, read_reservation
 from foja.ledger.writer import Writer
 from foja.metrics import ALLOCATION, FALLBACKS
@@ -78,7 +77,10 @@ class RedisLane:
             status, recorded = await by_redis(first, state.fence)
             if recorded is not None:
                 return recorded
-            await self._handle_refusal(entity_id, state, status)
+            if status == "moved":
+                self._moves.forget(entity_id, state)
+            elif status == "taken":
+                await self._moves.renew(entity_id, state, "taken")
         raise Busy(f"stream {entity_id} changed its lane too often; try again")
 
     async def _take(self, entity_id: UUID, state: LaneState, count: int) -> int | None:
@@ -98,24 +100,20 @@ class RedisLane:
         except CounterLost as lost:
             await self._moves.renew(entity_id, state, lost.reason)
             return None
-        if first < 0:
+        if not 0 <= first < MAX_SEQ - count:
             await self._moves.renew(entity_id, state, "taken")
             return None
         _allocation.observe(perf_counter() - began)
         log_lines.numbered(entity_id, first)
         return first
 
-    async def _handle_refusal(self, entity_id: UUID, state: LaneState, status: str) -> None:
-        if status == "moved":
-            self._moves.forget(entity_id, state)
-        elif status == "taken":
-            await self._moves.renew(entity_id, state, "taken")
-
     async def _record(self, draft: Draft, seq: int, fence: UUID) -> Outcome[Event]:
         values = [draft_record(draft), encoding.bigint(seq), fence.bytes]
         # Repeated with the same number: if only the answer was lost, the repetition is a replay.
         receipt = read_receipt(
-            await self._writer.patiently(lambda: self._pipelines.ask("lane_append", values))
+            await self._writer.patiently(
+                lambda: self._pipelines.ask("lane_append", values), stream=draft.entity_id
+            )
         )
         status = receipt[0]
         if status in {"moved", "taken", "late"}:
@@ -123,12 +121,10 @@ class RedisLane:
         return status, self._writer.accept(draft, receipt)
 
     async def _reserve(self, request: ReservationRequest, seq: int, fence: UUID) -> Outcome[Reservation]:
-        values = [
-            *request.values(self._writer.source),
-            encoding.bigint(seq),
-            fence.bytes,
-        ]
+        values = [*request.values(self._writer.source), encoding.bigint(seq), fence.bytes]
         reservation = read_reservation(
-            await self._writer.patiently(lambda: self._pipelines.ask("lane_reserve", values), again=Busy)
+            await self._writer.patiently(
+                lambda: self._pipelines.ask("lane_reserve", values), again=Busy, stream=request.entity_id
+            )
         )
         return reservation[0], reservation if reservation[0] == "reserved" else None

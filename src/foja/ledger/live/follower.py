@@ -7,14 +7,13 @@ cursor, and the event that fills it is delivered later.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractContextManager
 from uuid import UUID
 
 from foja.errors import Unavailable
 from foja.ledger.event import Event, Reset, StreamItem, Transient
-from foja.ledger.live.notifier import Notifier, Subscription
+from foja.ledger.live.notifier import Notifier
 from foja.ledger.reader import Position, StreamReader, StreamState
 
 PAGE_EVENTS = 500
@@ -114,13 +113,4 @@ async def follow(
             transients = [each for each in transients if each.block_index is None and each not in ends]
             for frame in (*chunks, *frames, *ends):
                 yield frame
-            due = follower.behind or not await _is_notified(subscription)
-
-
-async def _is_notified(subscription: Subscription) -> bool:
-    """Wait for a notification. Return False if it is time to poll first."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(POLL_SECONDS):
-            await subscription.wait()
-            return True
-    return False
+            due = follower.behind or not await subscription.wait(POLL_SECONDS)

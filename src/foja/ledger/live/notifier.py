@@ -9,13 +9,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from typing import NoReturn
 from uuid import UUID
 
 from foja import errors, sql
 from foja.driver import encoding
-from foja.driver.database import Connection, connect, our_errors
+from foja.driver.database import connect, our_errors
 from foja.driver.pipeline import Pipeline
+from foja.faults import Watch
 from foja.ledger.event import Transient
 
 CHANNEL = "foja"
@@ -23,6 +25,7 @@ EVERYTHING = "*"
 LOG = "log"
 PAUSE_SECONDS = 0.005
 RECONNECT_SECONDS = 0.2
+CHECK_SECONDS = 1.0
 MAX_IDS = 7_900 // 37
 MAX_TRANSIENTS = 4_096
 
@@ -56,8 +59,12 @@ class Subscription:
         self._transients.clear()
         return transients
 
-    async def wait(self) -> None:
-        await self._notified.wait()
+    async def wait(self, seconds: float | None = None) -> bool:
+        """Wait for a notification. Return False if there is none within `seconds`."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                return await self._notified.wait()
+        return False
 
 
 class Notifier:
@@ -72,9 +79,10 @@ class Notifier:
         self._due = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._listening: asyncio.Task[None] | None = None
+        self._watch = Watch("notifications")
 
     def open(self) -> None:
-        self._tasks.append(asyncio.create_task(self._send()))
+        self._tasks.append(asyncio.create_task(keep_trying(self._send, self._watch)))
 
     async def close(self) -> None:
         """End both tasks."""
@@ -82,13 +90,12 @@ class Notifier:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def touch(self, entity_id: UUID) -> None:
-        """Notify the followers of this stream, in all processes."""
-        self._mark(entity_id)
-
-    def touch_log(self) -> None:
-        """Notify the followers of the whole log, in all processes."""
-        self._mark(None)
+    def touch(self, entity_id: UUID | None) -> None:
+        """Notify the followers of this stream, or of the whole log, in all processes."""
+        if self._subscriptions:
+            self._wake(entity_id)
+        self._touched.add(entity_id)
+        self._due.set()
 
     def deliver(self, transient: Transient) -> None:
         """Deliver a transient to the followers of its stream in this process."""
@@ -102,7 +109,7 @@ class Notifier:
         self._subscriptions[entity_id].add(subscription)
         self._names[_name(entity_id)] = entity_id
         if self._listening is None:
-            self._listening = asyncio.create_task(self._listen())
+            self._listening = asyncio.create_task(keep_trying(self._listen))
             self._tasks.append(self._listening)
         try:
             yield subscription
@@ -110,12 +117,6 @@ class Notifier:
             self._subscriptions[entity_id].discard(subscription)
             if not self._subscriptions[entity_id]:
                 del self._subscriptions[entity_id], self._names[_name(entity_id)]
-
-    def _mark(self, entity_id: UUID | None) -> None:
-        if self._subscriptions:
-            self._wake(entity_id)
-        self._touched.add(entity_id)
-        self._due.set()
 
     def _wake(self, entity_id: UUID | None) -> None:
         for subscription in self._subscriptions.get(entity_id, ()):
@@ -126,16 +127,17 @@ class Notifier:
             self._wake(entity_id)
 
     async def _send(self) -> None:
-        while True:
-            # A lost notification only delays a reader.
-            with contextlib.suppress(errors.FojaError), our_errors():
-                await self._send_on(await Pipeline.open(self._url, self._role, "notify"))
-            await asyncio.sleep(RECONNECT_SECONDS)
-
-    async def _send_on(self, pipeline: Pipeline) -> None:
+        """Send notifications until the connection breaks. A lost one only delays a reader."""
+        pipeline = await Pipeline.open(self._url, self._role, "notify")
+        self._watch.worked()
         try:
             while True:
-                await self._due.wait()
+                while not self._due.is_set():
+                    if pipeline.broken:  # an idle process notices an outage too
+                        raise errors.LedgerUnavailable("the database closed the connection; try again")
+                    with contextlib.suppress(TimeoutError):  # `wait_for` can lose a cancellation
+                        async with asyncio.timeout(CHECK_SECONDS):
+                            await self._due.wait()
                 self._due.clear()
                 values = [encoding.text(CHANNEL), encoding.text(self._payload())]
                 self.epoch = (await pipeline.ask("notify", values)).decode()
@@ -150,17 +152,13 @@ class Notifier:
         return ",".join(map(_name, touched))
 
     async def _listen(self) -> None:
-        while True:
-            with contextlib.suppress(errors.FojaError), our_errors():
-                await self._listen_on(await connect(self._url, self._role))
-            await asyncio.sleep(RECONNECT_SECONDS)
-
-    async def _listen_on(self, connection: Connection) -> None:
+        connection = await connect(self._url, self._role)
         try:
-            await connection.execute(sql.query("listen"))
-            self._wake_all()  # notifications may have been missed before
-            async for notification in connection.notifies():
-                self._receive(notification.payload)
+            with our_errors():
+                await connection.execute(sql.query("listen"))
+                self._wake_all()  # notifications may have been missed before
+                async for notification in connection.notifies():
+                    self._receive(notification.payload)
         finally:
             connection.pgconn.finish()
 
@@ -170,6 +168,17 @@ class Notifier:
         else:
             for name in self._names.keys() & payload.split(","):
                 self._wake(self._names[name])
+
+
+async def keep_trying(call: Callable[[], Awaitable[None]], watch: Watch | None = None) -> NoReturn:
+    """Call for ever. An error of ours, such as a broken connection, only delays the next call."""
+    while True:
+        try:
+            await call()
+        except errors.FojaError as error:
+            if watch:
+                watch.failed(error)
+        await asyncio.sleep(RECONNECT_SECONDS)
 
 
 def _name(entity_id: UUID | None) -> str:

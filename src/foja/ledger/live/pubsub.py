@@ -7,31 +7,43 @@ in it. PostgreSQL has one channel for all: every listening process gets every no
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Collection, Iterator, Mapping
 from itertools import count
 from uuid import UUID
 
 import redis.asyncio as redis
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from redis.asyncio.client import PubSub as RedisSubscription
-from redis.exceptions import RedisError
 
 from foja import sql
 from foja.driver.database import Connection, connect, our_errors
-from foja.errors import FojaError, LedgerUnavailable
-from foja.ledger.live.transient import RECONNECT_SECONDS, PubSub, Receive
+from foja.errors import LedgerUnavailable
+from foja.ledger.live.transient import Receive
 
 HEARTBEAT_SECONDS = 5.0
 RETRY_SECONDS = 1.0  # before a Redis that did not answer is tried again
+LABEL = b"foja/deltas/v1"
+NONCE_BYTES = 12
+MAX_PARTS = 4_096  # of one text: 32 MB, more than a sender lets wait
+ANY = (Exception,)  # an answer that Redis never gives counts as no answer
 MAX_NOTIFY_BYTES = 7_800  # PostgreSQL accepts less than 8,000 bytes; the label needs some
 
 
 class PostgresPubSub:
-    """Sends texts as PostgreSQL notifications. A long text is split into parts."""
+    """Sends texts as PostgreSQL notifications, sealed and split into parts.
+
+    Any login of the server can listen to a channel and send to it. So a text is sealed with a key of the
+    database that only the role of this process may read; what was not sealed with it is ignored.
+    """
 
     def __init__(self, url: str, role: str) -> None:
         self._url, self._role = url, role
         self._sender: Connection | None = None
+        self._key = b""
         self._batches = count()
 
     async def send(self, texts: Mapping[UUID, str]) -> None:
@@ -39,30 +51,27 @@ class PostgresPubSub:
             try:
                 if self._sender is None:
                     self._sender = await connect(self._url, self._role)
-                parts = [part for text in texts.values() for part in split(next(self._batches), text)]
+                    self._key = await _read_key(self._sender)
+                sealed = [seal(self._key, text) for text in texts.values()]
+                parts = [part for text in sealed for part in split(next(self._batches), text)]
                 await self._sender.execute(sql.query("send_transients"), {"parts": parts})
             except BaseException:
                 await self.close()
                 raise
 
-    async def listen(self, receive: Receive) -> None:
+    async def listen(self, receive: Receive, _followed: Collection[UUID], _changed: asyncio.Event) -> None:
+        """Receive everything: there is one channel for all conversations."""
         connection = await connect(self._url, self._role)
         try:
             with our_errors():
+                key, joiner = await _read_key(connection), Joiner()
                 await connection.execute(sql.query("listen_transients"))
-                joiner = Joiner()
                 async for notification in connection.notifies():
-                    with contextlib.suppress(ValueError):  # not sent by Foja
-                        if text := joiner.add(notification.pid, notification.payload):
-                            receive(text)
+                    with contextlib.suppress(ValueError, InvalidTag):  # not sent by Foja
+                        if sealed := joiner.add(notification.pid, notification.payload):
+                            receive(unseal(key, sealed))
         finally:
             connection.pgconn.finish()
-
-    def subscribe(self, entity_id: UUID) -> None:
-        """Do nothing: there is one channel for all conversations."""
-
-    def unsubscribe(self, entity_id: UUID) -> None:
-        """Do nothing, for the same reason."""
 
     async def close(self) -> None:
         if self._sender:
@@ -75,21 +84,29 @@ class RedisPubSub:
 
     def __init__(self, url: str, name: str, timeout: float) -> None:
         self._name = f"foja:deltas:{name}"
-        self._wanted: set[str] = set()
-        self._changed = asyncio.Event()
+        self._retry_at = 0.0
         self._sender = redis.Redis.from_url(url, socket_timeout=timeout, socket_connect_timeout=timeout)
-        self._listener = redis.Redis.from_url(url, health_check_interval=HEARTBEAT_SECONDS)
+        self._listener = redis.Redis.from_url(
+            url, socket_connect_timeout=timeout, health_check_interval=HEARTBEAT_SECONDS
+        )
 
     async def send(self, texts: Mapping[UUID, str]) -> None:
-        with _our_errors():
-            for entity_id, text in texts.items():
-                await self._sender.publish(self._channel(entity_id), text)
+        clock = asyncio.get_running_loop().time
+        if clock() < self._retry_at:
+            raise LedgerUnavailable("Redis did not answer a moment ago; notifications are used meanwhile")
+        try:
+            with our_errors(ANY, _unavailable):
+                for entity_id, text in texts.items():
+                    await self._sender.publish(self._channel(entity_id), text)
+        except LedgerUnavailable:
+            self._retry_at = clock() + RETRY_SECONDS
+            raise
 
-    async def listen(self, receive: Receive) -> None:
-        with _our_errors():
+    async def listen(self, receive: Receive, followed: Collection[UUID], changed: asyncio.Event) -> None:
+        with our_errors(ANY, _unavailable):
             async with self._listener.pubsub(ignore_subscribe_messages=True) as channels:
                 await channels.subscribe(self._name)  # an unused channel: reading needs at least one
-                subscribing = asyncio.create_task(self._keep_subscribed(channels))
+                subscribing = asyncio.create_task(self._keep_subscribed(channels, followed, changed))
                 try:
                     while not subscribing.done():
                         # The timeout also triggers a check of the connection.
@@ -99,75 +116,47 @@ class RedisPubSub:
                     subscribing.cancel()
                     await asyncio.gather(subscribing, return_exceptions=True)
 
-    def subscribe(self, entity_id: UUID) -> None:
-        self._wanted.add(self._channel(entity_id))
-        self._changed.set()
-
-    def unsubscribe(self, entity_id: UUID) -> None:
-        self._wanted.discard(self._channel(entity_id))
-        self._changed.set()
-
     async def close(self) -> None:
         for client in (self._sender, self._listener):
-            with contextlib.suppress(RedisError, OSError):
+            with contextlib.suppress(Exception):
                 await client.aclose()
 
     def _channel(self, entity_id: UUID) -> str:
         return f"{self._name}:{entity_id.hex}"
 
-    async def _keep_subscribed(self, channels: RedisSubscription) -> None:
-        """Subscribe to the wanted channels and unsubscribe from the others, for ever."""
-        current: set[str] = set()
-        while True:
-            self._changed.clear()
-            wanted = set(self._wanted)
+    async def _keep_subscribed(
+        self, channels: RedisSubscription, followed: Collection[UUID], changed: asyncio.Event
+    ) -> None:
+        """Subscribe to the followed conversations and unsubscribe from the others, until it is cancelled."""
+        task, current = asyncio.current_task(), set[str]()
+        changed.set()
+        # The client may lose a cancellation that arrives as its command ends (`wait_for` of Python 3.11).
+        while task and not task.cancelling():
+            await changed.wait()
+            changed.clear()
+            wanted = {self._channel(entity_id) for entity_id in followed}
             if new := wanted - current:
                 await channels.subscribe(*new)
             if old := current - wanted:
                 await channels.unsubscribe(*old)
             current = wanted
-            await self._changed.wait()
 
 
-class FallbackPubSub:
-    """Sends texts through the first transport, or the second while the first fails. Listens to both."""
-
-    def __init__(self, first: PubSub, second: PubSub) -> None:
-        self._first, self._second = first, second
-        self._retry_at = 0.0
-
-    async def send(self, texts: Mapping[UUID, str]) -> None:
-        clock = asyncio.get_running_loop().time
-        if clock() >= self._retry_at:
-            try:
-                await self._first.send(texts)
-            except LedgerUnavailable:
-                self._retry_at = clock() + RETRY_SECONDS
-            else:
-                return
-        await self._second.send(texts)
-
-    async def listen(self, receive: Receive) -> None:
-        await asyncio.gather(*(_keep_listening(each, receive) for each in (self._first, self._second)))
-
-    def subscribe(self, entity_id: UUID) -> None:
-        for each in (self._first, self._second):
-            each.subscribe(entity_id)
-
-    def unsubscribe(self, entity_id: UUID) -> None:
-        for each in (self._first, self._second):
-            each.unsubscribe(entity_id)
-
-    async def close(self) -> None:
-        await self._first.close()
-        await self._second.close()
+async def _read_key(connection: Connection) -> bytes:
+    row = await (await connection.execute(sql.query("live_key"))).fetchone()
+    return bytes(row[0]) if row else b""
 
 
-async def _keep_listening(pubsub: PubSub, receive: Receive) -> None:
-    while True:
-        with contextlib.suppress(FojaError):
-            await pubsub.listen(receive)
-        await asyncio.sleep(RECONNECT_SECONDS)
+def seal(key: bytes, text: str) -> str:
+    """Return a text encrypted and authenticated (AES-GCM), as ASCII."""
+    nonce = os.urandom(NONCE_BYTES)
+    return base64.b64encode(nonce + AESGCM(key).encrypt(nonce, text.encode(), LABEL)).decode()
+
+
+def unseal(key: bytes, sealed: str) -> str:
+    """Return the text that was sealed. Raise `ValueError` or `InvalidTag` if it was not, with this key."""
+    data = base64.b64decode(sealed, validate=True)
+    return AESGCM(key).decrypt(data[:NONCE_BYTES], data[NONCE_BYTES:], LABEL).decode()
 
 
 def split(batch: int, text: str) -> Iterator[str]:
@@ -187,6 +176,8 @@ class Joiner:
         """Add a part. Return the whole text if this was its last part."""
         label, _, body = labelled.partition(":")
         batch, part, total = label.split("/")
+        if int(total) > MAX_PARTS:
+            raise ValueError("too many parts")
         known, parts = self._parts.pop(sender, (batch, []))
         if known != batch or len(parts) != int(part):
             if int(part):
@@ -199,14 +190,5 @@ class Joiner:
         return None
 
 
-@contextlib.contextmanager
-def _our_errors() -> Iterator[None]:
-    try:
-        yield
-    except (RedisError, OSError) as error:
-        task = asyncio.current_task()
-        if task and task.cancelling():
-            raise asyncio.CancelledError from error
-        raise LedgerUnavailable(
-            f"Redis does not answer ({error}); notifications are used meanwhile"
-        ) from error
+def _unavailable(error: Exception) -> LedgerUnavailable:
+    return LedgerUnavailable(f"Redis does not answer ({error}); notifications are used meanwhile")

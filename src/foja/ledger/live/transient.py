@@ -12,17 +12,17 @@ import asyncio
 import contextlib
 import json
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, Protocol
 from uuid import UUID, uuid4
 
-from foja.errors import FojaError, TooLarge
+from foja.errors import FojaError, LedgerUnavailable, TooLarge
 from foja.ledger.event import Transient
-from foja.ledger.live.notifier import Notifier
+from foja.ledger.live.notifier import Notifier, keep_trying
 
 PAUSE_SECONDS = 0.025
-RECONNECT_SECONDS = 0.2
 MAX_BYTES = 65_536
 MAX_WAITING = 4_096
 MAX_SENDERS = 1_024
@@ -36,32 +36,30 @@ class PubSub(Protocol):
     async def send(self, texts: Mapping[UUID, str]) -> None:
         """Send a text about each of these conversations. Raise one of our errors if that fails."""
 
-    async def listen(self, receive: Receive) -> None:
-        """Call `receive` with every text of other processes. Raise one of our errors if that fails."""
+    async def listen(self, receive: Receive, followed: Collection[UUID], changed: asyncio.Event) -> None:
+        """Call `receive` with the texts of other processes about the followed conversations.
 
-    def subscribe(self, entity_id: UUID) -> None:
-        """Also receive texts about this conversation."""
-
-    def unsubscribe(self, entity_id: UUID) -> None:
-        """No longer receive texts about this conversation."""
+        `changed` is set whenever these are others. Raise one of our errors if listening fails.
+        """
 
     async def close(self) -> None:
         """Close all connections."""
 
 
 class Transients:
-    """Sends and receives the transients of one tenant."""
+    """The transients of one tenant. Listens to all transports; sends through the first that answers."""
 
-    def __init__(self, pubsub: PubSub, notifier: Notifier, tenant: str) -> None:
-        self._pubsub, self._notifier, self._tenant = pubsub, notifier, tenant
+    def __init__(self, transports: Sequence[PubSub], notifier: Notifier, tenant: str) -> None:
+        self._transports, self._notifier, self._tenant = transports, notifier, tenant
         self._name = uuid4().hex[:12]
         self._batch = 0
         self._followed: Counter[UUID] = Counter()
+        self._changed = asyncio.Event()
         self._senders: OrderedDict[str, int] = OrderedDict()  # the last batch of each sender
         self._waiting: deque[Transient] = deque(maxlen=MAX_WAITING)
         self._due = asyncio.Event()
-        self._sending: asyncio.Task[None] | None = None
-        self._listening: asyncio.Task[None] | None = None
+        self._sending: list[asyncio.Task[None]] = []
+        self._listening: list[asyncio.Task[None]] = []
 
     def emit(self, transient: Transient) -> None:
         """Deliver a transient: in this process at once, in others soon."""
@@ -71,39 +69,48 @@ class Transients:
         self._notifier.deliver(transient)
         self._waiting.append(transient)
         self._due.set()
-        if self._sending is None:
-            self._sending = asyncio.create_task(self._send())
+        if not self._sending:
+            self._sending = [asyncio.create_task(self._send())]
 
     @contextlib.contextmanager
     def hearing(self, entity_id: UUID) -> Iterator[None]:
         """Receive the transients of other processes about a conversation meanwhile."""
-        if self._listening is None:
-            self._listening = asyncio.create_task(self._listen())
+        if not self._listening:
+            values = (self._receive, self._followed, self._changed)
+            listens = [partial(each.listen, *values) for each in self._transports]
+            self._listening = [asyncio.create_task(keep_trying(listen)) for listen in listens]
         self._followed[entity_id] += 1
-        self._pubsub.subscribe(entity_id)
+        self._changed.set()
         try:
             yield
         finally:
             self._followed[entity_id] -= 1
             if not self._followed[entity_id]:
                 del self._followed[entity_id]
-                self._pubsub.unsubscribe(entity_id)
+                self._changed.set()
 
     async def close(self) -> None:
-        """End both tasks."""
-        tasks = [task for task in (self._sending, self._listening) if task]
+        """End all tasks and close all connections."""
+        tasks = [*self._sending, *self._listening]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self._pubsub.close()
+        for transport in self._transports:
+            await transport.close()
 
     async def _send(self) -> None:
         while True:
             await self._due.wait()
             self._due.clear()
             with contextlib.suppress(FojaError):
-                await self._pubsub.send(self._take_batch())
+                await self._send_batch(self._take_batch())
             await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _send_batch(self, texts: Mapping[UUID, str]) -> None:
+        for transport in self._transports:
+            with contextlib.suppress(LedgerUnavailable):
+                await transport.send(texts)
+                return
 
     def _take_batch(self) -> dict[UUID, str]:
         """Return the waiting transients, as one text for each conversation."""
@@ -114,15 +121,9 @@ class Transients:
         self._batch += 1
         return {entity: pack(self._name, self._batch, self._tenant, each) for entity, each in waiting.items()}
 
-    async def _listen(self) -> None:
-        while True:
-            with contextlib.suppress(FojaError):
-                await self._pubsub.listen(self._receive)
-            await asyncio.sleep(RECONNECT_SECONDS)
-
     def _receive(self, text: str) -> None:
         # Any client of the server may send; a text of another form is ignored.
-        with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):
+        with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
             name, batch, tenant, envelopes = json.loads(text)
             transients = [unpack(each) for each in envelopes]
             if transients and tenant == self._tenant and name != self._name:
@@ -152,9 +153,5 @@ def unpack(envelope: dict[str, Any]) -> Transient:
         UUID(envelope["id"]),
         envelope["kind"],
         datetime.fromisoformat(envelope["at"]),
-        envelope["turn"],
-        envelope["block_index"],
-        envelope["event_index"],
-        envelope["payload"],
-        envelope["v"],
+        *(envelope[name] for name in ("turn", "block_index", "event_index", "payload", "v")),
     )

@@ -13,11 +13,20 @@ from itertools import zip_longest
 
 from foja.errors import Tampered
 from foja.observe.findings import MAX_SHOWN, Anomalies, CheckReport
-from foja.observe.fsck.context import CheckContext, Meter, Outside, Progress
-from foja.observe.fsck.published import Claims, read_published
+from foja.observe.fsck.anchors import check_anchors
+from foja.observe.fsck.context import (
+    CheckContext,
+    Claim,
+    Claims,
+    Meter,
+    Outside,
+    Progress,
+    read_published,
+)
+from foja.observe.fsck.cosignatures import check_cosignatures
 from foja.observe.fsck.stream import read_rules
 from foja.observe.fsck.streams import check_streams
-from foja.observe.fsck.tree import Claim, TreeCheck
+from foja.observe.fsck.tree import TreeCheck
 from foja.observe.logs import LogState, read_logs
 from foja.observe.snapshot import snapshot
 
@@ -48,6 +57,8 @@ async def fsck(
         logs = await read_logs(moment)
         await check_streams(context, await read_rules(moment, logs))
         await _check_logs(context, logs, published, tiles=tiles)
+        await check_cosignatures(context)
+        await check_anchors(context)
         meter.end()
     return findings.report()
 

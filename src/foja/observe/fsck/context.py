@@ -1,14 +1,16 @@
-"""The inputs and outputs that all parts of the check share."""
+"""What all parts of the check share: its inputs, the claims it compares with, its outputs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from foja.blobs.store import Store
 from foja.core.note import Checkpoint, Verifier, open_note, parse_checkpoint
+from foja.errors import ObjectMissing, Tampered
 from foja.observe.findings import Anomalies
-from foja.observe.snapshot import Snapshot
+from foja.observe.logs import LogState, read_logs
+from foja.observe.snapshot import Snapshot, snapshot
 
 Progress = Callable[[int, int], None]
 EVERY = 500
@@ -25,6 +27,19 @@ class Outside:
     def open(self, note: str | bytes) -> Checkpoint:
         """Return the checkpoint in a note that one of our keys signed, or raise `Tampered`."""
         return parse_checkpoint(open_note(note, self.verifiers))
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A statement about a log: its root at one size. `who` names the origin of the statement."""
+
+    who: str
+    size: int
+    root: bytes
+    frontier: bytes | None = None
+
+
+Claims = Mapping[int, Claim]  # by the origin of the log
 
 
 @dataclass(slots=True)
@@ -55,3 +70,27 @@ class CheckContext:
     outside: Outside
     findings: Anomalies
     meter: Meter
+
+
+async def read_published(url: str, outside: Outside, findings: Anomalies) -> Claims:
+    """Return the published checkpoint of every log, by its origin."""
+    async with snapshot(url) as moment:
+        logs = await read_logs(moment)
+    claims = [(log.origin, await _read_checkpoint(log, outside, findings)) for log in logs]
+    return {origin: claim for origin, claim in claims if claim}
+
+
+async def _read_checkpoint(log: LogState, outside: Outside, findings: Anomalies) -> Claim | None:
+    expected = f"a published checkpoint of {log.name}"
+    try:
+        seen = outside.open((await outside.store.read(log.path("checkpoint"))).data)
+    except ObjectMissing:
+        if log.published is not None:
+            findings.add("checkpoint", expected=expected, found="none in the store")
+        return None
+    except Tampered as error:
+        findings.add("checkpoint", expected=expected, found=str(error))
+        return None
+    if seen.origin != log.name:
+        findings.add("checkpoint", expected=expected, found=f"one of {seen.origin}")
+    return Claim("the published checkpoint", seen.size, seen.root)

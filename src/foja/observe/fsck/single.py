@@ -12,12 +12,10 @@ from foja.core.chain import leaf_entry
 from foja.core.merkle import check_inclusion, leaf_hash
 from foja.errors import ObjectMissing, Tampered, UnknownEntity
 from foja.observe.findings import MAX_SHOWN, Anomalies, CheckReport
-from foja.observe.fsck.context import CheckContext, Meter, Outside
-from foja.observe.fsck.published import Claims, read_published
+from foja.observe.fsck.context import CheckContext, Claim, Claims, Meter, Outside, read_published
 from foja.observe.fsck.rows import EventRow, PlaceRow
 from foja.observe.fsck.stream import read_rules
 from foja.observe.fsck.streams import check_streams
-from foja.observe.fsck.tree import Claim
 from foja.observe.logs import LogState, read_logs
 from foja.observe.snapshot import Snapshot, snapshot
 

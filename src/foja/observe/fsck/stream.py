@@ -1,4 +1,4 @@
-"""Check one stream, number by number: no event is missing, and each continues the chain.
+"""Check one stream, number by number: none is missing, bodies match hashes, each continues the chain.
 
 After a break the check continues with the recorded chain hash, so it names each
 event that was changed, and not the events after it.
@@ -6,34 +6,37 @@ event that was changed, and not the events after it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from foja.core.canonical import canonical, parse
 from foja.core.chain import genesis, step
+from foja.core.event import body_bytes, body_hash, event_id_for
 from foja.errors import NotCanonical
 from foja.observe.findings import Anomalies
-from foja.observe.fsck import body
 from foja.observe.fsck.rows import EventRow, PlaceRow, StreamRow
 from foja.observe.logs import LogState
 from foja.observe.snapshot import Snapshot
 
 NO_LIMIT = 2**63
 LAST = 2**31
+RECORDED = "the body that was recorded"
+Problem = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
     """What every stream of an installation is checked against."""
 
-    erasable: frozenset[tuple[str, str, int]]
+    kinds: Mapping[tuple[str, str, int], bool]  # whether its body may be erased
     logs: Mapping[int, LogState]
 
 
 async def read_rules(moment: Snapshot, logs: Sequence[LogState]) -> Rules:
     """Return the rules in this snapshot."""
-    erasable = frozenset([(row[0], row[1], row[2]) async for row in moment.rows("fsck_erasable")])
-    return Rules(erasable, {log.origin: log for log in logs})
+    kinds = {(domain, kind, v): erasable async for domain, kind, v, erasable in moment.rows("fsck_kinds")}
+    return Rules(kinds, {log.origin: log for log in logs})
 
 
 class StreamCheck:
@@ -91,11 +94,19 @@ class StreamCheck:
             self._check_chain(event, chained)
         else:
             self._check_waiting(event.seq, {place.what for place in places}, chained)
+        self._check_kind(event)
+
+    def _check_kind(self, event: EventRow) -> None:
+        """Check last that the domain has this kind: a changed row is named by its body or chain first."""
+        stream = self._stream
+        if stream and (stream.domain, event.kind, event.v) not in self._rules.kinds:
+            expected = f"a kind of the domain {stream.domain!r} of its stream"
+            self._add("kind", event.seq, expected, f"{event.kind} v{event.v}")
 
     def _check_alone(self, event: EventRow) -> None:
         stream = self._stream
-        erasable = stream is None or (stream.domain, event.kind, event.v) in self._rules.erasable
-        for check, expected, found in body.problems(event, erasable=erasable):
+        erasable = stream is None or self._rules.kinds.get((stream.domain, event.kind, event.v), False)
+        for check, expected, found in _problems(event, erasable=erasable):
             self._add(check, event.seq, expected, found)
         if stream and event.tenant != stream.tenant:
             self._add("tenant", event.seq, f"the tenant {stream.tenant!r} of its stream", repr(event.tenant))
@@ -124,18 +135,15 @@ class StreamCheck:
             self._before = [recorded, links[0]]
 
     def _links(self, event: EventRow) -> list[bytes]:
+        """Return the chain hashes of an event after each of those it may continue."""
         try:
-            return [self._link(before, event) for before in self._before]
+            if event.at_us is None:
+                raise NotCanonical("its time is infinite")
+            own = (event.entity_id, event.seq, event.event_id, event.kind, event.at_us, event.body_hash)
+            return [step(before, *own) for before in self._before]
         except NotCanonical as error:
             self._add("chain", event.seq, "an event that can be chained", str(error))
             return []
-
-    def _link(self, before: bytes, event: EventRow) -> bytes:
-        if event.at_us is None:
-            raise NotCanonical("its time is infinite")
-        return step(
-            before, event.entity_id, event.seq, event.event_id, event.kind, event.at_us, event.body_hash
-        )
 
     def _check_waiting(self, seq: int, recorded: set[str], chained: Sequence[PlaceRow]) -> None:
         """Check that an event above the sealed prefix was recorded by the ledger."""
@@ -182,3 +190,37 @@ class StreamCheck:
 
     def _add(self, check: str, seq: int | None, expected: str, found: str) -> None:
         self._findings.add(check, expected=expected, found=found, entity_id=self._entity_id, seq=seq)
+
+
+def _problems(event: EventRow, *, erasable: bool) -> Iterator[Problem]:
+    """Yield every problem of an event, as check, expected and found."""
+    yield from _erasure_problems(event, erasable) if event.payload is None else _body_problems(event)
+    if event.key is not None and event_id_for(event.entity_id, event.key) != event.event_id:
+        yield "id", f"the id derived from its key {event.key!r}", str(event.event_id)
+
+
+def _erasure_problems(event: EventRow, erasable: bool) -> Iterator[Problem]:
+    if event.salt is not None or event.actor is not None:
+        yield "body", RECORDED, "no payload, but a salt or an actor"
+    elif not erasable:
+        yield "body", RECORDED, f"none, and a {event.kind} may not be erased"
+    elif not event.witnessed:
+        yield "body", RECORDED, "none, and no body.erased event that names it"
+
+
+def _body_problems(event: EventRow) -> Iterator[Problem]:
+    assert event.payload is not None
+    if event.salt is None:
+        yield "body", RECORDED, "a payload without its salt"
+        return
+    payload = event.payload.encode()
+    try:
+        if canonical(parse(payload)) != payload:
+            yield "canonical", "a payload in canonical form", "another form of it"
+        computed = body_hash(event.salt, body_bytes(event.actor, payload, event.source, event.v))
+    except NotCanonical as error:
+        yield "canonical", "a payload in canonical form", str(error)
+        return
+    if computed != event.body_hash:
+        changed = "another payload, actor, source, version, salt or body hash"
+        yield "body", f"{RECORDED}, with the hash {event.body_hash.hex()}", f"{changed} ({computed.hex()})"

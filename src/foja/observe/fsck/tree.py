@@ -4,28 +4,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 
 from foja.core.merkle import Frontier, leaf_hash
 from foja.core.tiles import WIDTH, entries_path
 from foja.errors import Tampered
-from foja.observe.fsck.context import CheckContext
+from foja.observe.fsck.context import CheckContext, Claim
 from foja.observe.fsck.rows import Ahead, LeafRow
 from foja.observe.fsck.tiles import Name, TileCheck, first_difference, read
 from foja.observe.logs import LogState
 from foja.observe.snapshot import Row
 
 STEP_LEAVES = 4 * WIDTH
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A statement about a log: its root at one size. `who` names the origin of the statement."""
-
-    who: str
-    size: int
-    root: bytes
-    frontier: bytes | None = None
 
 
 class TreeCheck:

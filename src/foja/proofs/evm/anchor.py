@@ -19,7 +19,7 @@ MAX_BYTES = 1024 * 1024
 _FIELDS = {"form", "chain_id", "header_rlp", "tx_index", "tx_proof", "calldata_tag", "batch"}
 _BATCH = {"size", "index", "salt", "path"}
 _HEX = re.compile("0x(?:[0-9a-f]{2})*")
-_LARGEST_INDEX = 1_000_000
+MAX_INDEX, MAX_ITEMS = 1_000_000, 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,20 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
+class Inclusion:
+    """A transaction in a block: what the proofs of a whole batch share."""
+
+    chain_id: int
+    header: bytes
+    tx_index: int
+    tx_proof: tuple[bytes, ...]
+
+    def anchor(self, batch: Batch) -> Anchor:
+        """Return the proof for one digest of the batch."""
+        return Anchor(self.chain_id, self.header, self.tx_index, self.tx_proof, batch)
+
+
+@dataclass(frozen=True, slots=True)
 class Anchor:
     """A whole proof. Nothing in it is checked yet."""
 
@@ -41,6 +55,11 @@ class Anchor:
     tx_index: int
     tx_proof: tuple[bytes, ...]
     batch: Batch
+
+    @property
+    def inclusion(self) -> Inclusion:
+        """The transaction in its block."""
+        return Inclusion(self.chain_id, self.header, self.tx_index, self.tx_proof)
 
     def encode(self) -> bytes:
         """Return the proof as it is written to a file."""
@@ -83,7 +102,7 @@ def _anchor(fields: Mapping[str, Json]) -> Anchor:
     return Anchor(
         chain_id=_count(fields["chain_id"]),
         header=_bytes(fields["header_rlp"]),
-        tx_index=_count(fields["tx_index"], most=_LARGEST_INDEX),
+        tx_index=_count(fields["tx_index"], most=MAX_INDEX),
         tx_proof=_list(fields["tx_proof"]),
         batch=Batch(
             _count(batch["size"]), _count(batch["index"]), _bytes(batch["salt"], 16), _list(batch["path"], 32)
@@ -113,8 +132,8 @@ def _bytes(value: Json, size: int | None = None) -> bytes:
 
 
 def _list(value: Json, size: int | None = None) -> tuple[bytes, ...]:
-    if not isinstance(value, list) or len(value) > 64:
-        raise Tampered("an EVM proof needs a list of at most 64 items, not another value")
+    if not isinstance(value, list) or len(value) > MAX_ITEMS:
+        raise Tampered(f"an EVM proof needs a list of at most {MAX_ITEMS} items, not another value")
     return tuple(_bytes(each, size) for each in value)
 
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from foja.errors import Tampered
 
 Item: TypeAlias = "bytes | list[Item]"
-_DEEPEST = 8
+MAX_DEPTH = 8
 
 
 def decode(data: bytes) -> Item:
@@ -37,6 +37,11 @@ def encode(item: Item) -> bytes:
     return _head(len(body), 0xC0) + body
 
 
+def number_bytes(number: int) -> bytes:
+    """Return a number as an item."""
+    return number.to_bytes((number.bit_length() + 7) // 8, "big")
+
+
 def number(item: Item) -> int:
     """Return the number that an item encodes; leading zeros are refused."""
     if not isinstance(item, bytes) or len(item) > 32 or item[:1] == b"\0":
@@ -63,7 +68,7 @@ def _item(data: bytes, at: int, depth: int) -> tuple[Item, int]:
             raise Tampered("RLP: a byte is not in its shortest form")
         return found, end
     start, end = _span(data, at, first - 0xC0)
-    if depth == _DEEPEST:
+    if depth == MAX_DEPTH:
         raise Tampered("RLP is nested too deep")
     return _items(data, start, end, depth + 1), end
 

@@ -47,8 +47,7 @@ def _legacy(fields: list[Item]) -> Transaction:
     chain_id, parity = divmod(rlp.number(fields[6]) - 35, 2)
     if chain_id < 1:
         raise Tampered("the transaction does not name its chain")
-    chain = chain_id.to_bytes((chain_id.bit_length() + 7) // 8, "big")
-    signed = keccak256(rlp.encode([*fields[:6], chain, b"", b""]))
+    signed = keccak256(rlp.encode([*fields[:6], rlp.number_bytes(chain_id), b"", b""]))
     return Transaction(chain_id, _sender(signed, parity, fields), rlp.bytes_at(fields, _LEGACY_DATA))
 
 

@@ -9,14 +9,14 @@ from foja.proofs.evm import rlp
 from foja.proofs.evm.keccak import keccak256
 from foja.proofs.evm.rlp import Item
 
-_MOST_NODES = 32
+MAX_NODES = 32
 _BRANCH, _SHORT, _HASH = 17, 2, 32
 
 
 def value_at(root: bytes, key: bytes, proof: Sequence[bytes]) -> bytes:
     """Return the value under a key of the trie with this root, or raise `Tampered`."""
-    if len(proof) > _MOST_NODES:
-        raise Tampered(f"the trie's proof has more than {_MOST_NODES} nodes")
+    if len(proof) > MAX_NODES:
+        raise Tampered(f"the trie's proof has more than {MAX_NODES} nodes")
     path, expected = key.hex(), root
     for position, data in enumerate(proof):
         if keccak256(data) != expected:
@@ -42,13 +42,9 @@ def _walk(node: list[Item], path: str) -> tuple[bytes, str | None]:
         if isinstance(child, list) and rest is not None:
             node, path = child, rest
             continue
-        return _checked(child, is_value=rest is None), rest
-
-
-def _checked(child: Item, *, is_value: bool) -> bytes:
-    if not isinstance(child, bytes) or not child or (not is_value and len(child) != _HASH):
-        raise Tampered("the trie holds nothing under this key")
-    return child
+        if not isinstance(child, bytes) or not child or (rest is not None and len(child) != _HASH):
+            raise Tampered("the trie holds nothing under this key")
+        return child, rest
 
 
 def _follow(node: list[Item], path: str) -> tuple[Item, str | None]:

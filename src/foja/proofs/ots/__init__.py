@@ -2,7 +2,8 @@
 
 A trusted header counts if its proof of work is valid. An untrusted header counts if other
 headers lead from it, block by block, to a trusted one. A calendar's promise, or a chain
-other than Bitcoin, proves nothing here.
+other than Bitcoin, proves nothing here. A block of a test network counts only if the trust names
+that network or asks for less work than the main network has, and the finding says so.
 """
 
 from __future__ import annotations
@@ -11,11 +12,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from foja.errors import Tampered
-from foja.proofs.finding import Finding, Reason, Status
+from foja.proofs.budget import Budget
+from foja.proofs.finding import Finding, Reason, Status, TrustItem
+from foja.proofs.notices import TEST_NOTICE
 from foja.proofs.ots.header import Header
+from foja.proofs.ots.network import MAIN, MAINNET_DIFFICULTY, block_name
 from foja.proofs.ots.stamp import RIPEMD160, SHA1, SHA256, Attestation, OtsProof, parse_stamp
 
 EVIDENCE = "bitcoin"
+_WORK_OF_A_UNIT = 1000
 _TIME_ACCURACY = "the block's own time, which may be wrong by about two hours"
 _DEPTH = "how many blocks came after it"
 _RIPEMD160_STRENGTH = "whether RIPEMD-160, which the proof uses, is still strong enough"
@@ -29,19 +34,24 @@ def check(
     trusted: Iterable[Header] = (),
     untrusted: Iterable[Header] = (),
     minimum_difficulty: int,
+    network: str = MAIN,
+    budget: Budget | None = None,
 ) -> Finding:
-    """Return what an `.ots` file proves about a SHA-256 digest. No input makes it raise."""
+    """Return what an `.ots` file proves about a SHA-256 digest, or raise `Flaw` if it is over the budget."""
     try:
         stamp = parse_stamp(data)
     except Tampered as error:
         return Finding(EVIDENCE, Status.INVALID, Reason.MALFORMED, str(error))
+    if budget is not None:
+        budget.spend(1 + stamp.work // _WORK_OF_A_UNIT)
     if stamp.algorithm != SHA256:
         detail = f"the proof is about a {stamp.algorithm} digest; only SHA-256 is supported"
         return Finding(EVIDENCE, Status.UNSUPPORTED, Reason.WEAK_HASH, detail)
     if stamp.digest != digest:
         detail = f"the proof is about {stamp.digest.hex()}, not {digest.hex()}"
         return Finding(EVIDENCE, Status.INVALID, Reason.DIGEST_MISMATCH, detail)
-    return _combine(stamp, _KnownHeaders(_by_height(trusted), _by_height(untrusted), minimum_difficulty))
+    headers = _KnownHeaders(_by_height(trusted), _by_height(untrusted), minimum_difficulty, network)
+    return _combine(stamp, headers)
 
 
 def _combine(stamp: OtsProof, headers: _KnownHeaders) -> Finding:
@@ -79,41 +89,47 @@ def _other_attestations(stamp: OtsProof) -> tuple[str, ...]:
 class _KnownHeaders:
     """The headers that were given, and which of them can be trusted."""
 
-    def __init__(self, trusted: _Headers, untrusted: _Headers, minimum_difficulty: int) -> None:
+    def __init__(self, trusted: _Headers, untrusted: _Headers, minimum_difficulty: int, network: str) -> None:
         self._trusted, self._untrusted = trusted, untrusted
-        self._minimum_difficulty = minimum_difficulty
+        self._minimum_difficulty, self._network = minimum_difficulty, network
         self._results = dict[Header, bool]()  # a path is walked once, however many attestations lead to it
 
     def judge(self, attestation: Attestation) -> Finding:
         """Return what one Bitcoin attestation shows."""
-        height = attestation.height
+        height, block = attestation.height, block_name(self._network, attestation.height)
         headers = self._trusted.get(height) or self._untrusted.get(height)
         if not headers:
-            detail = f"the proof leads to Bitcoin block {height}, whose header was not given"
-            return Finding(EVIDENCE, Status.INDETERMINATE, Reason.NO_HEADER, detail)
+            detail = f"the proof leads to {block}, whose header was not given"
+            item = TrustItem("header", block, f"merkle root {attestation.message[::-1].hex()}")
+            return Finding(EVIDENCE, Status.INDETERMINATE, Reason.NO_HEADER, detail, missing=(item,))
         for header in headers:
             if not header.has_valid_work(self._minimum_difficulty):
                 return self._invalid_work(header)
         for header in headers:
             if header.merkle_root == attestation.message:
                 return self._attested(attestation, header)
-        detail = (
-            f"the proof leads to {attestation.message.hex()}, but Bitcoin block {height} has another root"
-        )
+        detail = f"the proof leads to {attestation.message.hex()}, but {block} has another root"
         return Finding(EVIDENCE, Status.INVALID, Reason.MERKLE_ROOT_MISMATCH, detail)
 
     def _attested(self, attestation: Attestation, header: Header) -> Finding:
-        block = f"Bitcoin block {header.height}"
+        block = block_name(self._network, header.height)
+        item = TrustItem("header", block, f"hash {header.name}")
         if SHA1 in attestation.hashes:
             detail = f"{block} commits to it only through SHA-1, which is not collision-resistant"
             return Finding(EVIDENCE, Status.INDETERMINATE, Reason.WEAK_HASH, detail)
         if not self._is_trusted(header):
             detail = f"{block} ({header.name}) commits to it, but does not lead to a header you trust"
-            return Finding(EVIDENCE, Status.INDETERMINATE, Reason.HEADER_NOT_TRUSTED, detail)
+            return Finding(EVIDENCE, Status.INDETERMINATE, Reason.HEADER_NOT_TRUSTED, detail, missing=(item,))
         detail = f"{block} ({header.name}) commits to it"
         weak = [_RIPEMD160_STRENGTH] if RIPEMD160 in attestation.hashes else ()
-        not_checked = (_TIME_ACCURACY, _DEPTH, *weak)
-        return Finding(EVIDENCE, Status.VERIFIED, None, detail, header.time, block, not_checked)
+        test = [TEST_NOTICE] if self._is_of_test_network(header) else ()
+        not_checked = (*test, _TIME_ACCURACY, _DEPTH, *weak)
+        found = Finding(EVIDENCE, Status.VERIFIED, None, detail, header.time, block, not_checked)
+        return replace(found, rests_on=(item,))
+
+    def _is_of_test_network(self, header: Header) -> bool:
+        """Return whether the trust names a test network, or the work is less than on the main network."""
+        return self._network != MAIN or not header.has_valid_work(MAINNET_DIFFICULTY)
 
     def _is_trusted(self, header: Header) -> bool:
         """Return whether the header is trusted, or blocks lead from it to a trusted one."""
@@ -139,7 +155,7 @@ class _KnownHeaders:
 
     def _invalid_work(self, header: Header) -> Finding:
         detail = (
-            f"the header given for Bitcoin block {header.height} has no valid proof of work:"
+            f"the header given for {block_name(self._network, header.height)} has no valid proof of work:"
             f" difficulty {header.difficulty:.3g}, at least {self._minimum_difficulty:.3g} is required"
         )
         return Finding(EVIDENCE, Status.INVALID, Reason.POW_INVALID, detail)

@@ -16,10 +16,11 @@ MAGIC = b"\x00OpenTimestamps\x00\x00Proof\x00\xbf\x89\xe2\xe8\x84\xe8\x92\x94"
 MAX_BYTES = 256 * 1024
 SHA256, SHA1, RIPEMD160 = "SHA-256", "SHA-1", "RIPEMD-160"
 BITCOIN, PENDING = bytes.fromhex("0588960d73d71901"), bytes.fromhex("83dfe30d2ef90c8e")
-_VERSION, _FORK, _ATTESTATION = 1, 0xFF, 0x00
-_APPEND, _PREPEND, _REVERSE, _HEXLIFY = 0xF0, 0xF1, 0xF2, 0xF3
-_LONGEST_MESSAGE, _LONGEST_PAYLOAD, _LONGEST_ADDRESS = 4096, 8192, 1000
-_MOST_OPERATIONS, _MOST_FORKS = 20_000, 256
+VERSION, FORK, ATTESTATION = 1, 0xFF, 0x00
+APPEND, PREPEND, _REVERSE, _HEXLIFY = 0xF0, 0xF1, 0xF2, 0xF3
+MAX_MESSAGE, MAX_PAYLOAD, MAX_ADDRESS = 4096, 8192, 1000
+MAX_WORK, MAX_FORKS = 20_000, 256
+_BLOCK_BYTES = 64  # of a message, counted as one more operation
 _OTHERS = {bytes.fromhex("06869a0d73d71b45"): "Litecoin", bytes.fromhex("30fe8087b5c7ead7"): "Ethereum"}
 _ADDRESS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._/:")
 
@@ -42,31 +43,37 @@ class OtsProof:
     algorithm: str
     digest: bytes
     attestations: tuple[Attestation, ...]
+    work: int = 0  # what it took to replay the operations
 
 
 def parse_stamp(data: bytes) -> OtsProof:
     """Return the proof in a file, or raise `Tampered`. No attestation is checked yet."""
     if len(data) > MAX_BYTES:
         raise Tampered(f"an .ots file of {len(data)} bytes is over the limit of {MAX_BYTES}")
-    reader = _Reader(data)
+    reader = Reader(data)
     if reader.take(len(MAGIC)) != MAGIC:
         raise Tampered("not an .ots file: it does not begin with the magic bytes")
-    if (version := reader.number()) != _VERSION:
-        raise Tampered(f"version {version} of .ots files is not known, only {_VERSION}")
+    if (version := reader.number()) != VERSION:
+        raise Tampered(f"version {version} of .ots files is not known, only {VERSION}")
     tag = reader.byte()
     if tag not in _HASHES:
         raise Tampered(f"an .ots file cannot be about a digest of operation {tag:#04x}")
     algorithm, size, _ = _HASHES[tag]
     digest = reader.take(size)
-    return OtsProof(algorithm, digest, tuple(_Replay(reader, digest).attestations()))
+    replay = Replay(reader, digest)
+    attestations = tuple(replay.attestations())
+    return OtsProof(algorithm, digest, attestations, replay.work)
 
 
 @dataclass(slots=True)
-class _Reader:
+class Reader:
+    """Reads the fields of an `.ots` file, or raises `Tampered`."""
+
     data: bytes
     at: int = 0
 
     def take(self, size: int) -> bytes:
+        """Return so many bytes."""
         taken = self.data[self.at : self.at + size]
         if len(taken) != size:
             raise Tampered("an .ots file ends in the middle of a field")
@@ -74,6 +81,7 @@ class _Reader:
         return taken
 
     def byte(self) -> int:
+        """Return one byte."""
         return self.take(1)[0]
 
     def number(self) -> int:
@@ -89,83 +97,81 @@ class _Reader:
         raise Tampered("a number in an .ots file is too long")
 
     def text(self, longest: int, shortest: int = 0) -> bytes:
+        """Return bytes that follow their own length."""
         size = self.number()
         if not shortest <= size <= longest:
             raise Tampered(f"a field of an .ots file has {size} bytes; {shortest} to {longest} are allowed")
         return self.take(size)
 
-    @property
-    def at_end(self) -> bool:
-        return self.at == len(self.data)
+    def finish(self) -> None:
+        """Raise `Tampered` unless everything was read."""
+        if self.at != len(self.data):
+            raise Tampered("an .ots file, or an attestation in it, has bytes after its end")
 
 
 @dataclass(slots=True)
-class _Replay:
-    reader: _Reader
+class Replay:
+    """Replays the operations on a message while they are read."""
+
+    reader: Reader
     message: bytes
     hashes: frozenset[str] = frozenset()
     forks: list[tuple[bytes, frozenset[str]]] = field(default_factory=list)
+    work: int = 0
 
     def attestations(self) -> list[Attestation]:
         """Return every attestation with its message."""
         found = []
-        for _ in range(_MOST_OPERATIONS):
+        while self.work < MAX_WORK:
+            self.work += 1 + len(self.message) // _BLOCK_BYTES
             tag = self.reader.byte()
-            if tag == _FORK:
-                self._fork()
+            if tag == FORK:
+                if len(self.forks) == MAX_FORKS:
+                    raise Tampered(f"an .ots file forks more than {MAX_FORKS} times on one path")
+                self.forks.append((self.message, self.hashes))
                 tag = self.reader.byte()
-            if tag != _ATTESTATION:
+            if tag != ATTESTATION:
                 self._apply(tag)
                 continue
             found.append(self._attestation())
             if not self.forks:
-                return self._ended(found)
+                self.reader.finish()
+                return found
             self.message, self.hashes = self.forks.pop()
-        raise Tampered(f"an .ots file has more than {_MOST_OPERATIONS} operations")
-
-    def _fork(self) -> None:
-        if len(self.forks) == _MOST_FORKS:
-            raise Tampered(f"an .ots file forks more than {_MOST_FORKS} times on one path")
-        self.forks.append((self.message, self.hashes))
-
-    def _ended(self, found: list[Attestation]) -> list[Attestation]:
-        if not self.reader.at_end:
-            raise Tampered("an .ots file has bytes after its end")
-        return found
+        raise Tampered(f"replaying an .ots file takes more than {MAX_WORK:,} operations")
 
     def _apply(self, tag: int) -> None:
         if tag in _HASHES:
             name, _, digest = _HASHES[tag]
             self.message = digest(self.message)
             self.hashes |= {name}
-        elif tag == _APPEND:
-            self.message = self.message + self.reader.text(_LONGEST_MESSAGE, 1)
-        elif tag == _PREPEND:
-            self.message = self.reader.text(_LONGEST_MESSAGE, 1) + self.message
+        elif tag == APPEND:
+            self.message = self.message + self.reader.text(MAX_MESSAGE, 1)
+        elif tag == PREPEND:
+            self.message = self.reader.text(MAX_MESSAGE, 1) + self.message
         elif tag == _REVERSE:
             self.message = self.message[::-1]
         elif tag == _HEXLIFY:
             self.message = self.message.hex().encode()
         else:
             raise Tampered(f"operation {tag:#04x} of an .ots file is not known")
-        if len(self.message) > _LONGEST_MESSAGE:
-            raise Tampered(f"a message in an .ots file is longer than {_LONGEST_MESSAGE} bytes")
+        if len(self.message) > MAX_MESSAGE:
+            raise Tampered(f"a message in an .ots file is longer than {MAX_MESSAGE} bytes")
 
     def _attestation(self) -> Attestation:
-        tag, payload = self.reader.take(8), _Reader(self.reader.text(_LONGEST_PAYLOAD))
+        tag, payload = self.reader.take(8), Reader(self.reader.text(MAX_PAYLOAD))
         if tag == BITCOIN:
             found = Attestation("bitcoin", self.message, self.hashes, height=payload.number())
         elif tag == PENDING:
             found = Attestation("pending", self.message, self.hashes, calendar=_address(payload))
         else:
             return Attestation(_OTHERS.get(tag, tag.hex()), self.message, self.hashes)
-        if not payload.at_end:
-            raise Tampered("an attestation of an .ots file has bytes after its end")
+        payload.finish()
         return found
 
 
-def _address(payload: _Reader) -> str:
-    address = payload.text(_LONGEST_ADDRESS)
+def _address(payload: Reader) -> str:
+    address = payload.text(MAX_ADDRESS)
     if not _ADDRESS.issuperset(address):
         raise Tampered("the address of a calendar in an .ots file has forbidden characters")
     return address.decode()

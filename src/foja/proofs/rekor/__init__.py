@@ -3,7 +3,8 @@
 R1 the signature is of this digest, by a trusted signer · R2 the log recorded exactly that ·
 R3 the checkpoint is signed by the log · R4 the entry is under it · R5 a signed time: by the
 log itself (version 1), or by a timestamp authority over the signature (version 2) ·
-R6 if a newer checkpoint was given: the log still begins with the tree of the proof.
+R6 if a newer checkpoint was given: the log still begins with the tree of the proof ·
+R7 of a batch: the salted digest is under the root that was signed.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
@@ -19,20 +21,19 @@ from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
 
 from foja.core.note import Checkpoint, Verifier
 from foja.errors import Tampered
-from foja.proofs.finding import Finding, Reason, Status
-from foja.proofs.flaw import Flaw
+from foja.proofs.finding import Finding, Flaw, Reason, Status, TrustItem, flaw_if_tampered
+from foja.proofs.keys import public_key, signs, signs_digest
+from foja.proofs.rekor.batched import RekorProof, parse_proof
 from foja.proofs.rekor.body import Recorded, read_body
-from foja.proofs.rekor.bundle import SigstoreBundle, parse_bundle
+from foja.proofs.rekor.bundle import SigstoreBundle
 from foja.proofs.rekor.certificate import SignerIdentity, check_certificate, read_certificate, signer_of
-from foja.proofs.rekor.consistency import Growth, check_growth
-from foja.proofs.rekor.keys import public_key, signs, signs_digest
-from foja.proofs.rekor.log import check_entry, find_log, promised_time
-from foja.proofs.rekor.statement import is_about
+from foja.proofs.rekor.log import Growth, check_entry, check_growth, find_log, promised_time
 from foja.proofs.rekor.trusted_root import TransparencyLog, TrustedRoot
-from foja.proofs.tsa import Terms, judge, trusted
+from foja.proofs.tsa import LOCAL_NOTICE, Terms, judge, trusted
 
 EVIDENCE = "rekor"
 _NO_TERMS = Terms(roots=())
+_COST = 8  # the signature, the log's promise and checkpoint, the certificate's chain and log
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,46 +52,66 @@ class Anchors:
         return [*(log for root in self.roots for log in root.logs), *map(TransparencyLog.of, self.logs)]
 
 
+class SignedTime(NamedTuple):
+    """A time that a log or an authority signed."""
+
+    moment: datetime
+    source: str
+    local: bool = False
+    rests_on: tuple[TrustItem, ...] = ()
+
+
 def check(data: bytes, digest: bytes, anchors: Anchors) -> Finding:
-    """Return what a Sigstore bundle proves about a SHA-256 digest. No input makes it raise."""
+    """Return what a proof of either form shows about a SHA-256 digest. No input makes it raise."""
     try:
-        return _check(parse_bundle(data), digest, anchors)
+        return _check_proof(parse_proof(data), digest, anchors)
     except Flaw as flaw:
-        return Finding(EVIDENCE, flaw.status, flaw.reason, flaw.detail)
+        return flaw.finding(EVIDENCE)
     except Tampered as error:
         return Finding(EVIDENCE, Status.INVALID, Reason.MALFORMED, str(error))
 
 
+def _check_proof(proof: RekorProof, digest: bytes, anchors: Anchors) -> Finding:
+    """R7: what is signed is the digest itself, or a root above it."""
+    place, root = proof.place, proof.bundle.digest
+    if place is None or root is None:
+        return _check(proof.bundle, digest, anchors)
+    with flaw_if_tampered(Reason.BATCH_ROOT_MISMATCH):
+        place.check(digest, root)
+    found = _check(proof.bundle, root, anchors)
+    return replace(found, detail=f"{found.detail}, in a batch of {place.size}")
+
+
 def _check(bundle: SigstoreBundle, digest: bytes, anchors: Anchors) -> Finding:
+    if anchors.terms.budget is not None:
+        anchors.terms.budget.spend(_COST)
     _check_subject(bundle, digest)
     recorded = read_body(bundle.entry)
-    key = _key(bundle, recorded)
+    certificate = bundle.certificate
+    key = public_key(recorded.verifier) if certificate is None else read_certificate(certificate).public_key()
     _check_signature(bundle, digest, key)
     _check_recorded(bundle, digest, recorded)
     log = find_log(bundle.entry, anchors.all_logs())
     checkpoint = check_entry(bundle.entry, log)
     times = _times(bundle, log, anchors)
-    moments = [moment for moment, _ in times]
+    moments = [each.moment for each in times]
     if not all(log.period.covers(moment) for moment in moments):
         detail = f"{log.name} was not trusted at that time"
         raise Flaw(Reason.NO_TRUST_ANCHOR, detail, Status.INDETERMINATE)
-    signer = _check_signer(bundle, recorded, moments, anchors)
+    signer, item = _check_signer(bundle, recorded, moments, anchors)
     grown = check_growth(checkpoint, log, anchors.growths)
-    return _verified(log, checkpoint, min(times), signer, anchors, grown)
+    time = min(times, key=lambda each: each.moment)
+    rests_on = (TrustItem("sigstore", log.name, f"log id {log.id.hex()}"), item, *time.rests_on)
+    found = _verified(log, checkpoint, time, signer, anchors, grown)
+    return replace(found, rests_on=tuple(dict.fromkeys(rests_on)))
 
 
 def _check_subject(bundle: SigstoreBundle, digest: bytes) -> None:
     about = bundle.digest if bundle.envelope is None else None
     if about is not None and about != digest:
         raise Flaw(Reason.DIGEST_MISMATCH, f"the bundle is about {about.hex()}, not {digest.hex()}")
-    if bundle.envelope is not None and not is_about(bundle.envelope, digest):
+    if bundle.envelope is not None and not bundle.envelope.is_about(digest):
         raise Flaw(Reason.DIGEST_MISMATCH, f"the statement is not about {digest.hex()}")
-
-
-def _key(bundle: SigstoreBundle, recorded: Recorded) -> PublicKeyTypes:
-    if bundle.certificate is None:
-        return public_key(recorded.verifier)
-    return read_certificate(bundle.certificate).public_key()
 
 
 def _check_signature(bundle: SigstoreBundle, digest: bytes, key: PublicKeyTypes) -> None:
@@ -118,18 +139,20 @@ def _check_recorded(bundle: SigstoreBundle, digest: bytes, recorded: Recorded) -
         raise Flaw(Reason.ENTRY_MISMATCH, "the log recorded another digest, signature or signer")
 
 
-def _times(bundle: SigstoreBundle, log: TransparencyLog, anchors: Anchors) -> list[tuple[datetime, str]]:
+def _times(bundle: SigstoreBundle, log: TransparencyLog, anchors: Anchors) -> list[SignedTime]:
     """R5: return every signed time, or raise `Flaw` if there is none."""
     found = []
     promised = promised_time(bundle.entry, log)
     if promised:
-        found.append((promised, f"the log {log.name}"))
+        found.append(SignedTime(promised, f"the log {log.name}"))
     stamps = [_stamp(token, bundle.signature, anchors) for token in bundle.tokens]
     for stamp in stamps:
         if stamp.status is Status.VERIFIED and stamp.no_later_than:
-            found.append((stamp.no_later_than, stamp.according_to or ""))
+            local = LOCAL_NOTICE in stamp.not_checked
+            found.append(SignedTime(stamp.no_later_than, stamp.according_to or "", local, stamp.rests_on))
         elif stamp.status is Status.INVALID or not promised:
-            raise Flaw(stamp.reason or Reason.MALFORMED, f"its timestamp: {stamp.detail}", stamp.status)
+            detail = f"its timestamp: {stamp.detail}"
+            raise Flaw(stamp.reason or Reason.MALFORMED, detail, stamp.status, stamp.missing)
     if not found:
         detail = f"{log.name} recorded it, but no time is signed"
         raise Flaw(Reason.NO_SIGNED_TIME, detail, Status.INDETERMINATE)
@@ -148,14 +171,7 @@ def _stamp(token: bytes, signature: bytes, anchors: Anchors) -> Finding:
     return min(findings, key=lambda each: _PREFERENCE.index(each.status))
 
 
-_PREFERENCE = [
-    Status.VERIFIED,
-    Status.INDETERMINATE,
-    Status.PENDING,
-    Status.UNSUPPORTED,
-    Status.ABSENT,
-    Status.INVALID,
-]
+_PREFERENCE = (Status.VERIFIED, Status.INDETERMINATE, Status.UNSUPPORTED, Status.INVALID)
 
 
 def _under(token: bytes, signature: bytes, terms: Terms) -> Finding:
@@ -169,33 +185,32 @@ def _under(token: bytes, signature: bytes, terms: Terms) -> Finding:
 
 def _check_signer(
     bundle: SigstoreBundle, recorded: Recorded, moments: Sequence[datetime], anchors: Anchors
-) -> SignerIdentity | None:
-    """R1: the signer is trusted."""
+) -> tuple[SignerIdentity | None, TrustItem]:
+    """R1: return the trusted signer, unless it is only a key, and what the trust in it rests on."""
     if bundle.certificate is None:
+        fingerprint = hashlib.sha256(recorded.verifier).hexdigest()
+        item = TrustItem("signer", "the public key of the signer", f"sha256:{fingerprint}")
         if recorded.verifier not in anchors.signers:
-            detail = (
-                f"it is signed by a key you do not trust: {hashlib.sha256(recorded.verifier).hexdigest()}"
-            )
-            raise Flaw(Reason.SIGNER_NOT_TRUSTED, detail, Status.INDETERMINATE)
-        return None
+            detail = f"it is signed by a key you do not trust: {fingerprint}"
+            raise Flaw(Reason.SIGNER_NOT_TRUSTED, detail, Status.INDETERMINATE, (item,))
+        return None, item
     certificate = read_certificate(bundle.certificate)
-    check_certificate(certificate, bundle.issuers, moments, anchors.roots)
+    item = check_certificate(certificate, bundle.issuers, moments, anchors.roots)
     signer = signer_of(certificate)
     if anchors.identities and signer not in anchors.identities:
         detail = f"its signer is {signer.subject} (issuer {signer.issuer}), not one you require"
         raise Flaw(Reason.IDENTITY_NOT_TRUSTED, detail, Status.INDETERMINATE)
-    return signer
+    return signer, item
 
 
 def _verified(
     log: TransparencyLog,
     checkpoint: Checkpoint,
-    time: tuple[datetime, str],
+    time: SignedTime,
     signer: SignerIdentity | None,
     anchors: Anchors,
     grown: int | None,
 ) -> Finding:
-    moment, authority = time
     by = f"signed by {signer.subject} (issuer {signer.issuer})" if signer else "signed by a key you trust"
     detail = f"{by}, recorded in {checkpoint.origin} under its checkpoint of {checkpoint.size} entries"
     not_checked = [] if grown else [f"whether the log {log.name} shows others the same checkpoint"]
@@ -203,4 +218,6 @@ def _verified(
         detail += f", which its newer one of {grown} entries extends"
     if signer and not anchors.identities:
         not_checked.append(f"whether {signer.subject} is the expected signer")
-    return Finding(EVIDENCE, Status.VERIFIED, None, detail, moment, authority, tuple(not_checked))
+    if time.local:
+        not_checked.append(LOCAL_NOTICE)
+    return Finding(EVIDENCE, Status.VERIFIED, None, detail, time.moment, time.source, tuple(not_checked))

@@ -7,10 +7,8 @@ from binascii import Error as NotBase64
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from foja.core.canonical import parse
-from foja.errors import NotCanonical, Tampered
-from foja.proofs.finding import Reason, Status
-from foja.proofs.flaw import Flaw
+from foja.errors import Tampered
+from foja.proofs.finding import Flaw, Reason, Status
 from foja.proofs.rekor.bundle import LogEntry
 from foja.proofs.rekor.fields import Fields
 
@@ -27,10 +25,7 @@ class Recorded:
 
 def read_body(entry: LogEntry) -> Recorded:
     """Return the content of an entry; raise `Tampered`, or `Flaw` if its kind is not supported."""
-    try:
-        body = Fields(parse(entry.body), "the entry")
-    except NotCanonical as error:
-        raise Tampered(f"the entry is not JSON: {error}") from None
+    body = Fields.parse(entry.body, "the entry")
     if (body.text("kind"), body.text("apiVersion")) != (entry.kind, entry.version):
         raise Tampered("the entry is not of the kind that the bundle names")
     reader = _READERS.get((entry.kind, entry.version))
@@ -68,18 +63,19 @@ def _intoto_2(spec: Fields) -> Recorded:
 
 def _hashedrekord_2(spec: Fields) -> Recorded:
     record = spec.inner("hashedRekordV002")
-    found, signature = record.inner("data"), record.inner("signature")
-    _check_sha256(found.text("algorithm"))
-    verifier = _verifier(signature.inner("verifier"))
-    return Recorded(found.data("digest"), signature.data("content"), verifier, of_payload=False)
+    return _version_2(record.inner("data"), record.inner("signature"), of_payload=False)
 
 
 def _dsse_2(spec: Fields) -> Recorded:
     record = spec.inner("dsseV002")
-    found, signature = record.inner("payloadHash"), _only(record)
+    return _version_2(record.inner("payloadHash"), _only(record), of_payload=True)
+
+
+def _version_2(found: Fields, signature: Fields, *, of_payload: bool) -> Recorded:
     _check_sha256(found.text("algorithm"))
-    verifier = _verifier(signature.inner("verifier"))
-    return Recorded(found.data("digest"), signature.data("content"), verifier, of_payload=True)
+    verifier = signature.inner("verifier")
+    key = verifier.inner("x509Certificate" if verifier.has("x509Certificate") else "publicKey")
+    return Recorded(found.data("digest"), signature.data("content"), key.data("rawBytes"), of_payload)
 
 
 def _only(record: Fields) -> Fields:
@@ -88,11 +84,6 @@ def _only(record: Fields) -> Fields:
         detail = f"the entry has {len(signatures)} signatures; only one is supported"
         raise Flaw(Reason.ALGORITHM_UNSUPPORTED, detail, Status.UNSUPPORTED)
     return signatures[0]
-
-
-def _verifier(verifier: Fields) -> bytes:
-    name = "x509Certificate" if verifier.has("x509Certificate") else "publicKey"
-    return verifier.inner(name).data("rawBytes")
 
 
 def _check_sha256(algorithm: str) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from foja.core.canonical import parse
-from foja.errors import NotCanonical, Tampered
-from foja.proofs.finding import Reason, Status
-from foja.proofs.flaw import Flaw
+from foja.core.canonical import Json
+from foja.errors import Tampered
+from foja.proofs.finding import Flaw, Reason, Status
 from foja.proofs.rekor.fields import Fields
 
-MAX_BYTES = 4 * 1024 * 1024
+MAX_BYTES = 2 << 20
 MEDIA = "application/vnd.dev.sigstore.bundle"
 _VERSIONS = {
     f"{MEDIA}+json;version=0.1": 1,
@@ -36,8 +35,8 @@ _ENTRY = {
     "canonicalizedBody",
 }
 _PROOF = {"logIndex", "rootHash", "treeSize", "hashes", "checkpoint"}
-_MOST_TOKENS = 32
-_MOST_HASHES = 64
+_STATEMENT = "application/vnd.in-toto+json"
+MAX_TOKENS, MAX_HASHES, MAX_SUBJECTS, MAX_ISSUERS = 8, 64, 10_000, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +76,19 @@ class Envelope:
         kind = self.type.encode()
         return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(self.payload), self.payload)
 
+    def is_about(self, digest: bytes) -> bool:
+        """Return whether this SHA-256 digest is a subject of the in-toto statement, or raise `Tampered`."""
+        if self.type != _STATEMENT:
+            detail = f"an envelope of type {self.type[:60]!a} is not supported, only {_STATEMENT}"
+            raise Flaw(Reason.ALGORITHM_UNSUPPORTED, detail, Status.UNSUPPORTED)
+        subjects = Fields.parse(self.payload, "the statement").each("subject", most=MAX_SUBJECTS)
+        named = [each.inner("digest") for each in subjects]
+        digests = [each.hexadecimal("sha256") for each in named if each.has("sha256")]
+        if subjects and not digests:
+            detail = "the statement has no SHA-256 digest of its subjects"
+            raise Flaw(Reason.IMPRINT_ALGORITHM, detail, Status.INDETERMINATE)
+        return digest in digests
+
 
 @dataclass(frozen=True, slots=True)
 class SigstoreBundle:
@@ -95,10 +107,15 @@ def parse_bundle(data: bytes) -> SigstoreBundle:
     """Return the bundle in a file; raise `Tampered`, or `Flaw` if its kind is not supported."""
     if len(data) > MAX_BYTES:
         raise Tampered(f"a bundle of {len(data)} bytes is over the limit of {MAX_BYTES}")
-    try:
-        whole = Fields(parse(data), "the bundle", _BUNDLE)
-    except NotCanonical as error:
-        raise Tampered(f"not a bundle: {error}") from None
+    return _bundle(Fields.parse(data, "the bundle", _BUNDLE))
+
+
+def read_bundle(value: Json) -> SigstoreBundle:
+    """Return the bundle in a JSON value, as `parse_bundle` returns that in a file."""
+    return _bundle(Fields(value, "the bundle", _BUNDLE))
+
+
+def _bundle(whole: Fields) -> SigstoreBundle:
     version = _VERSIONS.get(whole.text("mediaType"))
     if version is None:
         raise Tampered(f"the bundle's mediaType {whole.text('mediaType')[:80]!a} is not known")
@@ -146,7 +163,7 @@ def _certificates(material: Fields, version: int) -> tuple[bytes | None, tuple[b
     if version == 3:
         return material.inner("certificate", {"rawBytes"}).data("rawBytes"), ()
     chain = material.inner("x509CertificateChain", {"certificates"})
-    found = [each.data("rawBytes") for each in chain.each("certificates", {"rawBytes"}, most=10)]
+    found = [each.data("rawBytes") for each in chain.each("certificates", {"rawBytes"}, most=MAX_ISSUERS)]
     if not found:
         raise Tampered("the bundle's chain of certificates is empty")
     return found[0], tuple(found[1:])
@@ -156,7 +173,15 @@ def _entry(material: Fields) -> LogEntry:
     entries = material.each("tlogEntries", _ENTRY, most=1)
     if not entries:
         raise Tampered("the bundle has no log entry")
-    [entry] = entries
+    return _log_entry(entries[0])
+
+
+def parse_entry(data: bytes) -> LogEntry:
+    """Return the entry in the answer of a log, or raise `Tampered`. Unknown fields are left out."""
+    return _log_entry(Fields.parse(data, "the entry"))
+
+
+def _log_entry(entry: Fields) -> LogEntry:
     kind = entry.inner("kindVersion", {"kind", "version"})
     promised = entry.has("inclusionPromise")
     return LogEntry(
@@ -180,7 +205,7 @@ def _inclusion(proof: Fields) -> Inclusion | None:
         index=proof.count("logIndex") if proof.has("logIndex") else 0,
         root=proof.data("rootHash"),
         size=proof.count("treeSize"),
-        path=proof.data_list("hashes", most=_MOST_HASHES),
+        path=proof.data_list("hashes", most=MAX_HASHES),
         checkpoint=proof.inner("checkpoint", {"envelope"}).text("envelope"),
     )
 
@@ -189,5 +214,5 @@ def _tokens(material: Fields) -> tuple[bytes, ...]:
     if not material.has("timestampVerificationData"):
         return ()
     data = material.inner("timestampVerificationData", {"rfc3161Timestamps"})
-    tokens = data.each("rfc3161Timestamps", {"signedTimestamp"}, most=_MOST_TOKENS)
+    tokens = data.each("rfc3161Timestamps", {"signedTimestamp"}, most=MAX_TOKENS)
     return tuple(each.data("signedTimestamp") for each in tokens)

@@ -13,13 +13,13 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509.certificate_transparency import SignedCertificateTimestamp
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from foja.proofs.finding import Reason, Status
-from foja.proofs.flaw import Flaw
-from foja.proofs.rekor.keys import signs
+from foja.proofs.finding import Flaw, Reason, Status, TrustItem
+from foja.proofs.keys import signs
 from foja.proofs.rekor.trusted_root import CertificateAuthority, TrustedRoot
 
 _ISSUER, _OLD_ISSUER = "1.3.6.1.4.1.57264.1.8", "1.3.6.1.4.1.57264.1.1"
 _UTF8, _OTHER_NAME = 0x0C, x509.ObjectIdentifier("1.3.6.1.4.1.57264.1.7")
+MAX_PROMISES = 16
 _ADDED = x509.PrecertificateSignedCertificateTimestamps
 
 
@@ -46,10 +46,10 @@ def check_certificate(
     issuers: Collection[bytes],
     moments: Sequence[datetime],
     roots: Iterable[TrustedRoot],
-) -> None:
-    """Raise `Flaw` unless a trusted authority issued this one, for signing, valid at all moments.
+) -> TrustItem:
+    """Return the root of the trusted authority that issued this one, for signing, valid at all moments.
 
-    `issuers` came with the bundle; they must be certificates of that authority.
+    Raise `Flaw` if there is none. `issuers` came with the bundle; they must be of that authority.
     """
     root, chain = _issuers(certificate, moments, roots)
     if not {each.public_bytes(Encoding.DER) for each in chain}.issuperset(issuers):
@@ -62,6 +62,8 @@ def check_certificate(
                 detail = f"the certificate of {name} was not valid at that time"
                 raise Flaw(Reason.CERT_EXPIRED_AT_GENTIME, detail)
     _check_logged(certificate, chain[0], root)
+    fingerprint = sha256(chain[-1].public_bytes(Encoding.DER)).hexdigest()
+    return TrustItem("sigstore", chain[-1].subject.rfc4514_string(), f"sha256:{fingerprint}")
 
 
 def signer_of(certificate: x509.Certificate) -> SignerIdentity:
@@ -90,7 +92,8 @@ def _issuers(
             if chain and all(authority.period.covers(moment) for moment in moments):
                 return root, chain
     detail = "no authority you trust issued the signer's certificate at that time"
-    raise Flaw(Reason.NO_TRUST_ANCHOR, detail, Status.INDETERMINATE)
+    missing = TrustItem("sigstore", certificate.issuer.rfc4514_string())
+    raise Flaw(Reason.NO_TRUST_ANCHOR, detail, Status.INDETERMINATE, (missing,))
 
 
 def _chain(certificate: x509.Certificate, authority: CertificateAuthority) -> list[x509.Certificate]:
@@ -118,11 +121,7 @@ def _check_usage(certificate: x509.Certificate) -> None:
 
 def _check_logged(certificate: x509.Certificate, issuer: x509.Certificate, root: TrustedRoot) -> None:
     """Raise `Flaw` unless a trusted certificate log promised to record the certificate."""
-    try:
-        promises = list(certificate.extensions.get_extension_for_class(_ADDED).value)
-    except x509.ExtensionNotFound:
-        promises = []
-    for promise in promises:
+    for promise in _promises(certificate):
         for log in root.certificate_logs:
             if log.id == promise.log_id:
                 if signs(log.key, promise.signature, _promised(promise, certificate, issuer)):
@@ -130,6 +129,20 @@ def _check_logged(certificate: x509.Certificate, issuer: x509.Certificate, root:
                 raise Flaw(Reason.SIGNATURE_INVALID, f"{log.name} did not promise to record this certificate")
     detail = "no log you trust promised to record the signer's certificate"
     raise Flaw(Reason.CERTIFICATE_NOT_LOGGED, detail, Status.INDETERMINATE)
+
+
+def _promises(certificate: x509.Certificate) -> list[SignedCertificateTimestamp]:
+    """Return the promises in a certificate, or raise `Flaw` for one that cannot be read."""
+    try:
+        found = list(certificate.extensions.get_extension_for_class(_ADDED).value)
+        _ = [each.timestamp for each in found]
+    except x509.ExtensionNotFound:
+        return []
+    except (ValueError, OverflowError) as error:
+        raise Flaw(Reason.MALFORMED, f"a promise of a certificate log cannot be read ({error})") from None
+    if len(found) > MAX_PROMISES:
+        raise Flaw(Reason.MALFORMED, f"a certificate has more than {MAX_PROMISES} promises of logs")
+    return found
 
 
 def _promised(
@@ -140,18 +153,8 @@ def _promised(
     body, extensions = certificate.tbs_precertificate_bytes, promise.extension_bytes
     since = promise.timestamp.replace(tzinfo=None) - datetime(1970, 1, 1)  # noqa: DTZ001
     milliseconds = (since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000
-    return b"".join(
-        [
-            b"\x00\x00",
-            milliseconds.to_bytes(8, "big"),
-            b"\x00\x01",
-            sha256(key).digest(),
-            len(body).to_bytes(3, "big"),
-            body,
-            len(extensions).to_bytes(2, "big"),
-            extensions,
-        ]
-    )
+    entry = milliseconds.to_bytes(8) + b"\x00\x01" + sha256(key).digest()
+    return b"\x00\x00" + entry + len(body).to_bytes(3) + body + len(extensions).to_bytes(2) + extensions
 
 
 def _issuer_text(certificate: x509.Certificate) -> str:

@@ -8,10 +8,12 @@ from binascii import Error as NotBase64
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
-from foja.core.canonical import Json
-from foja.errors import Tampered
+from foja.core.canonical import Json, parse
+from foja.core.event import is_in_calendar
+from foja.core.serializer import MAX_INTEGER
+from foja.errors import NotCanonical, Tampered
 
-_COUNT = re.compile("0|[1-9][0-9]{0,18}")
+_COUNT = re.compile("0|[1-9][0-9]{0,15}")
 _PEM = re.compile("-----BEGIN ([A-Z ]+)-----\n([A-Za-z0-9+/=\n]+)\n-----END \\1-----\n*")
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?Z")
 
@@ -27,6 +29,14 @@ class Fields:
         unknown = sorted(set(value) - set(known)) if known is not None else []
         if unknown:
             raise Tampered(f"{where} has the field {unknown[0]!a}, which is not known")
+
+    @classmethod
+    def parse(cls, data: bytes, where: str, known: Iterable[str] | None = None) -> Fields:
+        """Return the JSON object in this text, or raise `Tampered`."""
+        try:
+            return cls(parse(data), where, known)
+        except NotCanonical as error:
+            raise Tampered(f"{where} is not JSON: {error}") from None
 
     def has(self, name: str) -> bool:
         """Return whether the field is present and not null."""
@@ -50,8 +60,8 @@ class Fields:
     def count(self, name: str) -> int:
         """Return a number that is written as a string of digits."""
         value = self.text(name)
-        if not _COUNT.fullmatch(value):
-            raise self._wrong(name, "a number of 0 or more")
+        if not _COUNT.fullmatch(value) or int(value) > MAX_INTEGER:
+            raise self._wrong(name, f"a number from 0 to {MAX_INTEGER}")
         return int(value)
 
     def data(self, name: str) -> bytes:
@@ -82,7 +92,9 @@ class Fields:
         try:
             if found:
                 whole = datetime.fromisoformat(found[1]).replace(tzinfo=UTC)
-                return whole.replace(microsecond=int((found[2] or ".0")[1:7].ljust(6, "0")))
+                moment = whole.replace(microsecond=int((found[2] or ".0")[1:7].ljust(6, "0")))
+                if is_in_calendar(moment):
+                    return moment
         except ValueError:
             pass
         raise self._wrong(name, "a time in UTC")

@@ -1,22 +1,32 @@
-"""What a log signed: its checkpoint, the entry under it, and the promised time."""
+"""What a log signed: its checkpoint, the entry under it, the promised time, and newer trees."""
 
 from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import datetime
 
 from foja.core.canonical import canonical
-from foja.core.merkle import check_inclusion, leaf_hash
+from foja.core.event import from_seconds
+from foja.core.merkle import check_consistency, check_inclusion, leaf_hash
 from foja.core.note import Checkpoint, parse_checkpoint, split_note
 from foja.errors import Tampered
-from foja.proofs.finding import Reason, Status
-from foja.proofs.flaw import Flaw
+from foja.proofs.finding import Flaw, Reason, Status, TrustItem, flaw_if_tampered
+from foja.proofs.keys import signs
 from foja.proofs.rekor.bundle import LogEntry
-from foja.proofs.rekor.keys import signs
 from foja.proofs.rekor.trusted_root import TransparencyLog
 
 _ID_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """A newer checkpoint of a log, and the hashes that lead to it from a tree of `size` entries."""
+
+    size: int
+    note: str
+    path: tuple[bytes, ...]
 
 
 def find_log(entry: LogEntry, logs: Iterable[TransparencyLog]) -> TransparencyLog:
@@ -25,7 +35,8 @@ def find_log(entry: LogEntry, logs: Iterable[TransparencyLog]) -> TransparencyLo
         if log.id == entry.log_id:
             return log
     detail = f"the entry is in a log you do not trust: {entry.log_id.hex()}"
-    raise Flaw(Reason.NO_TRUST_ANCHOR, detail, Status.INDETERMINATE)
+    missing = TrustItem("sigstore", "the log of the entry", f"log id {entry.log_id.hex()}")
+    raise Flaw(Reason.NO_TRUST_ANCHOR, detail, Status.INDETERMINATE, (missing,))
 
 
 def check_entry(entry: LogEntry, log: TransparencyLog) -> Checkpoint:
@@ -37,12 +48,9 @@ def check_entry(entry: LogEntry, log: TransparencyLog) -> Checkpoint:
     checkpoint = signed_checkpoint(inclusion.checkpoint, log)
     if (inclusion.root, inclusion.size) != (checkpoint.root, checkpoint.size):
         raise Flaw(Reason.INCLUSION_INVALID, "the proof is not about the tree of the signed checkpoint")
-    try:
-        check_inclusion(
-            leaf_hash(entry.body), inclusion.index, checkpoint.size, inclusion.path, checkpoint.root
-        )
-    except Tampered as error:
-        raise Flaw(Reason.INCLUSION_INVALID, str(error)) from None
+    leaf = leaf_hash(entry.body)
+    with flaw_if_tampered(Reason.INCLUSION_INVALID):
+        check_inclusion(leaf, inclusion.index, checkpoint.size, inclusion.path, checkpoint.root)
     return checkpoint
 
 
@@ -59,10 +67,10 @@ def promised_time(entry: LogEntry, log: TransparencyLog) -> datetime | None:
     }
     if not signs(log.key, entry.promise, canonical(promised)):
         raise Flaw(Reason.SIGNATURE_INVALID, f"{log.name} did not sign this time and index of the entry")
-    try:
-        return datetime.fromtimestamp(entry.integrated, UTC)
-    except (ValueError, OverflowError, OSError):
-        raise Flaw(Reason.MALFORMED, "the time of the entry is beyond the calendar") from None
+    time = from_seconds(entry.integrated)
+    if time is None:
+        raise Flaw(Reason.MALFORMED, "the time of the entry is beyond the calendar")
+    return time
 
 
 def _check_unpromised(entry: LogEntry) -> None:
@@ -75,14 +83,35 @@ def _check_unpromised(entry: LogEntry) -> None:
 
 def signed_checkpoint(note: str, log: TransparencyLog) -> Checkpoint:
     """Return the checkpoint in a note that this log signed, or raise `Flaw`."""
-    try:
+    with flaw_if_tampered(Reason.MALFORMED):
         text, signatures = split_note(note)
         checkpoint = parse_checkpoint(text)
-    except Tampered as error:
-        raise Flaw(Reason.MALFORMED, str(error)) from None
     own = [each for each in signatures if each.key_id == log.id[:_ID_BYTES] and each.name == log.name]
-    if not own or not all(signs(log.key, each.data, text.encode()) for each in own):
+    if len(own) != 1 or not signs(log.key, own[0].data, text.encode()):
         raise Flaw(Reason.CHECKPOINT_UNSIGNED, f"{log.name} did not sign this checkpoint")
     if checkpoint.origin.partition(" - ")[0] != log.name:
         raise Flaw(Reason.CHECKPOINT_UNSIGNED, f"the checkpoint is of another log than {log.name}")
     return checkpoint
+
+
+def check_growth(checkpoint: Checkpoint, log: TransparencyLog, growths: Iterable[Growth]) -> int | None:
+    """R6: return the size of the newest tree that begins with this one, or None if none was given.
+
+    A checkpoint that the log did not sign is ignored. Two signed trees that contradict each other are a flaw.
+    """
+    sizes = [_newer_size(checkpoint, log, each) for each in growths if each.size == checkpoint.size]
+    return max((size for size in sizes if size is not None), default=None)
+
+
+def _newer_size(checkpoint: Checkpoint, log: TransparencyLog, growth: Growth) -> int | None:
+    try:
+        newer = signed_checkpoint(growth.note, log)
+    except Flaw:
+        return None
+    if newer.origin != checkpoint.origin or newer.size < checkpoint.size:
+        return None
+    try:
+        check_consistency(checkpoint.size, checkpoint.root, newer.size, newer.root, growth.path)
+    except Tampered as error:
+        raise Flaw(Reason.LOG_INCONSISTENT, f"{log.name} signed inconsistent trees: {error}") from None
+    return newer.size

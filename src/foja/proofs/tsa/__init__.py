@@ -1,14 +1,15 @@
 """Timestamps of authorities (RFC 3161): send a digest, check the reply offline.
 
-    checked = check(reply, digest, roots=trusted(pem), nonce=nonce)
+    checked = judge(reply, digest, Terms(trusted(pem), nonce=nonce))
     checked.finding.status, checked.stamp.gen_time
 
-Nothing embedded in a token is trusted because it is embedded, and no input makes `check` raise.
+Nothing embedded in a token is trusted because it is embedded, and no input makes `judge` raise.
 """
 
+from foja.proofs.notices import LOCAL_NOTICE
 from foja.proofs.tsa.certificate import Certificate, revocation_lists, trusted
-from foja.proofs.tsa.check import Checked, Terms, Timestamp, check, judge
-from foja.proofs.tsa.oids import ALGORITHMS, LOCAL_NOTICE, LOCAL_POLICY
+from foja.proofs.tsa.check import Checked, Terms, Timestamp, judge
+from foja.proofs.tsa.oids import ALGORITHMS, LOCAL_POLICY
 from foja.proofs.tsa.request import TimestampRequest, read_request, request
 
 __all__ = [
@@ -20,7 +21,6 @@ __all__ = [
     "Terms",
     "Timestamp",
     "TimestampRequest",
-    "check",
     "judge",
     "read_request",
     "request",

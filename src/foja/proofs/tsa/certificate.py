@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -11,6 +11,9 @@ from typing import Any
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
+from cryptography.hazmat.primitives.asymmetric.ed448 import Ed448PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
 from cryptography.hazmat.primitives.serialization import Encoding
@@ -21,7 +24,9 @@ from foja.proofs.der import BITS, SEQUENCE, DerReader, tagged
 from foja.proofs.tsa.oids import SIZES
 
 MAX_BYTES = 16_384
-SMALLEST_RSA = 2048
+SMALLEST_RSA, LARGEST_RSA = 2048, 8192
+SMALLEST_CURVE = 224
+EXPONENT_BITS = 32  # a larger exponent makes a check slow
 _SUPPORTED = {
     ExtensionOID.BASIC_CONSTRAINTS,
     ExtensionOID.KEY_USAGE,
@@ -50,10 +55,13 @@ class Certificate:
     is_ca: bool  # may issue certificates
     path_length: int | None
     signs_data: bool  # its key may sign data other than certificates
+    signs_data_only: bool  # its key may sign data, and be used for nothing else
     signs_crls: bool  # its key may sign lists of revoked certificates
     purposes: frozenset[str] | None
     purposes_critical: bool
     unknown_critical: bool  # has a critical extension that is not supported
+    constrains_names: bool  # restricts the names below it, critical or not
+    short_key: bool  # too short, slow, or of a type that is not supported
     weak: bool  # signed with a broken hash, or its key is too short
     sha256: str  # the digest of its DER bytes
 
@@ -130,12 +138,13 @@ def _crl(data: bytes) -> x509.CertificateRevocationList:
 
 def _certificate(der: bytes, found: x509.Certificate, issuer: bytes, subject: bytes) -> Certificate:
     key = _key(found)
-    parts = {each.oid: each for each in found.extensions}
-    constraints: Any = _value(parts, ExtensionOID.BASIC_CONSTRAINTS)
-    usage: Any = _value(parts, ExtensionOID.KEY_USAGE)
-    purposes = parts.get(ExtensionOID.EXTENDED_KEY_USAGE)
-    key_id: Any = _value(parts, ExtensionOID.SUBJECT_KEY_IDENTIFIER)
-    issuer_key_id: Any = _value(parts, ExtensionOID.AUTHORITY_KEY_IDENTIFIER)
+    values: dict[x509.ObjectIdentifier, Any] = {each.oid: each.value for each in found.extensions}
+    critical = {each.oid for each in found.extensions if each.critical}
+    constraints = values.get(ExtensionOID.BASIC_CONSTRAINTS)
+    usage = values.get(ExtensionOID.KEY_USAGE)
+    purposes = values.get(ExtensionOID.EXTENDED_KEY_USAGE)
+    key_id = values.get(ExtensionOID.SUBJECT_KEY_IDENTIFIER)
+    issuer_key_id = values.get(ExtensionOID.AUTHORITY_KEY_IDENTIFIER)
     return Certificate(
         der,
         found,
@@ -151,21 +160,16 @@ def _certificate(der: bytes, found: x509.Certificate, issuer: bytes, subject: by
         is_ca=bool(constraints and constraints.ca) and (usage is None or usage.key_cert_sign),
         path_length=constraints.path_length if constraints else None,
         signs_crls=usage is None or usage.crl_sign,
-        signs_data=usage is None or usage.digital_signature or usage.content_commitment,
-        purposes=_purposes(purposes.value) if purposes else None,
-        purposes_critical=bool(purposes and purposes.critical),
-        unknown_critical=any(each.critical and name not in _SUPPORTED for name, each in parts.items()),
-        weak=_is_weak(found, key),
+        signs_data=usage is None or _is_for_data(usage),
+        signs_data_only=usage is None or _is_for_data_only(usage),
+        purposes=None if purposes is None else frozenset(each.dotted_string for each in purposes),
+        purposes_critical=ExtensionOID.EXTENDED_KEY_USAGE in critical,
+        unknown_critical=not critical <= _SUPPORTED,
+        constrains_names=ExtensionOID.NAME_CONSTRAINTS in values,
+        short_key=_is_short(key),
+        weak=_is_short(key) or _is_weakly_signed(found),
         sha256=sha256(der).hexdigest(),
     )
-
-
-def _value(parts: Mapping[x509.ObjectIdentifier, Any], name: x509.ObjectIdentifier) -> Any:
-    return parts[name].value if name in parts else None
-
-
-def _purposes(value: Iterable[x509.ObjectIdentifier]) -> frozenset[str]:
-    return frozenset(each.dotted_string for each in value)
 
 
 def _names(der: bytes) -> tuple[bytes, bytes]:
@@ -192,10 +196,33 @@ def _key(found: x509.Certificate) -> PublicKeyTypes | None:
         return None
 
 
-def _is_weak(found: x509.Certificate, key: PublicKeyTypes | None) -> bool:
+def is_slow(key: RSAPublicKey) -> bool:
+    """Return whether the exponent of a key is so large that checks with it are slow."""
+    return key.public_numbers().e.bit_length() > EXPONENT_BITS
+
+
+def _is_for_data(usage: x509.KeyUsage) -> bool:
+    return usage.digital_signature or usage.content_commitment
+
+
+def _is_for_data_only(usage: x509.KeyUsage) -> bool:
+    others = (usage.key_encipherment, usage.data_encipherment, usage.key_agreement)
+    issues = usage.key_cert_sign or usage.crl_sign
+    return _is_for_data(usage) and not (issues or any(others))
+
+
+def _is_short(key: PublicKeyTypes | None) -> bool:
+    """Return whether a key has less than 112 bits of security, or is slow or of an unsupported type."""
+    if isinstance(key, RSAPublicKey):
+        return not SMALLEST_RSA <= key.key_size <= LARGEST_RSA or is_slow(key)
+    if isinstance(key, EllipticCurvePublicKey):
+        return key.curve.key_size < SMALLEST_CURVE
+    return not isinstance(key, Ed25519PublicKey | Ed448PublicKey)
+
+
+def _is_weakly_signed(found: x509.Certificate) -> bool:
     try:
         algorithm = found.signature_hash_algorithm
     except UnsupportedAlgorithm:
         return True
-    short = isinstance(key, RSAPublicKey) and key.key_size < SMALLEST_RSA
-    return short or (algorithm is not None and algorithm.name not in SIZES)
+    return algorithm is not None and algorithm.name not in SIZES

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from foja.errors import Malformed
-from foja.proofs.finding import Finding, Reason, Status
-from foja.proofs.flaw import Flaw
+from foja.proofs.budget import Budget
+from foja.proofs.finding import Finding, Flaw, Reason, Status
+from foja.proofs.notices import LOCAL_NOTICE
+from foja.proofs.tsa.authority import check_authority_name
 from foja.proofs.tsa.certificate import Certificate, parse_certificates
-from foja.proofs.tsa.chain import check_related, check_signer, find_path
-from foja.proofs.tsa.oids import LOCAL_NOTICE, LOCAL_POLICY
+from foja.proofs.tsa.chain import check_related, check_signer, find_path, root_item
+from foja.proofs.tsa.oids import LOCAL_POLICY
 from foja.proofs.tsa.revocation import Revocations, check_revocation
-from foja.proofs.tsa.signature import check_signature, signer_of
+from foja.proofs.tsa.signature import check_identified, check_signature, signer_of
 from foja.proofs.tsa.token import Info, Token, read_token
 
 EVIDENCE = "tsa"
@@ -72,65 +74,13 @@ class Terms:
     ocsps: Sequence[bytes] = ()
     require_revocation: bool = False
     since: datetime | None = None  # when its nonce was sent; None: not known
+    tolerance: timedelta = CLOCK_TOLERANCE  # of the token's time, before `since` and after `at`
     require_accuracy: bool = True  # with `worst_accuracy`: refuse a token that states no accuracy
-
-    def for_request(self, nonce: int, algorithm: str, *, since: datetime, at: datetime) -> Terms:
-        """Return these terms for the reply to one request: with its nonce and the time it was sent."""
-        return Terms(
-            self.roots,
-            self.intermediates,
-            algorithm,
-            nonce,
-            self.policies,
-            self.worst_accuracy,
-            at,
-            self.crls,
-            self.ocsps,
-            self.require_revocation,
-            since,
-            self.require_accuracy,
-        )
-
-
-def check(
-    reply: bytes,
-    digest: bytes,
-    *,
-    roots: Sequence[Certificate],
-    intermediates: Sequence[Certificate] = (),
-    algorithm: str = "sha256",
-    nonce: int | None = None,
-    policies: Collection[str] | None = None,
-    worst_accuracy: timedelta | None = None,
-    at: datetime | None = None,
-    crls: Sequence[bytes] = (),
-    ocsps: Sequence[bytes] = (),
-    require_revocation: bool = False,
-    since: datetime | None = None,
-) -> Checked:
-    """Return what a TimeStampResp or TimeStampToken proves about a digest, under these terms.
-
-    `nonce` None: the nonce that was sent is not known; `at` None: judged as of the token's own time;
-    `since`: when the nonce was sent, if the request was just made.
-    """
-    terms = Terms(
-        roots,
-        intermediates,
-        algorithm,
-        nonce,
-        policies,
-        worst_accuracy,
-        at,
-        crls,
-        ocsps,
-        require_revocation,
-        since,
-    )
-    return judge(reply, digest, terms)
+    budget: Budget | None = None  # None: any cost
 
 
 def judge(reply: bytes, digest: bytes, terms: Terms) -> Checked:
-    """Do what `check` does, under terms that many tokens share."""
+    """Return what a TimeStampResp or TimeStampToken proves about a digest, under these terms."""
     try:
         token = read_token(reply)
     except (Flaw, Malformed) as flaw:
@@ -143,29 +93,37 @@ def judge(reply: bytes, digest: bytes, terms: Terms) -> Checked:
 
 def _check(token: Token, digest: bytes, terms: Terms) -> Checked:
     info = token.info
+    _spend(terms, 2 + len(token.certificates))
     _check_imprint(info, digest, terms.algorithm)
     _check_nonce(info, terms.nonce)
     embedded = parse_certificates(token.certificates)
-    signer = signer_of(token, (*embedded, *terms.intermediates, *terms.roots))
+    signer = signer_of(token.signature, (*embedded, *terms.intermediates, *terms.roots))
     check_related(signer, embedded)
     check_signer(signer)
     check_signature(token, signer)
+    check_authority_name(info.authority, signer)
     chain = find_path(signer, (*embedded, *terms.intermediates), terms.roots, info.gen_time)
-    _check_moment(info, chain[-1], terms.at)
-    _check_since(info, terms.since)
+    check_identified(token.signature, chain)
+    _check_moment(info, chain[-1], terms)
+    _check_since(info, terms)
     _check_policy(info, terms)
-    revocations = _revocations(token, terms)
-    unknown = check_revocation(chain, info.gen_time, revocations, required=terms.require_revocation)
-    return Checked(_verified(info, signer, terms, unknown), _stamp(token, chain))
+    _spend(terms, (len(chain) - 1) * len(token.crls + token.ocsps))
+    revocations = Revocations((*token.crls, *terms.crls), (*token.ocsps, *terms.ocsps))
+    required = terms.require_revocation
+    unknown = check_revocation(chain, info.gen_time, revocations, at=terms.at, required=required)
+    return Checked(_verified(info, chain, terms, unknown), _stamp(token, chain))
+
+
+def _spend(terms: Terms, units: int) -> None:
+    if terms.budget is not None:
+        terms.budget.spend(units)
 
 
 def _check_imprint(info: Info, digest: bytes, algorithm: str) -> None:
     """T3: it is about this digest."""
     if info.algorithm != algorithm:
-        raise Flaw(
-            Reason.IMPRINT_ALGORITHM,
-            f"it is about a digest by {info.algorithm or 'an unknown algorithm'}, not by {algorithm}",
-        )
+        detail = f"it is about a digest by {info.algorithm or 'an unknown algorithm'}, not by {algorithm}"
+        raise Flaw(Reason.IMPRINT_ALGORITHM, detail)
     if not hmac.compare_digest(info.imprint, digest):
         raise Flaw(Reason.IMPRINT_MISMATCH, f"it is about another digest: {info.imprint.hex()}")
 
@@ -176,25 +134,27 @@ def _check_nonce(info: Info, nonce: int | None) -> None:
         raise Flaw(Reason.NONCE_MISMATCH, "it answers another request: its nonce is not the one sent")
 
 
-def _check_moment(info: Info, root: Certificate, at: datetime | None) -> None:
+def _check_moment(info: Info, root: Certificate, terms: Terms) -> None:
     """Without a renewal, a token is valid after its signer's certificate ends, but not after its root's."""
+    at = terms.at
     if at is None:
         return
-    if info.gen_time > at + CLOCK_TOLERANCE:
-        raise Flaw(
-            Reason.AFTER_VALIDATION_TIME, "it was made after the time it is judged at", Status.INDETERMINATE
+    if info.gen_time > at + terms.tolerance:
+        detail = (
+            f"its time is {info.gen_time:%Y-%m-%dT%H:%M:%SZ}, after the time it is judged at, "
+            f"{at:%Y-%m-%dT%H:%M:%SZ}"
         )
+        raise Flaw(Reason.AFTER_VALIDATION_TIME, detail, Status.INDETERMINATE)
     if at > root.not_after:
-        raise Flaw(
-            Reason.TRUST_ANCHOR_EXPIRED,
-            f"{root.name} was trusted until {root.not_after:%Y-%m-%dT%H:%M:%SZ}; it was not renewed before",
-            Status.INDETERMINATE,
-        )
+        until = f"{root.not_after:%Y-%m-%dT%H:%M:%SZ}"
+        detail = f"{root.name} was trusted until {until}; it was not renewed before"
+        raise Flaw(Reason.TRUST_ANCHOR_EXPIRED, detail, Status.INDETERMINATE)
 
 
-def _check_since(info: Info, since: datetime | None) -> None:
+def _check_since(info: Info, terms: Terms) -> None:
     """The reply to our nonce was made after the request: an older time in it is false."""
-    if since is not None and _latest(info) < since - CLOCK_TOLERANCE:
+    since = terms.since
+    if since is not None and _latest(info) < since - terms.tolerance:
         raise Flaw(
             Reason.BACKDATED,
             f"its time is {info.gen_time:%Y-%m-%dT%H:%M:%SZ}, but it was requested at "
@@ -217,11 +177,7 @@ def _check_policy(info: Info, terms: Terms) -> None:
         raise Flaw(Reason.ACCURACY_NOT_ALLOWED, f"its accuracy is {info.accuracy or 'not stated'}")
 
 
-def _revocations(token: Token, terms: Terms) -> Revocations:
-    return Revocations((*token.crls, *terms.crls), (*token.ocsps, *terms.ocsps))
-
-
-def _verified(info: Info, signer: Certificate, terms: Terms, unknown: Sequence[str]) -> Finding:
+def _verified(info: Info, chain: Sequence[Certificate], terms: Terms, unknown: Sequence[str]) -> Finding:
     not_checked = [f"revocation of {name}" for name in unknown]
     if terms.nonce is None:
         not_checked.append("nonce: which one was sent is not known")
@@ -229,14 +185,15 @@ def _verified(info: Info, signer: Certificate, terms: Terms, unknown: Sequence[s
         not_checked.append("accuracy: the authority does not state it")
     if info.policy == LOCAL_POLICY:
         not_checked.append(LOCAL_NOTICE)
-    latest = _latest(info)
-    detail = f"existed no later than {latest.isoformat()} according to {signer.name}"
-    return Finding(EVIDENCE, Status.VERIFIED, None, detail, latest, signer.name, tuple(not_checked))
+    latest, name = _latest(info), chain[0].name
+    detail = f"the token is signed by {name}, under your root {chain[-1].name}"
+    found = Finding(EVIDENCE, Status.VERIFIED, None, detail, latest, name, tuple(not_checked))
+    return replace(found, rests_on=(root_item(chain[-1]),))
 
 
 def _refusal(flaw: Flaw | Malformed) -> Finding:
     if isinstance(flaw, Flaw):
-        return Finding(EVIDENCE, flaw.status, flaw.reason, flaw.detail)
+        return flaw.finding(EVIDENCE)
     return Finding(EVIDENCE, Status.INVALID, Reason.MALFORMED, str(flaw))
 
 

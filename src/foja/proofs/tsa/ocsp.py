@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from hashlib import new as digest_by
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import ocsp
 
 from foja.proofs.der import BITS, SEQUENCE, DerReader, tagged
+from foja.proofs.keys import accepts
 from foja.proofs.tsa.certificate import Certificate, certificate, is_issued_by
+from foja.proofs.tsa.oids import SIZES
 from foja.proofs.tsa.revocation import RevocationStatus
 
 OCSP_SIGNING = "1.3.6.1.5.5.7.3.9"
@@ -41,19 +41,10 @@ def _responders(found: ocsp.OCSPResponse, issuer: Certificate) -> Iterator[Certi
 
 
 def _signed(found: ocsp.OCSPResponse, responder: Certificate) -> bool:
-    key, algorithm = responder.key, found.signature_hash_algorithm
-    if algorithm is None or algorithm.name not in ("sha256", "sha384", "sha512"):
+    algorithm = found.signature_hash_algorithm
+    if algorithm is None or algorithm.name not in SIZES:
         return False
-    try:
-        if isinstance(key, rsa.RSAPublicKey):
-            key.verify(found.signature, found.tbs_response_bytes, padding.PKCS1v15(), algorithm)
-        elif isinstance(key, ec.EllipticCurvePublicKey):
-            key.verify(found.signature, found.tbs_response_bytes, ec.ECDSA(algorithm))
-        else:
-            return False
-    except InvalidSignature:
-        return False
-    return True
+    return accepts(responder.key, found.signature, found.tbs_response_bytes, algorithm)
 
 
 def _is_about(single: ocsp.OCSPSingleResponse, each: Certificate, issuer: Certificate) -> bool:

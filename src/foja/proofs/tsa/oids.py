@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from foja.proofs.der import NULL, SEQUENCE, DerReader, cached, oid, oid_content, sequence
+from foja.proofs.der import NULL, OID, SEQUENCE, DerReader, cached, element, oid_content, sequence
 
 ALGORITHMS: Final = {
     "sha256": oid_content("2.16.840.1.101.3.4.2.1"),
@@ -13,17 +13,12 @@ ALGORITHMS: Final = {
 }
 SIZES: Final = {"sha256": 32, "sha384": 48, "sha512": 64}
 ALGORITHM_NAMES: Final = {content: name for name, content in ALGORITHMS.items()}
-SHA1_OID: Final = oid_content("1.3.14.3.2.26")
 IDENTIFIERS: Final = {
-    name: sequence(oid(dotted), b"\x05\x00")
-    for name, dotted in {
-        "sha256": "2.16.840.1.101.3.4.2.1",
-        "sha384": "2.16.840.1.101.3.4.2.2",
-        "sha512": "2.16.840.1.101.3.4.2.3",
-    }.items()
+    name: sequence(element(OID, content), b"\x05\x00") for name, content in ALGORITHMS.items()
 }
 
 SIGNED_DATA: Final = oid_content("1.2.840.113549.1.7.2")
+DATA: Final = oid_content("1.2.840.113549.1.7.1")
 TST_INFO: Final = oid_content("1.2.840.113549.1.9.16.1.4")
 CONTENT_TYPE: Final = oid_content("1.2.840.113549.1.9.3")
 MESSAGE_DIGEST: Final = oid_content("1.2.840.113549.1.9.4")
@@ -48,7 +43,6 @@ ED25519: Final = oid_content("1.3.101.112")
 
 # The policy of Foja's local authority, in the arc of a UUID (2.25): no other authority uses it.
 LOCAL_POLICY: Final = "2.25.45111257507295778030454494987936127169"
-LOCAL_NOTICE: Final = "local authority: proves order to you, not time to others"
 
 
 @cached(SEQUENCE)

@@ -59,14 +59,8 @@ def read_request(data: bytes) -> TimestampRequest:
     imprint.finish()
     policy = dotted(parts.oid()) if parts.next == 0x06 else None
     nonce = parts.integer() if parts.next == 0x02 else None
-    certificate = _flag(parts)
+    # A client may state the default of certReq, although DER forbids it.
+    certificate = parts.next == BOOLEAN and parts.take(BOOLEAN) == b"\xff"
     extensions = parts.optional(tagged(0)) is not None
     parts.finish()
     return TimestampRequest(algorithm, digest, message_imprint, policy, nonce, certificate, extensions)
-
-
-def _flag(parts: DerReader) -> bool:
-    """Return certReq; a client may state the default, although DER forbids it."""
-    if parts.next != BOOLEAN:
-        return False
-    return parts.take(BOOLEAN) == b"\xff"

@@ -10,8 +10,7 @@ from itertools import pairwise
 from cryptography import x509
 from cryptography.x509 import ReasonFlags
 
-from foja.proofs.finding import Reason, Status
-from foja.proofs.flaw import Flaw
+from foja.proofs.finding import Flaw, Reason, Status
 from foja.proofs.tsa.certificate import Certificate
 
 MAX_BYTES = 1_048_576
@@ -39,29 +38,38 @@ class RevocationStatus:
         """Return whether a signature of that moment is invalid (RFC 3161, 4); without a reason, all are."""
         return self.revoked is not None and (self.revoked <= moment or self.reason in _COMPROMISED)
 
-    def clears(self, moment: datetime) -> bool:
-        """Return whether it covers that moment and shows no revocation until then."""
-        covers = self.since >= moment or (self.until is not None and moment <= self.until)
-        return covers and not self.invalidates(moment)
+    def clears(self, moment: datetime, at: datetime) -> bool:
+        """Return whether it shows no revocation of that moment, and was still current at the time `at`.
+
+        An older list does not know of a revocation that also affects earlier signatures.
+        """
+        current = self.since >= at or (self.until is not None and at <= self.until)
+        return current and not self.invalidates(moment)
 
 
 def check_revocation(
-    chain: Sequence[Certificate], moment: datetime, revocations: Revocations, *, required: bool
+    chain: Sequence[Certificate],
+    moment: datetime,
+    revocations: Revocations,
+    *,
+    at: datetime | None = None,
+    required: bool,
 ) -> list[str]:
-    """Return the names of the certificates with unknown status; raise `Flaw` if one is revoked."""
+    """Return the names of the certificates with unknown status; raise `Flaw` if one is revoked.
+
+    The status must be current at the time judged (`at`), or at the end of a certificate that ended before.
+    """
     unknown = list[str]()
     for each, issuer in pairwise(chain):
         statuses = list(_statuses(each, issuer, revocations))
         if any(status.invalidates(moment) for status in statuses):
             raise Flaw(Reason.REVOKED, f"the certificate of {each.name} was revoked")
-        if not any(status.clears(moment) for status in statuses):
+        last = max(moment, min(at or moment, each.not_after))
+        if not any(status.clears(moment, last) for status in statuses):
             unknown.append(each.name)
     if unknown and required:
-        raise Flaw(
-            Reason.REVOCATION_UNKNOWN,
-            f"it is not known whether {unknown[0]} was revoked, and the policy requires it",
-            Status.INDETERMINATE,
-        )
+        detail = f"it is not known whether {unknown[0]} was revoked, and the policy requires it"
+        raise Flaw(Reason.REVOCATION_UNKNOWN, detail, Status.INDETERMINATE)
     return unknown
 
 
@@ -83,9 +91,7 @@ def _read_crl(each: Certificate, issuer: Certificate, data: bytes) -> Revocation
         found = x509.load_der_x509_crl(data) if len(data) <= MAX_BYTES else None
         if found is None or found.issuer != issuer.x509.subject or not _is_about(found, each):
             return None
-        if not issuer.signs_crls:
-            return None
-        if not found.is_signature_valid(issuer.key):  # type: ignore[arg-type]
+        if not issuer.signs_crls or not found.is_signature_valid(issuer.key):  # type: ignore[arg-type]
             return None
         entry = found.get_revoked_certificate_by_serial_number(each.serial)
         return _status(found, entry, each)

@@ -1,4 +1,4 @@
-"""The signature of a token: its certificate, and the check with its key."""
+"""The signature of a token or of other signed data: its certificate, and the check with its key."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import hmac
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import new as digest_by
-from hashlib import sha256, sha384, sha512
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
@@ -14,9 +13,9 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 
 from foja.errors import Malformed
 from foja.proofs.der import INTEGER, NULL, OCTETS, OID, SEQUENCE, DerReader, tagged
-from foja.proofs.finding import Reason, Status
-from foja.proofs.flaw import Flaw
+from foja.proofs.finding import Flaw, Reason, Status
 from foja.proofs.tsa.certificate import SMALLEST_RSA, Certificate
+from foja.proofs.tsa.cms import SignerInfo
 from foja.proofs.tsa.oids import (
     CONTENT_TYPE,
     ECDSA_WITH,
@@ -30,38 +29,51 @@ from foja.proofs.tsa.oids import (
     TST_INFO,
     algorithm_of,
 )
-from foja.proofs.tsa.token import Token, TokenSignature
+from foja.proofs.tsa.token import Token
 
 HASHES = {"sha256": hashes.SHA256(), "sha384": hashes.SHA384(), "sha512": hashes.SHA512()}
 LONGEST_SALT = 128
-DIGESTS = {"sha256": sha256, "sha384": sha384, "sha512": sha512}
+MAX_IDENTIFIERS = 16
 CACHE_ENTRIES = 32  # signers; the identifiers of one may be long
 _ECDSA = {name: ec.ECDSA(each) for name, each in HASHES.items()}
 _NO_PARAMETERS = (b"", bytes((NULL, 0)))
 
 
-def signer_of(token: Token, known: Sequence[Certificate]) -> Certificate:
-    """T5: return the certificate that both the signer and its signed ESSCertID name, or raise `Flaw`."""
-    named = [each for each in known if _is_named(each, token.signature)]
+def signer_of(signature: SignerInfo, known: Sequence[Certificate], *, identified: bool = True) -> Certificate:
+    """T5: return the certificate that both the signer and its signed ESSCertID name, or raise `Flaw`.
+
+    Without `identified`, a signer without an ESSCertID is accepted.
+    """
+    named = [each for each in known if _is_named(each, signature)]
     if not named:
-        raise Flaw(
-            Reason.SIGNER_CERTIFICATE_MISSING,
-            "the certificate of its signer is neither in it nor among those given",
-            Status.INDETERMINATE,
-        )
-    attributes = token.signature.attributes
-    identifiers = _identifiers(attributes.get(SIGNING_CERTIFICATE_V2), attributes.get(SIGNING_CERTIFICATE))
+        detail = "the certificate of its signer is neither in it nor among those given"
+        raise Flaw(Reason.SIGNER_CERTIFICATE_MISSING, detail, Status.INDETERMINATE)
+    lists = _identifier_lists(signature)
     for each in named:
-        if identifiers and all(_is_identified(each, *identifier) for identifier in identifiers):
+        if (lists or not identified) and all(_is_identified(each, *first) for first, *_ in lists):
             return each
     raise Flaw(Reason.ESS_CERT_ID_MISMATCH, f"{named[0].name} is not the certificate that its signer named")
 
 
+def check_identified(signature: SignerInfo, chain: Sequence[Certificate]) -> None:
+    """T5: every other certificate that the signer named is in its chain, or raise `Flaw`."""
+    for identifier in (each for _, *others in _identifier_lists(signature) for each in others):
+        if not any(_is_identified(certificate, *identifier) for certificate in chain):
+            detail = "its signer also named a certificate that is not in its chain"
+            raise Flaw(Reason.ESS_CERT_ID_MISMATCH, detail)
+
+
 def check_signature(token: Token, signer: Certificate) -> None:
     """T7: the signer's key signed exactly this content, or raise `Flaw`."""
-    signature = token.signature
-    _check_attributes(signature, token.content)
+    algorithm = token.signature.digest_algorithm
+    digest = digest_by(algorithm, token.content).digest() if algorithm else b""
+    check_signed(token.signature, signer, TST_INFO, digest)
+
+
+def check_signed(signature: SignerInfo, signer: Certificate, content_type: bytes, digest: bytes) -> None:
+    """Raise `Flaw` unless the signer's key signed the content of this type and with this digest."""
     algorithm = signature.digest_algorithm
+    _check_attributes(signature, content_type, digest)
     if algorithm is None:
         raise _unsupported("its hash algorithm is not supported")
     try:
@@ -72,7 +84,7 @@ def check_signature(token: Token, signer: Certificate) -> None:
         raise _unsupported("its signature algorithm is not supported") from None
 
 
-def _is_named(each: Certificate, signature: TokenSignature) -> bool:
+def _is_named(each: Certificate, signature: SignerInfo) -> bool:
     if signature.key_id is not None:
         return each.key_id == signature.key_id
     return each.issuer == signature.issuer and each.serial == signature.serial
@@ -81,17 +93,28 @@ def _is_named(each: Certificate, signature: TokenSignature) -> bool:
 Identifier = tuple[str | None, bytes, tuple[bytes, int] | None]
 
 
+def _identifier_lists(signature: SignerInfo) -> tuple[tuple[Identifier, ...], ...]:
+    attributes = signature.attributes
+    return _identifiers(attributes.get(SIGNING_CERTIFICATE_V2), attributes.get(SIGNING_CERTIFICATE))
+
+
 @lru_cache(maxsize=CACHE_ENTRIES)
-def _identifiers(second: bytes | None, first: bytes | None) -> tuple[Identifier, ...]:
-    """Return the first ESSCertID of each version: hash, and issuer and serial if they are given."""
-    found = list[Identifier]()
-    if second:
-        parts = DerReader(second).enter(SEQUENCE).enter(SEQUENCE).enter(SEQUENCE)
-        algorithm = algorithm_of(parts) if parts.next == SEQUENCE else "sha256"
+def _identifiers(second: bytes | None, first: bytes | None) -> tuple[tuple[Identifier, ...], ...]:
+    """Return the ESSCertIDs of each version that is present: hash, and issuer and serial if given."""
+    versions = ((second, "sha256"), (first, "sha1"))
+    return tuple(_identifier_list(each, by) for each, by in versions if each)
+
+
+def _identifier_list(attribute: bytes, default: str) -> tuple[Identifier, ...]:
+    each, found = DerReader(attribute).enter(SEQUENCE).enter(SEQUENCE), list[Identifier]()
+    while each.next != -1 and len(found) < MAX_IDENTIFIERS:
+        parts = each.enter(SEQUENCE)
+        stated = default == "sha256" and parts.next == SEQUENCE
+        algorithm = algorithm_of(parts) if stated else default
         found.append((algorithm, parts.take(OCTETS), _issuer_serial(parts)))
-    if first:
-        parts = DerReader(first).enter(SEQUENCE).enter(SEQUENCE).enter(SEQUENCE)
-        found.append(("sha1", parts.take(OCTETS), _issuer_serial(parts)))
+    each.finish()
+    if not found:
+        raise Malformed("its signer names no certificate")
     return tuple(found)
 
 
@@ -122,17 +145,16 @@ def _fingerprint(each: Certificate, algorithm: str) -> bytes:
     return digest_by(algorithm, each.der).digest()
 
 
-def _check_attributes(signature: TokenSignature, content: bytes) -> None:
+def _check_attributes(signature: SignerInfo, content_type: bytes, digest: bytes) -> None:
     kind = DerReader(signature.attributes.get(CONTENT_TYPE, b"")).take(OID)
-    if kind != TST_INFO:
-        raise Flaw(Reason.CONTENT_TYPE, "its signed content type is not a timestamp")
+    if kind != content_type:
+        raise Flaw(Reason.CONTENT_TYPE, "its signed content type is not that of its content")
     signed = DerReader(signature.attributes.get(MESSAGE_DIGEST, b"")).take(OCTETS)
-    algorithm = signature.digest_algorithm
-    if algorithm is not None and not hmac.compare_digest(DIGESTS[algorithm](content).digest(), signed):
+    if signature.digest_algorithm is not None and not hmac.compare_digest(digest, signed):
         raise Flaw(Reason.SIGNATURE_INVALID, "its content is not what its signer signed")
 
 
-def _verify(signer: Certificate, signature: TokenSignature, digest: hashes.HashAlgorithm) -> None:
+def _verify(signer: Certificate, signature: SignerInfo, digest: hashes.HashAlgorithm) -> None:
     key, method = signer.key, signature.method
     plain = signature.parameters in _NO_PARAMETERS
     if isinstance(key, ec.EllipticCurvePublicKey) and plain and ECDSA_WITH.get(method) == digest.name:

@@ -16,12 +16,12 @@ select foja.append_drafts($1, $2, $3);
 -- name: erase
 -- Forget one body; its hash and every proof stay.
 select status, detail, seq, at, body_hash, sealed
-from foja.erase(%(entity)s, %(tenant)s, %(seq)s, %(source)s, %(actor)s, %(reason)s);
+from foja.erase(%(entity)s, %(domain)s, %(tenant)s, %(seq)s, %(source)s, %(actor)s, %(reason)s);
 
 -- name: erase_all
 -- Forget some bodies of a stream, in order: all of them, or none.
 select count(e) from unnest(%(seqs)s::bigint[]) with ordinality as wanted (seq, turn)
-cross join lateral foja.erase(%(entity)s, %(tenant)s, wanted.seq, %(source)s, null, %(reason)s) e;
+cross join lateral foja.erase(%(entity)s, %(domain)s, %(tenant)s, wanted.seq, %(source)s, null, %(reason)s) e;
 
 -- name: recognise
 -- The epoch of this history, renewed if the server is another one than last time.

@@ -7,8 +7,9 @@ where entity_id = %(entity)s and tenant = %(tenant)s
 order by seq;
 
 -- name: due_approvals
--- Requests past their deadline, the oldest first.
-select entity_id, event_id from foja.approval_due where due <= clock_timestamp() order by due limit %(most)s;
+-- Requests past their deadline, the oldest first, except those of held streams.
+select entity_id, event_id from foja.approval_due
+where due <= clock_timestamp() and entity_id <> all (%(held)s::uuid[]) order by due limit %(most)s;
 
 -- name: expire_approval
 -- Write down that one request was not decided in time.

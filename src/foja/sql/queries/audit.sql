@@ -123,7 +123,8 @@ from (values
     ('event', 'event_update'), ('event', 'event_delete'), ('event', 'event_truncate'),
     ('leaves', 'leaf_change'), ('leaves', 'leaf_truncate'),
     ('leaf_place', 'leaf_place_change'), ('leaf_place', 'leaf_place_truncate'),
-    ('checkpoint', 'checkpoint_update'), ('checkpoint', 'checkpoint_delete'), ('checkpoint', 'checkpoint_truncate')
+    ('checkpoint', 'checkpoint_update'), ('checkpoint', 'checkpoint_delete'), ('checkpoint', 'checkpoint_truncate'),
+    ('cosignature', 'cosignature_change'), ('cosignature', 'cosignature_truncate')
 ) g (relation, trigger)
 left join pg_trigger t on t.tgrelid = to_regclass('foja.' || g.relation) and t.tgname = g.trigger
 where t.tgenabled is distinct from 'A' order by g.relation <> 'event', g.relation <> 'leaves', g.trigger;
@@ -152,6 +153,34 @@ select e.entity_id, null, null, t.type, round(extract(epoch from clock_timestamp
 from (select entity_id[1], at from foja.woken order by id limit 1) w
 join foja.entity e using (entity_id) join foja.domain d on d.domain = e.domain join foja.job_type t on t.type = d.executor
 where not t.paused and w.at < clock_timestamp() - make_interval(secs => %(limit)s);
+
+-- name: audit_clocks
+-- Times that are ahead of the database's clock, which was set back since: jobs, leases, attempts, slots, ticks and
+-- checkpoints. What waits for such a time waits too long.
+with clock as (select clock_timestamp() + make_interval(secs => %(tolerance)s) as latest)
+select j.entity_id, null::bigint, format('the run time of the %%s job %%s', j.type, j.job_id), j.run_at::text,
+    format('`foja jobs retry %%s` runs it now', j.job_id)
+from clock, foja.job j where j.state in ('queued', 'retry_scheduled') and j.run_at > latest
+    and (j.created_at > latest or j.lease_until > latest + (select t.lease from foja.job_type t where t.type = j.type))
+union all
+select j.entity_id, null::bigint, format('the lease of the %%s job %%s', j.type, j.job_id), j.lease_until::text,
+    format('`foja jobs cancel %%s` ends it, if no worker runs it', j.job_id)
+from clock, foja.job j join foja.job_type t using (type) where j.state = 'running' and j.lease_until > latest + t.lease
+union all
+select a.entity_id, a.asked_seq, format('the deadline of attempt %%s at %%s', a.attempt, a.evidence), a.deadline::text,
+    'its job may still end it'
+from clock, foja.attempt a join foja.event v on v.entity_id = a.entity_id and v.seq = a.asked_seq
+where a.state = 'open' and a.deadline > latest and v.at > latest
+union all
+select s.entity_id, s.seq, 'the deadline of a slot', s.deadline::text, 'fill it, or void it'
+from clock, foja.slot s where s.state = 'open' and s.deadline > latest + interval '1 hour'
+union all
+select null::uuid, null::bigint, format('the next run of the tick %%s', t.name), t.due::text, 'set foja.tick.due to the present'
+from clock, foja.tick t where t.due > latest + t.every
+union all
+select null::uuid, null::bigint, format('the newest checkpoint of log %%s', c.origin), c.signed_at::text, 'correct the clock'
+from clock, (select distinct on (origin) origin, signed_at from foja.checkpoint order by origin, size desc) c
+where c.signed_at > latest;
 
 -- name: audit_stuck_queues
 -- Streams with a queue of jobs that has no head, or more than one.
@@ -188,7 +217,7 @@ where e.domain = 'document' and e.sealed > coalesce(s.length, 0);
 -- name: audit_documents
 -- Every event of every document; with the first one its list entry, its row for the guards, and its attempts.
 select e.entity_id, v.seq, v.kind, v.at,
-    case v.kind when 'tsa.confirmed' then v.payload::jsonb - 'token_b64' else v.payload::jsonb end,
+    case v.kind when 'tsa.confirmed' then v.payload::jsonb - '{token_b64,blinding_b64,path_b64}'::text[] else v.payload::jsonb end,
     case v.seq when 0 then (select to_jsonb(s) from foja.document_summary s where s.entity_id = e.entity_id) end,
     case v.seq when 0 then (select to_jsonb(d) from foja.document d where d.entity_id = e.entity_id) end,
     case v.seq when 0 then (select jsonb_agg(to_jsonb(a)) from foja.attempt a where a.entity_id = e.entity_id) end

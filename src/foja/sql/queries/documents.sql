@@ -5,7 +5,7 @@ select evidence from foja.ability;
 -- name: document_histories
 -- The sealed histories of many documents, each by its place in the list, and the moment of reading; without tokens.
 select asked.place, v.seq, v.kind, v.at,
-    case v.kind when 'tsa.confirmed' then (v.payload::jsonb - 'token_b64')::json else v.payload end, clock_timestamp()
+    case v.kind when 'tsa.confirmed' then (v.payload::jsonb - '{token_b64,blinding_b64,path_b64}'::text[])::json else v.payload end, clock_timestamp()
 from unnest(%(entities)s::uuid[]) with ordinality asked (entity_id, place)
 join foja.entity e on e.entity_id = asked.entity_id and e.domain = 'document'
 cross join lateral (select * from foja.event x where x.entity_id = e.entity_id and x.seq < e.sealed offset 0) v
@@ -48,26 +48,54 @@ select entity_id, mended from foja.rebuild_summaries(%(entities)s, %(states)s, %
     %(witnesses)s, %(lengths)s, %(began)s);
 
 -- name: documents
--- A page of the list, newest first; the name is read from its event, where it can be erased.
-select s.entity_id, added.payload ->> 'name', s.state, s.pipeline, s.lifecycle_status, s.witness_hash, s.began_at
-from foja.document_summary s
-left join foja.document d using (entity_id)
-left join foja.event added on added.entity_id = s.entity_id and added.seq = d.added_seq
-where s.tenant = %(tenant)s
-  and (%(before)s::uuid is null or (s.began_at, s.entity_id) <
-      (select b.began_at, b.entity_id from foja.document_summary b where b.entity_id = %(before)s))
-order by s.began_at desc, s.entity_id desc limit %(limit)s;
+-- A page of the list, newest first; the name is read from its event, where it can be erased. Documents that no executor
+-- has seen yet have a job of it instead of a summary. `given_up`: evidence has failed, and no attempt at it follows.
+with page as (
+    select u.entity_id, u.state, u.pipeline, u.lifecycle_status, u.witness_hash, u.began_at, f.given_up from (
+        select s.entity_id, s.state, s.pipeline, s.lifecycle_status, s.witness_hash, s.began_at
+        from foja.document_summary s where s.tenant = %(tenant)s
+        union all
+        select j.entity_id, 'none', null, 'needs_witness', d.witness_hash, v.at
+        from foja.job j join foja.document d on d.entity_id = j.entity_id and d.tenant = %(tenant)s
+        join foja.event v on v.entity_id = j.entity_id and v.seq = 0
+        where j.type = 'protect_document_v2' and j.head and j.state in ('queued', 'running', 'retry_scheduled')
+            and not exists (select from foja.document_summary s where s.entity_id = j.entity_id)
+    ) u cross join lateral (
+        select exists (select from foja.document d
+            join foja.entity e on e.entity_id = d.entity_id and e.awake is null
+            join foja.attempt a on a.entity_id = d.entity_id and a.state in ('failed', 'reorged')
+                and (a.evidence = 'artifact' or a.witness_hash = d.witness_hash and a.evidence = any (d.required_evidence))
+            where d.entity_id = u.entity_id and not d.finalized and d.closed is null
+                and not exists (select from foja.attempt b where b.entity_id = a.entity_id and b.evidence = a.evidence
+                    and (b.witness_hash = a.witness_hash or a.evidence = 'artifact') and b.state in ('open', 'confirmed')))
+    ) f (given_up)
+    where (%(before)s::uuid is null or (u.began_at, u.entity_id) <
+            (select b.at, b.entity_id from foja.event b where b.entity_id = %(before)s and b.seq = 0))
+        and (%(state)s::text is null or case %(state)s when 'given_up' then f.given_up else u.state = %(state)s end)
+    order by u.began_at desc, u.entity_id desc limit %(limit)s
+)
+select p.entity_id, added.payload ->> 'name', p.state, p.pipeline, p.lifecycle_status, p.witness_hash, p.began_at, p.given_up
+from page p left join foja.document d using (entity_id)
+left join foja.event added on added.entity_id = p.entity_id and added.seq = d.added_seq
+order by p.began_at desc, p.entity_id desc;
 
 -- name: document_states
 -- The states of these documents, as lists show them.
 select s.entity_id, s.state, s.pipeline from foja.document_summary s
 where s.entity_id = any (%(documents)s::uuid[]) and s.tenant = %(tenant)s;
 
--- name: documents_local
--- Whether the stamp of each document is of the local authority: the stamp of the last request, else any. Documents
--- without a stamp are left out.
+-- name: documents_marked
+-- Whether the stamp of each document is of the local authority: the stamp of the last request, else any; and the test
+-- network that confirmed an anchor which was not taken back. Documents without a stamp are left out.
 select s.entity_id,
-    coalesce(bool_or(t.local) filter (where t.witness_hash = s.witness_hash), nullif(bool_or(t.local), false))
+    coalesce(bool_or(t.local) filter (where t.witness_hash = s.witness_hash), nullif(bool_or(t.local), false)),
+    (select max(last.network) from (
+        select distinct on (v.payload ->> 'network', v.payload ->> 'witness_hash') v.payload ->> 'test_network'
+        from foja.event v
+        where v.entity_id = s.entity_id and (v.kind = 'anchor.confirmed'
+            or v.kind = 'anchor.failed' and v.payload ->> 'failure_code' = 'reorged')
+        order by v.payload ->> 'network', v.payload ->> 'witness_hash', v.seq desc
+    ) last (network))
 from foja.document_summary s
 cross join lateral (
     select v.payload ->> 'witness_hash', v.payload ->> 'local' is not distinct from 'true' from foja.event v
@@ -116,20 +144,44 @@ select foja.rebuild_documents(%(entities)s::uuid[]);
 -- Close attempts past their deadline.
 select foja.expire_attempts(%(most)s);
 
+-- name: document_obstacles
+-- What the events of a document do not say: what this installation can produce, which of its job types are paused, the
+-- last error of a job that goes on, why the log is halted, when the newest checkpoint was published, and why no batch of
+-- a network is made.
+select array(select evidence from foja.ability),
+    array(select t.type from foja.job_type t where t.paused and (t.type = 'protect_document_v2' or exists (
+        select from foja.attempt a where a.entity_id = %(document)s and a.state = 'open' and foja.job_of(a.evidence) = t.type))
+        order by t.type),
+    (select j.last_error from foja.job j where j.entity_id = %(document)s and j.last_error is not null
+        and j.state in ('queued', 'running', 'retry_scheduled') order by j.job_id desc limit 1),
+    (select l.halted from foja.log l where l.closed_size is null),
+    (select max(c.published_at) from foja.checkpoint c join foja.log l on l.origin = c.origin and l.closed_size is null),
+    (select coalesce(jsonb_object_agg(n.network, n.held), '{}') from foja.anchor_network n where n.held is not null);
+
+-- name: documents_length
+-- How many events these documents have.
+select coalesce(sum(e.next_seq), 0)::bigint from foja.entity e where e.entity_id = any (%(documents)s::uuid[])
+    and e.tenant = %(tenant)s;
+
+-- name: wake_stalled
+-- Wake the executors of documents that have attempts left and none open.
+select foja.wake_stalled(%(attempts)s::jsonb, %(most)s);
+
 -- name: documents_failed
 -- A page of documents, by id, with a failed attempt at what the last request requires, and none open or confirmed.
 -- Their histories tell whether it was given up.
 select distinct a.entity_id from foja.attempt a
 join foja.document d on d.entity_id = a.entity_id and not d.finalized and d.closed is null
-where a.tenant = %(tenant)s and a.state in ('failed', 'reorged') and a.evidence = any (%(evidence)s::text[])
+where a.tenant = %(tenant)s and a.state in ('failed', 'reorged')
+  and (%(evidence)s::text[] is null or a.evidence = any (%(evidence)s::text[]))
   and a.entity_id > %(after)s::uuid and (a.witness_hash = d.witness_hash or a.evidence = 'artifact')
   and not exists (select from foja.attempt b where b.entity_id = a.entity_id and b.evidence = a.evidence
       and (b.witness_hash = a.witness_hash or a.evidence = 'artifact') and b.state in ('open', 'confirmed'))
 order by a.entity_id limit %(limit)s;
 
 -- name: documents_at_work
--- Which of these documents have a job that runs now or soon: of an attempt, or of the executor. Jobs of a paused
--- type do not count: it may stay paused.
+-- Which of these documents have a job that runs now or soon: of an attempt, of its batch, or of the executor. Jobs of a
+-- paused type do not count: it may stay paused.
 select asked.entity_id from unnest(%(documents)s::uuid[]) asked (entity_id)
 where exists (select from foja.attempt a
         join foja.job j on j.entity_id = a.entity_id and j.type = foja.job_of(a.evidence)
@@ -142,4 +194,11 @@ where exists (select from foja.attempt a
         where j.entity_id = asked.entity_id and j.type = 'protect_document_v2' and j.dedupe_key = 'executor'
             and (j.state = 'running' or j.state in ('queued', 'retry_scheduled') and not t.paused))
    or exists (select from foja.entity e join foja.job_type t on t.type = 'protect_document_v2'
-        where e.entity_id = asked.entity_id and e.awake is not null and not t.paused);
+        where e.entity_id = asked.entity_id and e.awake is not null and not t.paused)
+   or exists (select from foja.anchor_member m join foja.anchor_batch b on b.batch_id = m.batch_id
+        where m.entity_id = asked.entity_id and (b.told is not null
+            or b.status in ('sent', 'reorged') and b.next_look <= clock_timestamp() + make_interval(secs => %(within)s)
+            or exists (select from foja.job j join foja.job_type t on t.type = j.type
+                where j.entity_id = b.batch_id and j.type = 'broadcast_anchor_' || b.network and (j.state = 'running'
+                    or j.state in ('queued', 'retry_scheduled') and not t.paused
+                        and j.run_at <= clock_timestamp() + make_interval(secs => %(within)s)))));

@@ -15,6 +15,14 @@ where v.entity_id = %(entity)s and v.tenant = %(tenant)s and v.seq >= %(low)s an
     and (%(high)s::bigint is null or v.seq < %(high)s)
 order by v.seq limit %(limit)s;
 
+-- name: read_histories
+-- The first sealed events of several streams of this tenant, as many of each as asked for.
+select w.place, e.domain, v.seq, v.event_id, v.kind, v.v, v.at, v.actor, v.source, v.payload::text, v.salt, v.body_hash
+from unnest(%(entities)s::uuid[], %(lengths)s::bigint[]) with ordinality w(entity_id, length, place)
+join foja.entity e on e.entity_id = w.entity_id and e.tenant = %(tenant)s
+join foja.event v on v.entity_id = w.entity_id and v.seq < least(w.length, e.sealed)
+order by w.place, v.seq;
+
 -- name: stream_domain
 -- The domain and the sealed count of a stream of this tenant.
 select domain, sealed from foja.entity where entity_id = %(entity)s and tenant = %(tenant)s;

@@ -11,6 +11,10 @@ prepare notify as select i.epoch from foja.installation i cross join pg_notify($
 select pg_notify('foja_deltas', part) from unnest(%(parts)s::text[]) with ordinality as sent (part, place)
 order by place;
 
+-- name: live_key
+-- The key that seals transients in notifications.
+select key from foja.live_key;
+
 -- name: listen_transients
 -- Receive the transients of other processes.
 listen foja_deltas;
@@ -45,8 +49,8 @@ from unnest(%(seqs)s::bigint[]) n cross join lateral (
 ) e order by e.seq limit %(limit)s;
 
 -- name: stream_state
--- The epoch, and the next number and sealed count of a stream.
-select i.epoch, coalesce(foja.next_seq(e), 0), coalesce(e.sealed, 0)
+-- The epoch, and the next number, sealed count and domain of a stream.
+select i.epoch, coalesce(foja.next_seq(e), 0), coalesce(e.sealed, 0), e.domain
 from foja.installation i left join foja.entity e on e.entity_id = %(entity)s and e.tenant = %(tenant)s;
 
 -- name: missing_numbers

@@ -7,9 +7,9 @@ select to_regclass('foja.event') is not null and to_regclass('foja.leaves') is n
 select coalesce((select sum(greatest(next_seq, sealed)) from foja.entity), 0)::bigint
     + coalesce((select sum(next_idx) from foja.log), 0)::bigint;
 
--- name: fsck_erasable
--- The kinds whose body may be erased.
-select domain, kind, v from foja.kind where erasable;
+-- name: fsck_kinds
+-- The registered kinds, and whether their bodies may be erased.
+select domain, kind, v, erasable from foja.kind;
 
 -- name: fsck_entities
 -- The counters of every stream, in order, or of one stream.
@@ -72,6 +72,14 @@ where p.idx is null or held.idx is null order by 1, 2 limit 1;
 -- The checkpoints of one log, in order.
 select size, root, frontier, note from foja.checkpoint where origin = %(origin)s order by size;
 
+-- name: fsck_cosignatures
+-- Every cosignature, with its checkpoint and the key of its cosigner.
+select s.origin, s.size, c.note, s.line, k.vkey
+from foja.cosignature s
+left join foja.checkpoint c on c.origin = s.origin and c.size = s.size
+left join foja.cosigner k on k.origin = s.origin and k.public_key = s.public_key
+order by s.origin, s.size, s.public_key;
+
 -- name: fsck_last_leaf
 -- The last event of a stream among the first leaves of a log.
 select u.seq, l.idx + u.place - 1, u.chain_hash
@@ -80,3 +88,34 @@ from (select idx from foja.leaf_place where entity_id = %(entity)s and origin = 
 join foja.leaves l on l.origin = %(origin)s and l.idx = bundle.idx
 cross join lateral unnest(l.entity_id, l.seq, l.chain_hash) with ordinality u(entity_id, seq, chain_hash, place)
 where u.entity_id = %(entity)s and l.idx + u.place - 1 < %(size)s order by u.seq desc limit 1;
+
+-- name: fsck_batches
+-- Every batch of digests, oldest first.
+select batch_id, network, root, size from foja.anchor_batch order by created_at, batch_id;
+
+-- name: fsck_members
+-- The digests of a batch as they are stored, in the order of its leaves.
+select index, witness_hash from foja.anchor_member where batch_id = %(batch)s order by index;
+
+-- name: fsck_anchored
+-- Every recorded anchor of a checkpoint, with the checkpoint and the batch that it names.
+select v.entity_id, v.seq, v.payload ->> 'sha256', c.note, v.payload ->> 'network', b.network, b.status,
+    exists (select from foja.anchor_member m where m.batch_id = b.batch_id and m.entity_id = v.entity_id
+        and m.network = b.network and m.witness_hash = v.payload ->> 'sha256')
+from foja.installation i
+join foja.event v on v.entity_id = i.installation_id and v.kind = 'checkpoint.anchored'
+left join foja.log l on l.name = v.payload ->> 'origin'
+left join foja.checkpoint c on c.origin = l.origin
+    and c.size = case when v.payload ->> 'size' ~ '^\d{1,18}$' then (v.payload ->> 'size')::bigint end
+left join foja.anchor_batch b on b.batch_id::text = v.payload ->> 'batch'
+where v.payload is not null order by v.seq;
+
+-- name: fsck_anchored_members
+-- Every checkpoint in a batch, with the note that was requested to be anchored.
+select m.batch_id, m.witness_hash, c.note
+from foja.installation i join foja.anchor_member m on m.entity_id = i.installation_id
+left join foja.job j on j.entity_id = m.entity_id and j.type = 'submit_anchor_' || m.network
+    and j.payload ->> 'witness_hash' = m.witness_hash
+left join foja.log l on l.name = j.payload ->> 'origin'
+left join foja.checkpoint c on c.origin = l.origin and c.size = (j.payload -> 'size')::bigint
+order by m.batch_id, m.index;

@@ -29,15 +29,79 @@ where origin = %(origin)s and size <= %(size)s order by size desc limit 1;
 select size, root from foja.checkpoint
 where origin = %(origin)s and published_at is not null order by size desc limit 1;
 
+-- name: newest_note
+-- The newest published checkpoint of the open log, as it was signed.
+select c.note from foja.checkpoint c join foja.log l on l.origin = c.origin and l.closed_size is null
+where c.published_at is not null order by c.size desc limit 1;
+
 -- name: published_checkpoint
 -- The newest published checkpoint that covers a leaf.
 select size, note from foja.checkpoint
 where origin = %(origin)s and size > %(idx)s and published_at is not null order by size desc limit 1;
 
--- name: first_checkpoint
--- The first published checkpoint that covers a leaf.
-select size, note from foja.checkpoint
-where origin = %(origin)s and size > %(idx)s and published_at is not null order by size limit 1;
+-- name: first_checkpoints
+-- The leaf of each of these events in the newest log that has it, and the first published checkpoint that covers it.
+select w.place, leaf.origin, leaf.idx, c.size, c.note
+from unnest(%(entities)s::uuid[], %(seqs)s::bigint[]) with ordinality w(entity_id, seq, place)
+cross join lateral (
+    select l.origin, l.idx from foja.log o cross join lateral foja.find_leaf(o.origin, w.entity_id, w.seq) l
+    where o.closed_size is null or l.idx < o.closed_size order by o.origin desc limit 1) leaf
+cross join lateral (
+    select size, note from foja.checkpoint
+    where origin = leaf.origin and size > leaf.idx and published_at is not null order by size limit 1) c;
+
+-- name: cosignatures
+-- The cosignatures of a checkpoint, as lines of its note.
+select coalesce(string_agg(line, '' order by public_key), '') from foja.cosignature
+where origin = %(origin)s and size = %(size)s;
+
+-- name: cosigned_checkpoint
+-- The newest checkpoint that covers a leaf and that enough of these cosigners signed.
+select c.size, c.note from foja.checkpoint c
+where c.origin = %(origin)s and c.size = (
+    select size from foja.cosignature
+    where origin = %(origin)s and size > %(idx)s and public_key = any(%(keys)s::bytea[])
+    group by size having count(*) >= %(required)s order by size desc limit 1);
+
+-- name: first_cosigned
+-- For each leaf, the first checkpoint that covers it and that enough of these cosigners signed.
+select w.place, c.size, c.note
+from unnest(%(origins)s::integer[], %(leaves)s::bigint[]) with ordinality w(origin, idx, place)
+cross join lateral (
+    select size from foja.cosignature
+    where origin = w.origin and size > w.idx and public_key = any(%(keys)s::bytea[])
+    group by size having count(*) >= %(required)s order by size limit 1) s
+join foja.checkpoint c on c.origin = w.origin and c.size = s.size;
+
+-- name: is_being_cosigned
+-- Whether a checkpoint was published so recently that enough of these cosigners, those without a fault, may sign it.
+select c.published_at > clock_timestamp() - make_interval(secs => %(seconds)s)
+    and cardinality(%(keys)s::bytea[]) - (
+        select count(*) from foja.cosigner k
+        where k.origin = c.origin and k.public_key = any(%(keys)s::bytea[]) and k.fault is not null) >= %(required)s
+from foja.checkpoint c where c.origin = %(origin)s and c.size = %(size)s;
+
+-- name: cosigner_due
+-- The newest published checkpoint of the open log that a cosigner has not signed, the size that it signed
+-- last, and the time by the database's clock.
+select l.origin, c.size, c.note, coalesce(k.seen, 0), extract(epoch from clock_timestamp())::bigint
+from foja.log l cross join lateral (
+    select size, note from foja.checkpoint
+    where origin = l.origin and published_at is not null order by size desc limit 1) c
+left join foja.cosigner k on k.origin = l.origin and k.public_key = %(key)b
+where l.closed_size is null and c.size > coalesce(k.seen, 0);
+
+-- name: record_cosignature
+-- Store a cosignature of a published checkpoint.
+select foja.record_cosignature(%(origin)s, %(size)s, %(key)b, %(vkey)s, %(line)s);
+
+-- name: record_cosigner_fault
+-- Store what is wrong with a cosigner.
+select foja.record_cosigner_fault(%(origin)s, %(key)b, %(vkey)s, %(fault)s, %(detail)s);
+
+-- name: cosigners
+-- Every cosigner of every log, and its state.
+select origin, vkey, seen, fault, detail, since from foja.cosigner order by origin, vkey;
 
 -- name: leaves
 -- A range of leaves, in order.
@@ -76,3 +140,7 @@ select origin, name, next_idx, closed_size, halted,
     (select max(size) from foja.checkpoint c where c.origin = l.origin and published_at is not null),
     (select coalesce(sum(cardinality(seq)), 0)::bigint from foja.pending) as waiting
 from foja.log l order by origin;
+
+-- name: halted_logs
+-- The open log, if it is halted.
+select origin from foja.log where halted is not null and closed_size is null;

@@ -3,12 +3,38 @@
 select set_config('lock_timeout', %(timeout)s, false);
 
 -- name: try_migration_lock
--- Take the migration lock if it is free; the number spells "foja".
-select pg_try_advisory_lock(1718577761);
+-- Take the migration lock if it is free.
+select pg_try_advisory_lock(%(key)s);
 
 -- name: await_migration_lock
 -- Wait for the migration lock.
-select pg_advisory_lock(1718577761);
+select pg_advisory_lock(%(key)s);
+
+-- name: access_state
+-- Whether this login owns the schema, and which of Foja's roles do not exist or lack their grants.
+select pg_has_role(current_user, n.nspowner, 'member'), array(
+    select needed.role from (
+        select unnest(array['anon', 'authenticated', 'service_role', 'foja_api', 'foja_sweeper', 'foja_worker'])
+        union select role from foja.source union select role from foja.job_type
+    ) needed (role) left join pg_roles r on r.rolname = needed.role
+    where r.oid is null or needed.role <> 'anon' and not has_schema_privilege(r.oid, n.oid, 'usage'))
+from pg_namespace n where n.nspname = 'foja';
+
+-- name: restore_source_roles
+-- The roles of all sources, as their registration made them.
+select foja.ensure_role(s.source) from (select source from foja.source union select source from foja.job_type) s
+where s.source not in ('api', 'sweeper');
+
+-- name: adopt_roles
+-- Let this login act as Foja's roles; returns those that it may not grant itself, and its name.
+select foja.adopt_roles(), current_user::text;
+
+-- name: lock_holder
+-- Who holds an advisory lock of this database.
+select format('%%s as %%s (pid %%s, %%s)', coalesce(nullif(a.application_name, ''), 'a session'), a.usename, a.pid, a.state)
+from pg_locks l join pg_stat_activity a using (pid)
+where l.locktype = 'advisory' and l.granted and l.database = (select oid from pg_database where datname = current_database())
+    and (l.classid::bigint << 32 | l.objid::bigint) = %(key)s limit 1;
 
 -- name: migration_table
 -- Whether any migration was ever recorded here.
@@ -43,3 +69,7 @@ insert into foja.migration (number, name, digest) values (%(number)s, %(name)s, 
 -- name: forget_migration
 -- The last step was taken back.
 delete from foja.migration where number = %(number)s;
+
+-- name: has_schema
+-- Whether this database has a schema of Foja.
+select to_regnamespace('foja') is not null;

@@ -18,3 +18,14 @@ from foja.fill(%(draft)s::foja.draft, %(seq)s, %(token)s);
 -- A number given back, with the reason.
 select status, detail, seq, at, body_hash, sealed
 from foja.void(%(entity)s, %(domain)s, %(tenant)s, %(seq)s, %(token)s, %(source)s, %(reason)s);
+
+-- name: stream_gaps
+-- How many numbers of a stream were given and voided.
+select count(*) from foja.event
+where entity_id = %(entity)s and tenant = %(tenant)s and kind = 'slot.voided';
+
+-- name: most_gaps
+-- The streams with the most voided numbers, each with its count and that of all streams.
+select entity_id, count(*), (sum(count(*)) over ())::bigint from foja.event
+where kind = 'slot.voided' and (%(tenant)s::text is null or tenant = %(tenant)s)
+group by entity_id order by 2 desc, 1 limit %(limit)s;

@@ -6,27 +6,53 @@ where entity_id = %(entity)s and tenant = %(tenant)s and seq < %(before)s
     and (%(ns)s::text is null or payload ->> 'ns' = %(ns)s)
 order by seq desc limit %(limit)s;
 
--- name: thread_about
--- Everything said about some checkpoints: their ids begin alike.
-select e.seq, e.kind, e.payload
-from unnest(%(lows)s::uuid[], %(highs)s::uuid[]) about(low, high) cross join lateral (
+-- name: thread_latest
+-- Everything said about the newest checkpoint of a namespace: the first halves of the ids are equal.
+select e.seq, e.kind, e.payload from (
+    select left(event_id::text, 19) as half from foja.event
+    where entity_id = %(entity)s and tenant = %(tenant)s and kind = 'checkpoint.saved' and payload is not null
+        and payload ->> 'ns' = %(ns)s
+    order by seq desc limit 1
+) newest cross join lateral (
     select * from foja.event
-    where entity_id = %(entity)s and tenant = %(tenant)s and event_id between low and high and payload is not null
+    where entity_id = %(entity)s and tenant = %(tenant)s and payload is not null
+        and event_id between (half || '8000-000000000000')::uuid and (half || 'bfff-ffffffffffff')::uuid
     offset 0
 ) e order by e.seq;
 
+-- name: thread_writes
+-- The writes that belong to the checkpoints at these numbers.
+select e.seq, e.kind, e.payload
+from unnest(%(seqs)s::bigint[]) n cross join lateral (
+    select left(event_id::text, 19) as half from foja.event
+    where entity_id = %(entity)s and tenant = %(tenant)s and seq = n offset 0
+) saved cross join lateral (
+    select * from foja.event
+    where entity_id = %(entity)s and tenant = %(tenant)s and kind = 'writes.saved' and payload is not null
+        and event_id between (half || '8000-000000000000')::uuid and (half || 'bfff-ffffffffffff')::uuid
+    offset 0
+) e order by e.seq;
+
+-- name: thread_about
+-- Everything said about a checkpoint: the ids begin alike.
+select seq, kind, payload from foja.event
+where entity_id = %(entity)s and tenant = %(tenant)s and event_id between %(low)s and %(high)s and payload is not null
+order by seq;
+
 -- name: thread_values
--- Values of channels where events hold them, and whatever these rest on.
-with recursive walk(channel, seq, value) as (
-    select c.channel, c.seq, e.payload -> 'values' -> c.channel
+-- The events that hold values of channels, and those that these rest on. Each payload comes once: a value may
+-- be large, and PostgreSQL parses all of it for every part that is asked for.
+with recursive walk(channel, seq, payload) as (
+    select c.channel, c.seq, e.payload
     from unnest(%(channels)s::text[], %(seqs)s::bigint[]) c(channel, seq)
     join foja.event e on e.entity_id = %(entity)s and e.tenant = %(tenant)s and e.seq = c.seq
     union all
-    select w.channel, e.seq, e.payload -> 'values' -> w.channel
+    select w.channel, e.seq, e.payload
     from walk w
-    join foja.event e on e.entity_id = %(entity)s and e.tenant = %(tenant)s and e.seq = (w.value ->> 'after')::bigint
+    join foja.event e on e.entity_id = %(entity)s and e.tenant = %(tenant)s
+        and e.seq = (w.payload #>> array['values', w.channel, 'after'])::bigint
 )
-select channel, seq, value from walk;
+select channel, seq, case row_number() over (partition by seq) when 1 then payload end from walk;
 
 -- name: thread_streams
 -- Every thread of a tenant.

@@ -13,9 +13,10 @@ from fastapi import APIRouter, Query, Response
 from foja.conversations.service import Conversation
 from foja.integrations.ag_ui import AgUiFrame, encode, frames
 from foja.web.bodies import JSON, body_of
+from foja.web.context import Context, NamedConversation
 from foja.web.conversations.feed import HEARTBEAT_FRAME
-from foja.web.conversations.routes import Context
 from foja.web.conversations.stream import EventStream
+from foja.web.reference.openapi import EVENT_STREAM
 
 # The schema of a run's input is AG-UI's own; https://docs.ag-ui.com describes it.
 INPUT = {"requestBody": {"required": True, "content": {JSON: {"schema": {"type": "object"}}}}}
@@ -23,22 +24,24 @@ routes = APIRouter(prefix="/v1/conversations", tags=["ag-ui"])
 Last = Annotated[int | None, Query(ge=1, le=10_000, description="how many events the snapshot goes back")]
 
 
-@routes.get("/{conversation_id}/ag-ui")
-async def follow(ctx: Context, conversation_id: str, last: Last = None) -> Response:
+@routes.get("/{conversation_id}/ag-ui", response_class=Response, responses=EVENT_STREAM)
+async def follow(ctx: Context, conversation: NamedConversation, last: Last = None) -> Response:
     """Follow as AG-UI events: a snapshot, then live events without end."""
-    conversation = await ctx.conversation(conversation_id)
     return EventStream(_pieces(frames(conversation, last=last), ctx.heartbeat), ctx)
 
 
-@routes.post("/{conversation_id}/ag-ui", openapi_extra=INPUT)
+@routes.post("/{conversation_id}/ag-ui", response_class=Response, responses=EVENT_STREAM, openapi_extra=INPUT)
 async def run(
-    ctx: Context, conversation_id: str, body: Annotated[RunAgentInput, body_of(RunAgentInput)]
+    ctx: Context,
+    body: Annotated[RunAgentInput, body_of(RunAgentInput)],
+    conversation: NamedConversation,
+    last: Last = None,
 ) -> Response:
     """Append the client's last message, then follow until its run ends."""
-    conversation = await ctx.conversation(conversation_id)
     await _append_last(conversation, body)
     shown = [message.id for message in body.messages]
-    return EventStream(_pieces(frames(conversation, one_run=True, shown=shown), ctx.heartbeat), ctx)
+    found = frames(conversation, one_run=True, shown=shown, last=last)
+    return EventStream(_pieces(found, ctx.heartbeat), ctx)
 
 
 async def _append_last(conversation: Conversation, run_input: RunAgentInput) -> None:

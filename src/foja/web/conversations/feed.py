@@ -12,7 +12,6 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import UUID
@@ -42,9 +41,9 @@ class Listener:
 
     def __init__(self) -> None:
         self.detached = True  # it must catch up from its own position
-        self._frames: deque[Frame] = deque()
+        self._frames: list[Frame] = []
         self._size = 0
-        self._woken = asyncio.Event()
+        self.woken = asyncio.Event()  # there is a frame, or the listener is detached
 
     def add(self, frame: Frame) -> None:
         """Buffer a frame, unless the listener is detached."""
@@ -55,29 +54,20 @@ class Listener:
         if self._size > MAX_BUFFERED_BYTES:
             BUFFERS_LOST.inc()
             self.detach()
-        self._woken.set()
+        self.woken.set()
 
     def detach(self) -> None:
         """Drop the buffer: the listener must catch up."""
         self.detached = True
         self._frames.clear()
         self._size = 0
-        self._woken.set()
-
-    def attach(self) -> None:
-        """Buffer frames from now on."""
-        self.detached = False
+        self.woken.set()
 
     def take(self) -> list[Frame]:
         """Return the buffered frames and empty the buffer."""
-        frames, self._size = list(self._frames), 0
-        self._frames.clear()
-        self._woken.clear()
+        frames, self._frames, self._size = self._frames, [], 0
+        self.woken.clear()
         return frames
-
-    async def wait(self) -> None:
-        """Wait until there is a frame, or until the listener is detached."""
-        await self._woken.wait()
 
 
 class Feed:
@@ -86,12 +76,8 @@ class Feed:
     def __init__(self, ledger: Ledger, entity_id: UUID, heartbeat: float) -> None:
         self.listeners: set[Listener] = set()
         self._ledger, self._entity_id = ledger, entity_id
-        self._ready = asyncio.Event()
+        self.ready = asyncio.Event()  # it has its position: a listener that now reads rows misses nothing
         self._tasks = [asyncio.create_task(each) for each in (self._read(), self._send_heartbeats(heartbeat))]
-
-    async def ready(self) -> None:
-        """Wait until the reader has its position: a listener that reads rows after that misses nothing."""
-        await self._ready.wait()
 
     def stop(self) -> None:
         """Stop reading."""
@@ -113,7 +99,7 @@ class Feed:
                 pass
             except Exception:  # otherwise its listeners would wait for ever
                 log.exception("reading %s failed; trying again", self._entity_id)
-            self._ready.clear()
+            self.ready.clear()
             for listener in self.listeners:
                 listener.detach()
             await asyncio.sleep(RETRY_SECONDS)
@@ -123,7 +109,7 @@ class Feed:
         head = (await self._ledger.state(self._entity_id)).next_seq - 1
         follower = self._ledger.follower(self._entity_id, head)
         first = await follower.step()
-        self._ready.set()
+        self.ready.set()
         for each in first:
             self._broadcast(each)
         async with contextlib.aclosing(self._ledger.go_on(follower)) as frames:

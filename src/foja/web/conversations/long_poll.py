@@ -10,44 +10,71 @@ import asyncio
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import urlencode
 from uuid import UUID
+
+from fastapi import Depends, Header, Query
 
 from foja.errors import CursorLost
 from foja.ledger.event import Event, Reset
 from foja.ledger.live.follower import POLL_SECONDS, Follower
 from foja.ledger.live.notifier import Subscription
-from foja.ledger.reader import Position, parse_cursor
+from foja.ledger.reader import NUMBER, Position, parse_cursor
 from foja.web.context import WebContext
 
 MAX_HOLES = 10_000
 RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?")
+After = Annotated[str | None, Query(description="the cursor or the number of an event")]
 
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
     """The requested page, and how many seconds to wait for it."""
 
-    entity_id: UUID
     after: str | int | None
     holes: str
     limit: int
     wait: float
 
 
-async def poll(ctx: WebContext, request: PageRequest) -> dict[str, Any]:
+async def page_request(
+    after: After = None,
+    holes: Annotated[str, Query(description="the open numbers, as in `next`")] = "",
+    limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
+    wait: Annotated[float, Query(ge=0, le=60, description="seconds to wait for new events")] = 0,
+) -> PageRequest:
+    """Return the page that the parameters of a request ask for."""
+    return PageRequest(_parse_after(after), holes, limit, wait)
+
+
+async def start_of(
+    after: After = None, last_event_id: Annotated[str | None, Header()] = None
+) -> str | int | None:
+    """Return the cursor or number after which a request follows."""
+    return _parse_after(last_event_id or after)
+
+
+RequestedPage = Annotated[PageRequest, Depends(page_request)]
+Start = Annotated[str | int | None, Depends(start_of)]
+
+
+def _parse_after(text: str | None) -> str | int | None:
+    return int(text) if text and NUMBER.fullmatch(text) else text or None
+
+
+async def poll(ctx: WebContext, entity_id: UUID, request: PageRequest, address: str) -> dict[str, Any]:
     """Return a page of events and the address of the next; wait up to `wait` seconds for it."""
-    follower = ctx.app.ledger.follower(request.entity_id, request.after, _position(request), request.limit)
+    follower = ctx.app.ledger.follower(entity_id, request.after, _position(request), request.limit)
     clock = asyncio.get_running_loop().time
     deadline = clock() + request.wait
-    with ctx.app.ledger.watch(request.entity_id) as wake:
+    with ctx.app.ledger.watch(entity_id) as wake:
         while True:
             wake.clear()
             events = _events(request, await follower.step())
             left = deadline - clock()
             if events or left <= 0 or ctx.closing.is_set():
-                return _page(request, follower, events)
+                return _page(request, follower, events, address)
             await _wait_either(wake, ctx.closing, min(left, POLL_SECONDS))
 
 
@@ -66,14 +93,14 @@ def _events(request: PageRequest, frames: Sequence[Event | Reset]) -> list[Event
     for frame in frames:
         if not isinstance(frame, Reset):
             events.append(frame)
-        elif not isinstance(request.after, int):
+        elif not (isinstance(request.after, int) and frame.reason == "future"):
             raise CursorLost(
                 f"the cursor {request.after!r} is of another history ({frame.reason}); read without it"
             )
     return events
 
 
-def _page(request: PageRequest, follower: Follower, events: Sequence[Event]) -> dict[str, Any]:
+def _page(request: PageRequest, follower: Follower, events: Sequence[Event], address: str) -> dict[str, Any]:
     position = follower.position
     query: dict[str, object] = {}
     if position and position.head >= 0:
@@ -86,7 +113,7 @@ def _page(request: PageRequest, follower: Follower, events: Sequence[Event]) -> 
     return {
         "events": [event.envelope() for event in events],
         "cursor": f"{position.epoch}:{position.prefix}" if position and position.prefix >= 0 else None,
-        "next": f"/v1/conversations/{request.entity_id}/events?{urlencode(query, safe=':,')}",
+        "next": f"{address}?{urlencode(query, safe=':,')}",
     }
 
 

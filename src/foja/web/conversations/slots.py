@@ -6,87 +6,87 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Response
+from fastapi.responses import JSONResponse
 
+from foja.conversations.service import Conversation
 from foja.errors import UnknownEntity
 from foja.ledger.reader import NUMBER
 from foja.ledger.slots import Slots
 from foja.web.bodies import Chunk, Extension, NewEvent, Reservation, Voiding, body_of, describe_body
-from foja.web.context import WebContext
-from foja.web.conversations.routes import Context, Key, json_response, status_of
+from foja.web.context import NamedConversation
+from foja.web.conversations.routes import Key, status_of
+from foja.web.reference.answers import Deadline, EventAnswer, ReservedSlots, TransientAnswer, VoidedSlot
+from foja.web.reference.openapi import REPLAYED
 
 routes = APIRouter(prefix="/v1/conversations/{conversation_id}", tags=["slots"])
 
 
-@routes.post("/slots", status_code=201, openapi_extra=describe_body(Reservation))
+@routes.post(
+    "/slots", status_code=201, response_model=ReservedSlots, openapi_extra=describe_body(Reservation)
+)
 async def reserve(
-    ctx: Context, conversation_id: str, body: Annotated[Reservation, body_of(Reservation)]
+    body: Annotated[Reservation, body_of(Reservation)], conversation: NamedConversation
 ) -> Response:
     """Reserve the next numbers, to be filled in any order before the deadline."""
-    conversation = await ctx.conversation(conversation_id)
-    slots = await conversation.reserve(body.count, ttl=body.ttl, intents=body.intents)
+    slots = await conversation.reserve(**dict(body))
     reserved = {"token": str(slots.token), "seqs": slots.seqs, "deadline": slots.deadline.isoformat()}
-    return json_response(reserved, 201)
+    return JSONResponse(reserved, 201)
 
 
-@routes.post("/slots/{token}/extend", openapi_extra=describe_body(Extension))
+@routes.post("/slots/{token}/extend", response_model=Deadline, openapi_extra=describe_body(Extension))
 async def extend(
-    ctx: Context, conversation_id: str, token: str, body: Annotated[Extension, body_of(Extension)]
+    body: Annotated[Extension, body_of(Extension)], conversation: NamedConversation, token: str
 ) -> Response:
     """Extend the deadline of the slots that are still open."""
-    slots = await _slots(ctx, conversation_id, token, ())
-    return json_response({"deadline": (await slots.extend(body.ttl)).isoformat()})
+    deadline = await _slots(conversation, token).extend(body.ttl)
+    return JSONResponse({"deadline": deadline.isoformat()})
 
 
-@routes.post("/slots/{token}/{seq}", status_code=201, openapi_extra=describe_body(NewEvent))
+@routes.post(
+    "/slots/{token}/{seq}",
+    status_code=201,
+    response_model=EventAnswer,
+    responses=REPLAYED,
+    openapi_extra=describe_body(NewEvent),
+)
 async def fill(
-    ctx: Context,
-    conversation_id: str,
+    body: Annotated[NewEvent, body_of(NewEvent)],
+    conversation: NamedConversation,
     token: str,
     seq: str,
-    body: Annotated[NewEvent, body_of(NewEvent)],
     key: Key = None,
 ) -> Response:
     """Fill a slot with its event. The same event again returns the first, with 200."""
-    slots = await _slots(ctx, conversation_id, token, [_parse_seq(seq)])
-    event = await slots.fill(0, body.kind, body.payload, actor=body.actor, idempotency_key=key)
-    return json_response(event.envelope(), status_of(event))
+    slots = _slots(conversation, token, seq)
+    event = await slots.fill(0, **dict(body), idempotency_key=key)
+    return JSONResponse(event.envelope(), status_of(event))
 
 
-@routes.post("/slots/{token}/{seq}/void", openapi_extra=describe_body(Voiding))
+@routes.post("/slots/{token}/{seq}/void", response_model=VoidedSlot, openapi_extra=describe_body(Voiding))
 async def void(
-    ctx: Context, conversation_id: str, token: str, seq: str, body: Annotated[Voiding, body_of(Voiding)]
+    body: Annotated[Voiding, body_of(Voiding)], conversation: NamedConversation, token: str, seq: str
 ) -> Response:
     """Void a slot; the conversation records the reason."""
-    slots = await _slots(ctx, conversation_id, token, [_parse_seq(seq)])
+    slots = _slots(conversation, token, seq)
     await slots.void(0, reason=body.reason)
-    return json_response({"seq": slots.seq(0), "voided": True})
+    return JSONResponse({"seq": slots.seq(0), "voided": True})
 
 
-@routes.post("/transients", status_code=202, openapi_extra=describe_body(Chunk))
-async def emit(ctx: Context, conversation_id: str, body: Annotated[Chunk, body_of(Chunk)]) -> Response:
+@routes.post(
+    "/transients", status_code=202, response_model=TransientAnswer, openapi_extra=describe_body(Chunk)
+)
+async def emit(body: Annotated[Chunk, body_of(Chunk)], conversation: NamedConversation) -> Response:
     """Send a transient event to the current followers; it is not numbered and not stored."""
-    conversation = await ctx.conversation(conversation_id)
-    transient = await conversation.emit(
-        body.kind,
-        body.payload,
-        turn=body.turn,
-        block_index=body.block_index,
-        event_index=body.event_index,
-    )
-    return json_response(transient.envelope(), 202)
+    return JSONResponse((await conversation.emit(**dict(body))).envelope(), 202)
 
 
-async def _slots(ctx: WebContext, conversation_id: str, token: str, seqs: list[int] | tuple[()]) -> Slots:
-    conversation = await ctx.conversation(conversation_id)
+def _slots(conversation: Conversation, token: str, seq: str | None = None) -> Slots:
+    """Return a reservation with one of its numbers, or with none."""
+    if seq is not None and not NUMBER.fullmatch(seq):
+        raise UnknownEntity(f"not a valid sequence number: {seq!r}; use a number of the reservation")
     try:
-        return conversation.slots(UUID(token), seqs)
+        return conversation.slots(UUID(token), [] if seq is None else [int(seq)])
     except ValueError:
         raise UnknownEntity(
             f"not a valid reservation token: {token!r}; use the token that the reservation returned"
         ) from None
-
-
-def _parse_seq(text: str) -> int:
-    if not NUMBER.fullmatch(text):
-        raise UnknownEntity(f"not a valid sequence number: {text!r}; use a number of the reservation")
-    return int(text)

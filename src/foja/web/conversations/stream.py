@@ -21,7 +21,6 @@ from foja.web.context import WebContext
 from foja.web.conversations.feed import HEARTBEAT_FRAME, Feed, Feeds, Frame, Listener, encode, encode_reset
 
 RETRY = b"retry: 1000\n\n"
-STALL_SECONDS = 30.0
 SLICE_BYTES = 65_536
 FIRST_PAGE_EVENTS, PAGE_BYTES = 16, 1_048_576
 HEADERS = [
@@ -58,17 +57,17 @@ class ClientStream:
             return await self._attach(feed, listener)
         if self._follower.behind:
             return await self._catch_up(listener)
-        await listener.wait()
+        await listener.woken.wait()
         return b"".join(self._encode_missing(listener.take()))
 
     async def _attach(self, feed: Feed, listener: Listener) -> bytes:
         """Attach to the shared reader once it has its position; rows are read only after that."""
         try:
             async with asyncio.timeout(self._heartbeat):
-                await feed.ready()
+                await feed.ready.wait()
         except TimeoutError:
             return HEARTBEAT_FRAME
-        listener.attach()
+        listener.detached = False
         self._follower.behind = True
         return b""
 
@@ -103,13 +102,18 @@ class ClientStream:
         return encode_reset(frame) if isinstance(frame, Reset) else _with_id(frame.cursor, encode(frame).data)
 
 
+def stream_events(ctx: WebContext, entity_id: UUID, after: str | int | None) -> EventStream:
+    """Return the response that sends the events of a stream after a cursor or number."""
+    client = ClientStream(ctx.app.ledger, entity_id, after, ctx.heartbeat)
+    return EventStream(client.pieces(ctx.feeds), ctx)
+
+
 class EventStream(Response):
-    """Sends pieces until the client disconnects or stalls, or the server closes."""
+    """Sends pieces until the client disconnects or the server closes."""
 
     def __init__(self, pieces: AsyncGenerator[bytes], ctx: WebContext) -> None:
         super().__init__()
         self._pieces, self._ctx = pieces, ctx
-        self._since: float | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with self._ctx.stream():
@@ -119,7 +123,7 @@ class EventStream(Response):
         await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         sending = asyncio.create_task(self._send(send))
         closing = asyncio.create_task(self._ctx.closing.wait())
-        ends = [sending, closing, *map(asyncio.create_task, (_disconnected(receive), self._stalled()))]
+        ends = [sending, closing, asyncio.create_task(_disconnected(receive))]
         try:
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -131,23 +135,12 @@ class EventStream(Response):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _send(self, send: Send) -> None:
-        clock = asyncio.get_running_loop().time
         async with contextlib.aclosing(self._pieces) as pieces:
             async for piece in pieces:
                 # In slices: the server accepts one slice whole and applies back pressure to the next.
                 for start in range(0, len(piece), SLICE_BYTES):
                     body = piece[start : start + SLICE_BYTES]
-                    self._since = clock()
                     await send({"type": "http.response.body", "body": body, "more_body": True})
-                    self._since = None
-
-    async def _stalled(self) -> None:
-        """Return when a slice was not accepted in time. It checks rarely: a timer per slice costs more."""
-        clock = asyncio.get_running_loop().time
-        left = STALL_SECONDS
-        while left > 0:
-            await asyncio.sleep(left)
-            left = STALL_SECONDS if self._since is None else self._since + STALL_SECONDS - clock()
 
 
 def _log_failure(task: asyncio.Task[Any]) -> None:

@@ -180,6 +180,16 @@ export class View {
     return [...this._shown, ...fold(this._transients.values())];
   }
 
+  /**
+   * Return the same items in groups: a request first, then its result or decision, or the open
+   * slot that is reserved for it. An item without a counterpart is a group by itself.
+   *
+   * @returns {Item[][]}
+   */
+  groups() {
+    return group(this.items());
+  }
+
   // Names that begin with an underscore are private.
 
   _apply(item) {
@@ -344,6 +354,29 @@ function ownState(seq, item, states, pairs) {
   if (item.kind === "approval_completed") return bodyOf(item).decision;
   if (item.kind === "tool_use_completed") return pairs.has(seq) ? states.get(pairs.get(seq)) : "unpaired";
   return undefined;
+}
+
+const RESPONSES = new Set(["tool_use_completed", "approval_completed"]);
+
+function group(items) {
+  const bySeq = new Map(items.filter((item) => item.seq !== null).map((item) => [item.seq, item]));
+  const under = new Map();
+  for (const [seq, item] of bySeq) if (answers(item, bySeq.get(item.pair))) under.set(seq, item.pair);
+  for (const [seq, item] of bySeq) {
+    const reserved = item.kind === "tool_use_requested" ? numberOf(bodyOf(item).result_seq) : null;
+    if (bySeq.get(reserved)?.kind === OPEN && !under.has(reserved)) under.set(reserved, seq);
+  }
+  const groups = new Map(items.filter((item) => !under.has(item.seq)).map((item) => [item, [item]]));
+  const responses = [...under].sort(([a], [b]) => a - b);
+  for (const [seq, request] of responses) groups.get(bySeq.get(request)).push(bySeq.get(seq));
+  return [...groups.values()];
+}
+
+/** True if an event is the result or decision of this request. */
+function answers(item, request) {
+  if (!request || request.pair !== item.seq) return false;
+  const voided = item.kind === "slot.voided" && request.kind === "tool_use_requested";
+  return RESPONSES.has(item.kind) || voided;
 }
 
 /** The numbers of the events of a kind, by the value of one field, lowest first. */

@@ -8,6 +8,8 @@ const { conversation, translations } = document.body.dataset;
 const texts = JSON.parse(translations);
 const main = document.getElementById("view");
 const connection = document.getElementById("connection");
+const empty = document.getElementById("empty");
+const times = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
 const RECONNECT_MS = 1000;
 const REFRESH_MS = 16;
 
@@ -50,19 +52,21 @@ function enqueue(item) {
 function refresh() {
   view = view.addAll(waiting);
   waiting = [];
-  show(view.items());
+  const groups = view.groups();
+  empty.hidden = groups.length > 0;
+  show(groups.flatMap(([first, ...rest]) => [[first, ""], ...rest.map((item) => [item, " answer"])]));
 }
 
-/** Render these items. An element that did not change is not touched. */
+/** Render these items, each with the class of its place. An element that did not change is not touched. */
 function show(items) {
   const known = new Map(Array.from(main.children, (each) => [each.dataset.key, each]));
   let next = main.firstElementChild;
-  for (const item of items) {
+  for (const [item, place] of items) {
     const key = keyOf(item);
-    const form = JSON.stringify(item);
+    const form = JSON.stringify([item, place]);
     let element = known.get(key);
     if (!element) element = document.createElement("article");
-    if (element.form !== form) render(element, key, item);
+    if (element.form !== form) render(element, key, item, place);
     element.form = form;
     known.delete(key);
     if (element === next) next = next.nextElementSibling;
@@ -76,11 +80,11 @@ function keyOf(item) {
   return `transient ${JSON.stringify([item.kind, item.turn, item.block_index, item.kind === "error" ? item.id : null])}`;
 }
 
-function render(element, key, item) {
+function render(element, key, item, place) {
   const body = item.payload ?? {};
   element.dataset.key = key;
   element.dataset.kind = item.kind;
-  element.className = ROLES[item.kind] ?? "note";
+  element.className = (ROLES[item.kind] ?? "note") + place;
   if (item.state) element.dataset.state = item.state;
   else delete element.dataset.state;
   const content = item.payload === null ? [text("p", texts.erased)] : (RENDERERS[item.kind] ?? renderJson)(body, item);
@@ -112,10 +116,11 @@ const RENDERERS = {
     text("b", body.tool_name),
     text("pre", body.error_message ?? JSON.stringify(body.tool_result, null, 1)),
   ],
-  approval_requested: (body) => [
+  approval_requested: (body, item) => [
     text("b", body.tool_name),
     text("pre", JSON.stringify(body.tool_args, null, 1)),
-    text("small", `${texts.until} ${body.expires_at}`),
+    text("small", `${texts.until} ${timeOf(body.expires_at)}`),
+    ...(item.state === "requested" ? [buttons(body.approval_id)] : []),
   ],
   approval_completed: (body) => [text("p", body.reason ?? "")],
   "slot.open": (body) => [text("p", body.intent === null ? "…" : plain(body.intent))],
@@ -129,12 +134,51 @@ function renderJson(body) {
   return [text("pre", JSON.stringify(body, null, 1))];
 }
 
+/** The buttons that decide an approval. The decision itself is shown when its event arrives. */
+function buttons(approval) {
+  const line = document.createElement("div");
+  const failure = document.createElement("output");
+  const choices = [["approved", "approve"], ["denied", "deny"]].map(([decision, name]) => {
+    const button = text("button", texts[name]);
+    button.value = decision;
+    button.onclick = async () => {
+      choices.forEach((each) => (each.disabled = true));
+      const decided = await decide(approval, decision).catch(() => false);
+      if (decided) return;
+      failure.textContent = texts.undecided;
+      choices.forEach((each) => (each.disabled = false));
+    };
+    return button;
+  });
+  line.className = "decide";
+  line.append(...choices, failure);
+  return line;
+}
+
+/** Record a decision; return whether it, or an earlier one, is recorded. */
+async function decide(approval, decision) {
+  const answer = await fetch(`/v1/conversations/${conversation}/approvals/${encodeURIComponent(approval)}`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ decision }),
+  });
+  return answer.ok;
+}
+
+/** A time as its reader writes it; what is not a time stays as it is. */
+function timeOf(at) {
+  const moment = new Date(at);
+  return Number.isNaN(moment.getTime()) ? String(at) : times.format(moment);
+}
+
 function heading(item) {
   const line = document.createElement("header");
   line.append(text("span", texts[item.kind] ?? item.kind));
   if (item.actor) line.append(text("em", item.actor));
   if (item.state) line.append(text("mark", texts[`state_${item.state}`] ?? item.state));
-  line.append(text("small", item.seq === null ? "" : `#${item.seq}`));
+  const when = text("time", item.at ? timeOf(item.at) : "");
+  if (item.at) when.dateTime = item.at;
+  line.append(when, text("small", item.seq === null ? "" : `#${item.seq}`));
   return line;
 }
 

@@ -29,7 +29,7 @@ create table foja.domain (
 );
 
 insert into foja.domain (domain, reserved, head_only) values
-    ('conversation', true, false), ('document', true, true), ('thread', true, false);
+    ('conversation', true, false), ('document', true, true), ('system', true, true), ('thread', true, false);
 
 -- Who records events for a domain: one database role each. `api` and `sweeper` belong to every domain.
 create table foja.source (
@@ -49,7 +49,7 @@ return (select 'strict $.type() == "object"' || coalesce(string_agg(' && (' || t
     ) types(words))::jsonpath;
 
 -- The closed registry of kinds: fields, version and sources of each. `required` maps each
--- required key to the JSON types it may have; `sole_field` is the key where there is just one.
+-- required key to the JSON types it may have.
 create table foja.kind (
     domain text not null references foja.domain,
     kind text not null,
@@ -60,11 +60,10 @@ create table foja.kind (
     wakes boolean not null default false,     -- does the domain's executor want to know?
     tracked boolean not null default false,   -- is anything kept beside its events? then it is kept with them
     reserved boolean not null default false,  -- written by the ledger itself, never by a caller
+    retired boolean not null default false,   -- refused for new events; old ones stay readable
     keyed_by text[],                          -- a word and a field: the idempotency key is always `word:field`
     client_checks jsonb not null default '{}', -- optional fields and the like: checked by clients only
     shape jsonpath generated always as (foja.shape_of(required)) stored,
-    sole_field text generated always as (substring(required::text from '^\{"(\w+)": [^:]*\}$')) stored,
-    sole_string boolean generated always as (required::text ~ '^\{"\w+": [^:]*"string"[^:]*\}$') stored,
     primary key (domain, kind, v)
 );
 
@@ -105,9 +104,11 @@ create table foja.event (
     unique (entity_id, event_id)
 );
 
+create index event_voided on foja.event (entity_id) include (tenant) where kind = 'slot.voided';
+
 create table foja.slot (
     entity_id uuid not null,
-    seq bigint not null,
+    seq bigint not null check (seq >= 0),
     token uuid not null,
     deadline timestamptz not null,
     intent json,
@@ -118,10 +119,11 @@ create table foja.slot (
 
 create index slot_deadlines on foja.slot (deadline) where state = 'open';
 
--- Events recorded above a hole, for the sequencer to seal once the hole is gone.
+-- Events recorded above a hole, for the sequencer to seal once the hole is gone. Every number that a caller names
+-- is recorded here with its event, so this check covers them; `append` numbers by itself and does not pay for it.
 create table foja.unsealed (
     entity_id uuid not null,
-    seq bigint not null,
+    seq bigint not null check (seq >= 0),
     primary key (entity_id, seq)
 );
 

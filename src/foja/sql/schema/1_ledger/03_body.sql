@@ -1,5 +1,14 @@
 -- The body of an event: its hash, its checks, its source.
 
+-- Refuse a text that is larger than it may be; `words` names it.
+create function foja.check_size(value text, most integer, words text) returns void
+language plpgsql immutable as $$
+begin
+    if octet_length(value) > most then
+        perform foja.refuse('too_large', format('%s may have %s bytes, not %s', words, most, octet_length(value)));
+    end if;
+end $$;
+
 -- Raise one of our errors; `code` is the message, for people and programs the detail.
 create function foja.refuse(code text, detail text) returns void
 language plpgsql immutable as $$
@@ -77,52 +86,59 @@ begin
     perform foja.refuse('wrong_source', format('the role %s may not write as %s', role, source));
 end $$;
 
--- Is the payload nothing but its kind's only field, a string, in canonical form?
--- The common case, decided without looking at each member.
-create function foja.is_plain(rule foja.kind, payload text) returns boolean
-language sql stable parallel safe
-return case when rule.sole_string
-    then payload = '{"' || rule.sole_field || '":' || to_json(payload::jsonb ->> rule.sole_field)::text || '}'
-    else false end;
+-- The three functions that follow are not strict: the planner would not inline them.
+
+-- Is this one JSON object in which no key occurs twice? Before PostgreSQL 16 only serializing it again can tell.
+do $do$ begin
+    execute 'create function foja.has_unique_keys(payload text) returns boolean
+        language sql immutable parallel safe return ' || case
+            when current_setting('server_version_num')::integer >= 160000 then 'payload is json object with unique keys'
+            else 'foja.canonical(payload::jsonb) = payload' end;
+end $do$;
+
+-- Are at most 64 containers nested? Only a text with more brackets than that is searched.
+create function foja.is_shallow(payload text) returns boolean
+language sql immutable parallel safe
+return octet_length(payload) - octet_length(replace(replace(payload, '{', ''), '[', '')) <= 64
+    or not payload::jsonb @? 'strict $.**{64} ? (@.type() == "object" || @.type() == "array")';
+
+-- Can every reader hold its numbers? Only a text with one of sixteen digits or with an exponent is searched.
+create function foja.is_exact(payload text) returns boolean
+language sql immutable parallel safe
+return payload !~ '[:,[]\s*-?(\d{16}|[\d.]+[eE]\+?\d)'
+    or not payload::jsonb @? 'strict $.** ? (@.type() == "number" && (@ > 9007199254740991 || @ < -9007199254740991))'
+    or foja.canonical(payload::jsonb) = payload;
 
 -- Is there plainly nothing wrong with this body? One expression, for the planner to inline.
+-- The order of keys, the spelling of numbers and white space are not checked: every client of ours writes
+-- the canonical form, and `foja fsck` finds any other.
 create function foja.is_sound(
-    rule foja.kind, p_source text, p_actor text, p_payload text, p_salt bytea, p_hash bytea
+    rule foja.kind, p_source text, p_actor text, p_payload text, p_salt bytea, p_hash bytea, p_key text
 ) returns boolean
 language sql stable parallel safe
-return p_source = any (rule.sources) and not rule.reserved and octet_length(p_payload) <= 1048576
-    and foja.is_plain(rule, p_payload) and octet_length(p_salt) = 16
-    and foja.body_hash(p_salt, p_actor, p_payload, p_source, rule.v) = p_hash;
+return p_source = any (rule.sources) and not (rule.reserved or rule.retired) and octet_length(p_payload) <= 1048576
+    and coalesce(octet_length(p_actor), 0) <= 1024 and coalesce(octet_length(p_key), 0) <= 1024
+    and foja.has_unique_keys(p_payload) and p_payload::jsonb @@ rule.shape and foja.is_shallow(p_payload)
+    and foja.is_exact(p_payload) and octet_length(p_salt) = 16 and foja.body_hash(p_salt, p_actor, p_payload, p_source, rule.v) = p_hash;
 
 -- Why this body may not be recorded, or null.
 -- Python computed it; the database does not take its word for it.
 create function foja.body_problem(
-    rule foja.kind, p_source text, p_actor text, p_payload text, p_salt bytea, p_hash bytea
+    rule foja.kind, p_source text, p_actor text, p_payload text, p_salt bytea, p_hash bytea, p_key text
 ) returns text
-language plpgsql stable as $$
-declare
-    body jsonb;
-begin
-    if rule.kind is null then
-        return 'unknown_kind: this domain has no such kind, or not in this version';
-    elsif rule.reserved then
-        return format('unknown_kind: %s is written by the ledger itself', rule.kind);
-    elsif p_source <> all (rule.sources) then
-        return format('wrong_source: %s may not be recorded by %s', rule.kind, p_source);
-    elsif octet_length(p_payload) > 1048576 then
-        return 'too_large: a body may have 1,048,576 bytes';
-    end if;
-    if foja.is_plain(rule, p_payload) is not true then
-        body := p_payload::jsonb;
-        if (body @@ rule.shape) is not true then
-            return format('bad_payload: %s needs %s', rule.kind, rule.required);
-        elsif foja.canonical(body) <> p_payload then
-            return 'not_canonical: the payload is not in canonical form (RFC 8785)';
-        end if;
-    end if;
-    if octet_length(p_salt) is distinct from 16
-            or foja.body_hash(p_salt, p_actor, p_payload, p_source, rule.v) is distinct from p_hash then
-        return 'bad_hash: the body hash does not fit the body';
-    end if;
-    return null;
-end $$;
+language sql stable
+return case
+    when rule.kind is null then 'unknown_kind: this domain has no such kind, or not in this version'
+    when rule.reserved then format('unknown_kind: %s is written by the ledger itself', rule.kind)
+    when rule.retired then format('unknown_kind: %s v%s is retired; append a newer version', rule.kind, rule.v)
+    when p_source <> all (rule.sources) then format('wrong_source: %s may not be recorded by %s', rule.kind, p_source)
+    when octet_length(p_payload) > 1048576 then 'too_large: a body may have 1,048,576 bytes'
+    when octet_length(p_actor) > 1024 then 'too_large: an actor may have 1,024 bytes'
+    when octet_length(p_key) > 1024 then 'too_large: an idempotency key may have 1,024 bytes'
+    when (p_payload::jsonb @@ rule.shape) is not true then format('bad_payload: %s needs %s', rule.kind, rule.required)
+    when not foja.has_unique_keys(p_payload) then 'not_canonical: a key occurs twice'
+    when not foja.is_shallow(p_payload) then 'not_canonical: nested over 64 levels deep'
+    when not foja.is_exact(p_payload) then 'not_canonical: a number is not kept exactly by JSON readers'
+    when octet_length(p_salt) is distinct from 16
+            or foja.body_hash(p_salt, p_actor, p_payload, p_source, rule.v) is distinct from p_hash
+        then 'bad_hash: the body hash does not fit the body' end;

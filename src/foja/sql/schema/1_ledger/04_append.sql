@@ -16,6 +16,12 @@ create type foja.receipt as (
     sealed boolean        -- part of the chained prefix already
 );
 
+-- The stream of the installation has its id, the domain `system` and the tenant `system`; no other stream has one of them.
+create function foja.is_own_stream(p_entity uuid, p_domain text, p_tenant text) returns boolean
+language sql stable
+return case when (select i.installation_id = p_entity from foja.installation i) then p_domain = 'system' and p_tenant = 'system'
+    else p_domain <> 'system' and p_tenant <> 'system' end;
+
 -- Create a stream that is new; refuse one of another domain or tenant, or with another next number.
 create function foja.create_entity(p_entity uuid, p_domain text, p_tenant text, p_expected bigint default null)
 returns void
@@ -23,6 +29,10 @@ language plpgsql as $$
 declare
     e foja.entity;
 begin
+    perform foja.check_size(p_tenant, 255, 'the name of a tenant');
+    if not foja.is_own_stream(p_entity, p_domain, p_tenant) then
+        perform foja.refuse('wrong_entity', 'the id of the installation, the domain system and the tenant system belong together');
+    end if;
     insert into foja.entity (entity_id, domain, tenant, head)
     values (p_entity, p_domain, p_tenant, foja.genesis(p_domain, p_entity))
     on conflict do nothing;
@@ -101,8 +111,8 @@ begin
     if current_setting('role') <> 'foja_' || d.source then
         perform foja.check_source(d.source);
     end if;
-    select case when foja.is_sound(k, d.source, d.actor, d.payload, d.salt, d.body_hash) then null
-        else foja.body_problem(k, d.source, d.actor, d.payload, d.salt, d.body_hash) end, k.wakes, k.tracked
+    select case when foja.is_sound(k, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key) then null
+        else foja.body_problem(k, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key) end, k.wakes, k.tracked
     into problem, wakes, tracked
     from foja.kind k where k.domain = d.domain and k.kind = d.kind and k.v = d.v;
     if problem is not null or wakes is null then

@@ -31,14 +31,47 @@ end $$;
 create function foja.create_streams(p_entity uuid[], p_drafts foja.draft[]) returns foja.streams
 language plpgsql as $$
 begin
+    perform foja.check_size(d.tenant, 255, 'the name of a tenant') from unnest(p_drafts) d;
     insert into foja.entity (entity_id, domain, tenant, head)
     select distinct on (new.entity_id) new.entity_id, new.domain, new.tenant, foja.genesis(new.domain, new.entity_id)
     from unnest(p_drafts) new
     where exists (select from foja.domain d where d.domain = new.domain)
+        and foja.is_own_stream(new.entity_id, new.domain, new.tenant)
     order by new.entity_id
     on conflict do nothing;
     return foja.lock_streams(p_entity);
 end $$;
+
+-- What is known of the drafts of a batch before their streams are locked: of each its stream, whether its body is
+-- sound, and whether its kind wakes an executor or is tracked; of all of them the first source and the last, by name.
+create type foja.checks as (
+    entity_id uuid[], sound boolean[], wakes boolean[], tracked boolean[], all_sound boolean, source text[]
+);
+
+create function foja.check_drafts(p_drafts foja.draft[]) returns foja.checks
+language plpgsql stable as $$
+declare
+    c foja.checks;
+begin
+    select array_agg(d.entity_id), array_agg(d.sound), array_agg(d.wakes), array_agg(d.tracked),
+        bool_and(coalesce(d.sound, false)), array[min(d.source), max(d.source)]
+    into c
+    from (select u.entity_id, u.source, k.wakes, k.tracked,
+            foja.is_sound(k, u.source, u.actor, u.payload, u.salt, u.body_hash, u.idempotency_key) as sound
+        from unnest(p_drafts) with ordinality u(entity_id, domain, tenant, kind, v, event_id, actor, source, payload,
+            salt, body_hash, idempotency_key, expected_seq, ord)
+        left join foja.kind k on k.domain = u.domain and k.kind = u.kind and k.v = u.v
+        order by u.ord) d;
+    return c;
+end $$;
+
+-- Why this draft may not be recorded.
+create function foja.draft_problem(d foja.draft) returns text
+language sql stable
+return coalesce(
+    (select foja.body_problem(k, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key)
+        from foja.kind k where k.domain = d.domain and k.kind = d.kind and k.v = d.v),
+    'unknown_kind: this domain has no such kind, or not in this version');
 
 -- Where a batch leaves its streams, and what each of its items became: `seq` is null where
 -- nothing was recorded, `link` where the event is not sealed yet.
@@ -47,10 +80,10 @@ create type foja.batch as (
     entity_id uuid[], next_seq bigint[], head bytea[], last_at timestamptz[], woken uuid[], tracked integer[]
 );
 
--- Number, chain and check every draft, stream by stream, in the order given. Writes nothing.
+-- Number and chain every draft, stream by stream, in the order given. Writes nothing.
 -- Whether an event was recorded before is looked up only if `p_careful`, or if it could be
 -- taken for one with a wrong number; otherwise the insert finds out.
-create function foja.number_batch(s foja.streams, p_drafts foja.draft[], p_careful boolean)
+create function foja.number_batch(s foja.streams, p_drafts foja.draft[], c foja.checks, p_careful boolean)
 returns foja.batch
 language plpgsql as $$
 declare
@@ -61,6 +94,11 @@ declare
     ats timestamptz[] := array_fill(null::timestamptz, array[n]);
     links bytea[] := array_fill(null::bytea, array[n]);
     problems text[];
+    sound boolean[] := c.sound;
+    wakes boolean[] := c.wakes;
+    tracks boolean[] := c.tracked;
+    all_sound boolean := c.all_sound;
+    has_tracks boolean := true = any (c.tracked);
     -- By stream.
     nexts bigint[] := s.next_seq;
     heads bytea[] := s.head;
@@ -79,12 +117,9 @@ declare
     now timestamptz := clock_timestamp();
     moment timestamptz;
     taken uuid[];
-    -- The draft at hand.
-    rule foja.kind;
-    problem text;
 begin
     for i in
-        select u.*,
+        select u.entity_id, u.domain, u.tenant, u.kind, u.event_id, u.body_hash, u.expected_seq, u.ord,
             -- Not `exists`: planned while the table is empty, that would hash the whole of it, for ever.
             (p_careful or u.expected_seq is not null) and (
                 select true from foja.event o where o.entity_id = u.entity_id and o.event_id = u.event_id) as known
@@ -107,13 +142,8 @@ begin
             moment := greatest(now, s.last_at[stream]);
             taken := '{}';
         end if;
-        if rule.kind is distinct from i.kind or rule.v <> i.v or rule.domain <> i.domain then
-            select * into rule from foja.kind k where k.domain = i.domain and k.kind = i.kind and k.v = i.v;
-        end if;
-        problem := case when foja.is_sound(rule, i.source, i.actor, i.payload, i.salt, i.body_hash) then null
-            else foja.body_problem(rule, i.source, i.actor, i.payload, i.salt, i.body_hash) end;
-        if problem is not null then
-            problems[i.ord] := problem;
+        if not all_sound and sound[i.ord] is not true then
+            problems[i.ord] := foja.draft_problem(p_drafts[i.ord]);
         elsif i.domain is distinct from domain or i.tenant <> tenant then
             problems[i.ord] := format('wrong_entity: %s is not a %s of this tenant', i.entity_id, i.domain);
         elsif s.on_redis[stream] then
@@ -126,11 +156,11 @@ begin
             if sealing then
                 head := foja.chain_step(head, i.entity_id, next, i.event_id, i.kind, moment, i.body_hash);
                 links[i.ord] := head;
-                if rule.wakes then
+                if wakes[i.ord] then
                     woken := woken || current;
                 end if;
             end if;
-            if rule.tracked then
+            if has_tracks and tracks[i.ord] then
                 tracked := tracked || i.ord::integer;
             end if;
             seqs[i.ord] := next;
@@ -188,33 +218,40 @@ end $$;
 
 -- An event recorded before is a unique violation, unless `p_careful`: the caller then repeats
 -- the call with it. A retry is rare, and looking for one costs every event of every batch.
-create function foja.append_drafts(p_drafts foja.draft[], p_atomic boolean, p_careful boolean) returns foja.receipts
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+-- Without `p_guarded` the caller has done what the guards of the kinds do: check, and keep what is kept beside.
+create function foja.record_drafts(p_drafts foja.draft[], p_atomic boolean, p_careful boolean, p_guarded boolean)
+returns foja.receipts
+language plpgsql
 -- One plan for every batch, made of index look-ups: planning these statements costs more
 -- than running them, and the first plan is made while the tables are empty.
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
     n integer := cardinality(p_drafts);
-    entities uuid[] := array(select d.entity_id from unnest(p_drafts) d);
+    c foja.checks;
+    entities uuid[];
     s foja.streams;
     locked integer;
     b foja.batch;
 begin
-    perform foja.check_source(source) from (select distinct d.source from unnest(p_drafts) d) given (source);
+    c := foja.check_drafts(p_drafts);  -- before anything is locked: writers of one stream do this side by side
+    entities := c.entity_id;
+    if c.source[1] <> c.source[2] or current_setting('role') <> 'foja_' || c.source[1] then
+        perform foja.check_source(source) from (select distinct d.source from unnest(p_drafts) d) named;
+    end if;
     s := foja.lock_streams(entities);
     locked := coalesce(cardinality(s.entity_id), 0);
     if locked < n and locked < (select count(distinct id) from unnest(entities) id) then
         s := foja.create_streams(entities, p_drafts);
     end if;
-    b := foja.number_batch(s, p_drafts, p_careful);
+    b := foja.number_batch(s, p_drafts, c, p_careful);
     insert into foja.event
     select u.entity_id, u.seq, u.event_id, u.kind, u.v, u.at, u.actor, u.source, u.payload::json, u.salt, u.body_hash,
         u.idempotency_key, u.tenant
     from unnest(p_drafts, b.seq, b.at) u(entity_id, domain, tenant, kind, v, event_id, actor, source, payload, salt,
         body_hash, idempotency_key, expected_seq, seq, at)
     where u.seq is not null;
-    if b.tracked is not null then
+    if b.tracked is not null and p_guarded then
         perform foja.track(t.domain, t.entity_id, t.seq) from (
             select p_drafts[item].domain, array_agg(entities[item] order by place), array_agg(b.seq[item] order by place)
             from unnest(b.tracked) with ordinality u(item, place) group by 1) t(domain, entity_id, seq);
@@ -241,4 +278,10 @@ begin
     end if;
     delete from foja.entity where entity_id = any (entities) and next_seq = 0 and lane = 'postgres';  -- a stream begins with an event
     return foja.batch_receipts(p_drafts, b, p_atomic);
+end $$;
+
+create function foja.append_drafts(p_drafts foja.draft[], p_atomic boolean, p_careful boolean) returns foja.receipts
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    return foja.record_drafts(p_drafts, p_atomic, p_careful, true);
 end $$;

@@ -1,10 +1,16 @@
 -- Numbers promised before the events exist: reserve, extend, fill, void.
 
-create function foja.check_reservation(p_count integer, p_ttl interval) returns void
+-- A null is out of range, too.
+create function foja.check_reservation(p_count integer, p_ttl interval, p_intents text[]) returns void
 language plpgsql immutable as $$
 begin
-    if p_count not between 1 and 256 or p_ttl <= interval '0' or p_ttl > interval '1 hour' then
+    if (p_count between 1 and 256 and p_ttl > interval '0' and p_ttl <= interval '1 hour') is not true then
         perform foja.refuse('bad_reservation', 'a reservation holds 1 to 256 numbers for up to one hour');
+    elsif cardinality(p_intents) > p_count then
+        perform foja.refuse('bad_reservation', format('%s numbers have up to %s intents', p_count, p_count));
+    elsif p_intents is not null then
+        perform foja.check_size(intent, 1048576, 'an intent') from unnest(p_intents) intent;
+        perform foja.check_size(array_to_string(p_intents, ''), 4194304, 'the intents of a reservation together');
     end if;
 end $$;
 
@@ -31,7 +37,7 @@ declare
     due timestamptz := clock_timestamp() + p_ttl;
 begin
     perform foja.check_source(p_source);
-    perform foja.check_reservation(p_count, p_ttl);
+    perform foja.check_reservation(p_count, p_ttl, p_intents);
     perform foja.check_numbers(p_domain);
     if p_claim then
         perform foja.claim_lanes(array[p_entity]);
@@ -52,7 +58,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     due timestamptz := clock_timestamp() + p_ttl;
 begin
-    if p_ttl <= interval '0' or p_ttl > interval '1 hour' then
+    if (p_ttl > interval '0' and p_ttl <= interval '1 hour') is not true then
         perform foja.refuse('bad_reservation', 'a reservation holds its numbers for up to one hour at a time');
     end if;
     perform from foja.entity where entity_id = p_entity and tenant = p_tenant for no key update;
@@ -98,7 +104,7 @@ declare
 begin
     perform foja.check_source(d.source);
     select * into rule from foja.kind k where k.domain = d.domain and k.kind = d.kind and k.v = d.v;
-    problem := foja.body_problem(rule, d.source, d.actor, d.payload, d.salt, d.body_hash);
+    problem := foja.body_problem(rule, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key);
     if problem is not null then
         perform foja.refuse_for(problem);
     end if;
@@ -142,6 +148,7 @@ begin
     if p_reason is null then
         perform foja.refuse('bad_payload', 'say why: a reason is needed');
     end if;
+    perform foja.check_size(p_reason, 1048576, 'a reason');
     perform from foja.entity
     where entity_id = p_entity and domain = p_domain and tenant = p_tenant for no key update;
     if not found then
@@ -161,25 +168,27 @@ begin
     return row('replayed', null, old.seq, old.event_id, old.at, old.body_hash, null)::foja.receipt;
 end $$;
 
--- Void slots past their deadline, a bounded number of streams at a time.
+-- Void slots past their deadline, a bounded number of streams at a time. A stream that another session holds
+-- is left for later: none of the others may wait for it.
 create function foja.expire_slots(p_streams integer) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-    stream uuid;
     e foja.entity;
     voided bigint;
     total bigint := 0;
 begin
     perform foja.check_source('sweeper');
-    for stream in
-        select due.entity_id from (
-            select distinct entity_id from foja.slot where state = 'open' and deadline <= clock_timestamp()
-        ) due order by due.entity_id limit p_streams
+    for e in
+        select free.* from (
+            select distinct s.entity_id from foja.slot s where s.state = 'open' and s.deadline <= clock_timestamp()
+            order by s.entity_id
+        ) due cross join lateral (
+            select x.* from foja.entity x where x.entity_id = due.entity_id for no key update skip locked
+        ) free limit p_streams
     loop
-        select * into e from foja.entity where entity_id = stream for no key update;
-        perform foja.void_slot(stream, e.domain, e.tenant, s.seq, 'sweeper', 'expired')
+        perform foja.void_slot(e.entity_id, e.domain, e.tenant, s.seq, 'sweeper', 'expired')
         from (select seq from foja.slot
-              where entity_id = stream and state = 'open' and deadline <= clock_timestamp()
+              where entity_id = e.entity_id and state = 'open' and deadline <= clock_timestamp()
               order by seq for update) s;
         get diagnostics voided = row_count;
         total := total + voided;

@@ -37,7 +37,7 @@ begin
     return run;
 end $$;
 
--- Seal every stream whose next number is there, a bounded number of them.
+-- Seal every stream whose next number is there, a bounded number of them; not one that another session holds.
 create function foja.seal_ready(p_streams integer, p_limit integer) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -47,9 +47,12 @@ declare
 begin
     perform foja.check_source('sweeper');
     for stream in
-        select e.entity_id from foja.entity e
-        join (select entity_id, min(seq) as seq from foja.unsealed group by entity_id) waiting using (entity_id)
-        where waiting.seq <= e.sealed order by e.entity_id limit p_streams
+        select free.entity_id from (
+            select u.entity_id, min(u.seq) as seq from foja.unsealed u group by u.entity_id order by u.entity_id
+        ) waiting cross join lateral (
+            select e.entity_id from foja.entity e where e.entity_id = waiting.entity_id and waiting.seq <= e.sealed
+            for no key update skip locked
+        ) free limit p_streams
     loop
         run := foja.seal(stream, p_limit);
         total := total + run;

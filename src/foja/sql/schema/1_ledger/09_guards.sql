@@ -41,8 +41,9 @@ alter table foja.event
     enable always trigger event_update, enable always trigger event_delete, enable always trigger event_truncate;
 
 -- Forget a body: payload, salt, actor and the slot's intent. Erasing twice is harmless.
-create function foja.erase(p_entity uuid, p_tenant text, p_seq bigint, p_source text, p_actor text, p_reason text)
-returns foja.receipt
+create function foja.erase(
+    p_entity uuid, p_domain text, p_tenant text, p_seq bigint, p_source text, p_actor text, p_reason text
+) returns foja.receipt
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     e foja.entity;
@@ -53,9 +54,13 @@ begin
     if p_reason is null then
         perform foja.refuse('bad_payload', 'say why: a reason is needed');
     end if;
+    perform foja.check_size(p_reason, 1048576, 'a reason');
+    perform foja.check_size(p_actor, 1024, 'an actor');
     perform foja.claim_lanes(array[p_entity]);
     select * into e from foja.entity where entity_id = p_entity and tenant = p_tenant for no key update;
-    if e.lane = 'redis' then
+    if e.domain <> p_domain then
+        perform foja.refuse('wrong_entity', format('%s is not a %s of this tenant', p_entity, p_domain));
+    elsif e.lane = 'redis' then
         raise serialization_failure using message = 'the stream went back to Redis in between';
     end if;
     select * into old from foja.event where entity_id = p_entity and seq = p_seq and tenant = p_tenant;

@@ -80,6 +80,28 @@ create table foja.checkpoint (
     primary key (origin, size)
 );
 
+-- The signatures of others under published checkpoints, as lines of their notes. They are only added.
+create table foja.cosignature (
+    origin integer not null,
+    size bigint not null,
+    public_key bytea not null check (octet_length(public_key) = 32),
+    line text not null check (line ~ '^— [^\n]+\n$'),
+    recorded_at timestamptz not null default clock_timestamp(),
+    primary key (origin, size, public_key)   -- a key counts once, under whatever name
+);
+
+-- What is known of each cosigner of a log: the largest size that it signed, and its fault if it has one.
+create table foja.cosigner (
+    origin integer not null references foja.log,
+    public_key bytea not null check (octet_length(public_key) = 32),
+    vkey text not null,
+    seen bigint not null default 0,
+    fault text,                          -- away | refused | invalid | another history | forgot; null: none
+    detail text,
+    since timestamptz not null default clock_timestamp(),
+    primary key (origin, public_key)
+);
+
 create trigger leaf_change before update or delete on foja.leaves for each row execute function foja.forbid_change();
 create trigger leaf_truncate before truncate on foja.leaves for each statement execute function foja.forbid_change();
 create trigger leaf_place_change before update or delete on foja.leaf_place
@@ -89,6 +111,11 @@ create trigger leaf_place_truncate before truncate on foja.leaf_place
 create trigger checkpoint_delete before delete on foja.checkpoint
     for each row execute function foja.forbid_change();
 create trigger checkpoint_truncate before truncate on foja.checkpoint
+    for each statement execute function foja.forbid_change();
+
+create trigger cosignature_change before update or delete on foja.cosignature
+    for each row execute function foja.forbid_change();
+create trigger cosignature_truncate before truncate on foja.cosignature
     for each statement execute function foja.forbid_change();
 
 -- A checkpoint changes once: when it has been published.
@@ -112,3 +139,5 @@ alter table foja.leaf_place
     enable always trigger leaf_place_change, enable always trigger leaf_place_truncate;
 alter table foja.checkpoint enable always trigger checkpoint_delete, enable always trigger checkpoint_truncate,
     enable always trigger checkpoint_update;
+alter table foja.cosignature
+    enable always trigger cosignature_change, enable always trigger cosignature_truncate;

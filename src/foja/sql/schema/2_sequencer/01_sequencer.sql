@@ -85,6 +85,38 @@ begin
     where origin = p_origin and size = p_size and published_at is null;
 end $$;
 
+-- Add a cosignature to a published checkpoint. A second one of the same key is not stored.
+create function foja.record_cosignature(
+    p_origin integer, p_size bigint, p_key bytea, p_vkey text, p_line text
+) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    perform foja.check_source('sweeper');
+    perform from foja.checkpoint where origin = p_origin and size = p_size and published_at is not null;
+    if not found then
+        perform foja.refuse('unpublished', format('no published checkpoint of log %s has %s leaves', p_origin, p_size));
+    end if;
+    insert into foja.cosignature (origin, size, public_key, line)
+    values (p_origin, p_size, p_key, p_line) on conflict do nothing;
+    insert into foja.cosigner as c (origin, public_key, vkey, seen) values (p_origin, p_key, p_vkey, p_size)
+    on conflict (origin, public_key) do update
+    set vkey = p_vkey, seen = greatest(c.seen, p_size), fault = null, detail = null, since = clock_timestamp();
+end $$;
+
+-- Record what is wrong with a cosigner; what it signed stays.
+create function foja.record_cosigner_fault(
+    p_origin integer, p_key bytea, p_vkey text, p_fault text, p_detail text
+) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    perform foja.check_source('sweeper');
+    insert into foja.cosigner as c (origin, public_key, vkey, fault, detail)
+    values (p_origin, p_key, p_vkey, p_fault, p_detail)
+    on conflict (origin, public_key) do update
+    set vkey = p_vkey, fault = p_fault, detail = p_detail, since = clock_timestamp()
+    where (c.fault, c.detail) is distinct from (p_fault, p_detail);
+end $$;
+
 -- Close the log at its last proven size and open the next one, in a new epoch. The name of the
 -- new log contains the old size and root. Leaves above that size return to the outbox, in order.
 -- If the log is consistent with its published checkpoint, a checkpoint that is only signed counts

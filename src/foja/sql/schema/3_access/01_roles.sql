@@ -20,7 +20,8 @@ grant usage on schema foja to authenticated, service_role, foja_api, foja_sweepe
 grant select on all tables in schema foja to service_role, foja_api, foja_sweeper;
 grant select on foja.entity, foja.event, foja.slot to authenticated;
 -- Public data. Leaves name the streams of all tenants, so a tenant may not read them.
-grant select on foja.installation, foja.domain, foja.source, foja.kind, foja.log, foja.checkpoint to authenticated;
+grant select on foja.installation, foja.domain, foja.source, foja.kind, foja.log, foja.checkpoint,
+    foja.cosignature to authenticated;
 
 grant execute on function
     foja.append, foja.replay, foja.append_drafts, foja.append_event, foja.reserve, foja.extend, foja.fill, foja.void, foja.erase
@@ -29,7 +30,7 @@ grant execute on function foja.append, foja.replay, foja.append_drafts, foja.app
     to foja_sweeper;
 grant execute on function
     foja.expire_slots, foja.seal_ready, foja.open_log, foja.number_pending, foja.halt_log,
-    foja.record_checkpoint, foja.mark_published, foja.restart_log
+    foja.record_checkpoint, foja.mark_published, foja.record_cosignature, foja.record_cosigner_fault, foja.restart_log
     to foja_sweeper;
 grant execute on function foja.recognise to service_role, foja_api, foja_sweeper;
 grant execute on function foja.next_seq to authenticated, service_role, foja_api, foja_sweeper;
@@ -40,6 +41,17 @@ grant execute on function
     foja.canonical, foja.canonical_number, foja.canonical_float, foja.shortest, foja.utf16_order, foja.refuse,
     foja.event_id_for, foja.erasure_id, foja.derived_id
     to public;
+
+-- The key with which transient events are sealed in notifications: any login can read and send those. Only the
+-- roles that send and receive may read it.
+create table foja.live_key (
+    only_one boolean primary key default true check (only_one),
+    key bytea not null default sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()))
+        check (octet_length(key) = 32)
+);
+insert into foja.live_key default values;
+revoke all on foja.live_key from public, foja_sweeper;
+grant select on foja.live_key to service_role, foja_api;
 
 alter table foja.entity enable row level security;
 alter table foja.event enable row level security;

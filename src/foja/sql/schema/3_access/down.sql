@@ -9,6 +9,7 @@ drop policy published_reads on foja.checkpoint;
 drop policy tenant_reads on foja.entity;
 drop policy tenant_reads on foja.event;
 drop policy tenant_reads on foja.slot;
+drop table foja.live_key;
 alter table foja.entity disable row level security;
 alter table foja.event disable row level security;
 alter table foja.slot disable row level security;

@@ -3,7 +3,8 @@
 -- A repeated fill is a replay. Without `event_id`, the id is derived as in Python.
 create function foja.fill_event(
     entity_id uuid, domain text, seq bigint, token uuid, kind text, payload jsonb, source text default 'api',
-    actor text default null, v integer default 1, tenant text default 'default', event_id uuid default null
+    actor text default null, v integer default 1,
+    tenant text default coalesce(nullif(current_setting('foja.tenant', true), ''), 'default'), event_id uuid default null
 ) returns foja.receipt
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

@@ -37,6 +37,12 @@ begin
     if new.session_id is null or new.event_type is null or new.data is null then
         perform foja.refuse('bad_payload', 'a message needs session_id, event_type and data');
     end if;
+    -- PostgreSQL ignores the clause on a view. With an id or a number, a repeated insert is a replay or refused.
+    if new.id is null and new.sequence_number is null and current_query() ilike '%conflict%'
+            and regexp_replace(current_query(), $q$'[^']*'$q$, '', 'g') ~* '\mon\s+conflict\M' then
+        perform foja.refuse('bad_payload', 'on conflict has no effect on this view and the message would be recorded '
+            'again; give the insert an id instead, and repeat it with the same one');
+    end if;
     new.event_type := case new.event_type when 'message' then 'agent_message_sent' else new.event_type end;
     if slot_token is not null and foja.is_given(new.session_id, own_tenant, new.sequence_number) then
         stored := foja.fill_event(new.session_id, 'conversation', new.sequence_number, slot_token, new.event_type,

@@ -52,6 +52,9 @@ declare
 begin
     insert into foja.approval_event values (new.entity_id, new.seq);
     if new.kind = 'approval_requested' then
+        if octet_length(key) > 1024 then  -- no decision could be recorded
+            perform foja.refuse('too_large', 'an approval_id may have 1,015 bytes');
+        end if;
         due := foja.moment(new.payload ->> 'expires_at');
         if due is not null and not exists (
                 select from foja.event e where e.entity_id = new.entity_id and e.event_id = decision) then

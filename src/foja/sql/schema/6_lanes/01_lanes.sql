@@ -19,6 +19,7 @@ begin
     perform foja.check_source(p_source);
     perform foja.need_read_committed();
     perform foja.check_numbers(p_domain);
+    perform foja.check_size(p_run, 255, 'the run id of Redis');
     if p_lane = 'redis' and exists (select from foja.domain d where d.domain = p_domain and not d.reserved) then
         perform foja.refuse('bad_reservation', format('a %s is numbered by PostgreSQL', p_domain));
     end if;
@@ -36,7 +37,7 @@ begin
 end $$;
 
 -- Record one event at a number from Redis. It never locks the stream's row and never seals. A stream without a
--- lane in Redis has no fence, so none matches. A number far above the others is refused like one in use.
+-- lane in Redis has no fence, so none matches. A number below 0 or far above the others is refused like one in use.
 -- A refusal is returned, not raised: a raise would undo the void.
 create function foja.lane_append(d foja.draft, p_seq bigint, p_fence uuid) returns foja.receipt
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -54,9 +55,9 @@ begin
     end if;
     perform pg_advisory_xact_lock_shared(foja.lane_key(d.entity_id));
     -- A separate statement, so that it sees everything committed before the lock was acquired.
-    select case when foja.is_sound(k, d.source, d.actor, d.payload, d.salt, d.body_hash) then null
-            else foja.body_problem(k, d.source, d.actor, d.payload, d.salt, d.body_hash) end,
-        exists (select from foja.slot s where s.entity_id = d.entity_id and s.seq = p_seq)
+    select case when foja.is_sound(k, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key) then null
+            else foja.body_problem(k, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key) end,
+        p_seq < 0 or exists (select from foja.slot s where s.entity_id = d.entity_id and s.seq = p_seq)
             or p_seq > e.next_seq + 10000
             and not exists (select from foja.event v where v.entity_id = d.entity_id and v.seq >= p_seq - 10000)
             and not exists (select from foja.slot s where s.entity_id = d.entity_id and s.seq >= p_seq - 10000),
@@ -135,7 +136,10 @@ begin
     if current_setting('transaction_isolation') <> 'read committed' then
         perform foja.need_read_committed();
     end if;
-    perform foja.check_reservation(p_count, p_ttl);
+    perform foja.check_reservation(p_count, p_ttl, p_intents);
+    if p_first not between 0 and 9223372036854775807 - p_count then
+        return row('taken', p_first, new_token, null)::foja.reservation;
+    end if;
     perform pg_advisory_xact_lock(foja.lane_key(p_entity));
     select exists (select from foja.slot s
             where s.entity_id = p_entity and s.seq between p_first and p_first + p_count - 1)
@@ -199,25 +203,22 @@ begin atomic
       and exists (select from foja.holes(row(e.*)::foja.entity, p_age));
 end;
 
--- Void numbers from Redis that were never recorded. A bounded number of streams at a time.
+-- Void numbers from Redis that were never recorded. A bounded number of streams at a time; not one that another
+-- session holds.
 create function foja.void_holes(p_streams integer, p_age interval) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     streams uuid[];
-    stream uuid;
     e foja.entity;
     voided bigint;
     total bigint := 0;
 begin
     perform foja.check_source('sweeper');
-    select array_agg(h order by h) into streams from (select h from foja.streams_with_holes(p_age) h limit p_streams) h;
-    if streams is null then
-        return 0;
-    end if;
-    foreach stream in array streams loop
-        perform pg_advisory_xact_lock(foja.lane_key(stream));
-    end loop;
-    for e in select * from foja.entity x where x.entity_id = any (streams) order by x.entity_id for no key update loop
+    select array_agg(h) into streams from (
+        select h from foja.streams_with_holes(p_age) h where pg_try_advisory_xact_lock(foja.lane_key(h)) limit p_streams) h;
+    for e in
+        select * from foja.entity x where x.entity_id = any (streams) order by x.entity_id for no key update skip locked
+    loop
         perform foja.void_number(foja.void_draft(e.entity_id, e.domain, e.tenant, 'sweeper', 'unused'), n)
         from foja.holes(e, p_age) n;
         get diagnostics voided = row_count;

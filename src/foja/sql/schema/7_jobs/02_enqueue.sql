@@ -72,7 +72,15 @@ begin
     end if;
 end $$;
 
--- Refuse jobs of an unknown type, with a wrong priority, or for a stream that is missing or another tenant's.
+-- What a worker can read: an object of bounded size and depth, with numbers that a double holds.
+create function foja.is_readable(payload text) returns boolean
+language sql immutable parallel safe
+return octet_length(payload) <= 1048576 and jsonb_typeof(payload::jsonb) = 'object' and foja.is_shallow(payload)
+    and (payload !~ '[eE]\+?\d{3}|\d{255}'
+        or not payload::jsonb @? 'strict $.** ? (@.type() == "number" && (@ > 1e308 || @ < -1e308))');
+
+-- Refuse jobs of an unknown type, with a wrong priority, or for a stream that is missing, another tenant's or of another
+-- domain than the type, and what no worker could do: a payload that it cannot read, a delay beyond ten years.
 create function foja.check_jobs(p_jobs foja.new_job[]) returns void
 language plpgsql stable
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -81,11 +89,20 @@ declare
 begin
     select u.type, u.entity_id, t.type is null or t.level as unknown, u.priority not between 0 and 2 as priority,
         u.dedupe_key is null or u.entity_id is null or u.tenant is null as missing,
-        e.tenant <> u.tenant as foreign_tenant, t.serial and e.entity_id is null as no_stream
+        e.tenant <> u.tenant as foreign_tenant, t.serial and e.entity_id is null as no_stream,
+        t.domain, t.domain <> e.domain as foreign_domain,
+        octet_length(u.dedupe_key) > 1024 or octet_length(u.tenant) > 255 as long,
+        u.delay not between 0 and 315576000 as delay,
+        not (foja.is_readable(u.payload) and coalesce(foja.is_readable(u.on_death), true)) as unreadable
     into wrong
-    from unnest(p_jobs) u left join foja.job_type t on t.type = u.type left join foja.entity e on e.entity_id = u.entity_id
+    from unnest(p_jobs) u left join foja.job_type t on t.type = u.type
+    -- Ticks have the id of the installation, as its own stream has: that one has no jobs.
+    left join foja.entity e on e.entity_id = u.entity_id and e.domain <> 'system'
     where t.type is null or t.level or u.priority not between 0 and 2 or e.tenant <> u.tenant
         or u.dedupe_key is null or u.entity_id is null or u.tenant is null or t.serial and e.entity_id is null
+        or t.domain <> e.domain
+        or octet_length(u.dedupe_key) > 1024 or octet_length(u.tenant) > 255 or u.delay not between 0 and 315576000
+        or not foja.is_readable(u.payload) or not foja.is_readable(u.on_death)
     limit 1;
     if wrong.unknown then
         perform foja.refuse('unknown_job', format('%s is not a job type that can be requested', wrong.type));
@@ -93,10 +110,20 @@ begin
         perform foja.refuse('bad_payload', 'a priority is 0, 1 or 2');
     elsif wrong.missing then
         perform foja.refuse('bad_payload', 'a job needs a stream, a tenant and a key');
+    elsif wrong.long then
+        perform foja.refuse('too_large', 'a key may have 1,024 bytes, the name of a tenant 255');
+    elsif wrong.delay then
+        perform foja.refuse('bad_payload', 'a delay is 0 to 315,576,000 seconds (ten years)');
     elsif wrong.foreign_tenant then
         perform foja.refuse('wrong_entity', format('%s is a stream of another tenant', wrong.entity_id));
+    elsif wrong.foreign_domain then
+        perform foja.refuse('wrong_entity', format('%s is a job of the domain %s, and %s is not a stream of it', wrong.type,
+            wrong.domain, wrong.entity_id));
     elsif wrong.no_stream then
         perform foja.refuse('unknown_entity', 'jobs that run in order need a stream: its row is their lock');
+    elsif wrong.unreadable then
+        perform foja.refuse('bad_payload', 'the payload of a job, and its on_death event, is an object of up to '
+            '1,048,576 bytes and 64 levels, with numbers up to 1e308');
     end if;
 end $$;
 
@@ -144,7 +171,7 @@ end $$;
 create function foja.enqueue_job_v1(
     type text, entity_id uuid, dedupe_key text, payload jsonb default '{}', delay interval default '0',
     priority integer default 1, on_death jsonb default null, correlation_id uuid default null,
-    tenant text default 'default'
+    tenant text default coalesce(nullif(current_setting('foja.tenant', true), ''), 'default')
 ) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin

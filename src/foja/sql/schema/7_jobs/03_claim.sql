@@ -31,6 +31,10 @@ declare
 begin
     select * into rule from foja.job_type t where t.type = p_type;
     perform foja.check_worker(rule, p_type);
+    if (p_limit between 1 and 10000) is not true then
+        perform foja.refuse('bad_payload', 'a claim takes 1 to 10,000 jobs');
+    end if;
+    perform foja.check_size(p_worker, 255, 'the name of a worker');
     if rule.paused then
         return;
     elsif rule.level then

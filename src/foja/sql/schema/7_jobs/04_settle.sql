@@ -31,7 +31,7 @@ begin
         idempotency_key => j.on_death ->> 'key', v => coalesce((j.on_death ->> 'v')::integer, 1), tenant => j.tenant)
     from foja.entity e where e.entity_id = j.entity_id;
 exception when others then
-    if sqlstate ~ '^(40|53|57)' then  -- nothing was decided: the caller repeats it
+    if sqlstate ~ '^(40|53|55|57)' then  -- nothing was decided: the caller repeats it
         raise;
     end if;
     get stacked diagnostics problem = pg_exception_detail;
@@ -71,8 +71,12 @@ begin
         min(case when t.role <> foja.acting_role()
                 then format('wrong_source: the role %s may not settle a %s', foja.acting_role(), t.type)
             when u.outcome not in ('done', 'retry', 'give_up', 'snooze') then 'bad_payload: there is no such outcome'
+            when u.outcome = 'snooze' and u.delay is null or u.delay not between 0 and 315576000
+                then 'bad_payload: a delay is 0 to 315,576,000 seconds (ten years)'
             when t.level and u.outcome = 'done' and u.read is null
-                then format('bad_payload: %s has to name the number up to which it read', t.type) end)
+                then format('bad_payload: %s has to name the number up to which it read', t.type)
+            when u.outcome = 'done' and u.read > e.sealed
+                then format('bad_payload: it read %s events of a stream with %s', u.read, e.sealed) end)
     into verdicts, problem
     from unnest(p_settled) with ordinality u(job_id, token, outcome, error, delay, read, place)
     left join foja.job j on j.job_id = u.job_id
@@ -97,29 +101,28 @@ begin
         run_at = case u.verdict
             when 'retry' then moment + coalesce(make_interval(secs => u.delay), foja.backoff(t, j.tries))
             when 'snooze' then moment + make_interval(secs => u.delay)
-            when 'again' then moment else j.run_at end,
+            when 'again' then moment + case when t.level then interval '0' else foja.backoff(t, 1) end
+            else j.run_at end,
         tries = j.tries - (u.verdict in ('snooze', 'again'))::integer,
-        last_error = case when u.verdict in ('retry', 'give_up') then left(u.error, 2000) else j.last_error end
+        last_error = case when u.verdict in ('retry', 'give_up') then left(u.error, 2000)
+            when u.verdict = 'snooze' then coalesce(left(u.error, 2000), j.last_error) else j.last_error end
     from unnest(p_settled, p_verdict) u(job_id, token, outcome, error, delay, read, verdict), foja.job_type t
     where j.job_id = u.job_id and t.type = j.type and u.verdict not in ('lost', 'already');
 end $$;
 
--- An executor that appended on what it had read has seen everything, unless another job of this
--- batch wrote to its stream too.
-create function foja.look_again(p_settled foja.settlement[], p_verdict text[], p_of integer[]) returns void
+-- An executor looks again if its stream now has an event that wakes it and that it had not read: its own, or that of
+-- another job of this batch. At once, until it has done so as often in a row as it has tries; then after a backoff, so
+-- that one which always records something does not flood its stream.
+create function foja.look_again(p_settled foja.settlement[], p_verdict text[]) returns void
 language plpgsql as $$
-declare
-    place integer;
-    own bigint[] := array_fill(0::bigint, array[cardinality(p_settled)]);
 begin
-    foreach place in array coalesce(p_of, '{}') loop
-        own[place] := own[place] + 1;
-    end loop;
-    update foja.job j set state = 'queued', finished_at = null, run_at = clock_timestamp(), tries = 0
-    from unnest(p_settled, p_verdict, own) u(job_id, token, outcome, error, delay, read, verdict, own), foja.entity e,
-        foja.job_type t
+    update foja.job j set state = 'queued', finished_at = null, run_at = clock_timestamp()
+        + case when j.tries < t.max_tries then interval '0' else foja.backoff(t, j.tries - t.max_tries + 1) end
+    from unnest(p_settled, p_verdict) u(job_id, token, outcome, error, delay, read, verdict), foja.entity e, foja.job_type t
     where j.job_id = u.job_id and u.verdict = 'done' and t.type = j.type and t.level and e.entity_id = j.entity_id
-        and e.sealed <> u.read + u.own;
+        and e.sealed > u.read and exists (select from foja.event v
+            join foja.kind k on k.domain = e.domain and k.kind = v.kind and k.v = v.v and k.wakes
+            where v.entity_id = e.entity_id and v.seq >= u.read and v.seq < e.sealed);
 end $$;
 
 -- Settle a batch; return a verdict for each job. Drafts and following jobs say by `of` whose they are:
@@ -169,7 +172,7 @@ begin
     select bool_or(t.level), coalesce(special, false) or bool_or(t.level or t.serial) into level, special
     from foja.job j join foja.job_type t on t.type = j.type where j.job_id = any (jobs);
     if level then
-        perform foja.look_again(p_settled, verdicts, p_of);
+        perform foja.look_again(p_settled, verdicts);
     end if;
     if special then
         perform foja.after_jobs(array(select u.job_id from unnest(jobs, verdicts) u(job_id, verdict)

@@ -9,6 +9,20 @@ begin
     perform from foja.job where job_id = any (p_job) order by job_id for no key update;
 end $$;
 
+-- Lock a job and its stream, if it has one, unless another session holds one of them: nothing may wait for that.
+create function foja.try_lock_job(p_job bigint) returns boolean
+language plpgsql as $$
+declare
+    stream uuid := (select j.entity_id from foja.job j where j.job_id = p_job);
+begin
+    perform from foja.entity where entity_id = stream for no key update skip locked;
+    if not found and exists (select from foja.entity where entity_id = stream) then
+        return false;
+    end if;
+    perform from foja.job where job_id = p_job for no key update skip locked;
+    return found;
+end $$;
+
 -- Cancel jobs that are locked, or whose stream is; a worker of one has no valid token any more.
 create function foja.cancel_locked_jobs(p_job bigint[], p_reason text) returns bigint
 language plpgsql as $$
@@ -16,7 +30,8 @@ declare
     dropped bigint[];
 begin
     with gone as (
-        update foja.job j set state = 'cancelled', finished_at = clock_timestamp(), lease_token = null, last_error = p_reason
+        update foja.job j set state = 'cancelled', finished_at = clock_timestamp(), lease_token = null,
+            last_error = left(p_reason, 2000)
         where j.job_id = any (p_job) and j.state in ('queued', 'running', 'retry_scheduled')
         returning j.job_id
     )
@@ -101,11 +116,10 @@ begin
     return found;
 end $$;
 
--- Close one job that killed its last worker; false if another process was faster.
+-- Close one job that killed its last worker; false if another process was faster. It and its stream are locked.
 create function foja.close_abandoned_job(p_job bigint) returns boolean
 language plpgsql as $$
 begin
-    perform foja.lock_jobs(array[p_job]);
     update foja.job j set state = 'dead', finished_at = clock_timestamp(), lease_token = null,
         last_error = format('its worker %s did not come back from try %s', j.worker, j.tries)
     where j.job_id = p_job and j.state = 'running' and j.alone and j.tries >= j.max_tries and j.lease_until < clock_timestamp();
@@ -132,10 +146,11 @@ begin
     select array_agg(s.entity_id) into sleepers
     from (
         select e.entity_id from foja.entity e join foja.domain d on d.domain = e.domain
-        left join foja.job j on j.entity_id = e.entity_id and j.type = d.executor and j.dedupe_key = 'executor'
         where e.ctid >= format('(%s,0)', page)::tid and e.ctid < format('(%s,0)', page + part)::tid
             and e.awake is not null and e.last_at < clock_timestamp() - interval '5 seconds' and d.executor is not null
-            and coalesce(j.state, 'missing') not in ('queued', 'running', 'retry_scheduled')
+            -- Not a join: before the tables are analyzed, that would read the executors of all streams for each stream.
+            and coalesce((select j.state from foja.job j where j.entity_id = e.entity_id and j.type = d.executor
+                and j.dedupe_key = 'executor'), 'missing') not in ('queued', 'running', 'retry_scheduled')
             and e.entity_id not in (select unnest(w.entity_id) from foja.woken w)
     ) s;
     if sleepers is not null then
@@ -164,8 +179,8 @@ begin
             where j.state = 'cancelled' and j.on_death is not null and not j.silent limit p_limit)
         ) found (job_id, cancelled, entity_id) order by found.entity_id, found.job_id
     loop
+        continue when not foja.try_lock_job(job);
         if cancelled then
-            perform foja.lock_jobs(array[job]);
             perform foja.append_on_death(job, true);
             update foja.job j set silent = true where j.job_id = job;  -- also if the stream would not have them
         end if;

@@ -14,6 +14,7 @@ create table foja.document (
     tenant text not null,
     added_seq bigint,                -- the number of `document.added`, which holds the name
     witness_hash text,               -- of the last request, else of what was added
+    witness_status text not null default 'missing',  -- missing | required | ready; required holds everything back
     stage text,                      -- of the last request; null is final
     required_evidence text[],        -- of the last request
     requested_seq bigint,

@@ -35,6 +35,16 @@ begin
     end if;
 end $$;
 
+-- Nothing goes on while a witness is required and not ready.
+create function foja.check_witness(d foja.document) returns void
+language plpgsql stable as $$
+begin
+    if d.witness_status = 'required' then
+        perform foja.refuse('precondition_failed:missing_witness',
+            format('%s requires a witness; append document.witness.ready first', d.entity_id));
+    end if;
+end $$;
+
 -- Why this list is not valid, or null.
 create function foja.evidence_problem(required jsonb) returns text
 language plpgsql immutable as $$
@@ -100,6 +110,7 @@ declare
     evidence text[];
 begin
     perform foja.check_live(d);
+    perform foja.check_witness(d);
     if problem is not null then
         perform foja.refuse_for(problem);
     elsif foja.stage_rank(new_stage) is null then
@@ -110,8 +121,8 @@ begin
         perform foja.check_growth(d, new, new_stage, witness, evidence);
         perform foja.supersede_attempts(new.entity_id, 'superseded by a new request', witness);
     end if;
-    update foja.document set witness_hash = witness, stage = new_stage, required_evidence = evidence,
-        requested_seq = new.seq where entity_id = new.entity_id;
+    update foja.document set witness_hash = witness, witness_status = 'ready', stage = new_stage,
+        required_evidence = evidence, requested_seq = new.seq where entity_id = new.entity_id;
 end $$;
 
 -- New attempts are granted for what the last request requires, was attempted and is not confirmed.

@@ -34,6 +34,7 @@ language plpgsql stable as $$
 declare
     missing text;
 begin
+    perform foja.check_witness(d);
     if not foja.is_required(d, case p_evidence when 'artifact' then 'tsa' else p_evidence end, p_witness) then
         perform foja.refuse('precondition_failed:missing_request',
             format('%s of %s is not required by the last request', p_evidence, p_witness));

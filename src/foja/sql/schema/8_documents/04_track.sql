@@ -8,9 +8,12 @@ begin
         perform foja.refuse('already_confirmed', format('%s of %s is confirmed', a.evidence, a.witness_hash));
     elsif a.state <> 'open' and payload -> 'late' is distinct from 'true' then
         perform foja.refuse('attempt_not_open', format('attempt %s at %s has ended', a.attempt, a.evidence));
-    elsif new.kind = 'tsa.confirmed' and (payload ->> 'token_b64' = '' or foja.moment(payload ->> 'gen_time') is null)
+    elsif new.kind = 'tsa.confirmed' and (payload ->> 'token_b64' = '' or foja.moment(payload ->> 'gen_time') is null
+                or (payload ? 'blinding_b64') <> (payload ? 'path_b64'))
             or new.kind = 'anchor.confirmed' and foja.moment(payload ->> 'confirmed_at') is null then
         perform foja.refuse('bad_payload', format('%s needs its proof and a valid time', new.kind));
+    elsif foja.moment(coalesce(payload ->> 'gen_time', payload ->> 'confirmed_at')) > new.at + interval '5 minutes' then
+        perform foja.refuse('bad_payload', format('the time of %s is after the database''s clock, %s', new.kind, new.at));
     end if;
     perform foja.end_attempt(a, 'confirmed');
 end $$;
@@ -23,6 +26,10 @@ declare
 begin
     if a.state <> (case when reorged then 'confirmed' else 'open' end) then
         perform foja.refuse('attempt_not_open', format('attempt %s at %s has ended', a.attempt, a.evidence));
+    elsif a.evidence in ('polygon', 'bitcoin', 'rekor') and payload ->> 'failure_code' not in ('calendars_refused', 'dropped',
+            'job_died', 'log_refused', 'max_attempts', 'missing_tx_hash', 'nonce_spent', 'proof_invalid', 'receipt_status',
+            'refused', 'reorged', 'timeout') then
+        perform foja.refuse('bad_payload', format('%s is not a failure code of an anchor', payload ->> 'failure_code'));
     end if;
     perform foja.end_attempt(a, case when reorged then 'reorged' else 'failed' end);
     if reorged then
@@ -96,6 +103,9 @@ begin
     perform foja.check_live(d);
     if problem is not null then
         perform foja.refuse('bad_payload', problem);
+    elsif payload ->> 'verdict' <> 'TOTAL_PASSED' then
+        perform foja.refuse('bad_payload', format('an artifact is final only if the judge passes it, not with %s',
+            payload ->> 'verdict'));
     end if;
     perform foja.check_turn(d, 'artifact', d.witness_hash);
     a := foja.find_attempt(new.entity_id, 'artifact', d.witness_hash, foja.attempt_number(payload));
@@ -110,6 +120,41 @@ begin
     insert into foja.tick (name, type, every, due, tenant)
     values ('renew_artifacts:' || new.tenant, 'renew_artifacts', '1 day', clock_timestamp() + '1 day', new.tenant)
     on conflict do nothing;
+end $$;
+
+-- Why this payload does not record a signature, or null. The signature itself is checked by every reader: an event
+-- cannot say that it was.
+create function foja.signature_problem(payload jsonb) returns text
+language sql immutable parallel safe
+return case when coalesce(payload ->> 'format', '') not in ('cms', 'jws', 'raw', 'unchecked')
+        then 'format must be cms, jws, raw or unchecked'
+    when payload ->> 'format' = 'unchecked' then null
+    when coalesce(payload ->> 'signature_b64', '') !~ '^([A-Za-z0-9+/]{4})*[A-Za-z0-9+/]{2}([A-Za-z0-9+/]{2}|[A-Za-z0-9+/]=|==)$'
+            or octet_length(payload ->> 'signature_b64') > 349528
+        then 'signature_b64 must be a signature in base64, at most 262,144 bytes; record another one with the format unchecked'
+    when payload ->> 'format' = 'raw' and num_nonnulls(payload ->> 'key_b64', payload ->> 'certificate_b64') <> 1
+        then 'a raw signature needs key_b64 or certificate_b64' end;
+
+-- Whether an event before this one names the digest for the document itself.
+create function foja.is_rendition(p_entity uuid, p_digest text, p_before bigint) returns boolean
+language sql stable
+return exists (select from foja.event e where e.entity_id = p_entity and e.seq < p_before
+    and case e.kind when 'document.added' then e.payload ->> 'sha256' = p_digest
+        when 'document.witness.ready' then e.payload ->> 'witness_hash' = p_digest
+        when 'document.protected.requested' then e.payload ->> 'witness_hash' = p_digest end);
+
+-- `document.signed`, from version 2 on: a signature over a digest of this document.
+create function foja.check_signed(new foja.event, payload jsonb) returns void
+language plpgsql stable as $$
+declare
+    problem text := foja.signature_problem(payload);
+begin
+    if problem is not null then
+        perform foja.refuse('bad_payload', problem);
+    elsif not foja.is_rendition(new.entity_id, payload ->> 'witness_hash', new.seq) then
+        perform foja.refuse('precondition_failed:missing_witness', format(
+            'no event names %s for this document; append document.witness.ready first', payload ->> 'witness_hash'));
+    end if;
 end $$;
 
 -- Events about the document itself.
@@ -127,6 +172,17 @@ begin
     elsif new.kind in ('document.revoked', 'document.archived') then
         update foja.document set closed = split_part(new.kind, '.', 2) where entity_id = new.entity_id;
         perform foja.supersede_attempts(new.entity_id, new.kind);
+    elsif new.kind = 'document.witness.ready' then
+        update foja.document set witness_status = 'ready' where entity_id = new.entity_id;
+    elsif new.kind = 'document.witness.required' then
+        update foja.document set witness_status = 'required' where entity_id = new.entity_id;
+        perform foja.supersede_attempts(new.entity_id, new.kind);
+    elsif d.witness_status <> 'ready' and (new.kind, new.v) <> ('document.signed', 1) then
+        -- A signature is over a witness. Version 1 is read from old events only.
+        perform foja.refuse('precondition_failed:missing_witness',
+            format('%s has no witness; append document.witness.ready first', d.entity_id));
+    elsif new.kind = 'document.signed' and new.v > 1 then
+        perform foja.check_signed(new, payload);
     end if;
 end $$;
 
@@ -156,9 +212,10 @@ begin
     end if;
     if d.entity_id is null then
         -- One insert with everything that `document.added` names, instead of an insert and an update.
-        insert into foja.document (entity_id, tenant, added_seq, witness_hash, predecessor)
+        insert into foja.document (entity_id, tenant, added_seq, witness_hash, witness_status, predecessor)
         values (new.entity_id, new.tenant, case new.kind when 'document.added' then new.seq end,
             case new.kind when 'document.added' then payload ->> 'sha256' end,
+            case new.kind when 'document.added' then 'ready' else 'missing' end,
             case new.kind when 'document.added' then foja.as_uuid(payload ->> 'predecessor') end)
         returning * into d;
     end if;
@@ -222,7 +279,8 @@ begin
         order by v.seq
     loop
         if old.payload is null then  -- erased: only the number of `document.added` is left
-            insert into foja.document (entity_id, tenant, added_seq) values (old.entity_id, old.tenant, old.seq);
+            insert into foja.document (entity_id, tenant, added_seq, witness_status)
+            values (old.entity_id, old.tenant, old.seq, 'ready');
         else
             perform foja.apply_document_event(old);
         end if;

@@ -46,3 +46,19 @@ begin
     perform foja.write_summaries(p_entity, p_state, p_pipeline, p_lifecycle, p_witness, p_length, p_began);
     return query select each, each <> all (coalesce(kept, '{}')) from unnest(whole) each;
 end $$;
+
+-- When the body of `document.added` is erased, its digest and its predecessor go from here, too. The digest of a request
+-- stays: its event names it, and the evidence is about it.
+create function foja.forget_document() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    update foja.document d set predecessor = null, witness_hash = case when d.requested_seq is not null then d.witness_hash end
+    where d.entity_id = new.entity_id and d.added_seq = new.seq;
+    update foja.document_summary s set witness_hash = null
+    from foja.document d where d.entity_id = new.entity_id and s.entity_id = d.entity_id and d.witness_hash is null;
+    return null;
+end $$;
+
+create trigger document_erased after update on foja.event for each row
+    when (new.kind = 'document.added' and new.payload is null) execute function foja.forget_document();
+alter table foja.event enable always trigger document_erased;

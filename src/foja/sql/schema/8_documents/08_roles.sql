@@ -2,13 +2,13 @@
 -- one source alone may call checks that source itself.
 
 revoke execute on function
-    foja.is_hash, foja.stage_rank, foja.is_confirmed, foja.missing_evidence, foja.check_live, foja.evidence_problem,
+    foja.is_hash, foja.stage_rank, foja.is_confirmed, foja.missing_evidence, foja.check_live, foja.check_witness, foja.evidence_problem,
     foja.find_request, foja.check_growth, foja.track_request, foja.check_retry, foja.job_of,
     foja.attempt_number, foja.is_required, foja.supersede_attempts, foja.artifact_problem,
     foja.evidence_asked, foja.check_turn, foja.track_attempt, foja.check_network, foja.find_attempt, foja.end_attempt,
-    foja.track_confirmation, foja.track_failure, foja.track_submission, foja.track_attempt_end, foja.track_finalization, foja.track_lifecycle,
-    foja.track_document, foja.apply_document_event, foja.as_uuid, foja.check_predecessor, foja.tracked, foja.rebuild_document, foja.rebuild_documents, foja.check_ability, foja.timeout_kind, foja.timeout_payload, foja.expire_attempts,
-    foja.write_summaries, foja.rebuild_summaries, foja.envelope, foja.envelope_problem, public.append_document_entity_event
+    foja.track_confirmation, foja.track_failure, foja.track_submission, foja.track_attempt_end, foja.track_finalization, foja.signature_problem, foja.is_rendition, foja.check_signed, foja.track_lifecycle,
+    foja.track_document, foja.apply_document_event, foja.as_uuid, foja.check_predecessor, foja.tracked, foja.rebuild_document, foja.rebuild_documents, foja.check_ability, foja.timeout_kind, foja.timeout_payload, foja.expire_attempts, foja.wake_stalled,
+    foja.forget_document, foja.write_summaries, foja.rebuild_summaries, foja.envelope, foja.envelope_problem, public.append_document_entity_event
     from public;
 
 grant select on foja.ability, foja.document, foja.attempt, foja.document_summary, public.document_entities
@@ -16,7 +16,7 @@ grant select on foja.ability, foja.document, foja.attempt, foja.document_summary
 grant select on foja.ability, foja.document, foja.document_summary, public.document_entities to authenticated;
 grant execute on function foja.envelope to foja_worker, authenticated, service_role, foja_api, foja_sweeper;
 grant execute on function public.append_document_entity_event to foja_worker, service_role, foja_api, foja_sweeper;
-grant execute on function foja.expire_attempts to foja_sweeper;
+grant execute on function foja.expire_attempts, foja.wake_stalled to foja_sweeper;
 grant execute on function foja.job_of to foja_worker, service_role, foja_api, foja_sweeper;
 grant execute on function foja.write_summaries, foja.rebuild_summaries, foja.rebuild_documents to foja_worker;
 

@@ -36,8 +36,10 @@ begin
     perform foja.require(own or name not in ('document', 'conversation', 'thread', 'image', 'system'), 'reserved_name',
         format('the domain name %s is reserved', name));
     perform foja.check_name('the kind', k ->> 'kind', '^[a-z][a-z0-9_-]*([.][a-z0-9_-]+)*$'),
-        foja.require(k ->> 'kind' not in ('slot.voided', 'body.erased'), 'reserved_name',
-            format('the kind %s is written by the ledger itself', k ->> 'kind'))
+        foja.require(length(k ->> 'kind') <= 255, 'bad_domain', 'the name of a kind has 1 to 255 characters'),
+        foja.require(k ->> 'kind' not in ('slot.voided', 'body.erased', 'slot.open', 'reset', 'thinking_chunk',
+            'message_chunk', 'complete', 'error', 'session_start', 'session_end'), 'reserved_name',
+            format('the kind %s is written or shown by the ledger itself', k ->> 'kind'))
     from jsonb_array_elements(definition -> 'kinds') k;
     perform foja.check_name('the source', s, '^[a-z][a-z0-9-]{0,50}$'),
         foja.require(s not in ('api', 'sweeper', 'worker'), 'reserved_name', format('the source %s is reserved', s))
@@ -69,8 +71,11 @@ begin
         format('the field %s of %s has the unknown type %s', f.key, k ->> 'kind', t))
     from jsonb_array_elements(definition -> 'kinds') k cross join jsonb_each(k -> 'required') f
     cross join jsonb_array_elements_text(f.value) t;
-    perform foja.require((j ->> 'lease')::double precision > 0 and (j ->> 'max_tries')::integer > 0, 'bad_domain',
-        format('the job type %s needs a lease and a number of tries above 0', j ->> 'type'))
+    perform foja.require((j ->> 'lease')::double precision between 0.001 and 315576000
+            and (j ->> 'backoff')::double precision between 0 and 315576000
+            and (j ->> 'backoff_most')::double precision between 0 and 315576000 and (j ->> 'max_tries')::integer > 0
+            and not ((j -> 'serial')::boolean and (j -> 'level')::boolean), 'bad_domain',
+        format('the job type %s needs tries and a lease above 0, times up to ten years, and is not serial and level', j ->> 'type'))
     from jsonb_array_elements(definition -> 'jobs') j;
     perform foja.require(definition ->> 'executor' is null or exists (select from jsonb_array_elements(definition -> 'jobs') j
         where j ->> 'type' = definition ->> 'executor' and (j -> 'level')::boolean), 'bad_domain',
@@ -90,11 +95,13 @@ begin
     exception when duplicate_object or unique_violation then
         null;
     end;
-    begin
-        execute format('grant foja_worker to %I', name);
-    exception when unique_violation then
-        null;  -- granted at the same moment, for another database
-    end;
+    if not pg_has_role(name, 'foja_worker', 'member') then
+        begin
+            execute format('grant foja_worker to %I', name);
+        exception when unique_violation then
+            null;  -- granted at the same moment, for another database
+        end;
+    end if;
     select not (r.rolcanlogin or r.rolsuper or r.rolcreaterole or r.rolcreatedb or r.rolreplication or r.rolbypassrls)
         and not exists (select from pg_auth_members m where m.member = r.oid and m.roleid <> 'foja_worker'::regrole)
     into fit from pg_roles r where r.rolname = name;
@@ -102,8 +109,32 @@ begin
         'the role %s exists and can do more than a worker: it must be NOLOGIN and a member of foja_worker alone', name));
 end $$;
 
+-- Let the login act as every role of Foja: a superuser can, another administrator needs a grant. Returns the roles
+-- that it may not grant itself.
+create function foja.adopt_roles() returns text[]
+language plpgsql as $$
+declare
+    name text;
+    kind text := case when current_setting('server_version_num')::integer >= 160000 then 'set' else 'member' end;
+    refused text[] := '{}';
+begin
+    for name in
+        select r.rolname from pg_roles r where r.rolname in ('foja_api', 'foja_sweeper')
+            or r.rolname in (select s.role from foja.source s union select t.role from foja.job_type t) order by 1
+    loop
+        if not pg_has_role(current_user, name, kind) then
+            begin
+                execute format('grant %I to %I', name, current_user);
+            exception when insufficient_privilege then
+                refused := refused || name;
+            end;
+        end if;
+    end loop;
+    return refused;
+end $$;
+
 -- Insert a kind, or refuse it if it is registered in another form. Whether it wakes the executor may change, by a
--- definition that has one.
+-- definition that has one. A version that was retired stays retired, whatever an older definition says.
 create function foja.register_kind(p_domain text, k jsonb, p_reserved boolean, p_decides boolean) returns void
 language plpgsql as $$
 declare
@@ -111,6 +142,7 @@ declare
     keyed text[] := (select array_agg(w order by place) from jsonb_array_elements_text(nullif(k -> 'keyed_by', 'null'))
         with ordinality u(w, place));
     sources text[] := array(select s from jsonb_array_elements_text(k -> 'sources') s order by s);
+    is_retired boolean := coalesce((k -> 'retired')::boolean, false);
 begin
     select * into known from foja.kind x where x.domain = p_domain and x.kind = k ->> 'kind' and x.v = (k ->> 'v')::integer;
     if found then
@@ -120,14 +152,14 @@ begin
             and known.keyed_by is not distinct from keyed, 'kind_changed',
             format('%s v%s is registered with other fields or sources; register the change as v%s', known.kind, known.v, known.v + 1));
         known.wakes := case when p_decides then (k -> 'wakes')::boolean else known.wakes end;
-        update foja.kind x set wakes = known.wakes, tracked = (k -> 'tracked')::boolean
+        update foja.kind x set wakes = known.wakes, tracked = (k -> 'tracked')::boolean, retired = known.retired or is_retired
         where x.domain = p_domain and x.kind = known.kind and x.v = known.v
-            and (x.wakes, x.tracked) <> (known.wakes, (k -> 'tracked')::boolean);
+            and (x.wakes, x.tracked, x.retired) <> (known.wakes, (k -> 'tracked')::boolean, known.retired or is_retired);
         return;
     end if;
-    insert into foja.kind (domain, kind, v, sources, required, erasable, wakes, tracked, reserved, keyed_by, client_checks)
+    insert into foja.kind (domain, kind, v, sources, required, erasable, wakes, tracked, reserved, retired, keyed_by, client_checks)
     values (p_domain, k ->> 'kind', (k ->> 'v')::integer, sources, k -> 'required', (k -> 'erasable')::boolean,
-        (k -> 'wakes')::boolean, (k -> 'tracked')::boolean, p_reserved, keyed, k -> 'client_checks');
+        (k -> 'wakes')::boolean, (k -> 'tracked')::boolean, p_reserved, is_retired, keyed, k -> 'client_checks');
 end $$;
 
 create function foja.register_job_type(p_domain text, j jsonb) returns void
@@ -149,6 +181,33 @@ begin
         <> (excluded.lease, excluded.max_tries, excluded.backoff, excluded.backoff_most);
 end $$;
 
+-- Objects with the values that they leave out.
+create function foja.each_with(defaults jsonb, objects jsonb) returns jsonb
+language sql immutable
+return (select coalesce(jsonb_agg(defaults || each order by place), '[]')
+    from jsonb_array_elements(objects) with ordinality u(each, place));
+
+-- A definition with the values that it leaves out: those of `Domain`, `Kind` and `JobType` in Python.
+create function foja.complete_definition(definition jsonb) returns jsonb
+language plpgsql immutable as $$
+declare
+    kind constant jsonb := jsonb_build_object('v', 1, 'sources', '["api"]'::jsonb, 'required', '{}'::jsonb, 'erasable', false,
+        'wakes', definition ->> 'executor' is not null, 'tracked', false, 'keyed_by', null,
+        'client_checks', '{"optional": {}, "choices": {}, "digests": []}'::jsonb);
+begin
+    definition := '{"head_only": false, "executor": null, "kinds": [], "jobs": [], "reserved_kinds": [
+        {"kind": "slot.voided", "sources": ["api", "sweeper"], "required": {"reason": ["string"]}},
+        {"kind": "body.erased", "required": {"reason": ["string"], "seq": ["number"]}}]}' || definition;
+    perform foja.require(jsonb_typeof(definition) = 'object' and jsonb_typeof(definition -> 'head_only') = 'boolean'
+        and jsonb_typeof(definition -> 'kinds') = 'array' and jsonb_typeof(definition -> 'reserved_kinds') = 'array'
+        and jsonb_typeof(definition -> 'jobs') = 'array', 'bad_domain',
+        'a definition is an object with the lists `kinds` and `jobs`; `head_only` is true or false');
+    return definition || jsonb_build_object('kinds', foja.each_with(kind, definition -> 'kinds'),
+        'reserved_kinds', foja.each_with(kind, definition -> 'reserved_kinds'),
+        'jobs', foja.each_with('{"lease": 30, "max_tries": 5, "backoff": 2, "backoff_most": 3600, "serial": false,
+            "level": false}', definition -> 'jobs'));
+end $$;
+
 -- Register a domain, or what it has that is new. `own`: it is one of Foja's; its row is made by the schema.
 create function foja.register_domain(definition jsonb, own boolean default false) returns void
 language plpgsql as $$
@@ -156,7 +215,8 @@ declare
     name text := definition ->> 'domain';
     old foja.domain;
 begin
-    perform pg_advisory_xact_lock(hashtextextended('foja/registry', 0));
+    definition := foja.complete_definition(definition);
+    lock table foja.domain in share row exclusive mode;  -- not an advisory lock: any login can hold those
     perform foja.check_names(definition, own);
     perform foja.check_contents(definition, own);
     select * into old from foja.domain d where d.domain = name;
@@ -180,6 +240,6 @@ begin
 end $$;
 
 revoke execute on function
-    foja.require, foja.sources_of, foja.check_name, foja.check_names, foja.check_contents, foja.ensure_role,
-    foja.register_kind, foja.register_job_type, foja.register_domain
+    foja.require, foja.sources_of, foja.check_name, foja.check_names, foja.check_contents, foja.ensure_role, foja.adopt_roles,
+    foja.register_kind, foja.register_job_type, foja.each_with, foja.complete_definition, foja.register_domain
     from public;

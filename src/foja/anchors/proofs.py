@@ -1,0 +1,81 @@
+"""The proof of one document, derived from the batch that holds its digest."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+from uuid import UUID
+
+from foja import sql
+from foja.anchors.batch import Places
+from foja.anchors.network import Batch, Network
+from foja.driver.database import Database
+from foja.errors import CannotProduce
+
+KEPT_BATCHES = 16  # of up to 10,000 digests: 0.8 MB each
+
+
+class AnchorProof(NamedTuple):
+    """A proof in its tool's own format, and what our own nodes confirmed about its batch."""
+
+    data: bytes
+    trust: Sequence[str]
+
+
+class ProofSource(Protocol):
+    """Returns the proofs that events name by their digest."""
+
+    async def proof_of(self, document: UUID, network: str, witness: str | None = None) -> AnchorProof | None:
+        """Return the proof of a document, or None if no batch with it is confirmed."""
+
+    async def trust_of(self, document: UUID) -> Sequence[str]:
+        """Return what our own nodes confirmed about the batches of a document."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorProofs:
+    """Derives proofs from stored batches. The bytes are the same every time.
+
+    The tree of a batch never changes, and its documents are asked for together: the last ones are kept.
+    """
+
+    database: Database
+    networks: Mapping[str, Network]
+    _kept: OrderedDict[UUID, Places] = field(default_factory=OrderedDict)
+    _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def proof_of(self, document: UUID, network: str, witness: str | None = None) -> AnchorProof | None:
+        """Return the proof of a document, or None if no batch with it is confirmed."""
+        row = await self.database.row(
+            sql.query("anchored_place"), document=document, network=network, witness=witness
+        )
+        if row is None:
+            return None
+        if network not in self.networks:
+            raise CannotProduce(
+                f"the settings of {network} are missing here, which make its proofs; set them"
+            )
+        *stored, index, digest, trust = row
+        batch = Batch(*stored)
+        place = (await self._places(batch.id)).of(bytes.fromhex(digest), index)
+        return AnchorProof(self.networks[network].prove(batch, place), trust)
+
+    async def _places(self, batch: UUID) -> Places:
+        """Return the tree of a batch, which is read once for many documents."""
+        async with self._reading:
+            if batch not in self._kept:
+                row = await self.database.row(sql.query("anchor_leaves"), batch=batch)
+                assert row is not None
+                self._kept[batch] = await asyncio.to_thread(Places, *row)
+                if len(self._kept) > KEPT_BATCHES:
+                    self._kept.popitem(last=False)
+            self._kept.move_to_end(batch)
+            return self._kept[batch]
+
+    async def trust_of(self, document: UUID) -> Sequence[str]:
+        """Return what our own nodes confirmed about the batches of a document."""
+        rows = await self.database.rows(sql.query("anchored_trust"), document=document)
+        return list(dict.fromkeys(line for (lines,) in rows for line in lines))

@@ -1,0 +1,1 @@
+"""`foja anchors`: networks and their batches."""

@@ -1,1 +1,0 @@
-"""`foja bundle`. Empty on purpose: the parser must not import what the command does."""

@@ -1,0 +1,60 @@
+"""The list of documents, read with one connection. It imports little, so that `foja status` starts fast."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from foja import sql
+from foja.cli.installation import create_app, read_existing
+from foja.documents.lists import DocumentLists
+from foja.driver.database import Database
+from foja.embedded.servers import database
+from foja.errors import RoleMissing
+from foja.proofs.notices import LOCAL_NOTICE
+from foja.settings import Settings
+
+
+class TenantQueries:
+    """Runs queries about the streams of one tenant, as the ledger does."""
+
+    def __init__(self, database: Database, tenant: str) -> None:
+        self._database, self._tenant = database, tenant
+
+    async def ask(self, question: str, **values: object) -> list[tuple[Any, ...]]:
+        """Return the rows of a query."""
+        return await self._database.rows(sql.query(question), tenant=self._tenant, **values)
+
+
+@asynccontextmanager
+async def open_lists(arguments: Namespace) -> AsyncIterator[DocumentLists]:
+    """Yield the lists of an installation that must already exist. Migrate it first if it has no schema."""
+    settings = read_existing(arguments)
+    async with database(settings) as url:
+        api = Database(url, "foja_api", 1)
+        try:
+            if await _is_migrated(api):
+                yield DocumentLists(TenantQueries(api, settings.own_tenant), _note(settings))
+                return
+        finally:
+            await api.close()
+    async with create_app(settings) as app:
+        yield app.documents
+
+
+async def _is_migrated(api: Database) -> bool:
+    try:
+        return bool((await api.rows(sql.query("has_ledger")))[0][0])
+    except RoleMissing:
+        return False
+
+
+def _note(settings: Settings) -> str | None:
+    """Return the remark about the authorities. Only certificates of others have to be read for it."""
+    if not settings.tsa_urls.split():
+        return LOCAL_NOTICE
+    from foja.documents.authorities import local_notice
+
+    return local_notice(settings)

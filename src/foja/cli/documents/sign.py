@@ -1,0 +1,45 @@
+"""`foja sign`: check a signature over a document and record it."""
+
+from __future__ import annotations
+
+import asyncio
+from argparse import Namespace
+from pathlib import Path
+
+from foja.cli.documents.status import find_document
+from foja.cli.installation import open_installation
+from foja.cli.output import print_result
+from foja.documents.model.signatures import view_signatures
+from foja.errors import TooLarge
+
+LARGEST = 524_288  # in PEM, a signature is larger than its bytes
+
+
+async def sign(arguments: Namespace) -> int:
+    """Record a signature; a wrong one is refused."""
+    paths = (arguments.signature, arguments.key, arguments.certificate)
+    signature, key, certificate = [await asyncio.to_thread(_read, path) for path in paths]
+    async with open_installation(arguments) as app:
+        event = await app.documents.sign(
+            await find_document(app, arguments.document),
+            signature,
+            format=arguments.format,
+            key=key,
+            certificate=certificate,
+            signer=arguments.signer,
+            reason=arguments.reason,
+        )
+    [shown] = view_signatures([event])
+    text = f"event {event.seq} of {event.entity_id}: signed, {shown.status}: {shown.detail}"
+    print_result(arguments, event.envelope(), text)
+    return 0
+
+
+def _read(path: Path | None) -> bytes | None:
+    if path is None:
+        return None
+    with path.open("rb") as file:
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise TooLarge(f"{path} is too large for a signature or a key; at most {LARGEST:,} bytes are read")
+    return data

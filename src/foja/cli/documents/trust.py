@@ -1,0 +1,82 @@
+"""`foja trust` and `foja proofs`: what a reader needs besides a bundle, and what needs no bundle."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+
+from foja.cli.documents.proof_files import (
+    README,
+    TRUST,
+    check_folder,
+    command_of,
+    for_others,
+    trust_text,
+    write_folder,
+)
+from foja.cli.documents.status import find_document
+from foja.cli.installation import open_installation
+from foja.cli.output import print_or_write
+from foja.cli.output_files import check_targets
+from foja.errors import SetupFailed
+from foja.ledger.cosigners.configuration import read_cosigners
+from foja.settings import Settings
+
+
+async def trust(arguments: Namespace) -> int:
+    """Print the trust of this installation, or what it trusts about one document."""
+    check_targets(arguments, arguments.output)
+    async with open_installation(arguments) as app:
+        if arguments.document is None:
+            lines = app.trust
+        else:
+            lines = await app.documents.trust(await find_document(app, arguments.document))
+        lines += _cosigners(app.settings)
+    advice = "give it to readers by another way than the bundle"
+    print_or_write(arguments, "trust", trust_text(lines), advice)
+    return 0
+
+
+async def proofs(arguments: Namespace) -> int:
+    """Write each proof in its tool's own format, the trust, and the commands that check them without Foja."""
+    check_folder(arguments)
+    async with open_installation(arguments) as app:
+        document = await find_document(app, arguments.document)
+        found = await app.documents.proofs(document)
+        lines = await app.documents.trust(document)
+        witness = (await app.documents.view(document)).witness_hash
+    if not found or witness is None:
+        raise SetupFailed(
+            f"document {document} has no proofs yet; `foja explain {document}` says what it waits for"
+        )
+    files = for_others(found, witness)
+    readme = _readme(witness, found, files, lines)
+    write_folder(arguments, {**files, README: readme.encode()}, lines)
+    return 0
+
+
+def _cosigners(settings: Settings) -> list[str]:
+    """Return the keys of those who cosign the log, and how many of them must have signed."""
+    keys = [each.key.vkey() for each in read_cosigners(settings)]
+    return [*keys, f"cosigners:{settings.cosigner_policy}"] if settings.cosigner_policy else keys
+
+
+def _readme(
+    witness: str, found: Mapping[str, bytes], files: Mapping[str, bytes], trust: Sequence[str]
+) -> str:
+    """Return the commands that check each proof, with the tools of others and with Foja."""
+    lines = [f"The proofs are about the SHA-256 digest {witness}.", ""]
+    for name in files:
+        commands = [command_of(name, files, witness, trust), _own_command(name, found, witness)]
+        if any(commands):
+            lines += [name, *(f"  {each}" for each in commands if each), ""]
+    return "\n".join(lines)
+
+
+def _own_command(name: str, found: Mapping[str, bytes], witness: str) -> str | None:
+    """Return the command of Foja that checks a proof, or None for a part of one."""
+    if name not in found or name.endswith(".blinding"):
+        return None
+    blinding = name.replace(".ers", ".blinding")
+    more = f" --proof {blinding}" if blinding in found and blinding != name else ""
+    return f"foja verify --digest sha256:{witness} --proof {name}{more} --trust {TRUST}"

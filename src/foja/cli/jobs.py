@@ -1,0 +1,94 @@
+"""`foja jobs list`, `show`, `retry`, `cancel`, `pause`, `resume`."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from datetime import datetime
+
+from foja.cli.installation import open_installation
+from foja.cli.output import print_result, shorten, table
+from foja.jobs.admin import JobView
+
+HEAD = ("id", "type", "state", "stream", "tries", "when", "remark")
+WIDTH = 60
+
+
+async def listing(arguments: Namespace) -> int:
+    """Print jobs, newest first."""
+    async with open_installation(arguments) as app:
+        jobs = await app.jobs.list(
+            state=arguments.state,
+            job_type=arguments.job_type,
+            entity_id=arguments.entity,
+            limit=arguments.limit,
+        )
+        paused = await app.jobs.paused()
+    lines = list(table(HEAD, [_row(job) for job in jobs])) if jobs else ["no jobs match"]
+    if paused:
+        lines.append(f"paused: {', '.join(paused)}")
+    print_result(arguments, [job.document() for job in jobs], *lines)
+    return 0
+
+
+async def show(arguments: Namespace) -> int:
+    """Print one job."""
+    async with open_installation(arguments) as app:
+        job = (await app.jobs.show(arguments.job)).document()
+    print_result(arguments, job, *(f"{name:<16}{_text(value)}" for name, value in job.items()))
+    return 0
+
+
+async def retry(arguments: Namespace) -> int:
+    """Queue jobs again."""
+    async with open_installation(arguments) as app:
+        return _print_changed(arguments, await app.jobs.retry(arguments.jobs), "queued again")
+
+
+async def cancel(arguments: Namespace) -> int:
+    """Cancel jobs."""
+    async with open_installation(arguments) as app:
+        return _print_changed(arguments, await app.jobs.cancel(arguments.jobs), "cancelled")
+
+
+async def pause(arguments: Namespace) -> int:
+    """Pause a job type."""
+    async with open_installation(arguments) as app:
+        await app.jobs.pause(arguments.job_type)
+    print_result(arguments, {"type": arguments.job_type, "paused": True}, f"{arguments.job_type} is paused")
+    return 0
+
+
+async def resume(arguments: Namespace) -> int:
+    """Resume a job type."""
+    async with open_installation(arguments) as app:
+        await app.jobs.resume(arguments.job_type)
+    print_result(arguments, {"type": arguments.job_type, "paused": False}, f"{arguments.job_type} is resumed")
+    return 0
+
+
+def _print_changed(arguments: Namespace, done: int, result: str) -> int:
+    asked = len(arguments.jobs)
+    lines = [f"{done} of {asked} {result}"]
+    if done < asked:
+        lines.append("the others are running or finished; `foja jobs show ID` shows the state of each")
+    print_result(arguments, {"asked": asked, "done": done}, *lines)
+    return 0 if done else 1
+
+
+def _text(value: object) -> str:
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False)
+    return "-" if value is None else str(value)
+
+
+def _row(job: JobView) -> tuple[object, ...]:
+    tries = f"{job.tries}/{job.max_tries}"
+    remark = job.last_error or ("" if job.first else "waits for an earlier job")
+    remark = shorten(" ".join(remark.split()), WIDTH)
+    return str(job.id), job.type, job.state, job.entity_id, tries, _when(job), remark
+
+
+def _when(job: JobView) -> str:
+    moment: datetime = job.finished_at or (job.lease_until if job.state == "running" else None) or job.run_at
+    return moment.isoformat(timespec="seconds")

@@ -1,1 +1,0 @@
-"""`foja jobs`: list jobs, retry and cancel them, pause and resume job types."""

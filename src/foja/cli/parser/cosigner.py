@@ -1,0 +1,68 @@
+"""The parser of `foja cosigner`."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+from foja.cli.parser.values import port
+from foja.cli.parser.verbs import Verbs
+
+
+def add_cosigner(verbs: Verbs) -> None:
+    """Add the verb `cosigner` and its verbs; without a verb the logs that it has seen are listed."""
+    cosigner = verbs.add(
+        "log.cosigner:status",
+        "sign checkpoints of other logs after checking that they only grew (C2SP tlog-witness)",
+        "  foja cosigner\n  foja cosigner serve --log other.vkey",
+        name="cosigner",
+    )
+    inner = Verbs(cosigner)
+    inner.add(
+        "log.cosigner:status",
+        "list the logs that this cosigner has signed, with their sizes",
+        "  foja cosigner status --json",
+    )
+    key = inner.add(
+        "log.cosigner:key",
+        "print the public key of this cosigner, which is created on first use",
+        "  foja cosigner key --name cosigner.example.com > cosigner.vkey\n"
+        "  foja verify contract.asice --trust foja.vkey --trust cosigner.vkey",
+    )
+    _add_name(key)
+    _add_serve(inner)
+
+
+def _add_name(verb: ArgumentParser) -> None:
+    verb.add_argument(
+        "--name",
+        help="the name in its key, such as cosigner.example.com; given once, when the key is made",
+    )
+
+
+def _add_serve(verbs: Verbs) -> None:
+    serve = verbs.add(
+        "log.cosigner:serve",
+        "sign checkpoints of known logs over HTTP until stopped",
+        "  foja cosigner serve --log other.vkey\n"
+        "  foja cosigner serve --log 'name+id+key' --log other.vkey --port 3162\n"
+        '  FOJA_COSIGNERS="http://127.0.0.1:3162 $(foja cosigner key)" foja up      in another installation',
+    )
+    serve.add_argument(
+        "--log",
+        action="append",
+        required=True,
+        dest="logs",
+        metavar="VKEY|FILE",
+        help="the public key of a log to sign for; may be repeated",
+    )
+    _add_name(serve)
+    serve.add_argument(
+        "--moved",
+        action="store_true",
+        help="confirm that the folder was moved here and is the newest; never for one from a backup",
+    )
+    serve.add_argument("--host", default="127.0.0.1", help="the address to listen on (127.0.0.1)")
+    serve.add_argument("--port", type=port, default=3162, help="the port (3162); 0 for any free one")
+    serve.add_argument(
+        "--expose", action="store_true", help="accept requests from other machines, without authentication"
+    )

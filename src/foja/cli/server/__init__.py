@@ -1,0 +1,1 @@
+"""Commands for the operator of an installation: backup, restore, psql, signing keys."""

@@ -1,0 +1,39 @@
+"""Record that undecided approvals have expired."""
+
+from __future__ import annotations
+
+import contextlib
+from uuid import UUID
+
+from foja import sql
+from foja.driver.database import Database, Locked
+from foja.errors import IdempotencyConflict
+from foja.ledger.live.notifier import Notifier
+
+BATCH = 100
+
+
+async def expire_approvals(database: Database, notifier: Notifier) -> int:
+    """Record the expiry of undecided approvals; return how many. Held streams are left for later."""
+    held: set[UUID] = set()
+    done = 0
+    while True:
+        known = len(held)
+        for entity, decision in await database.rows(sql.query("due_approvals"), most=BATCH, held=list(held)):
+            if entity not in held:
+                done += await _expire(database, notifier, entity, decision, held)
+        if len(held) == known:
+            return done
+
+
+async def _expire(
+    database: Database, notifier: Notifier, entity: UUID, decision: UUID, held: set[UUID]
+) -> int:
+    try:
+        with contextlib.suppress(IdempotencyConflict):  # decided at the last moment
+            await database.row(sql.query("expire_approval"), entity=entity, event=decision)
+    except Locked:
+        held.add(entity)
+        return 0
+    notifier.touch(entity)
+    return 1

@@ -1,0 +1,80 @@
+"""Check the fields of a value by a table: each has a test, and the words for what it expects."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from foja.errors import Refused
+
+MAX_NAME = 1_024  # bytes of an actor or of a key
+MAX_SECONDS = 315_576_000  # ten years
+MAX_INTEGER = 2**31 - 1
+
+
+class Rule(NamedTuple):
+    """What a field may be."""
+
+    fits: Callable[[Any], bool]
+    expected: str
+
+
+Rules: TypeAlias = Mapping[str, Rule]
+
+
+def check_fields(value: object, rules: Rules, error: type[Refused]) -> None:
+    """Raise `error` if a field of `value` does not fit its rule."""
+    for name, (fits, expected) in rules.items():
+        if not fits(given := getattr(value, name)):
+            raise error(f"{type(value).__name__}.{name} is {reprlib.repr(given)}: expected {expected}")
+
+
+def check_limit(limit: int) -> None:
+    """Raise `Refused` unless this can be the length of a page."""
+    if not whole(0).fits(limit):
+        raise Refused(f"limit is {limit!r}: expected a whole number from 0 on")
+
+
+def text(most: int = MAX_NAME) -> Rule:
+    """Return the rule of a text that the database can store, of 1 to `most` bytes."""
+    return Rule(lambda value: isinstance(value, str) and _fits(value, most), f"a text of 1 to {most:,} bytes")
+
+
+def a(kind: type | tuple[type, ...], words: str) -> Rule:
+    """Return the rule of an instance."""
+    return Rule(lambda value: isinstance(value, kind), words)
+
+
+def listed(kind: type | tuple[type, ...], words: str) -> Rule:
+    """Return the rule of a list or tuple of instances."""
+    return Rule(
+        lambda value: isinstance(value, list | tuple) and all(isinstance(each, kind) for each in value), words
+    )
+
+
+def whole(low: int, high: int = MAX_INTEGER) -> Rule:
+    """Return the rule of a whole number; True is not one."""
+    return Rule(
+        lambda value: type(value) is int and low <= value <= high, f"a whole number from {low} to {high:,}"
+    )
+
+
+def seconds(low: float = 0, high: float = MAX_SECONDS) -> Rule:
+    """Return the rule of a time in seconds; NaN fails every comparison."""
+    return Rule(
+        lambda value: type(value) in (int, float) and low <= value <= high,
+        f"seconds from {low:g} to {high:,.0f}",
+    )
+
+
+def optional(rule: Rule) -> Rule:
+    """Return the same rule for a field that may be None."""
+    return Rule(lambda value: value is None or rule.fits(value), f"{rule.expected}, or None")
+
+
+def _fits(value: str, most: int) -> bool:
+    try:
+        return 0 < len(value) <= most and "\0" not in value and len(value.encode()) <= most
+    except UnicodeEncodeError:
+        return False

@@ -1,0 +1,63 @@
+"""What the service of documents reads about one document: its events and what stands in its way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from uuid import UUID
+
+from foja.documents.bundles import Bundles
+from foja.documents.document import check_evidence
+from foja.documents.lists import DocumentLists
+from foja.documents.model.view import Obstacles
+from foja.errors import UnknownEntity
+from foja.ledger.event import Event
+from foja.ledger.stream import stream_id
+
+
+class DocumentHistories(DocumentLists):
+    """Queries about one document, beside those about many."""
+
+    _bundles: Bundles
+    abilities: frozenset[str] = frozenset()  # what this installation can produce, as it was read last
+
+    async def check_evidence(self, evidence: Iterable[str]) -> Sequence[str]:
+        """Return the required evidence in order; raise if it is unknown or cannot be produced here."""
+        required = list(evidence)
+        if not self.abilities.issuperset(required):  # perhaps it can by now
+            self.abilities = frozenset(name for (name,) in await self._ledger.ask("abilities"))
+        return check_evidence(required, self.abilities)
+
+    async def trust(self, document_id: UUID | str) -> list[str]:
+        """Return the roots of this installation, and the blocks and keys that its nodes confirmed for it."""
+        return await self._bundles.trust(await self._known(document_id))
+
+    async def proofs(self, document_id: UUID | str) -> dict[str, bytes]:
+        """Return each proof of the document by the name of a file in its tool's own format."""
+        return await self._bundles.proofs(await self._known(document_id))
+
+    async def _known(self, document_id: UUID | str) -> UUID:
+        """Return the id of a document, or raise `UnknownEntity`."""
+        document = stream_id(document_id, "document")
+        if not await self.known([document]):
+            raise unknown(document)
+        return document
+
+    async def _obstacles(self, document: UUID) -> Obstacles:
+        """Return what keeps a document waiting; read the abilities of the installation on the way."""
+        [(abilities, paused, *others)] = await self._ledger.ask("document_obstacles", document=document)
+        self.abilities = frozenset(abilities)
+        return Obstacles(tuple(paused), *others)
+
+    async def _history(self, document: UUID) -> tuple[Sequence[Event], datetime]:
+        rows = await self._ledger.ask("document_history", document=document)
+        if not rows:
+            raise unknown(document)
+        return [Event(document, *row[:-1]) for row in rows], rows[0][-1].astimezone(UTC)
+
+
+def unknown(document: UUID) -> UnknownEntity:
+    """Return the error about an id that names no document of this tenant."""
+    return UnknownEntity(
+        f"there is no document {document}; check the id, which may be that of another stream, and FOJA_TENANT"
+    )

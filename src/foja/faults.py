@@ -1,0 +1,66 @@
+"""Log a fault once when it begins and once when it ends, no matter how many tasks notice it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass, field
+from weakref import WeakSet
+
+from foja.errors import FojaError, LedgerUnavailable
+
+DATABASE = "the database"
+log = logging.getLogger("foja.faults")
+
+
+@dataclass(slots=True)
+class Fault:
+    """A fault that has not ended, and the watches that still see it."""
+
+    began: float = field(default_factory=time.monotonic)
+    seen_by: WeakSet[Watch] = field(default_factory=WeakSet)
+
+
+_open: dict[str, Fault] = {}  # by name, for this process
+
+
+class Watch:
+    """What one repeated activity sees: `failed` after an error, `worked` after a success."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._fault: str | None = None
+
+    def failed(self, error: Exception) -> None:
+        """Log the fault unless it is open already.
+
+        Errors of one kind are one fault of this activity; an outage of the database is one for all.
+        """
+        code = error.code if isinstance(error, FojaError) else type(error).__name__
+        outage = isinstance(error, LedgerUnavailable)
+        if self.begins(DATABASE if outage else f"{self._name} ({code})"):
+            log.warning("%s: %s", DATABASE if outage else self._name, " ".join(str(error).split()))
+
+    def begins(self, name: str = "") -> bool:
+        """Note the fault of this name. Return whether it begins now, so that it has to be logged."""
+        name = name or self._name
+        if name != self._fault:
+            self.worked()
+        fault = _open.get(name)
+        if begins := fault is None or not fault.seen_by:
+            fault = _open[name] = Fault()
+        fault.seen_by.add(self)
+        self._fault = name
+        return begins
+
+    def worked(self) -> None:
+        """Log the end of the fault if this watch was the last to see it."""
+        if self._fault is None:
+            return
+        name, self._fault = self._fault, None
+        fault = _open[name]
+        fault.seen_by.discard(self)
+        if not fault.seen_by:
+            del _open[name]
+            seconds = time.monotonic() - fault.began
+            log.warning("%s: works again after %.1f s", name.partition(" (")[0], seconds)

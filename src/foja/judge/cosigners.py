@@ -1,0 +1,47 @@
+"""Count the cosigners that vouch for a checkpoint, and apply the policy about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from foja.judge.inclusion import OTHERS, Inclusion
+from foja.judge.trust import Trust
+from foja.proofs.cosignature import Cosignature
+from foja.proofs.finding import Finding, Reason, Status, TrustItem
+
+_SKEW = timedelta(minutes=5)  # how far the clock of a cosigner may be ahead of the time to judge at
+
+
+def count_cosigners(
+    found: Finding, inclusions: Sequence[Inclusion], trust: Trust, at: datetime | None
+) -> Finding:
+    """Return a verified finding with the cosigners that vouch for all its checkpoints.
+
+    It is undecided if they are fewer than the policy requires. Without `at` their times are not compared.
+    """
+    if found.status is not Status.VERIFIED or not trust.cosigners:
+        return found
+    own = {each.public_key for each in trust.logs}
+    known = {each.public_key for each in trust.cosigners} - own
+    vouching = min((_in_time(each.cosignatures, at) for each in inclusions), key=len)
+    detail = f"{found.detail}; {len(vouching)} of {len(known)} cosigners vouch for it"
+    found = replace(found, detail=detail)
+    policy = trust.cosigner_policy
+    if policy is None:
+        return replace(found, rests_on=found.rests_on + _items(vouching))
+    if len(vouching) < policy.required:
+        return found.weakened(Reason.COSIGNERS_MISSING, f"but your policy needs {policy}")
+    checked = tuple(each for each in found.not_checked if each != OTHERS)
+    return replace(found, rests_on=found.rests_on + _items(vouching), not_checked=checked)
+
+
+def _in_time(cosignatures: Sequence[Cosignature], at: datetime | None) -> list[Cosignature]:
+    """Return those that were made by then: a later one does not count yet."""
+    return [each for each in cosignatures if at is None or not each.is_after(at + _SKEW)]
+
+
+def _items(cosignatures: Sequence[Cosignature]) -> tuple[TrustItem, ...]:
+    keys = [each.key for each in cosignatures]
+    return tuple(TrustItem("cosigner", each.name, f"{each.name}+{each.key_id.hex()}") for each in keys)

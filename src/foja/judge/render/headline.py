@@ -1,0 +1,146 @@
+"""The first sentences of a report: what is proven, on whose word, as of when, and what would change it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from foja.judge.render.translations import text
+from foja.judge.render.words import kind_name, say_item, say_limit, say_source, say_time, shown, subject
+from foja.judge.report import Report, Verdict
+from foja.proofs.finding import Finding, Reason, Status, TrustItem
+
+MISSING_NAMED = 12
+_NO_PROOF = ("document", Reason.UNKNOWN_PROOF)
+_NOT_THERE = (Status.ABSENT, Status.PENDING)
+PASSED, CAUTION, UNDECIDED, FAILED = "passed", "caution", "undecided", "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """The sentence to read first, the sentences after it, and how they are coloured."""
+
+    tone: str  # passed | caution | undecided | failed
+    first: str
+    more: tuple[str, ...]
+
+    def lines(self) -> list[str]:
+        """Return all sentences."""
+        return [self.first, *self.more]
+
+
+def headline(report: Report, language: str = "en") -> Headline:
+    """Return the headline of a report in this language."""
+    return Headline(tone(report), _first(report, language), tuple(_more(report, language)))
+
+
+def tone(report: Report) -> str:
+    """Return how the headline is coloured: a pass that needs a reservation is not green."""
+    if report.verdict is not Verdict.TOTAL_PASSED:
+        return FAILED if report.verdict is Verdict.TOTAL_FAILED else UNDECIDED
+    earliest = report.earliest
+    return CAUTION if report.revoked or earliest is None or earliest.reserved else PASSED
+
+
+def missing_items(report: Report) -> list[TrustItem]:
+    """Return each root or key that is missing, once."""
+    return [*dict.fromkeys(item for each in report.evidence for item in each.missing)]
+
+
+def word_of_ledger(report: Report, language: str) -> str:
+    """Return the log that vouches for the history, or that none does."""
+    ledger = next((each for each in report.evidence if each.history), None)
+    if ledger is None or ledger.status is not Status.VERIFIED:
+        return text("unproven_log", language)
+    logs = [shown(item.name) for item in ledger.rests_on if item.kind == "log"]
+    return text("the_log", language, log=", ".join(logs))
+
+
+def _first(report: Report, language: str) -> str:
+    if report.verdict is Verdict.TOTAL_FAILED:
+        invalid = [each for each in report.evidence if each.status is Status.INVALID]
+        return _sentence("failed", report, language, titles=_titles(invalid, language))
+    passed = report.verdict is Verdict.TOTAL_PASSED
+    earliest = report.earliest
+    if earliest is None and not passed:
+        return _sentence("undecided", report, language, why=_why(report, language))
+    if earliest is None:
+        return _timeless(report, language)
+    name = ("verified_revoked" if report.revoked else "verified") if passed else "undecided_time"
+    time, source = say_limit(earliest, language), say_source(earliest, language)
+    if earliest.local:
+        source = source.removesuffix(text("local_short", language)) + text("local", language)
+    if earliest.of_test_network:
+        source = source.removesuffix(text("test_short", language)) + text("test", language)
+    why = "" if passed else _why(report, language)
+    return _sentence(name, report, language, time=time, source=source, why=why)
+
+
+def _timeless(report: Report, language: str) -> str:
+    """Return the first sentence about verified evidence that proves no time, as that of a log."""
+    if not (last := report.last_event):
+        return _sentence("timeless", report, language)
+    return _sentence("recorded", report, language, seq=last.seq, log=word_of_ledger(report, language))
+
+
+def _sentence(name: str, report: Report, language: str, **values: object) -> str:
+    return text(name, language, subject=subject(report, language), **values) + "."
+
+
+def _why(report: Report, language: str) -> str:
+    """Return why the report is undecided: the first of the causes that applies."""
+    open_ones = [each for each in report.evidence if each.status is not Status.VERIFIED]
+    # A document without proofs is not evidence, and was not given as evidence.
+    open_ones = [each for each in open_ones if (each.evidence, each.reason) != _NO_PROOF]
+    if report.required:
+        open_ones = [each for each in open_ones if each.evidence in report.required] or open_ones
+    given = {each.evidence for each in report.evidence}
+    absent = [Finding(each, Status.ABSENT) for each in report.required or () if each not in given]
+    if not [*open_ones, *absent]:
+        return text("no_evidence", language)
+    for name, chosen in (
+        ("not_trusted", [each for each in open_ones if each.missing]),
+        ("not_there", [*absent, *(each for each in open_ones if each.status in _NOT_THERE)]),
+        ("not_verified", open_ones),
+    ):
+        if chosen:
+            return text(name, language, titles=_titles(chosen, language))
+    raise AssertionError("unreachable")
+
+
+def _titles(findings: list[Finding], language: str) -> str:
+    return ", ".join(dict.fromkeys(kind_name(each, language) for each in findings))
+
+
+def _more(report: Report, language: str) -> Iterator[str]:
+    log = word_of_ledger(report, language)
+    if revoked := report.revoked:
+        reason = shown(revoked.reason) or text("no_reason", language)
+        time = say_time(revoked.at, language)
+        yield _sentence(
+            "revoked", report, language, time=time, seq=revoked.seq, log=log, reason=reason.rstrip(".")
+        )
+    local = [each for each in report.evidence if each.status is Status.VERIFIED and each.local]
+    if local and report.earliest and not report.earliest.local:
+        yield text("local_note", language, titles=_titles(local, language))
+    of_test = [each for each in report.evidence if each.status is Status.VERIFIED and each.of_test_network]
+    if of_test and report.earliest and not report.earliest.of_test_network:
+        yield text("test_note", language, titles=_titles(of_test, language))
+    if last := report.last_event:
+        time, kind = say_time(last.at, language), shown(last.kind)
+        yield text("as_of", language, seq=last.seq, kind=kind, time=time, log=log)
+    else:
+        yield text("as_of_nothing", language)
+    if report.verdict is Verdict.INDETERMINATE:
+        for item in missing_items(report)[:MISSING_NAMED]:
+            ask = text(f"ask_{item.kind}", language)
+            yield text("missing", language, item=say_item(item, language), ask=ask)
+    yield _change(report, language)
+
+
+def _change(report: Report, language: str) -> str:
+    if report.verdict is Verdict.TOTAL_FAILED:
+        return text("change_nothing", language)
+    if report.verdict is Verdict.INDETERMINATE:
+        return text("change_missing" if missing_items(report) else "change_evidence", language)
+    return text("change_event", language)

@@ -1,0 +1,223 @@
+"""The judge's own sentences in Spanish: what a proof shows, why it does not, and what was not checked."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from foja.proofs.finding import Finding
+from foja.proofs.notices import GROUP_NOT_GIVEN, IN_A_BATCH, LOCAL_NOTICE, TEST_NOTICE
+
+# Some contain a name or a number. A test judges every kind of evidence to show that no pattern is missing.
+_PATTERNS: Final = {
+    re.escape(LOCAL_NOTICE): "autoridad local: prueba el orden ante usted, no la hora ante otros",
+    re.escape(TEST_NOTICE): "red de pruebas: sus bloques no cuestan trabajo y no prueban la hora ante otros",
+    "nonce: which one was sent is not known": "nonce: no se sabe cuál se envió",
+    "accuracy: the authority does not state it": "precisión: la autoridad no la declara",
+    "revocation of (.+)": "revocación de {0}",
+    "the block's own time, which may be wrong by about two hours": (
+        "la hora del propio bloque, que puede errar en unas dos horas"
+    ),
+    "how many blocks came after it": "cuántos bloques le siguieron",
+    "whether RIPEMD-160, which the proof uses, is still strong enough": (
+        "si RIPEMD-160, que la prueba utiliza, todavía es bastante seguro"
+    ),
+    "an attestation of (.+)": "una atestación de {0}",
+    "whose account (0x[0-9a-f]+) is": "de quién es la cuenta {0}",
+    "whether the log (.+) shows others the same checkpoint": (
+        "si el registro {0} muestra a otros el mismo punto de control"
+    ),
+    "whether (.+) is the expected signer": "si {0} es el firmante esperado",
+    "whether the signature of event ([0-9]+) is genuine": "si la firma del evento {0} es auténtica",
+    "when it was signed: a signature proves no time": "cuándo se firmó: una firma no prueba la hora",
+    "when it was recorded: a log proves order, not time": (
+        "cuándo se registró: un registro prueba el orden, no la hora"
+    ),
+    "whether others see the same log": "si otros ven el mismo registro",
+    "ledger: what was recorded after the last event in this bundle": (
+        "libro de eventos: lo registrado después del último evento de este paquete"
+    ),
+    "what was recorded after the last event of this export": (
+        "lo registrado después del último evento de esta exportación"
+    ),
+    "([0-9]+) bodies: erased or withheld, only their hashes are present": (
+        "{0} contenidos: borrados o retenidos, solo están sus huellas"
+    ),
+    "document: it is not in the bundle; give the file, or its digest": (
+        "documento: no está en el paquete; aporte el archivo o su huella"
+    ),
+    "document: its name in the bundle, because the history has none": (
+        "documento: su nombre en el paquete, porque el historial no tiene ninguno"
+    ),
+    "Bitcoin block ([0-9]+)": "el bloque {0} de Bitcoin",
+    "Bitcoin ([a-z]+) block ([0-9]+)": "el bloque {1} de Bitcoin {0}",
+    "block ([0-9]+) of chain ([0-9]+)": "el bloque {0} de la cadena {1}",
+    "the log of the entry": "el registro de la entrada",
+    "the public key of the signer": "la clave pública del firmante",
+    "the log (.+)": "el registro {0}",
+    "key id ([0-9a-f]+)": "identificador de clave {0}",
+    "log id ([0-9a-f]+)": "identificador {0}",
+    "merkle root ([0-9a-f]+)": "raíz de Merkle {0}",
+    "([0-9]+) files, all listed with their digests": "{0} archivos, todos en la lista con su huella",
+    "([0-9]+) events without a gap, in the log (.+?)(?:; event [0-9]+ revoked the document)?": (
+        "{0} eventos sin huecos, en el registro {1}"
+    ),
+    re.escape(GROUP_NOT_GIVEN): (
+        "grupo: no se aportaron los demás archivos de su grupo en el registro de evidencias"
+    ),
+    f"the token is signed by (.+), under your root (.+), {re.escape(IN_A_BATCH)}": (
+        "el sello está firmado por {0}, bajo su raíz {1}, sobre un lote de documentos que incluye este "
+        "(RFC 4998)"
+    ),
+    "the token is signed by (.+), under your root (.+)": "el sello está firmado por {0}, bajo su raíz {1}",
+    "(.+) signed the digest": "{0} firmó la huella",
+    r"Bitcoin block ([0-9]+) \(([0-9a-f]+)\) commits to it": "el bloque {0} de Bitcoin ({1}) la contiene",
+    r"Bitcoin ([a-z]+) block ([0-9]+) \(([0-9a-f]+)\) commits to it": (
+        "el bloque {1} de Bitcoin {0} ({2}) la contiene"
+    ),
+    r"block (\d+) of chain (\d+) \((0x\w+)\) holds a transaction of (0x\w+) that anchors it": (
+        "el bloque {0} de la cadena {1} ({2}) tiene una transacción de {3} que la ancla"
+    ),
+    "signed by a key you trust, recorded in (.+) under its checkpoint of ([0-9]+) entries.*"
+    ", in a batch of ([0-9]+)": (
+        "firmado con una clave en que usted confía, registrado en {0} con {1} entradas, en un lote de {2}"
+    ),
+    "signed by a key you trust, recorded in (.+) under its checkpoint of ([0-9]+) entries.*": (
+        "firmado con una clave en que usted confía, registrado en {0} con {1} entradas"
+    ),
+    r"signed by (.*) \(issuer (.*)\), recorded in (.+) under its checkpoint of ([0-9]+) entries.*": (
+        "firmado por {0} (emisor {1}), registrado en {2} con {3} entradas"
+    ),
+    "event ([0-9]+) of (.+) matches its hashes and is entry ([0-9]+) of (.+), signed at ([0-9]+) entries": (
+        "el evento {0} de {1} coincide con sus huellas y es la entrada {2} de {3}, firmado con {4} entradas"
+    ),
+    "([0-9]+) events of (.+) without a gap; the last is entry ([0-9]+) of (.+), signed at ([0-9]+) entries": (
+        "{0} eventos de {1} sin huecos; el último es la entrada {2} de {3}, firmado con {4} entradas"
+    ),
+}
+
+_VOUCHED: Final = re.compile("(.+); ([0-9]+) of ([0-9]+) cosigners vouch for it")
+
+REASONS: Final[dict[str, str]] = {
+    "MALFORMED": "los bytes no están en el formato que dicen tener",
+    "NO_TRUST_ANCHOR": "ninguna cadena lleva a algo en que usted confíe",
+    "UNKNOWN_PROOF": "este tipo de prueba no se admite",
+    "TOO_LARGE": "supera el tamaño que se admite",
+    "TOO_COSTLY": "comprobarla costaría demasiado",
+    "NOT_JUDGED": "no se examinó, porque se alcanzó un límite",
+    "UNKNOWN_DOMAIN": "el historial no dice su dominio; indíquelo con --domain",
+    "DIGEST_MISMATCH": "la prueba trata de otros bytes",
+    "AFTER_VALIDATION_TIME": "se hizo después de la fecha con que se examina",
+    "WEAK_HASH": "una función de huella de la cadena está rota y no prueba nada",
+    "GROUP_MISMATCH": "el grupo del registro de evidencias no es el de los archivos aportados",
+    "ZIP_LAYOUT": "el archivo ZIP no tiene la forma exigida",
+    "ZIP_BOMB": "un archivo del paquete está comprimido o es demasiado grande",
+    "ZIP_CHECKSUM": "un archivo no coincide con su suma de control",
+    "DUPLICATE_ENTRY": "dos archivos del paquete tienen el mismo nombre",
+    "LOCAL_HEADER_MISMATCH": "el ZIP describe un archivo de dos maneras distintas",
+    "PATH_TRAVERSAL": "un archivo se extraería fuera de su carpeta",
+    "SYMLINK": "el paquete contiene un enlace",
+    "XML_DTD": "la lista contiene una definición de tipo de documento",
+    "XML_ENTITY": "la lista contiene una entidad XML",
+    "NON_CANONICAL": "no está en su única codificación válida",
+    "UNKNOWN_PROFILE": "el perfil del paquete no se conoce",
+    "UNKNOWN_FIELD": "hay un campo desconocido",
+    "UNREFERENCED_ENTRY": "el paquete contiene un archivo que el formato no nombra",
+    "MISSING_ENTRY": "falta un archivo del paquete",
+    "MANIFEST_DIGEST": "un archivo no es el de la lista",
+    "LEDGER_GAP": "falta un evento",
+    "LEDGER_BODY": "el contenido de un evento no coincide con su huella",
+    "LEDGER_HEAD": "los eventos llevan a otro final que el declarado",
+    "BODY_ERASED": "el contenido de un evento necesario está borrado o retenido",
+    "NAME_MISMATCH": "el documento tiene otro nombre que en su historial",
+    "NO_CHECKPOINT": "ningún punto de control firmado cubre todavía el historial",
+    "CHECKPOINT_MISMATCH": "el manifiesto nombra otro punto de control que la prueba",
+    "WITNESS_MISMATCH": "el historial trata de otra huella",
+    "REQUIRED_MISMATCH": "la última solicitud exige otras pruebas",
+    "EVIDENCE_NOT_RECORDED": "ningún evento registró esta prueba",
+    "EVIDENCE_MISMATCH": "no es la prueba que su evento registró",
+    "TRANSCRIPT_MISMATCH": "la transcripción no es la de su conversación",
+    "REORGED": "su bloque ya no está en la cadena",
+    "NOT_INCLUDED": "se exige, pero no está en el paquete",
+    "SEAL_ORDER": "un sello es más reciente que el que lo renueva",
+    "RENEWAL_NOT_VERIFIED": "el sello más reciente no está verificado",
+    "NOT_ATTESTED_YET": "todavía no hay ningún bloque de Bitcoin",
+    "UNKNOWN_ATTESTATION": "solo hay atestaciones que no son de Bitcoin",
+    "NO_HEADER": "no se aportó la cabecera de ese bloque",
+    "HEADER_NOT_TRUSTED": "la cabecera no lleva a una que usted nombró",
+    "MERKLE_ROOT_MISMATCH": "el bloque tiene otra raíz de Merkle",
+    "POW_INVALID": "la cabecera tiene muy poco trabajo",
+    "BLOCK_NOT_TRUSTED": "usted no nombró ese bloque",
+    "HEADER_INVALID": "la cabecera del bloque no es válida",
+    "TX_PROOF_INVALID": "la prueba de la transacción no es válida",
+    "CHAIN_NOT_TRUSTED": "usted no nombró esa cadena",
+    "SENDER_NOT_TRUSTED": "usted no nombró esa cuenta",
+    "CALLDATA_MISMATCH": "la transacción contiene otros datos",
+    "BATCH_ROOT_MISMATCH": "la huella no está bajo la raíz que se ancló o se firmó",
+    "SIGNER_NOT_TRUSTED": "lo firmó una clave que usted no nombró",
+    "IDENTITY_NOT_TRUSTED": "lo firmó una identidad que usted no nombró",
+    "ENTRY_MISMATCH": "el registro anotó otra cosa",
+    "CHECKPOINT_UNSIGNED": "el registro no firmó su punto de control",
+    "INCLUSION_INVALID": "la entrada no está en el registro",
+    "COSIGNATURE_INVALID": "una cofirma no corresponde al punto de control",
+    "COSIGNERS_MISSING": "lo avalan menos cofirmantes de los que exige su política",
+    "LOG_INCONSISTENT": "el registro firmó dos árboles que se contradicen",
+    "NO_SIGNED_TIME": "no hay ninguna hora firmada",
+    "NO_INCLUSION_PROOF": "no hay prueba de que la entrada esté en el registro",
+    "CERTIFICATE_NOT_LOGGED": "el certificado no está en un registro en que usted confíe",
+    "NOT_CHECKED": "la firma no se comprobó",
+    "STATUS_NOT_GRANTED": "la autoridad rechazó la solicitud",
+    "CONTENT_TYPE": "lo firmado no es del tipo esperado",
+    "SIGNER_COUNT": "se espera un solo firmante",
+    "IMPRINT_ALGORITHM": "usa otra función de huella",
+    "IMPRINT_MISMATCH": "trata de otra huella",
+    "NONCE_MISMATCH": "responde a otra solicitud",
+    "BACKDATED": "su hora es anterior a la solicitud",
+    "SIGNER_CERTIFICATE_MISSING": "falta el certificado del firmante",
+    "UNRELATED_CERTIFICATE": "contiene un certificado ajeno a su cadena",
+    "ESS_CERT_ID_MISMATCH": "el firmante firmó para otro certificado",
+    "EKU_INVALID": "el certificado no se emitió para este uso, o no solo para él",
+    "KEY_USAGE_INVALID": "la clave no puede firmar, o sirve para algo más",
+    "ALGORITHM_UNSUPPORTED": "un algoritmo no se admite",
+    "EXTENSION_UNSUPPORTED": "una extensión crítica no se admite",
+    "SIGNATURE_INVALID": "la firma no corresponde a la clave",
+    "CERT_EXPIRED_AT_GENTIME": "un certificado había caducado cuando se hizo",
+    "CERT_NOT_YET_VALID_AT_GENTIME": "un certificado no era válido todavía cuando se hizo",
+    "CHAIN_INVALID": "la cadena de certificados no es válida",
+    "NAME_CONSTRAINTS": "un emisor no puede certificar ese nombre",
+    "WEAK_KEY": "una clave es demasiado débil",
+    "TSA_NAME_MISMATCH": "el sello nombra a otra autoridad que su certificado",
+    "ROOT_NOT_TRUSTED": "su cadena termina en una raíz en que usted no confía",
+    "TRUST_ANCHOR_EXPIRED": "su raíz caducó y no se renovó antes",
+    "POLICY_NOT_ALLOWED": "su política de sellado no está permitida",
+    "ACCURACY_NOT_ALLOWED": "su precisión no está permitida",
+    "REVOKED": "un certificado fue revocado",
+    "REVOCATION_UNKNOWN": "no se sabe si un certificado fue revocado",
+}
+
+
+@lru_cache(maxsize=1)
+def _spanish() -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((re.compile(pattern), spanish) for pattern, spanish in _PATTERNS.items())
+
+
+def translate(text: str, language: str) -> str:
+    """Return a notice of the judge in this language; names of authorities are not translated."""
+    if language != "es":
+        return text
+    if vouched := _VOUCHED.fullmatch(text):
+        known, count, of = vouched.groups()
+        return f"{translate(known, language)}; lo avalan {count} de {of} cofirmantes"
+    for pattern, spanish in _spanish():
+        if found := pattern.fullmatch(text):
+            return spanish.format(*found.groups())
+    return text
+
+
+def explain(finding: Finding, language: str) -> tuple[str, str | None]:
+    """Return what a finding shows as a sentence, and its detail if that exists in English only."""
+    translated = translate(finding.detail, language)
+    if language != "es" or translated != finding.detail or finding.reason is None:
+        return translated, None
+    return REASONS.get(finding.reason, ""), finding.detail

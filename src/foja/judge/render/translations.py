@@ -1,0 +1,255 @@
+"""Every text of a report and of a certificate, in English and in Spanish, side by side."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from foja.errors import Refused
+from foja.judge.report import Verdict
+from foja.proofs.finding import Status
+
+LANGUAGES: Final = ("en", "es")
+Pair = tuple[str, str]
+
+TRANSLATIONS: Final[dict[str, Pair]] = {
+    # the first sentence
+    "verified": (
+        "Verified: {subject} existed by {time}, on the word of {source}",
+        "Verificado: {subject} existía a más tardar el {time}, según {source}",
+    ),
+    "verified_revoked": (
+        "Verified, but revoked: {subject} existed by {time}, on the word of {source}",
+        "Verificado, pero revocado: {subject} existía a más tardar el {time}, según {source}",
+    ),
+    "recorded": (
+        "Verified: {subject} is recorded up to event {seq}, on the word of {log}; no time is proven",
+        "Verificado: {subject} está registrado hasta el evento {seq}, según {log}; no se prueba ninguna hora",
+    ),
+    "timeless": (
+        "Verified: the evidence about {subject} is valid; no time is proven",
+        "Verificado: las pruebas sobre {subject} son válidas; no se prueba ninguna hora",
+    ),
+    "undecided_time": (
+        "Not decided: {subject} existed by {time}, on the word of {source}, but {why}",
+        "Sin decidir: {subject} existía a más tardar el {time}, según {source}, pero {why}",
+    ),
+    "undecided": (
+        "Not decided: it is not proven when {subject} existed, because {why}",
+        "Sin decidir: no está probado cuándo existía {subject}, porque {why}",
+    ),
+    "failed": (
+        "Not valid: do not rely on the evidence about {subject}. What is wrong: {titles}",
+        "No válido: no confíe en las pruebas sobre {subject}. Qué está mal: {titles}",
+    ),
+    "local": (
+        ", a local authority: it proves the order to its owner, not the time to others",
+        ", una autoridad local: prueba el orden a su dueño, no la hora a otros",
+    ),
+    "local_short": (", a local authority", ", una autoridad local"),
+    "test": (
+        ", a block of a test network: it takes no work and proves no time to others",
+        ", un bloque de una red de pruebas: no cuesta trabajo y no prueba la hora a otros",
+    ),
+    "test_short": (", a test network", ", una red de pruebas"),
+    "this_document": ("the document with the digest below", "el documento con la huella de abajo"),
+    "unknown_document": ("the document", "el documento"),
+    "no_evidence": ("no evidence was given", "no se aportó ninguna prueba"),
+    "not_trusted": (
+        "you did not give every root or key that the evidence needs: {titles}",
+        "no se aportaron todas las raíces o claves que las pruebas necesitan: {titles}",
+    ),
+    "not_there": (
+        "required evidence is not there, or not complete yet: {titles}",
+        "faltan pruebas exigidas, o todavía están incompletas: {titles}",
+    ),
+    "not_verified": (
+        "not all evidence could be verified: {titles}",
+        "no se pudieron verificar todas las pruebas: {titles}",
+    ),
+    # the other sentences of the headline
+    "revoked": (
+        "Revoked: {subject} was revoked on {time} (event {seq}), on the word of {log}. Reason: {reason}",
+        "Revocado: {subject} fue revocado el {time} (evento {seq}), según {log}. Motivo: {reason}",
+    ),
+    "no_reason": ("none is recorded", "no consta ninguno"),
+    "as_of": (
+        "As of event {seq} ({kind}): it is the last event shown, recorded on {time}, on the word of {log}.",
+        "Hasta el evento {seq} ({kind}): es el último evento mostrado, registrado el {time}, según {log}.",
+    ),
+    "as_of_nothing": (
+        "As of: no valid history was given. Whether the document was revoked is not known.",
+        "Hasta cuándo: no se aportó un historial válido. No se sabe si el documento fue revocado.",
+    ),
+    "local_note": (
+        "Local authority: {titles} rest on a local authority, which proves the order to its owner only.",
+        "Autoridad local: {titles} se basan en una autoridad local, que solo prueba el orden a su dueño.",
+    ),
+    "test_note": (
+        "Test network: {titles} rest on a block of a test network, which proves no time to others.",
+        "Red de pruebas: {titles} se basan en un bloque de una red de pruebas: no prueba la hora a otros.",
+    ),
+    "the_log": ("the log {log}", "el registro {log}"),
+    "unproven_log": (
+        "this file only: no log that you trust has signed it",
+        "solo este archivo: ningún registro en que usted confíe lo ha firmado",
+    ),
+    "missing": ("Missing: {item}. {ask}", "Falta: {item}. {ask}"),
+    "change_event": (
+        "What would change it: a later event, such as a revocation; or the loss of trust in a root or key.",
+        "Qué lo cambiaría: un evento posterior, como una revocación, o perder la confianza en una raíz.",
+    ),
+    "change_missing": (
+        "What would change it: what is missing. Give roots and keys with --trust, not from this file.",
+        "Qué lo cambiaría: lo que falta. Aporte raíces y claves con --trust, no las de este archivo.",
+    ),
+    "change_evidence": (
+        "What would change it: evidence that can be verified. Each proof below says what it lacks.",
+        "Qué lo cambiaría: pruebas que se puedan verificar. Cada prueba de abajo dice qué le falta.",
+    ),
+    "change_nothing": (
+        "What would change it: no further root or key. Ask the sender for an unchanged copy.",
+        "Qué lo cambiaría: ninguna otra raíz o clave. Pida al remitente una copia sin cambios.",
+    ),
+    # whom to ask
+    "ask_root": (
+        "Ask the authority for its root; a local authority's operator prints it with `foja tsa root`.",
+        "Pida su raíz a la autoridad; la de una autoridad local se obtiene con `foja tsa root`.",
+    ),
+    "ask_log": (
+        "Ask the operator of the log for its key, which `foja log key` prints.",
+        "Pida su clave a quien opera el registro; se obtiene con `foja log key`.",
+    ),
+    "ask_sigstore": (
+        "Ask the operator of the Sigstore instance for its trusted_root.json.",
+        "Pida su trusted_root.json a quien opera la instancia de Sigstore.",
+    ),
+    "ask_signer": ("Ask the signer for this key.", "Pida esta clave al firmante."),
+    "ask_block": (
+        "Ask a node of this chain that you trust, or use --online.",
+        "Pregunte a un nodo de esta cadena en que confíe, o use --online.",
+    ),
+    "ask_header": (
+        "Ask a Bitcoin node that you trust for this header, or use --online.",
+        "Pida esta cabecera a un nodo de Bitcoin en que confíe, o use --online.",
+    ),
+    # sections and labels
+    "page_title": ("Verification report", "Informe de verificación"),
+    "document": ("The document", "El documento"),
+    "name": ("Name", "Nombre"),
+    "unnamed": ("without a name", "sin nombre"),
+    "digest": ("SHA-256 digest", "Huella SHA-256"),
+    "verdict": ("Verdict", "Resultado"),
+    "judged_at": ("Judged as of", "Examinado con fecha"),
+    "required": ("Required", "Exigido"),
+    "nothing_required": ("nothing by name", "nada por su nombre"),
+    "rests_on": ("Rests on what you trust", "Se basa en aquello en que usted confía"),
+    "rests_on_nothing": ("Nothing is verified.", "Nada está verificado."),
+    "timeline": ("Timeline", "Cronología"),
+    "evidence": ("The evidence, one by one", "Las pruebas, una por una"),
+    "not_checked": ("Not checked", "No comprobado"),
+    "by": ("existed by {time}, on the word of {source}", "existía a más tardar el {time}, según {source}"),
+    "about": ("about {time}", "{time} (aprox.)"),
+    "technical": ("Detail", "Detalle (en inglés)"),
+    "whole_report": ("The whole report, for programs", "El informe completo, para programas"),
+    # the timeline
+    "event_first": ("First event: {kind}", "Primer evento: {kind}"),
+    "event_added": ("Added to the ledger", "Añadido al libro de eventos"),
+    "event_requested": ("Protection requested", "Protección solicitada"),
+    "event_revoked": ("Revoked", "Revocado"),
+    "event_last": ("Last event shown: {kind}", "Último evento mostrado: {kind}"),
+    "event_source": ("event {seq}, by the ledger's clock", "evento {seq}, según el reloj del libro"),
+    "event_unproven": ("not verified", "sin verificar"),
+    "existed": ("existed by then, on the word of {source}", "existía a más tardar entonces, según {source}"),
+    "judged": ("Judged as of this time", "Examinado con esta fecha"),
+    # the certificate
+    "title": ("Certificate about evidence", "Certificado sobre pruebas"),
+    "notice": (
+        "This page is an explanation, not evidence. Anyone can check the evidence in the bundle without us.",
+        "Esta página explica; no es una prueba. Cualquiera puede comprobar las pruebas del paquete.",
+    ),
+    "digest_meaning": (
+        "Any change to the document changes this digest. The QR code contains it too.",
+        "Cualquier cambio en el documento cambia esta huella. El código QR también la contiene.",
+    ),
+    "all_checked": ("nothing, as far as is known", "nada, hasta donde se sabe"),
+    "check": ("How to check it yourself", "Cómo comprobarlo usted mismo"),
+    "step_digest": (
+        "1. Compute the SHA-256 of your copy, for example: sha256sum FILE. It must equal the digest above.",
+        "1. Calcule el SHA-256 de su copia, por ejemplo: sha256sum ARCHIVO. Debe ser igual a la huella.",
+    ),
+    "step_verify": (
+        "2. Verify the bundle offline, with roots you obtained yourself: foja verify BUNDLE --trust ROOTS.",
+        "2. Verifique el paquete sin red, con raíces que obtuvo usted: foja verify PAQUETE --trust RAÍCES.",
+    ),
+    "step_other": (
+        "3. Or unzip it: openssl ts -verify -digest DIGEST -in evidence/tsa/01.tsr -CAfile ROOTS.",
+        "3. O descomprímalo: openssl ts -verify -digest HUELLA -in evidence/tsa/01.tsr -CAfile RAÍCES.",
+    ),
+    "step_other_batch": (
+        "3. Or unzip it: META-INF/evidencerecord01.ers (RFC 4998) leads from the digest to a batch's token.",
+        "3. O descomprímalo: META-INF/evidencerecord01.ers (RFC 4998) va de la huella al sello de un lote.",
+    ),
+    "bundle": ("SHA-256 of the bundle ({size} bytes)", "SHA-256 del paquete ({size} bytes)"),
+    "report": ("The report behind this page", "El informe en que se basa esta página"),
+}
+
+KINDS: Final[dict[str, Pair]] = {
+    "container": ("Container", "Contenedor"),
+    "ledger": ("Ledger", "Libro de eventos"),
+    "seal": ("Timestamp over the whole bundle", "Sello de tiempo de todo el paquete"),
+    "tsa": ("Timestamp of an authority", "Sello de tiempo de una autoridad"),
+    "bitcoin": ("Bitcoin", "Bitcoin"),
+    "polygon": ("Polygon", "Polygon"),
+    "evm": ("Blockchain (EVM)", "Cadena de bloques (EVM)"),
+    "bundle": ("Proof over the bundle file", "Prueba sobre el archivo del paquete"),
+    "rekor": ("Transparency log (Rekor)", "Registro de transparencia (Rekor)"),
+    "signature": ("Signature over the document", "Firma del documento"),
+    "document": ("The document's digest", "La huella del documento"),
+    "proof": ("Proof", "Prueba"),
+}
+
+ITEMS: Final[dict[str, Pair]] = {
+    "root": ("root certificate", "certificado raíz"),
+    "log": ("key of a log", "clave de un registro"),
+    "cosigner": ("key of a cosigner", "clave de un cofirmante"),
+    "sigstore": ("Sigstore", "Sigstore"),
+    "signer": ("public key", "clave pública"),
+    "block": ("block hash", "hash del bloque"),
+    "header": ("block header", "cabecera del bloque"),
+}
+
+STATUSES: Final[dict[Status, Pair]] = {
+    Status.VERIFIED: ("verified", "verificado"),
+    Status.PENDING: ("not complete yet", "todavía incompleto"),
+    Status.INDETERMINATE: ("undecided", "sin decidir"),
+    Status.INVALID: ("not valid", "no válido"),
+    Status.ABSENT: ("missing", "falta"),
+    Status.UNSUPPORTED: ("not supported", "no admitido"),
+}
+
+VERDICTS: Final[dict[Verdict, Pair]] = {
+    Verdict.TOTAL_PASSED: (
+        "all required evidence is verified",
+        "todas las pruebas exigidas están verificadas",
+    ),
+    Verdict.INDETERMINATE: (
+        "nothing is invalid, but not all required evidence is verified",
+        "nada es inválido, pero no todas las pruebas exigidas están verificadas",
+    ),
+    Verdict.TOTAL_FAILED: (
+        "some evidence is invalid: do not rely on it",
+        "hay pruebas no válidas: no confíe en ellas",
+    ),
+}
+
+
+def index_of(language: str) -> int:
+    """Return the place of a language in every pair, or raise `Refused`."""
+    if language not in LANGUAGES:
+        raise Refused(f"reports are available in {' or '.join(LANGUAGES)}, not in {language!r}")
+    return LANGUAGES.index(language)
+
+
+def text(name: str, language: str, **values: object) -> str:
+    """Return one text in this language, with these values."""
+    return TRANSLATIONS[name][index_of(language)].format(**values)

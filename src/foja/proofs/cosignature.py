@@ -1,0 +1,196 @@
+"""Cosignatures: others vouch that a log showed them the same history (c2sp.org/tlog-cosignature).
+
+A cosigner checks that a checkpoint continues the last one that it saw, and signs it with its time.
+The request to one and its answer are those of c2sp.org/tlog-witness.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, b64encode
+from binascii import Error as NotBase64
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import ClassVar
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from foja.core.merkle import HASH_BYTES
+from foja.core.note import NoteSignature, Verifier, split_note
+from foja.errors import Refused, Tampered
+
+MAX_REQUEST_BYTES, MAX_HASHES = 64 << 10, 63
+MAX_COSIGNERS = 32
+_TIME_BYTES, _SIGNATURE_BYTES = 8, 64
+_LATEST = 2**63 - 1
+_OLD = re.compile("old (0|[1-9][0-9]{0,18})")
+_POLICY = re.compile("([1-9][0-9]{0,2}) of ([1-9][0-9]{0,2})")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class CosignerKey(Verifier):
+    """The name and the public key of a cosigner. As text it differs from the key of a log."""
+
+    ALGORITHM: ClassVar[bytes] = b"\x04"
+    USE: ClassVar[str] = "the Ed25519 key of a cosigner"
+
+    def accepts(self, text: str, signature: bytes) -> bool:
+        """Return whether this key cosigned this text, at the time in the signature."""
+        if len(signature) != _TIME_BYTES + _SIGNATURE_BYTES or _time(signature) > _LATEST:
+            return False
+        message = _message(text, _time(signature))
+        return Verifier(self.name, self.public_key).accepts(message, signature[_TIME_BYTES:])
+
+
+@dataclass(frozen=True, slots=True)
+class CosignerSigner:
+    """The name and the private key of a cosigner; never printed."""
+
+    name: str
+    private_key: bytes = field(repr=False)
+
+    def key(self) -> CosignerKey:
+        """Return the public key."""
+        return CosignerKey(self.name, self._key().public_key().public_bytes_raw())
+
+    def cosign(self, text: str, time: int) -> str:
+        """Return the signature line of a checkpoint at this time, in seconds since 1970."""
+        if not 0 <= time <= _LATEST:
+            raise Refused(f"{time} is not a time of a cosignature; correct the clock")
+        data = time.to_bytes(_TIME_BYTES, "big") + self._key().sign(_message(text, time).encode())
+        return NoteSignature(self.name, self.key().key_id, data).line()
+
+    def _key(self) -> Ed25519PrivateKey:
+        return Ed25519PrivateKey.from_private_bytes(self.private_key)
+
+
+@dataclass(frozen=True, slots=True)
+class Cosignature:
+    """A valid cosignature: the key that made it, its time, and its line."""
+
+    key: CosignerKey
+    time: int  # seconds since 1970
+    line: str
+
+    def is_after(self, moment: datetime) -> bool:
+        """Return whether the cosigner's clock was later than this."""
+        return self.time > (moment - _EPOCH) // timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How many of the known cosigners must vouch for a checkpoint."""
+
+    required: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.required} of {self.of}"
+
+
+def read_vkey(text: str) -> Verifier:
+    """Return the key of a log or of a cosigner, as its text says, or raise `Refused`."""
+    try:
+        algorithm = b64decode(text.split("+", 2)[-1])[:1]
+    except (NotBase64, ValueError):
+        algorithm = b""
+    return (CosignerKey if algorithm == CosignerKey.ALGORITHM else Verifier).from_vkey(text)
+
+
+def parse_policy(text: str, keys: Iterable[CosignerKey]) -> Policy:
+    """Return the policy in `2 of 3` about these keys, or raise `Refused`."""
+    found = _POLICY.fullmatch(text.strip())
+    count = len({each.public_key for each in keys})
+    if not found or int(found[1]) > int(found[2]):
+        raise Refused(f"{text[:80]!a} is not a policy of cosigners; write, for instance, 2 of 3")
+    if int(found[2]) != count:
+        raise Refused(f"the policy is {text.strip()}, but {count} different keys of cosigners are given")
+    return Policy(int(found[1]), int(found[2]))
+
+
+def find_cosignatures(
+    note: str, keys: Iterable[CosignerKey], own: Collection[bytes]
+) -> tuple[Cosignature, ...]:
+    """Return the cosignatures of known keys under a note, one for each public key, by name.
+
+    `own` are public keys of the log: it does not vouch for itself, under no name. Lines of unknown keys are
+    ignored; raise `Tampered` for a wrong line of a known key.
+    """
+    text, signatures = split_note(note)
+    known = {(each.name, each.key_id): each for each in keys if each.public_key not in own}
+    found: dict[bytes, Cosignature] = {}
+    for each in signatures:
+        key = known.get((each.name, each.key_id))
+        if key is None:
+            continue
+        cosignature = _check(key, text, each)
+        earlier = found.get(key.public_key)
+        if earlier is None or cosignature.time < earlier.time:
+            found[key.public_key] = cosignature
+    return tuple(sorted(found.values(), key=lambda each: (each.key.name, each.key.public_key)))
+
+
+def read_answer(note: str, answer: str, key: CosignerKey) -> Cosignature:
+    """Return the cosignature of this key in the answer of a cosigner, or raise `Tampered`."""
+    text, signatures = split_note(note + answer)
+    if text != split_note(note)[0]:  # the answer has an empty line
+        raise Tampered("the answer is not signature lines")
+    for each in signatures:
+        if (each.name, each.key_id) == (key.name, key.key_id):
+            return _check(key, text, each)
+    raise Tampered(f"no signature in the answer is by {key.name}+{key.key_id.hex()}")
+
+
+@dataclass(frozen=True, slots=True)
+class CosignRequest:
+    """What a cosigner is asked: the size that it saw last, the proof from there, and the checkpoint."""
+
+    old_size: int
+    proof: tuple[bytes, ...]
+    note: str
+
+    def text(self) -> str:
+        """Return the body of the request."""
+        hashes = [b64encode(each).decode() for each in self.proof]
+        return "\n".join([f"old {self.old_size}", *hashes, "", self.note])
+
+
+def parse_request(data: bytes) -> CosignRequest:
+    """Return what `CosignRequest.text` wrote, or raise `Tampered`."""
+    try:
+        head, blank, note = data.decode().partition("\n\n")
+    except UnicodeDecodeError:
+        raise Tampered("the request is not UTF-8") from None
+    first, *hashes = head.split("\n")
+    old = _OLD.fullmatch(first)
+    if not blank or not old:
+        raise Tampered("the request is not a line `old <size>`, hashes, an empty line and a checkpoint")
+    if len(hashes) > MAX_HASHES:
+        raise Tampered(f"the proof has more than {MAX_HASHES} hashes")
+    return CosignRequest(int(old[1]), _hashes(hashes), note)
+
+
+def _check(key: CosignerKey, text: str, signature: NoteSignature) -> Cosignature:
+    if not key.accepts(text, signature.data):
+        raise Tampered(f"the cosignature of {key.name} does not match the checkpoint")
+    return Cosignature(key, _time(signature.data), signature.line())
+
+
+def _hashes(lines: Sequence[str]) -> tuple[bytes, ...]:
+    try:
+        hashes = tuple(b64decode(each, validate=True) for each in lines)
+    except (NotBase64, ValueError):
+        hashes = (b"",)
+    if any(len(each) != HASH_BYTES for each in hashes):
+        raise Tampered(f"a hash of the proof is not {HASH_BYTES} bytes in base64")
+    return hashes
+
+
+def _message(text: str, time: int) -> str:
+    return f"cosignature/v1\ntime {time}\n{text}"
+
+
+def _time(signature: bytes) -> int:
+    return int.from_bytes(signature[:_TIME_BYTES], "big")

@@ -1,0 +1,23 @@
+"""Bulk timestamps: many documents under one token, by evidence records (RFC 4998).
+
+    tree = build_tree([group_hash(digest, blinding), …])       # one token over tree.root
+    judge(record, digest, Terms(trusted(pem)), group=[sha256(blinding).digest()])
+
+A record is the token and a reduced hash tree: the hashes that lead from one document to the root.
+"""
+
+from foja.proofs.ers.check import judge, members, root_of
+from foja.proofs.ers.record import EvidenceRecord, is_record, read_record
+from foja.proofs.ers.tree import HashTree, build_tree, group_hash
+
+__all__ = [
+    "EvidenceRecord",
+    "HashTree",
+    "build_tree",
+    "group_hash",
+    "is_record",
+    "judge",
+    "members",
+    "read_record",
+    "root_of",
+]

@@ -1,0 +1,77 @@
+"""HTTP clients for `foja verify --online`: a node of your own, and a log in tiles (c2sp.org/tlog-tiles)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+import httpx
+
+from foja.core.canonical import Json, parse
+from foja.errors import NotCanonical, Unavailable
+from foja.remote.names import reason_of
+from foja.remote.tsa import NO_PROXY
+
+TIMEOUT_SECONDS = 10.0
+MAX_ANSWER_BYTES, MAX_TILE_BYTES = 1024 * 1024, 256 * 1024
+
+
+class Node:
+    """A JSON-RPC client for a Bitcoin or EVM node. Every failure is raised as `Unavailable`."""
+
+    def __init__(self, http: httpx.AsyncClient, url: str) -> None:
+        self._http, self._url = http, url
+
+    async def ask(self, method: str, *params: Json) -> Json:
+        """Return the result of a call."""
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": [*params]}
+        try:
+            async with (
+                asyncio.timeout(TIMEOUT_SECONDS),
+                self._http.stream("POST", self._url, json=request) as response,
+            ):
+                answer = parse(await _read(response, MAX_ANSWER_BYTES, "the node's answer"))
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, NotCanonical) as error:
+            raise Unavailable(f"the node did not answer {method}: {reason_of(error)}") from None
+        if not isinstance(answer, dict) or answer.get("error") or "result" not in answer:
+            raise Unavailable(f"the node refused {method}; check its URL, user and password")
+        return answer["result"]
+
+
+class TileLog:
+    """A client for a log. Every failure is raised as `Unavailable`."""
+
+    def __init__(self, http: httpx.AsyncClient, url: str) -> None:
+        self._http, self._url = http, url.rstrip("/")
+
+    async def read(self, path: str) -> bytes:
+        """Return a file of the log."""
+        try:
+            async with self._http.stream("GET", f"{self._url}/{path}") as response:
+                response.raise_for_status()
+                return await _read(response, MAX_TILE_BYTES, f"the log's {path}")
+        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+            raise Unavailable(
+                f"cannot read {path} of the log: {reason_of(error)}; check FOJA_REKOR_URL"
+            ) from None
+
+
+Client = TypeVar("Client", Node, TileLog)
+
+
+@asynccontextmanager
+async def connect(kind: type[Client], url: str) -> AsyncIterator[Client]:
+    """Yield the client for this URL; that of a node contains user and password."""
+    async with httpx.AsyncClient(timeout=TIMEOUT_SECONDS, mounts=NO_PROXY) as http:
+        yield kind(http, url)
+
+
+async def _read(response: httpx.Response, most: int, name: str) -> bytes:
+    body = bytearray()
+    async for part in response.aiter_bytes():
+        body += part
+        if len(body) > most:
+            raise Unavailable(f"{name} has more than {most:,} bytes")
+    return bytes(body)

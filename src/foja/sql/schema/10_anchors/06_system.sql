@@ -1,0 +1,13 @@
+-- The domain `system`: the installation's own stream. It has the id of the installation and the tenant `system`, and no
+-- other stream has either.
+
+create function foja.track_system(new foja.event, p_at_head boolean) returns void
+language plpgsql as $$
+begin
+    if new.entity_id is distinct from (select i.installation_id from foja.installation i) or new.tenant <> 'system' then
+        perform foja.refuse('wrong_entity', 'the stream of domain system has the id of the installation and the tenant system');
+    end if;
+end $$;
+
+update foja.domain set guard = 'track_system' where domain = 'system';
+revoke execute on function foja.track_system from public;

@@ -1,0 +1,1 @@
+"""The description of the HTTP interface: answers, the OpenAPI document and a page for people."""

@@ -1,0 +1,47 @@
+"""The OpenAPI document: bodies by reference, and every error as a problem document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from foja.web.bodies import RequestBody
+from foja.web.problems import MEDIA_TYPE
+from foja.web.reference.answers import EventAnswer, Problem
+
+TEMPLATE = "#/components/schemas/{model}"
+PROBLEM = {MEDIA_TYPE: {"schema": {"$ref": TEMPLATE.format(model="Problem")}}}
+# For every route. FastAPI adds its own description of errors only where none is given.
+ERRORS: dict[int | str, dict[str, Any]] = {
+    "4XX": {"description": "The request was refused.", "content": PROBLEM},
+    "5XX": {"description": "The server or its database failed; with 503, try again.", "content": PROBLEM},
+}
+EVENT_STREAM: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "Server-sent events, without end.",
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    }
+}
+# A repeated append is answered with the first event.
+REPLAYED: dict[int | str, dict[str, Any]] = {
+    200: {"description": "It was recorded before.", "model": EventAnswer}
+}
+
+
+def describe(web: FastAPI) -> dict[str, Any]:
+    """Return the OpenAPI document of an application."""
+    document: dict[str, Any] = get_openapi(
+        title=web.title, version=web.version, summary=web.summary, routes=web.routes
+    )
+    models: list[type[BaseModel]] = [Problem, *_subclasses(RequestBody)]
+    _, found = models_json_schema([(model, "validation") for model in models], ref_template=TEMPLATE)
+    document.setdefault("components", {}).setdefault("schemas", {}).update(found["$defs"])
+    return document
+
+
+def _subclasses(model: type[BaseModel]) -> list[type[BaseModel]]:
+    return [each for child in model.__subclasses__() for each in (child, *_subclasses(child))]

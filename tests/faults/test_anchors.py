@@ -1,0 +1,143 @@
+"""A process that dies at any step of a batch, before it was saved or after: one payment, one confirmation."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, LiteralString, TypeVar
+from uuid import UUID
+
+import pytest
+
+from foja.anchors.network import Batch, Confirmed, Drafted, Place, Progress, Readiness, Refused
+from foja.anchors.store import AnchorStore
+from foja.app import App
+from foja.documents.workers.anchor_batches import BatchWorker
+from foja.documents.workers.anchors import Submitter
+from foja.driver.database import Database
+from foja.jobs.queue import Queue
+from tests.database.anchor_scene import SOURCES, Admin, Scene, scene
+from tests.fake_network import FakeNetwork
+from tests.faults.steps import NAMES, Moment
+
+Result = TypeVar("Result")
+MOMENTS: tuple[Moment, ...] = ("and not saved", "but saved")
+
+
+class Killed(BaseException):
+    """The process is gone: nothing in it runs any more."""
+
+
+class Life:
+    """Counts steps, and ends at one of them; after that no step is taken."""
+
+    def __init__(self, at: int = -1, moment: Moment | None = None) -> None:
+        self.names: list[str] = []
+        self._at, self._moment, self._over = at, moment, False
+
+    async def take(self, name: str, step: Callable[[], Awaitable[Result]]) -> Result:
+        """Take a step, unless the process died before it."""
+        ours = len(self.names) == self._at
+        self.names.append(name)
+        if self._over or (ours and self._moment == "and not saved"):
+            self._over = True
+            raise Killed
+        found = await step()
+        if ours:
+            self._over = True
+            raise Killed
+        return found
+
+
+class MortalDatabase(Database):
+    """A database whose every query is a step."""
+
+    def __init__(self, inner: Database, life: Life) -> None:
+        super().__init__(inner.url, inner.role, 0)
+        self._inner, self._life = inner, life
+
+    async def rows(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]:
+        return await self._life.take(NAMES[query], lambda: self._inner.rows(query, **values))
+
+    async def many(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]:
+        return await self._life.take(NAMES[query], lambda: self._inner.many(query, **values))
+
+
+class MortalNetwork:
+    """A network whose every call is a step."""
+
+    def __init__(self, inner: FakeNetwork, life: Life) -> None:
+        self.name, self.account, self._inner, self._life = inner.name, inner.account, inner, life
+
+    async def check(self) -> Readiness:
+        return await self._life.take("check", self._inner.check)
+
+    async def draft(self, root: bytes, size: int, nonce: int | None) -> Drafted:
+        return await self._life.take("draft", lambda: self._inner.draft(root, size, nonce))
+
+    async def send(self, batch: Batch) -> Progress:
+        return await self._life.take("send", lambda: self._inner.send(batch))
+
+    async def look(self, batch: Batch) -> Progress:
+        return await self._life.take("look", lambda: self._inner.look(batch))
+
+    async def watch(self, batch: Batch) -> Confirmed | Refused:
+        return await self._life.take("watch", lambda: self._inner.watch(batch))
+
+    def prove(self, batch: Batch, place: Place) -> bytes:
+        return self._inner.prove(batch, place)
+
+
+def mortal_queue(stage: Scene, source: str, life: Life) -> Queue:
+    queue = stage.app.workers.queue(source)
+    return Queue(MortalDatabase(queue.database, life), queue._notifier, source=source)
+
+
+async def live(stage: Scene, life: Life) -> None:
+    """Submit, send, look and watch, step by step, as one process."""
+    network, terms = MortalNetwork(stage.polygon, life), stage.terms()
+    submit = mortal_queue(stage, "submit-anchor-polygon", life)
+    follow = mortal_queue(stage, SOURCES["polygon"], life)
+    try:
+        jobs = await stage.claim()
+        await Submitter(network, AnchorStore(submit.database, "polygon"), terms).work(jobs)
+        sends = await stage.queue().claim("broadcast_anchor_polygon", 10, "test")
+        await BatchWorker(network, submit, terms).broadcast(sends)
+        stage.chain.mine()
+        await BatchWorker(network, follow, terms).process([])
+    except Killed:
+        pass
+
+
+async def recover(stage: Scene, documents: list[UUID]) -> None:
+    """Let other processes go on, after the leases of the dead one ran out."""
+    stage.release()
+    for _ in range(10):
+        await stage.work()
+        await stage.confirm()
+        if all("anchor.confirmed" in stage.kinds(each) for each in documents):
+            return
+
+
+async def test_a_process_that_dies_at_any_step_pays_once_and_confirms_once(
+    open_app: Callable[..., App], admin: Admin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with scene(open_app, admin, monkeypatch) as stage:
+        await stage.protect(2)
+        whole = Life()
+        await live(stage, whole)
+        assert {"create_anchor_batch", "draft", "send", "look", "note_anchor", "tell_anchor"} <= {
+            *whole.names
+        }
+        for at, name in enumerate(whole.names):
+            for moment in MOMENTS:
+                paid, documents = stage.chain.paid, await stage.protect(2)
+                await live(stage, Life(at, moment))
+                await recover(stage, documents)
+                where = f"{name} {moment}"
+                assert stage.chain.paid == paid + 1, where
+                for document in documents:
+                    kinds = stage.kinds(document)
+                    assert kinds.count("anchor.submitted") == kinds.count("anchor.confirmed") == 1, where
+        nonces = [nonce for (nonce,) in stage.rows("select nonce from foja.anchor_batch order by nonce")]
+        assert nonces == list(range(len(nonces)))
+        await stage.check()

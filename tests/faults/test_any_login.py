@@ -1,0 +1,95 @@
+"""F8: a login without any grant can listen, notify and take advisory locks. It gains and stops nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from foja.app import App
+from foja.domains import prepare
+from foja.errors import MigrationFailed
+from foja.ledger.event import Transient
+from foja.ledger.live.pubsub import split
+from foja.ledger.live.transient import pack
+from foja.sql.migrate import MIGRATION_LOCK, migrate
+
+LATEST = 30.0
+Admin = psycopg.Connection[Any]
+
+
+@pytest.fixture
+def stranger(admin: Admin, database_url: str) -> Iterator[Admin]:
+    """The connection of a login without grants."""
+    name = f"stranger_{secrets.token_hex(4)}"
+    admin.execute(sql.SQL("create role {} login").format(sql.Identifier(name)))
+    url = urlsplit(database_url)._replace(netloc=f"{name}@").geturl()
+    with psycopg.connect(url, autocommit=True, application_name="curious") as conn:
+        yield conn
+    admin.execute(sql.SQL("drop role {}").format(sql.Identifier(name)))
+
+
+async def test_f8_a_login_without_grants_reads_and_forges_no_chunk(
+    open_app: Callable[..., App], stranger: Admin
+) -> None:
+    """F8: chunks in notifications are sealed with a key that only the right roles can read."""
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        stranger.execute("select key from foja.live_key")
+    stranger.execute("listen foja_deltas")
+    async with open_app() as sender, open_app() as follower:
+        talk = await sender.conversations.open()
+        await talk.append("thinking", {"content": "first"})
+        received: list[str] = []
+
+        async def listen() -> None:
+            async for event in (await follower.conversations.open(talk.id)).follow():
+                if isinstance(event, Transient):
+                    received.append(event.payload["text"])
+
+        listening = asyncio.create_task(listen())
+        chunk = Transient(talk.id, uuid4(), "message_chunk", datetime.now(UTC), 1, 0, 0, {"text": "forged"})
+        forged = pack("stranger", 1, "default", [chunk])
+        async with asyncio.timeout(LATEST):
+            while "secret words" not in received:
+                for part in [*split(1, forged), "1/0/999999999:x", "odd", *split(2, "AAAA")]:
+                    stranger.execute("select pg_notify('foja_deltas', %s)", [part])
+                await talk.emit(
+                    "message_chunk", {"text": "secret words"}, turn=1, block_index=0, event_index=0
+                )
+                await asyncio.sleep(0.1)
+        listening.cancel()
+        await asyncio.gather(listening, return_exceptions=True)
+    assert set(received) == {"secret words"}
+    heard = [notice.payload for notice in stranger.notifies(timeout=2, stop_after=50)]
+    assert heard
+    assert not any("secret" in text for text in heard)
+
+
+async def test_f8_a_held_migration_lock_stops_no_start(open_app: Callable[..., App], stranger: Admin) -> None:
+    """F8: a start that has nothing to migrate waits for no lock."""
+    stranger.execute("select pg_advisory_lock(%s)", [MIGRATION_LOCK])
+    stranger.execute("select pg_advisory_lock(hashtextextended('foja/registry', 0))")
+    async with asyncio.timeout(LATEST), open_app() as app:
+        await app.work(until_idle=True)
+
+
+async def test_f8_a_migration_that_waits_names_who_holds_the_lock(
+    admin: Admin, database_url: str, stranger: Admin
+) -> None:
+    """F8: the wait is bounded, and the message says whom to end."""
+    stranger.execute("select pg_advisory_lock(%s)", [MIGRATION_LOCK])
+    said: list[str] = []
+    with pytest.raises(MigrationFailed, match=f"curious as stranger_.*pid {stranger.info.backend_pid}"):
+        await migrate(database_url, 8, said.append, patience=0.2)
+    assert "curious" in said[0]
+    stranger.execute("select pg_advisory_unlock_all()")
+    await migrate(database_url, 8)
+    await prepare(database_url)

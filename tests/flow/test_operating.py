@@ -1,0 +1,117 @@
+"""O5, O6: the log is read across a restart; a wrong setting, login, disk or option is named."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+import foja
+from foja.embedded.postgres import PostgresServer, start, stop
+from tests.flow.command import Run, check_refused
+from tests.flow.small_disk import small_disk
+
+
+@pytest.fixture
+def restarted(run: Run) -> list[str]:
+    """The texts of a log that was restarted once, in order."""
+    conversation = uuid4()
+    for text in ("a", "b", "c"):
+        assert run("chat", "say", conversation, text).code == 0
+    assert run("log", "restart", "--yes").code == 0
+    for text in ("d", "e"):
+        assert run("chat", "say", conversation, text).code == 0
+    return ["a", "b", "c", "d", "e"]
+
+
+def texts(run: Run, *options: object) -> list[str]:
+    ran = run("events", "log", *options)
+    assert ran.code == 0, ran.err
+    return [line.partition('"content": "')[2].partition('"')[0] for line in ran.lines]
+
+
+def test_the_log_is_read_across_a_restart(run: Run, restarted: list[str]) -> None:
+    """O5: `foja events log` crosses a restart, with and without --limit and --after."""
+    assert texts(run) == restarted
+    for limit in range(1, 6):
+        assert texts(run, "--limit", limit) == restarted[:limit]
+    for number in range(-1, 5):
+        assert texts(run, "--after", number) == restarted[number + 1 :]
+    check_refused(run("events", "log", "--after", 5), 1, "another history")
+
+
+def test_a_misspelt_setting_is_named(
+    run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """O6: a misspelt setting is ignored, and said so with the name that was probably meant."""
+    monkeypatch.setenv("FOJA_DATABSE_URL", "postgresql://elsewhere")
+    monkeypatch.setenv("FOJA_ZZZ", "1")
+    warned = run("audit").err
+    assert "FOJA_DATABSE_URL is not a setting and is ignored; did you mean FOJA_DATABASE_URL?" in warned
+    assert "FOJA_ZZZ is not a setting and is ignored; docs/settings.md" in warned
+    caplog.clear()
+    foja.connect()
+    assert "did you mean FOJA_DATABASE_URL?" in caplog.text
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[PostgresServer]:
+    """A server of its own that also listens on a port, with passwords."""
+    folder = Path(tempfile.mkdtemp(prefix="foja-test-"))
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    with start(folder, port=port) as server:
+        with psycopg.connect(server.url, autocommit=True) as connection:
+            connection.execute("create role ana login password 'right'")
+        yield server
+    stop(folder, "immediate")
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize(
+    ("login", "name"),
+    [("ana:wrong@", "foja"), ("ana@", "foja"), ("nemo:wrong@", "foja"), ("ana:right@", "absent")],
+)
+def test_a_refused_login_is_not_an_outage(run: Run, guarded: PostgresServer, login: str, name: str) -> None:
+    """O6: a wrong user, password or database is an error of the settings; trying again cannot help."""
+    port = psycopg.conninfo.conninfo_to_dict(guarded.url)["port"]
+    for verb in ("audit", "status", "migrate", "worker"):
+        refused = run(verb, "--database-url", f"postgresql://{login}127.0.0.1:{port}/{name}")
+        check_refused(refused, 2, "FOJA_DATABASE_URL")
+        assert "the database does not answer" not in refused.err
+        assert "try again" not in refused.err
+
+
+def test_a_full_store_is_named(run: Run, home: Path, tmp_path: Path) -> None:
+    """O6: the error of a full disk names the store and says what to do."""
+    (home / "store").mkdir(parents=True)
+    with small_disk(home / "store", "1m"):
+        (tmp_path / "large.bin").write_bytes(secrets.token_bytes(2_000_000))
+        refused = run("protect", tmp_path / "large.bin")
+        assert refused.code == 2
+        assert str(home / "store") in refused.err
+        assert "No space left on device. Free space there" in refused.err
+
+
+def test_going_back_needs_a_confirmation(run: Run, empty_database_url: str) -> None:
+    """O6: `foja migrate --to` names what it would revert, and reverts it only with --yes."""
+    target = ("--database-url", empty_database_url)
+    newest = run("migrate", "--json", *target).document["after"]
+    refused = run("migrate", "--to", 2, *target)
+    check_refused(refused, 2, "--yes")
+    assert f"revert {newest} " in refused.err
+    assert run("migrate", "--status", *target).code == 0
+    assert run("migrate", "--to", newest, *target).code == 0
+    assert run("migrate", "--to", 2, "--yes", "--json", *target).document["after"] == 2
+
+
+def test_a_type_without_a_worker_is_refused_before_anything_is_printed(run: Run) -> None:
+    """O6: `foja worker --only` with an unknown type never says that it works."""
+    check_refused(run("worker", "--only", "nope"), 1, "no worker here does 'nope'")

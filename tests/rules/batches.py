@@ -1,0 +1,60 @@
+"""Batches of documents under one token, with all that a test may want to change in a record."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from foja.core.bundle.evidence_record import encode, lists_of
+from foja.core.canonical import Json
+from foja.proofs.ers import build_tree, group_hash
+from tests.rules.bundles import Stamper
+
+
+@dataclass(frozen=True)
+class Stamped:
+    """One document of a batch: its digest, its blinding, its path, and the token of the batch."""
+
+    digest: bytes
+    blinding: bytes
+    path: bytes
+    token: bytes
+    root: bytes
+
+    @property
+    def lists(self) -> list[list[bytes]]:
+        return lists_of(self.digest, self.blinding, self.path)
+
+    @property
+    def record(self) -> bytes:
+        return encode(self.lists, self.token)
+
+    @property
+    def group(self) -> list[bytes]:
+        return [sha256(self.blinding).digest()]
+
+    def payload(self) -> dict[str, Json]:
+        """Return the fields of `tsa.confirmed`."""
+        return {
+            "witness_hash": self.digest.hex(),
+            "token_b64": b64encode(self.token).decode(),
+            "blinding_b64": b64encode(self.blinding).decode(),
+            "path_b64": b64encode(self.path).decode(),
+            "gen_time": "now",
+        }
+
+
+def stamp_batch(stamper: Stamper, digests: Sequence[bytes]) -> list[Stamped]:
+    """Return these digests under one token; blindings are derived, so that a test can be repeated."""
+    blindings = [sha256(b"blinding" + each).digest() for each in digests]
+    tree = build_tree(list(map(group_hash, digests, blindings)))
+    token = stamper.token(tree.root)
+    parts = zip(digests, blindings, tree.paths, strict=True)
+    return [Stamped(*each, token, tree.root) for each in parts]
+
+
+def digests_of(count: int) -> list[bytes]:
+    """Return as many digests of different documents."""
+    return [sha256(b"document %d" % number).digest() for number in range(count)]
