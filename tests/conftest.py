@@ -20,6 +20,7 @@ import pytest
 from psycopg import sql
 
 import foja
+from foja import faults
 from foja.app import App
 from foja.domains import prepare
 from foja.embedded.postgres import PostgresServer, start
@@ -45,6 +46,15 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """
     if not hasattr(session.config, "workerinput"):
         faulthandler.dump_traceback_later(60, exit=True)
+
+
+@pytest.fixture(autouse=True)
+def no_open_faults() -> None:
+    """Forget the faults of earlier tests: a process logs each fault once while it is open."""
+    for fault in [*faults._open.values()]:
+        for watch in [*fault.seen_by]:
+            watch.close()
+    faults._open.clear()
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,10 @@ _open: dict[str, Fault] = {}  # by name, for this process
 
 
 class Watch:
-    """What one repeated activity sees: `failed` after an error, `worked` after a success."""
+    """What one repeated activity sees: `failed` after an error, `worked` after a success.
+
+    `close` it when the activity ends: its fault would stay open, and a later one would not be logged.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -55,12 +58,23 @@ class Watch:
 
     def worked(self) -> None:
         """Log the end of the fault if this watch was the last to see it."""
+        if ended := self._leave():
+            name, fault = ended
+            seconds = time.monotonic() - fault.began
+            log.warning("%s: works again after %.1f s", name.partition(" (")[0], seconds)
+
+    def close(self) -> None:
+        """End the fault of this watch without a line in the log."""
+        self._leave()
+
+    def _leave(self) -> tuple[str, Fault] | None:
+        """Leave the fault. Return it if no other watch sees it: then it has ended."""
         if self._fault is None:
-            return
+            return None
         name, self._fault = self._fault, None
         fault = _open[name]
         fault.seen_by.discard(self)
-        if not fault.seen_by:
-            del _open[name]
-            seconds = time.monotonic() - fault.began
-            log.warning("%s: works again after %.1f s", name.partition(" (")[0], seconds)
+        if fault.seen_by:
+            return None
+        del _open[name]
+        return name, fault

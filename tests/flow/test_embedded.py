@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -19,7 +20,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from foja.embedded.postgres import PostgresServer, binaries, running, start, stop
+from foja.embedded.postgres import PostgresServer, account, binaries, running, start, stop
 from foja.errors import EmbeddedFailed
 
 USER = """
@@ -343,6 +344,23 @@ def test_a_socket_folder_of_another_user_is_not_used(home: Path) -> None:
     with pytest.raises(EmbeddedFailed, match="another user may have created it"):
         start(home)
     folder.rmdir()
+
+
+@needs_root
+def test_processes_that_start_first_at_once_create_one_account() -> None:
+    name = f"foja-{secrets.token_hex(4)}"
+    code = (
+        f"from foja.embedded.postgres import account as a; a.NAME = {name!r}; print(a._ensure_entry().pw_uid)"
+    )
+    for _ in range(4):
+        started = [
+            subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+            for _ in range(4)
+        ]
+        numbers = {process.communicate()[0] for process in started}
+        with account._only_process():
+            subprocess.run(["userdel", name], check=True, capture_output=True)
+        assert len(numbers) == 1, "the last one gave the account another number"
 
 
 @needs_root

@@ -20,7 +20,6 @@ import pytest
 import redis
 
 import foja
-from foja import faults
 from foja.embedded.postgres import PostgresServer, running, start, stop
 from foja.errors import FojaError
 from foja.maintenance import Maintenance
@@ -56,7 +55,6 @@ def home(made_home: Path) -> Iterator[Path]:
 @pytest.fixture(autouse=True)
 def settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FOJA_DATABASE_URL", raising=False)
-    monkeypatch.setattr(faults, "_open", {})
 
 
 async def until(fact: Callable[[], bool]) -> None:

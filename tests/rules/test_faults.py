@@ -9,15 +9,9 @@ from datetime import datetime
 
 import pytest
 
-from foja import faults
 from foja.cli.log_format import JsonFormat, TextFormat
 from foja.errors import LedgerUnavailable, Unavailable
 from foja.faults import Watch
-
-
-@pytest.fixture(autouse=True)
-def no_open_faults(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(faults, "_open", {})
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -74,6 +68,19 @@ def test_an_activity_that_is_gone_keeps_no_fault_open(caplog: pytest.LogCaptureF
     del gone
     Watch("next").failed(LedgerUnavailable("no answer now"))
     assert lines(caplog) == ["the database: no answer", "the database: no answer now"]
+
+
+def test_an_activity_that_ended_keeps_no_fault_open(caplog: pytest.LogCaptureFixture) -> None:
+    ended, other = Watch("ended"), Watch("other")
+    ended.failed(LedgerUnavailable("no answer"))
+    other.failed(LedgerUnavailable("no answer"))
+    ended.close()
+    other.failed(LedgerUnavailable("still no answer"))
+    assert lines(caplog) == ["the database: no answer"]
+    other.close()
+    other.close()
+    Watch("next").failed(LedgerUnavailable("no answer now"))
+    assert lines(caplog)[1:] == ["the database: no answer now"]
 
 
 def record() -> logging.LogRecord:

@@ -7,17 +7,22 @@ wheel's own `ensure_prefix_permissions` would open /root to every user of the ma
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import pwd
 import struct
 import subprocess
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from foja.errors import EmbeddedFailed
 
 NAME = "pgserver"
+LOCK = "/run/foja-account.lock"
+ADD_SECONDS = 60
 
 # linux/posix_acl_xattr.h: a version, then (tag, rights, id) in ascending order.
 _ATTRIBUTE = "system.posix_acl_access"
@@ -56,18 +61,35 @@ def choose(data: Path) -> Account | None:
 
 
 def _ensure_entry() -> pwd.struct_passwd:
-    """Return the account's entry. Create it if absent; another process may do so at the same time."""
+    """Return the account's entry. Create it if absent, one process at a time.
+
+    Two `useradd` at once both succeed, and the later one gives the account another number.
+    """
+    with contextlib.suppress(KeyError):
+        return pwd.getpwnam(NAME)
     reason = ""
-    for _ in range(20):
-        try:
-            return pwd.getpwnam(NAME)
-        except KeyError:
-            reason = _add()
-            time.sleep(0.1 if reason else 0)
+    with _only_process():
+        for _ in range(50):  # another program, such as a package manager, may be adding an account
+            try:
+                return pwd.getpwnam(NAME)
+            except KeyError:
+                reason = _add()
+                time.sleep(0.2 if reason else 0)
     raise EmbeddedFailed(
         f"PostgreSQL cannot run as root, and the account {NAME!r} could not be created: {reason} "
         f"Run `useradd {NAME}`, run Foja as an ordinary user, or set FOJA_DATABASE_URL."
     )
+
+
+@contextlib.contextmanager
+def _only_process() -> Iterator[None]:
+    """Hold a lock that only root can take."""
+    file = os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)
 
 
 def _add() -> str:
@@ -82,8 +104,9 @@ def _add() -> str:
         NAME,
     )
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=False).stderr.strip()
-    except OSError as error:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=ADD_SECONDS)
+        return done.stderr.strip()
+    except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
 
 

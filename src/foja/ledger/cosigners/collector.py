@@ -90,6 +90,10 @@ class CosignatureCollector:
         self._watch.worked()
         return 1
 
+    def close(self) -> None:
+        """Stop watching the cosigner."""
+        self._watch.close()
+
     async def _cosign(self, due: DueCheckpoint) -> Cosignature | None:
         """Return the signature; None if a newer checkpoint has to be asked for."""
         asked, reply = due.seen, await self._request(due, due.seen)
@@ -183,5 +187,6 @@ def open_collectors(
         connection = CosignerConnection(each.url, timeout_seconds=settings.cosigner_timeout_seconds)
         closing.push_async_callback(connection.aclose)
         collector = CosignatureCollector(database, log, each, connection, settings.clock_tolerance_seconds)
+        closing.callback(collector.close)
         chores.append(collector.ask)
     return chores

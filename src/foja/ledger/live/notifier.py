@@ -89,6 +89,7 @@ class Notifier:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._watch.close()
 
     def touch(self, entity_id: UUID | None) -> None:
         """Notify the followers of this stream, or of the whole log, in all processes."""
