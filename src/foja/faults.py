@@ -27,7 +27,7 @@ _open: dict[str, Fault] = {}  # by name, for this process
 class Watch:
     """What one repeated activity sees: `failed` after an error, `worked` after a success.
 
-    `close` it when the activity ends: its fault would stay open, and a later one would not be logged.
+    A watch that is closed, or that nothing refers to any more, keeps no fault open.
     """
 
     def __init__(self, name: str) -> None:

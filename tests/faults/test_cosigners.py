@@ -197,6 +197,20 @@ async def test_one_that_is_wrong_stops_neither_publishing_nor_the_others(
         assert states(admin)[bad.signer.name] == (last + 1, None)
 
 
+async def test_a_fault_is_logged_again_by_the_next_app(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    await scene.start(1)
+    scene.cosigners[0].behave("error")
+    kept = []
+    with caplog.at_level(logging.WARNING, "foja.cosigners"):
+        for _ in range(2):
+            async with scene.app() as app:
+                await say(app)
+            kept.append(app)  # not collected, as a program may keep it
+    assert [each.name for each in caplog.records].count("foja.cosigners") == 2
+
+
 async def test_a_running_worker_does_not_wait_for_a_slow_one(
     scene: Scene, admin: psycopg.Connection[Any]
 ) -> None:

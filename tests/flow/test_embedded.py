@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -347,20 +348,39 @@ def test_a_socket_folder_of_another_user_is_not_used(home: Path) -> None:
 
 
 @needs_root
-def test_processes_that_start_first_at_once_create_one_account() -> None:
-    name = f"foja-{secrets.token_hex(4)}"
-    code = (
-        f"from foja.embedded.postgres import account as a; a.NAME = {name!r}; print(a._ensure_entry().pw_uid)"
-    )
-    for _ in range(4):
-        started = [
-            subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-            for _ in range(4)
-        ]
-        numbers = {process.communicate()[0] for process in started}
-        with account._only_process():
-            subprocess.run(["userdel", name], check=True, capture_output=True)
-        assert len(numbers) == 1, "the last one gave the account another number"
+def test_first_starts_at_once_create_one_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each start sees that the account is missing before the first has added it."""
+    add, added = account._add, []
+
+    def add_slowly() -> str:
+        time.sleep(0.3)
+        added.append(error := add())
+        return error
+
+    monkeypatch.setattr(account, "NAME", f"foja-{secrets.token_hex(4)}")
+    monkeypatch.setattr(account, "_add", add_slowly)
+    try:
+        with ThreadPoolExecutor(4) as starts:
+            entries = [starts.submit(account._ensure_entry) for _ in range(4)]
+        assert len({each.result().pw_uid for each in entries}) == 1
+        assert added == [""]
+    finally:
+        subprocess.run(["userdel", account.NAME], check=False, capture_output=True)
+
+
+@needs_root
+def test_an_account_that_cannot_be_created_is_a_typed_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(account, "NAME", "foja-nobody-has-this-account")
+    monkeypatch.setattr(account, "LOCK", str(tmp_path / "absent" / "lock"))
+    with pytest.raises(EmbeddedFailed, match="FOJA_DATABASE_URL"):
+        account._ensure_entry()
+    monkeypatch.setattr(account, "LOCK", str(tmp_path / "lock"))
+    monkeypatch.setattr(account, "ADD_SECONDS", 1.0)
+    monkeypatch.setattr(account, "_add", lambda: "cannot lock /etc/passwd")
+    with pytest.raises(EmbeddedFailed, match="cannot lock /etc/passwd"):
+        account._ensure_entry()
 
 
 @needs_root

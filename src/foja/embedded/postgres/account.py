@@ -22,7 +22,8 @@ from foja.errors import EmbeddedFailed
 
 NAME = "pgserver"
 LOCK = "/run/foja-account.lock"
-ADD_SECONDS = 60
+ADD_SECONDS = 60.0
+WAYS_ON = f"Run `useradd {NAME}`, run Foja as an ordinary user, or set FOJA_DATABASE_URL."
 
 # linux/posix_acl_xattr.h: a version, then (tag, rights, id) in ascending order.
 _ATTRIBUTE = "system.posix_acl_access"
@@ -67,24 +68,26 @@ def _ensure_entry() -> pwd.struct_passwd:
     """
     with contextlib.suppress(KeyError):
         return pwd.getpwnam(NAME)
-    reason = ""
+    reason, deadline = "", time.monotonic() + ADD_SECONDS
     with _only_process():
-        for _ in range(50):  # another program, such as a package manager, may be adding an account
+        while time.monotonic() < deadline:  # another program, such as a package manager, may add accounts
             try:
                 return pwd.getpwnam(NAME)
             except KeyError:
                 reason = _add()
                 time.sleep(0.2 if reason else 0)
     raise EmbeddedFailed(
-        f"PostgreSQL cannot run as root, and the account {NAME!r} could not be created: {reason} "
-        f"Run `useradd {NAME}`, run Foja as an ordinary user, or set FOJA_DATABASE_URL."
+        f"PostgreSQL cannot run as root, and the account {NAME!r} could not be created: {reason} {WAYS_ON}"
     )
 
 
 @contextlib.contextmanager
 def _only_process() -> Iterator[None]:
     """Hold a lock that only root can take."""
-    file = os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        file = os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise EmbeddedFailed(f"the account {NAME!r} could not be created ({error}). {WAYS_ON}") from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
