@@ -6,7 +6,7 @@ READY := .venv/.ready
 # A file stays in one process: what it starts, it starts once. One more than there are cores: tests wait a lot.
 PARALLEL = --numprocesses $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)') --dist loadfile
 BROWSER := .venv/.browser
-GO := .venv/.go
+LONG := .venv/.long
 DEMO := .venv/.demo
 PIP = $(BIN)/pip install --disable-pip-version-check --constraint constraints.txt
 
@@ -37,11 +37,11 @@ $(BROWSER): $(READY)
 		echo "no Chromium here: the test in a real browser will be skipped (apt install chromium)"
 	@touch $@
 
-# Go and its transparency-log library, for the outside check of cosignatures.
-$(GO): $(READY)
-	@command -v go > /dev/null && test -d /usr/share/gocode/src/golang.org/x/mod || \
-		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends golang-go golang-golang-x-mod-dev; } > /dev/null 2>&1 || \
-		echo "no Go here: the tests with golang.org/x/mod will be skipped (apt install golang-go golang-golang-x-mod-dev)"
+# Go and its transparency-log library, for the outside check of cosignatures; faketime, for wrong clocks.
+$(LONG): $(READY)
+	@command -v go > /dev/null && command -v faketime > /dev/null && test -d /usr/share/gocode/src/golang.org/x/mod || \
+		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends golang-go golang-golang-x-mod-dev faketime; } > /dev/null 2>&1 || \
+		echo "no Go or faketime here: the tests with them will be skipped (apt install golang-go golang-golang-x-mod-dev faketime)"
 	@touch $@
 
 demo: $(if $(wildcard $(READY)),$(READY),$(DEMO))
@@ -50,10 +50,13 @@ demo: $(if $(wildcard $(READY)),$(READY),$(DEMO))
 up: $(READY)
 	$(BIN)/foja up
 
+# Modules are compiled once, not by each of the hundreds of processes that tests start.
+test test-full: export PYTHONDONTWRITEBYTECODE =
+
 test: $(READY) $(BROWSER)
 	$(BIN)/pytest $(PARALLEL) -m 'not long'
 
-test-full: $(READY) $(BROWSER) $(GO)
+test-full: $(READY) $(BROWSER) $(LONG)
 	$(BIN)/pytest $(PARALLEL)
 
 check: $(READY)

@@ -41,6 +41,8 @@ class Scale:
     warm_calls: int
     protected: tuple[int, ...]  # numbers of documents
     protected_once: int  # a number of documents that is measured only once
+    photos: tuple[int, int]  # how many, and how wide
+    objects: tuple[int, int]  # how many of 100 kB, and of 20 MB
 
 
 FULL = Scale(
@@ -55,6 +57,8 @@ FULL = Scale(
     warm_calls=8,
     protected=(100, 1_000, 10_000),
     protected_once=100_000,
+    photos=(40, 4_000),
+    objects=(320, 32),
 )
 QUICK = Scale(
     seconds=0.3,
@@ -68,6 +72,8 @@ QUICK = Scale(
     warm_calls=1,
     protected=(20, 60),
     protected_once=100,
+    photos=(5, 600),
+    objects=(16, 2),
 )
 
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import faulthandler
+import gc
 import os
 import secrets
 import signal
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, settings
 from psycopg import sql
 
 import foja
@@ -24,19 +27,35 @@ from foja import faults
 from foja.app import App
 from foja.domains import prepare
 from foja.embedded.postgres import PostgresServer, start
-from tests.postgres_server import running_postgres
+from tests.postgres_server import folder_in_memory, running_postgres
 from tests.redis_server import RedisServer, running_redis
 
 # These databases need not survive a power cut. A test of durability starts its own server.
-FAST = {"fsync": "off", "full_page_writes": "off", "autovacuum_naptime": "1h"}
+FAST = {"fsync": "off", "full_page_writes": "off", "autovacuum_naptime": "1h", "max_wal_size": "256MB"}
 UNLIKE_EMBEDDED = {"max_connections": "200", "timezone": "America/Caracas"}
 TEMPLATE = "foja_template"
+
+
+# No example fails because the machine was busy while it ran.
+settings.register_profile("foja", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("foja")
 
 
 def pytest_configure() -> None:
     """Let children start with the default handler of Ctrl-C, also where a script ignores it (T4)."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage while tests are collected: they all stay, and a third of the time is won."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -64,7 +83,10 @@ def postgres() -> Iterator[PostgresServer]:
         with running_postgres(Path(programs), FAST | UNLIKE_EMBEDDED) as server:
             yield server
         return
-    with tempfile.TemporaryDirectory(prefix="foja-test-") as home, start(Path(home), options=FAST) as server:
+    with (
+        tempfile.TemporaryDirectory(prefix="foja-test-", dir=folder_in_memory()) as home,
+        start(Path(home), options=FAST) as server,
+    ):
         yield server
 
 
@@ -75,6 +97,12 @@ def template(postgres: PostgresServer) -> str:
     with ThreadPoolExecutor(max_workers=1) as thread:  # this thread may already run an event loop
         thread.submit(asyncio.run, prepare(_url_of(postgres, TEMPLATE))).result()
     return TEMPLATE
+
+
+@pytest.fixture(scope="session")
+def copied(postgres: PostgresServer) -> Callable[[str], AbstractContextManager[str]]:
+    """A function that copies a database and yields the administrator's URL of the copy."""
+    return partial(_database, postgres)
 
 
 @pytest.fixture
@@ -102,8 +130,8 @@ def admin(database_url: str) -> Iterator[psycopg.Connection[Any]]:
 def open_app(database_url: str, tmp_path: Path) -> Callable[..., App]:
     """A function that connects to the fresh database: `async with open_app(**settings) as app`."""
 
-    def connect(**settings: Any) -> App:
-        return foja.connect(**{"database_url": database_url, "home": tmp_path / "home", **settings})
+    def connect(**chosen: Any) -> App:
+        return foja.connect(**{"database_url": database_url, "home": tmp_path / "home", **chosen})
 
     return connect
 

@@ -15,6 +15,7 @@ from bench.contenders.payloads import MESSAGE
 from bench.database import BenchDatabase
 from bench.harness import Role
 
+MESSAGE_DB = "message-db"
 PACKAGE, VERSION = "@eventide/message-db", "1.3.1"
 PEERS = Path(__file__).parent.parent / ".peers"
 # Roles, privileges and pgcrypto are not loaded: PostgreSQL has gen_random_uuid() since 13.
@@ -42,7 +43,7 @@ class MessageDb:
     blocking = False
 
     def __init__(self, scripts: Path, *, one_category: bool) -> None:
-        self.name = "message-db" if one_category else "message-db, one category per stream"
+        self.name = MESSAGE_DB if one_category else f"{MESSAGE_DB}, one category per stream"
         self.note = (
             "one category: writers wait for each other"
             if one_category

@@ -33,8 +33,8 @@ select status, seq from foja.append(%(draft)s::foja.draft);
 select count(*) from foja.document_summary where state = %(state)s;
 
 -- name: count_submitted
--- Count the attempts at these networks that are in a batch.
-select count(*) from foja.attempt where evidence = any (%(networks)s) and submitted_seq is not null;
+-- Count the digests in batches of these networks.
+select coalesce(sum(size), 0) from foja.anchor_batch where network = any (%(networks)s);
 
 -- name: look_now
 -- Let every batch of a network be looked at now.

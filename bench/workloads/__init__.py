@@ -9,11 +9,14 @@ from bench.outcome import Outcome
 from bench.workloads import (
     anchors,
     appends,
+    galleries,
     history,
+    images,
     jobs,
     lanes,
     live,
     memory,
+    objects,
     protect,
     tail,
     timestamps,
@@ -37,4 +40,7 @@ GROUPS: dict[str, Callable[[Bench], Awaitable[Outcome]]] = {
     "protect": protect.run,
     "anchors": anchors.run,
     "verify": verify.run,
+    "images": images.run,
+    "galleries": galleries.run,
+    "objects": objects.run,
 }

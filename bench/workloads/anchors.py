@@ -41,7 +41,8 @@ from foja.documents.workers.anchor_batches import STEP, BatchWorker
 MAX_TIME, MAX_TELLING, MAX_TREE = 2.0, 3.0, 1.0
 WARM_UP = 64
 FULL_BATCH = 10_000
-WAIT_SECONDS = 3_600  # that a digest waits for others: a batch is closed when it is full, or flushed
+WAIT_SECONDS = 900  # that a digest waits for others: a batch is closed when it is full, or flushed
+MEASURED_SECONDS = 300  # at most, for one measurement
 TREE_ROUNDS = 5
 
 
@@ -124,6 +125,7 @@ async def _anchor(setting: Setting, figures: Figures) -> int:
                 await _submit(app, networks.names, min(WARM_UP, many), flush=True)
                 await _send(app, networks)
                 await _confirm(app, networks, database.url)
+                await _until_a_period_has(MEASURED_SECONDS)
                 setting.bench.server.checkpoint()
                 gc.collect()
                 began = time.perf_counter()
@@ -158,8 +160,15 @@ async def _submit(app: App, names: Sequence[str], count: int, *, flush: bool = F
         await asyncio.sleep(max(POLL, count / POLLS))
         if flush:  # a full batch is closed without being told to
             for name in names:
-                if await _waiting(app, name) == count:
+                if await _waiting(app, name):
                     await app.anchors.flush(name)
+
+
+async def _until_a_period_has(seconds: float) -> None:
+    """Wait until so many seconds are left before batches are closed, full or not."""
+    left = WAIT_SECONDS - time.time() % WAIT_SECONDS
+    if left < seconds:
+        await asyncio.sleep(left + 1)
 
 
 async def _waiting(app: App, name: str) -> int:

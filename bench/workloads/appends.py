@@ -19,6 +19,7 @@ from bench.contenders import (
     raw,
     remarks,
 )
+from bench.contenders.messagedb import MESSAGE_DB
 from bench.contenders.payloads import ANSWER, MESSAGE, TOOL_RESULT
 from bench.harness import Bench, Contender, Race, Workload, check_counts, entrants, race
 from bench.outcome import Outcome, Table, Target, at_least
@@ -32,7 +33,8 @@ async def many_entities(bench: Bench) -> Outcome:
     contenders = all_contenders()
     races, counts = await _run(bench, loads, contenders, bench.scale.streams)
     tables = [_table(each, FOJA) for each in races]
-    return Outcome(tables, _targets(races[-1]), _figures(races, counts), remarks(contenders))
+    targets = _alone_targets(races[0]) + _targets(races[-1])
+    return Outcome(tables, targets, _figures(races, counts), remarks(contenders))
 
 
 async def hot_entity(bench: Bench) -> Outcome:
@@ -78,6 +80,13 @@ async def _run(
     async with entrants(bench, contenders, streams) as entered:
         races = [await race(bench, workload, entered) for workload in loads]
         return races, await check_counts(entered)
+
+
+def _alone_targets(first: Race) -> list[Target]:
+    """Return the target of a single caller, if its peer was installed."""
+    if MESSAGE_DB not in first.rates:
+        return []
+    return [at_least(first.workload.title, 0.9, first.ratio(FOJA, MESSAGE_DB), MESSAGE_DB)]
 
 
 def _targets(last: Race) -> list[Target]:

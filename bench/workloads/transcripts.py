@@ -30,8 +30,9 @@ from bench.outcome import Outcome, Spread, Table, Target, spread
 
 SIZES = """\
 The texts without any envelope have {text:.1f} MB in {turns:,} turns. The bytes are the growth of all tables,
-indexes and large values since the first turn (ours had {empty:.1f} MB before it). Ours include the leaves of
-the log; its tiles, about 90 bytes per event, are in the object store and are not included."""
+indexes and large values from the first turn on (ours had {empty:.1f} MB after it), each store vacuumed before
+and after, and after each slice, as autovacuum does in a longer run. Ours include the leaves of the log; its
+tiles, about 90 bytes per event, are in the object store and are not included."""
 PLAIN = """\
 A plain channel of LangGraph stores all messages again at each of the four checkpoints of a turn, so its size
 grows with the square of the turns. It gets only a few turns, and no target refers to it."""
@@ -50,7 +51,7 @@ class Entry:
     written: int = 0
     appends: list[float] = field(default_factory=list)  # seconds per turn, one number per slice
     reloads: list[float] = field(default_factory=list)  # seconds
-    empty: int = 0  # bytes before the first turn
+    empty: int = 0  # bytes after the first turn
     size: int = 0  # bytes since
 
     @property
@@ -83,21 +84,33 @@ async def run(bench: Bench) -> Outcome:
             database = stack.enter_context(bench.server.create_database())
             await store.open(database)
             stack.push_async_callback(store.close)
-            entries.append(Entry(store, database, turns, empty=await store.size()))
+            entries.append(Entry(store, database, turns))
+        await _write_first(bench, entries)
         await _write(bench, entries)
         await _measure_size(bench, entries)
         await _reload(bench, entries)
     return _outcome(entries, turns)
 
 
+async def _write_first(bench: Bench, entries: Sequence[Entry]) -> None:
+    """Write one turn: the first pages of every table and of its maps are not the price of a turn."""
+    for entry in entries:
+        await entry.store.write(turn(0))
+        entry.written = 1
+        await entry.store.work()
+        bench.server.vacuum(entry.database)
+        entry.empty = await entry.store.size()
+
+
 async def _write(bench: Bench, entries: Sequence[Entry]) -> None:
     turns = entries[0].turns
     step = max(1, turns // (SLICES * bench.scale.rounds))
-    for start in range(0, turns, step):
+    for start in range(1, turns, step):
         bench.show_status(f"writing the transcript · turn {start:,} of {turns:,}")
         for entry in random.sample(entries, len(entries)):
             await _write_slice(entry, start, min(step, turns - start))
             await entry.store.work()
+            bench.server.vacuum(entry.database)
 
 
 async def _write_slice(entry: Entry, start: int, count: int) -> None:
@@ -116,7 +129,6 @@ async def _write_slice(entry: Entry, start: int, count: int) -> None:
 async def _measure_size(bench: Bench, entries: Sequence[Entry]) -> None:
     for entry in entries:
         bench.show_status(f"measuring the size of {entry.store.name}")
-        bench.server.vacuum(entry.database)
         entry.size = await entry.store.size() - entry.empty
 
 
@@ -140,8 +152,8 @@ def _outcome(entries: Sequence[Entry], turns: int) -> Outcome:
     smallest = min(peers, key=lambda entry: entry.size)
     targets = [
         _at_most("Transcript, time to append", 1, _ratio(ours.appends, fastest.appends), fastest),
-        _at_most("Transcript, time to reload", 1, _ratio(ours.reloads, reader.reloads), reader),
-        _at_most("Transcript, bytes stored", 1.2, spread([ours.size / smallest.size]), smallest),
+        _at_most("Transcript, time to reload", 0.9, _ratio(ours.reloads, reader.reloads), reader),
+        _at_most("Transcript, bytes stored", 1.1, spread([ours.size / smallest.size]), smallest),
         *_delta_targets({entry.store.name: entry for entry in entries}),
     ]
     text = sum(turn(n).size for n in range(turns))

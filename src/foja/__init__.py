@@ -16,13 +16,16 @@ if TYPE_CHECKING:
     from foja.core.registry import Domain, JobType, Kind
     from foja.documents.document import Document
     from foja.documents.model.events import Evidence
+    from foja.images.gallery import Gallery
+    from foja.images.model.gallery import Image
     from foja.jobs.outcome import Done, GiveUp, Job, NewEvent, NewJob, Retry, Snooze
     from foja.judge.report import Report, Verdict
     from foja.ledger.event import Event
     from foja.verification import verify
 
 __version__ = "0.1.0"
-__all__ = ["App", "Conversation", "Document", "Domain", "Event", "Evidence", "Kind", "Report", "Verdict"]
+__all__ = ["App", "Conversation", "Document", "Domain", "Event", "Evidence", "Gallery", "Image", "Kind"]
+__all__ += ["Report", "Verdict"]
 __all__ += ["Done", "GiveUp", "Job", "JobType", "NewEvent", "NewJob", "Retry", "Snooze"]
 __all__ += ["connect", "errors", "verify"]
 
@@ -33,6 +36,8 @@ _MODULES = {
     "foja.core.registry": {"Domain", "JobType", "Kind"},
     "foja.documents.document": {"Document"},
     "foja.documents.model.events": {"Evidence"},
+    "foja.images.gallery": {"Gallery"},
+    "foja.images.model.gallery": {"Image"},
     "foja.jobs.outcome": {"Done", "GiveUp", "Job", "NewEvent", "NewJob", "Retry", "Snooze"},
     "foja.judge.report": {"Report", "Verdict"},
     "foja.ledger.event": {"Event"},
@@ -108,8 +113,28 @@ def connect(
     rekor_pause_seconds: float | None = None,
     rekor_window_seconds: float | None = None,
     rekor_polls: int | None = None,
+    orphan_scan_seconds: float | None = None,
+    orphan_grace_seconds: float | None = None,
+    orphan_quarantine_seconds: float | None = None,
+    orphan_fresh_seconds: float | None = None,
+    orphan_purge_limit: int | None = None,
+    orphan_max_share: float | None = None,
     protect_attempts: int | None = None,
     protect_pause_seconds: float | None = None,
+    image_max_mb: float | None = None,
+    image_max_megapixels: float | None = None,
+    image_max_side: int | None = None,
+    image_max_frames: int | None = None,
+    image_decoders: int | None = None,
+    image_seconds: float | None = None,
+    image_memory_mb: int | None = None,
+    thumbnail_sets: str | None = None,
+    thumbnail_formats: str | None = None,
+    thumbnail_max_attempts: int | None = None,
+    thumbnail_retries: Literal["auto", "armed", "single"] | None = None,
+    thumbnail_backlog: int | None = None,
+    gallery_read: Literal["tenant", "authenticated", "public"] | None = None,
+    gallery_limit: int | None = None,
     log_format: Literal["text", "json"] | None = None,
     log_level: Literal["debug", "info", "warning", "error"] | None = None,
     web_host: str | None = None,
@@ -170,8 +195,20 @@ def connect(
     polygon_window_seconds, bitcoin_window_seconds, rekor_window_seconds: how long one may stay open.
     polygon_polls, bitcoin_polls, rekor_polls: looks at a batch within one window, at least.
     polygon_daily_cap: POL that batches may cost within 24 hours.
+    orphan_scan_seconds: pause between two scans for objects that nothing refers to; 0: none.
+    orphan_grace_seconds, orphan_quarantine_seconds: how long an orphan waits, and can then be restored.
+    orphan_fresh_seconds: younger objects are not staged: their event may be on its way.
+    orphan_purge_limit, orphan_max_share: most objects of one purge, and most of all objects that may be due.
     protect_attempts: attempts at a timestamp or artifact before it is given up.
     protect_pause_seconds: pause before the second attempt; each next one is four times longer.
+    image_max_mb, image_max_megapixels, image_max_side, image_max_frames: the largest image that is accepted.
+    image_decoders: how many decoders of images run at the same time.
+    image_seconds, image_memory_mb: what one decoder may use for one image.
+    thumbnail_sets, thumbnail_formats: the sizes of variants of images, and their formats.
+    thumbnail_max_attempts, thumbnail_retries: tries of a job, and when more than one retry is allowed.
+    thumbnail_backlog: how many images wait at most because the variants were changed.
+    gallery_read: who may read galleries with SQL: their tenant, every user, or everyone.
+    gallery_limit: most images of one product.
     log_format, log_level: how commands write their log to stderr; a library leaves that to its program.
     web_host, web_port, web_expose: address of `foja web`, and whether other machines may reach it.
     max_connections: largest number of HTTP connections.

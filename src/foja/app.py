@@ -11,6 +11,7 @@ from uuid import UUID
 
 from foja import sql
 from foja.anchors.admin import Anchors
+from foja.blobs.objects import Objects
 from foja.blobs.store import Store, open_store
 from foja.conversations import assembly as conversations
 from foja.conversations.model.events import CONVERSATION
@@ -30,6 +31,8 @@ from foja.driver.database import Database, connect
 from foja.embedded.servers import database, redis_url
 from foja.errors import BadDomain, MigrationFailed, SetupFailed, UnknownDomain
 from foja.identity import check_home, check_store, make_signer, read_signer
+from foja.images import assembly as images
+from foja.images.service import Images
 from foja.jobs.admin import Jobs
 from foja.jobs.assembly import Chore, Shared
 from foja.jobs.sweeper import run_ticks, sweep_jobs
@@ -37,11 +40,14 @@ from foja.ledger.assembly import API, LedgerOpener
 from foja.ledger.ledger import Ledger
 from foja.ledger.live.notifier import Notifier
 from foja.ledger.sequencer import Sequencer
-from foja.maintenance import Maintenance, side_by_side, sparingly
+from foja.maintenance.lease import MaintenanceLease
+from foja.maintenance.loop import Maintenance, side_by_side, sparingly
 from foja.settings import Settings
 from foja.streams import Registry, Streams
 from foja.system import assembly as system
+from foja.system.hygiene.service import Hygiene, open_hygiene
 from foja.system.keys import KeyRecorder
+from foja.system.model.events import HYGIENE
 from foja.system.service import System
 from foja.threads import assembly as threads
 from foja.threads.service import Threads
@@ -69,6 +75,7 @@ class App:
     workers: Workers
     conversations: Conversations[Document]
     documents: Documents
+    images: Images[Document]
     threads: Threads
     system: System
     signing_keys: KeyRecorder
@@ -77,6 +84,8 @@ class App:
     bundles: Bundles
     anchors: Anchors
     store: Store
+    objects: Objects
+    orphans: Hygiene
     signer: Signer
     database: Database
     sweeper: Database  # as the role of the sequencer
@@ -118,7 +127,11 @@ class App:
         chores = [sparingly(chore, 0 if until_idle else SWEEP_SECONDS) for chore in self._chores]
         if not until_idle:
             maintenance = Maintenance(
-                self.sequencer, self.settings.checkpoint_seconds, chores, beside=self._collectors
+                self.sequencer,
+                self.settings.checkpoint_seconds,
+                chores,
+                beside=self._collectors,
+                lease=MaintenanceLease(self.sweeper),
             )
             await side_by_side(maintenance.run(), *(worker.run() for worker, _ in workers))
             return
@@ -158,6 +171,7 @@ class App:
         self._notifier.open()
         self.store = open_store(self.settings.store_url)
         await check_store(self.store, self.settings, installation.id)
+        self.objects = Objects(self.store, self.database)
         self.signer = await self._read_signer(installation)
         self.sequencer = Sequencer(self.sweeper, self.store, self.signer, self._notifier)
         opener = LedgerOpener(
@@ -179,24 +193,27 @@ class App:
             database=self.database,
             sweeper=self.sweeper,
             ledger=self.ledger,
-            store=self.store,
+            objects=self.objects,
             notifier=self._notifier,
             vkey=self.signer.verifier().vkey(),
             closing=self._open,
         )
         document = await documents.assemble(shared)
         conversation = conversations.assemble(shared, self._protect_stream)
+        image = await images.assemble(shared, self._protect_stream)
         thread = threads.assemble(shared)
         own = system.assemble(shared, document.proofs)
         self.system, self.signing_keys = own.service, own.keys
         self.documents, self.threads = document.service, thread.service
-        self.conversations = conversation.service
+        self.conversations, self.images = conversation.service, image.service
         self.stamper, self.bundles = document.stamper, document.bundles
         self.anchors = Anchors(self.database, document.networks, document.proofs, self.settings)
-        self._chores = [*document.chores, *conversation.chores, *thread.chores, *own.chores]
+        self._chores = [*document.chores, *conversation.chores, *image.chores, *thread.chores]
+        self._chores += own.chores
         self._chores += [partial(sweep_jobs, self.sweeper), partial(run_ticks, self.sweeper)]
-        specs = [*document.workers, *conversation.workers, *thread.workers]
+        specs = [*document.workers, *conversation.workers, *image.workers, *thread.workers, *own.workers]
         self.workers = Workers(self.settings, self._notifier, self._open, specs, self._domains)
+        self.orphans = open_hygiene(self.settings, self.store, self.workers.queue(HYGIENE).database)
 
     async def _migrate(self) -> None:
         try:

@@ -11,6 +11,7 @@ from foja.conversations.model.events import CONVERSATION
 from foja.core.registry import RESERVED_DOMAINS, TRANSIENT_KINDS, Domain
 from foja.documents.model.events import DOCUMENT
 from foja.errors import BadDomain, SetupFailed
+from foja.images.model.events import IMAGE
 from foja.sql.access import repair
 from foja.sql.migrate import Moved, migrate
 from foja.sql.registration import register
@@ -18,7 +19,7 @@ from foja.sql.steps import read_steps
 from foja.system.model.events import SYSTEM
 from foja.threads.model.events import THREAD
 
-OWN = (CONVERSATION, DOCUMENT, SYSTEM, THREAD)
+OWN = (CONVERSATION, DOCUMENT, IMAGE, SYSTEM, THREAD)
 
 
 async def prepare(

@@ -4,15 +4,16 @@ FojaError
 ├── Refused
 │   ├── UnknownKind, WrongSource, WrongEntity, WrongExpectedSeq, IdempotencyConflict, NotErasable
 │   ├── BadReservation, SlotVoided, SlotFilled, UnknownJob, BadDomain, UnknownDomain
-│   ├── CannotProduce, CursorLost
+│   ├── CannotProduce, CursorLost, ImageRefused
+│   ├── ProductDeleted, WrongSupplier, GalleryFull, WrongIsolation
 │   ├── BadPayload
-│   │   └── NotCanonical, TooLarge
+│   │   └── NotCanonical, TooLarge, BadPlace
 │   ├── UnknownEntity
-│   │   └── UnknownApproval
+│   │   └── UnknownApproval, UnknownProduct, UnknownImage
 │   └── OutOfTurn
 │       └── PreconditionFailed, DocumentFinal, DocumentClosed
 ├── Unavailable
-│   └── LedgerUnavailable, NotCovered, Unstamped, Busy
+│   └── LedgerUnavailable, NotCovered, Unstamped, Busy, DecoderFailed
 ├── Tampered
 │   └── BadBundle, Malformed, LogHalted
 ├── StreamBroken, ObjectMissing, ObjectChanged
@@ -121,6 +122,34 @@ class UnknownApproval(UnknownEntity, code="unknown_approval"):
     """The conversation has no such approval."""
 
 
+class UnknownProduct(UnknownEntity, code="unknown_product"):
+    """There is no such product."""
+
+
+class UnknownImage(UnknownEntity, code="unknown_image"):
+    """The gallery has no such image; it may have been removed."""
+
+
+class BadPlace(BadPayload, code="bad_place"):
+    """The gallery has no such place; it may have become shorter."""
+
+
+class ProductDeleted(Refused, code="product_deleted"):
+    """The product was deleted, and its images were removed with it."""
+
+
+class WrongSupplier(Refused, code="wrong_supplier"):
+    """The product belongs to another supplier."""
+
+
+class GalleryFull(Refused, code="gallery_full"):
+    """The gallery has as many images as a product may have."""
+
+
+class WrongIsolation(Refused, code="wrong_isolation"):
+    """The transaction has another isolation level than READ COMMITTED."""
+
+
 class UnknownJob(Refused, code="unknown_job"):
     """There is no such job or job type."""
 
@@ -157,6 +186,10 @@ class CursorLost(Refused, code="cursor_lost"):
     """The cursor belongs to another history; read again from the start."""
 
 
+class ImageRefused(_Coded, Refused, code="image_refused"):
+    """The file is not an image that is accepted; `code` says why, the message names limit and value."""
+
+
 class Unavailable(FojaError, code="unavailable"):
     """Nothing was decided; sending the request again is safe."""
 
@@ -177,6 +210,10 @@ class Unstamped(_Coded, Unavailable, code="unstamped"):
 
 class Busy(Unavailable, code="busy"):
     """A concurrent transaction was in the way."""
+
+
+class DecoderFailed(_Coded, Unavailable, code="decoder_failed"):
+    """The decoder of images died or did not answer in time; `code` says which."""
 
 
 class Tampered(FojaError, code="tampered"):

@@ -27,12 +27,14 @@ _open: dict[str, Fault] = {}  # by name, for this process
 class Watch:
     """What one repeated activity sees: `failed` after an error, `worked` after a success.
 
-    A watch that is closed, or that nothing refers to any more, keeps no fault open.
+    A watch that is closed, or that nothing refers to any more, keeps no fault open. Some activities succeed
+    now and then during a fault, as with a full disk: it ends after `settle` seconds of success.
     """
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str, settle: float = 0) -> None:
+        self._name, self._settle = name, settle
         self._fault: str | None = None
+        self._failed_at = 0.0
 
     def failed(self, error: Exception) -> None:
         """Log the fault unless it is open already.
@@ -47,8 +49,9 @@ class Watch:
     def begins(self, name: str = "") -> bool:
         """Note the fault of this name. Return whether it begins now, so that it has to be logged."""
         name = name or self._name
+        self._failed_at = time.monotonic()
         if name != self._fault:
-            self.worked()
+            self._end()
         fault = _open.get(name)
         if begins := fault is None or not fault.seen_by:
             fault = _open[name] = Fault()
@@ -57,7 +60,11 @@ class Watch:
         return begins
 
     def worked(self) -> None:
-        """Log the end of the fault if this watch was the last to see it."""
+        """Log the end of the fault if this watch was the last to see it, and it has settled."""
+        if self._fault and time.monotonic() >= self._failed_at + self._settle:
+            self._end()
+
+    def _end(self) -> None:
         if ended := self._leave():
             name, fault = ended
             seconds = time.monotonic() - fault.began

@@ -20,6 +20,8 @@ log = logging.getLogger("foja.private")
 
 def make_folder(folder: Path) -> None:
     """Create a folder and the missing ones above it, and sync them."""
+    if folder.is_dir():
+        return
     for each in reversed([folder, *folder.parents]):
         if not each.exists():
             each.mkdir(mode=0o700, exist_ok=True)

@@ -105,8 +105,30 @@ class Settings(BaseSettings):
     rekor_window_seconds: float = Field(default=3_600.0, gt=0, le=2_592_000)
     rekor_polls: int = Field(default=60, ge=1)
 
+    orphan_scan_seconds: float = Field(default=86_400.0, ge=0)
+    orphan_grace_seconds: float = Field(default=604_800.0, ge=0)
+    orphan_quarantine_seconds: float = Field(default=86_400.0, ge=0)
+    orphan_fresh_seconds: float = Field(default=86_400.0, ge=0)
+    orphan_purge_limit: int = Field(default=1_000, ge=1)
+    orphan_max_share: float = Field(default=0.1, gt=0, le=1)
+
     protect_attempts: int = Field(default=5, ge=1)
     protect_pause_seconds: float = Field(default=30.0, ge=0)
+
+    image_max_mb: float = Field(default=25.0, gt=0)
+    image_max_megapixels: float = Field(default=50.0, gt=0)
+    image_max_side: int = Field(default=16_384, ge=1)
+    image_max_frames: int = Field(default=60, ge=1)
+    image_decoders: int = Field(default=2, ge=1)
+    image_seconds: float = Field(default=30.0, ge=1)
+    image_memory_mb: int = Field(default=1_024, ge=128)
+    thumbnail_sets: str = "catalog"
+    thumbnail_formats: str = "jpeg webp"
+    thumbnail_max_attempts: int = Field(default=5, ge=1)
+    thumbnail_retries: Literal["auto", "armed", "single"] = "auto"
+    thumbnail_backlog: int = Field(default=100, ge=1)
+    gallery_read: Literal["tenant", "authenticated", "public"] = "tenant"
+    gallery_limit: int = Field(default=1_000, ge=1, le=1_000_000)
 
     log_format: Literal["text", "json"] = "text"
     log_level: Literal["debug", "info", "warning", "error"] = "info"

@@ -101,4 +101,5 @@ class Workers:
             most=spec.batch,
             wake_on=spec.wake_on,
             run_lock=self._run_lock,
+            before_claim=spec.before_claim(queue) if spec.before_claim else None,
         )

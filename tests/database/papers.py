@@ -33,6 +33,14 @@ def acting(admin: Admin, role: str) -> Iterator[None]:
         admin.execute("reset role")
 
 
+def have_object(admin: Admin, sha256: str) -> None:
+    """Let the store have an object, as far as the database knows."""
+    if len(sha256) == 64:
+        row = admin.execute("select foja.begin_object_v1(%s, 1)", [sha256.lower()]).fetchone()
+        assert row is not None
+        admin.execute("select foja.finish_object_v1(%s, %s)", [sha256.lower(), row[0]])
+
+
 @dataclass
 class Paper:
     """One document, written from SQL."""
@@ -43,6 +51,8 @@ class Paper:
     def append(self, kind: str, payload: dict[str, Any], source: str | None = None, **envelope: Any) -> Any:
         """Append one event as the role of its source; return its envelope."""
         source = source or SOURCES.get(kind.partition(".")[0]) or "build-artifact"
+        if kind in ("artifact.finalized", "artifact.renewed"):
+            have_object(self.admin, str(payload["sha256"]))
         event = {"kind": kind, "payload": payload, **envelope}
         with acting(self.admin, f"foja_{source.replace('-', '_')}"):
             row = self.admin.execute(

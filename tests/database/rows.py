@@ -36,7 +36,7 @@ APART: LiteralString = """
         end if;
         if tg_op <> 'DELETE' then
             insert into foja.leaves
-            values (new.origin, new.idx, array[new.entity_id], array[new.seq], array[new.chain_hash]);
+            values (new.origin, new.idx, array[0], array[new.entity_id], array[new.seq], new.chain_hash);
             insert into foja.leaf_place values (new.entity_id, new.origin, new.seq, new.idx);
         end if;
         return coalesce(new, old);

@@ -176,6 +176,34 @@ async def test_callers_with_one_key_and_different_bodies_leave_one_winner(
     assert [event.payload for event in await talk.events()] == [winners[0].payload]
 
 
+async def test_a_lone_caller_sends_by_itself_and_many_callers_share_calls(app: App, admin: Admin) -> None:
+    talk = await app.conversations.open()
+    first = [await talk.append("thinking", {"content": str(n)}) for n in range(10)]
+    many = [talk.append("thinking", {"content": str(n)}) for n in range(100)]
+    gathered = await asyncio.gather(*many)
+    last = await talk.append("thinking", SAID)
+    assert [event.seq for event in first] == [*range(10)]
+    assert sorted(event.seq for event in gathered) == [*range(10, 110)]
+    assert last.seq == 110
+    transactions = "select count(distinct xmin::text) from foja.event where seq between %s and %s"
+    assert admin.execute(transactions, [0, 9]).fetchone() == (10,)
+    [(shared,)] = admin.execute(transactions, [10, 109]).fetchall()
+    assert shared < 50
+    check_stream(admin, talk, 111)
+
+
+async def test_a_lone_caller_is_told_what_a_batch_would_tell_it(app: App, admin: Admin) -> None:
+    talk = await app.conversations.open()
+    event = await talk.append("thinking", SAID, idempotency_key="k")
+    for _ in range(3):
+        with pytest.raises(errors.IdempotencyConflict):
+            await talk.append("user_message_sent", SAID, idempotency_key="k")
+        assert identity(await talk.append("thinking", SAID, idempotency_key="k")) == identity(event)
+        with pytest.raises(errors.WrongExpectedSeq):
+            await talk.append("thinking", SAID, expected_seq=0)
+    check_stream(admin, talk, 1)
+
+
 async def test_append_many_keeps_the_order_given_in_every_stream(app: App, admin: Admin) -> None:
     talks = [await app.conversations.open() for _ in range(3)]
     drafts = [talks[n % 3].draft("thinking", {"content": str(n)}) for n in range(30)]

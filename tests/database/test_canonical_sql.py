@@ -150,6 +150,95 @@ def test_depth_is_bounded(admin: Admin, depth: int, fits: bool, start: str, end:
     assert canonical_in_sql(admin, [document]) == [document if fits else None]
 
 
+def chest(depth: int, filling: str = "0") -> str:
+    """Return an object with arrays and objects in turn, `depth` containers in all."""
+    starts = ['{"a":' if level % 2 == 0 else "[" for level in range(depth)]
+    ends = ["}" if level % 2 == 0 else "]" for level in reversed(range(depth))]
+    return f"{''.join(starts)}{filling}{''.join(ends)}"
+
+
+EXACT = {
+    '{"a":9007199254740991,"b":[-9007199254740991]}': True,
+    '{"a":9007199254740992}': False,
+    '{"a":[0,-9007199254740992]}': False,
+    '{"a": \t\n9007199254740993}': False,
+    '{"a":[0 ,\r-9007199254740993]}': False,
+    '{"a":10000000000000000000000}': False,
+    '{"a":9007199254740991.5}': False,
+    '{"a":0.12345678901234567890}': True,
+    '{"a":1e15}': True,
+    '{"a":1E+16}': False,
+    '{"a":-1e16}': False,
+    '{"a":0.00001e30}': False,
+    '{"a":90071992547409920e-1}': False,
+    '{"a":123e-400}': True,
+    '{"a":1e+21}': True,  # as ECMAScript writes it
+    '{"a":1e21}': False,
+    '{"a":5e+22,"b":"x"}': True,
+    '{"a":"9007199254740992"}': True,
+    '{"a":": 9007199254740992, 1e99","b":"[-1e99"}': True,
+    '{"9007199254740992":1}': True,
+}
+SHALLOW = {
+    chest(64): True,
+    chest(65): False,
+    chest(64, f'"{"[{" * 100}"'): True,
+    chest(65, f'"{"]}" * 100}"'): False,
+    f'{{"a":[{",".join(["[[]]"] * 100)}]}}': True,
+    f'{{"a":[{",".join(["{}"] * 100)},{chest(62, "[]")}]}}': False,
+    f'{{"a":[{",".join(["{}"] * 100)},{chest(61, "[]")}]}}': True,
+    "{" + '"a":{' * 63 + "}" * 64: True,
+    "{" + '"a":{' * 64 + "}" * 65: False,
+}
+UNIQUE = {
+    '{"a":1,"b":{"a":1},"c":[{"a":1},{"a":2}]}': True,
+    '{"a":1,"a":1}': False,
+    '{"a":1,"\\u0061":2}': False,
+    '{"b":[[{"a":{"\\ud83d\\ude00":1,"\U0001f600":2}}]]}': False,
+    '{"b":{"":1,"":2}}': False,
+    '{"b":{"a":1,"x":"a\\",\\"a"}}': True,
+    '{"A":1,"a":1,"a\u0301":1,"á":1}': True,
+    '{"a":"\\u0000"}': False,
+    '{"\\u0000":1}': False,
+    '{"a":"\\ud800"}': False,
+    '{"a":1': False,
+    '{"a":01}': False,
+    "": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("check", "cases"), [("is_exact", EXACT), ("is_shallow", SHALLOW), ("has_unique_keys", UNIQUE)]
+)
+def test_a_body_is_searched_for_what_it_may_not_hold(
+    admin: Admin, check: LiteralString, cases: dict[str, bool]
+) -> None:
+    if admin.info.server_version < 160000 and check == "has_unique_keys":
+        pytest.skip("serializes the body again, and refuses what it cannot read")
+    admin.execute(f"""
+        create function pg_temp.passes(body text) returns boolean language plpgsql as $$
+        begin
+            return foja.{check}(body);
+        exception when sqlstate 'FJ001' then
+            return false;
+        end $$""")
+    query: LiteralString = (
+        "select pg_temp.passes(body) from unnest(%s::text[]) with ordinality t(body, n) order by n"
+    )
+    found = [row[0] for row in admin.execute(query, [[*cases]])]
+    assert dict(zip(cases, found, strict=True)) == cases
+
+
+@pytest.mark.parametrize(("body", "unique"), UNIQUE.items())
+def test_a_body_with_a_key_twice_is_never_parsed(admin: Admin, body: str, unique: bool) -> None:
+    query = "select foja.unique_json(%s)::text"
+    if unique:
+        assert admin.execute(query, [body]).fetchone() == (body,)
+    else:
+        with pytest.raises(psycopg.DataError):
+            admin.execute(query, [body])
+
+
 @pytest.mark.parametrize("stream", [STREAM, DERIVED], ids=["UUIDv5", "UUIDv8"])
 def test_vector_chain(admin: Admin, stream: dict[str, Any]) -> None:
     row = admin.execute("select foja.genesis(%s, %s)", [stream["domain"], ENTITY]).fetchone()

@@ -392,10 +392,11 @@ async def test_memory_does_not_grow_with_the_history(app: App, database_url: str
 
 
 WHOLE = """with whole as (
-        select array_agg(entity_id order by idx) as entities, array_agg(seq order by idx) as numbers,
-            array_agg(case when seq = 4 then sha256('x') else chain_hash end order by idx) as hashes
+        select array_agg(idx::integer order by idx) as places, array_agg(entity_id order by idx) as entities,
+            array_agg(seq order by idx) as numbers,
+            string_agg(case when seq = 4 then sha256('x') else chain_hash end, '' order by idx) as hashes
         from foja.leaf)
-    update foja.leaves set entity_id = entities, seq = numbers, chain_hash = hashes
+    update foja.leaves set place = places, entity_id = entities, seq = numbers, chain_hash = hashes
     from whole where idx = 0"""
 
 

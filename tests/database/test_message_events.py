@@ -281,7 +281,7 @@ def test_only_conversations_appear(writer: Admin) -> None:
 
 def test_the_page_about_sql_runs_as_written(writer: Admin) -> None:
     statements = [block.text for block in blocks(ROOT / "docs" / "sql.md") if block.language == "sql"]
-    assert len(statements) == 6
+    assert len(statements) == 8
     *written, registered = statements
     for statement in written:
         writer.execute(statement.encode())
@@ -290,6 +290,8 @@ def test_the_page_about_sql_runs_as_written(writer: Admin) -> None:
     assert contents == [[("hi",), ("first",), ("second",)], [("once",)]]
     asked = writer.execute("select events -> 0 ->> 'kind' from document_entities")
     assert asked.fetchall() == [("document.protected.requested",)]
+    places = writer.execute("select image_order, image_url from product_images").fetchall()
+    assert places == [(0, "https://cdn.example.com/front.jpg")]
     owner = as_owner(writer)
     owner.execute(registered.encode())
     known = owner.execute("select kind from foja.kind where domain = 'parcel' and not reserved order by kind")

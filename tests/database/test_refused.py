@@ -155,6 +155,11 @@ async def test_a_stream_belongs_to_one_tenant(open_app: Callable[..., App], admi
         assert rows(admin) == before
 
 
+def with_number(number: str) -> Callable[[Draft], Draft]:
+    """Return a function that puts this number into the payload of a draft."""
+    return lambda event: rehashed(event, payload=f'{{"content":"x","n":{number}}}')
+
+
 TAMPERED: dict[str, tuple[Callable[[Draft], Draft], type[errors.FojaError]]] = {
     "key twice inside": (
         lambda d: rehashed(d, payload='{"content":[{"a":{"b":1,"b":2}}]}'),
@@ -167,6 +172,21 @@ TAMPERED: dict[str, tuple[Callable[[Draft], Draft], type[errors.FojaError]]] = {
     "key twice": (lambda d: rehashed(d, payload='{"content":"hi","content":"hi"}'), errors.NotCanonical),
     "integer too large": (
         lambda d: rehashed(d, payload='{"content":"x","n":9007199254740992}'),
+        errors.NotCanonical,
+    ),
+    **{
+        f"number too large: {number!r}": (
+            with_number(number),
+            errors.NotCanonical,
+        )
+        for number in ("1E+16", " 1e16", "[\t-9007199254740992]", "[0,9007199254740993.5]", "[[\n0.9e17]]")
+    },
+    "key twice, once escaped": (
+        lambda d: rehashed(d, payload='{"content":"x","\\u0063ontent":"y"}'),
+        errors.NotCanonical,
+    ),
+    "key twice far inside, once escaped": (
+        lambda d: rehashed(d, payload='{"content":[[{"a":[{"é":1,"\\u00e9":1}]}]]}'),
         errors.NotCanonical,
     ),
     "nested too deep": (

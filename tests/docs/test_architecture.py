@@ -16,13 +16,13 @@ LINE = re.compile(r"^(?P<indent>(?:  )+)(?P<names>\w+(?:/|\.py)(?: \w+(?:/|\.py)
 def drawn(drawing: str) -> list[str]:
     """Return the path of every package and module of a drawing."""
     paths: list[str] = []
-    parent = ""
+    parents = [""]
     for line in drawing.splitlines():
         if found := LINE.match(line):
-            names = found["names"].split()
-            inner = len(found["indent"]) > 2
-            paths += [f"{parent}{name}" if inner else name for name in names]
-            parent = parent if inner else names[-1]
+            names, level = found["names"].split(), len(found["indent"]) // 2
+            del parents[level:]
+            paths += [f"{parents[-1]}{name}" for name in names]
+            parents.append(paths[-1])
     return paths
 
 

@@ -15,6 +15,7 @@ from foja.cli import FOUND, INTERRUPTED, PIPE_CLOSED, TERMINATED, WRONG, main
 from foja.conversations.model.events import CONVERSATION, TRANSIENT
 from foja.core.registry import BODY_ERASED, RESERVED, SLOT_VOIDED, Kind
 from foja.documents.model.events import DOCUMENT
+from foja.images.model.events import IMAGE
 from foja.judge.trust_parser import POLICY_FIELDS
 from foja.observe.audit import QUERIES
 from foja.proofs.finding import Reason
@@ -38,7 +39,7 @@ from tests.docs.pages import (
 KINDS_PAGE = docs("kinds")
 EVERY = {
     (kind.name, kind.v): kind
-    for domain in (CONVERSATION, DOCUMENT, SYSTEM, THREAD)
+    for domain in (CONVERSATION, DOCUMENT, IMAGE, SYSTEM, THREAD)
     for kind in (*domain.kinds, SLOT_VOIDED, BODY_ERASED)
 }
 KINDS = sorted(EVERY.values(), key=lambda kind: kind.name)
@@ -128,7 +129,12 @@ def test_every_verb_shows_an_example_and_has_a_json_option(
 def test_every_finding_of_the_audit_is_explained() -> None:
     found = section(docs("operations"), "## What audit finds")
     explained = set(re.findall(r"^\| `(\w+)` \|", found, re.MULTILINE))
-    assert {question.check for question in QUERIES} | {"gap", "duplicate", "correlation"} == explained
+    assert {question.check for question in QUERIES} | {
+        "gap",
+        "duplicate",
+        "correlation",
+        "gallery",
+    } == explained
 
 
 def test_every_metric_is_explained() -> None:

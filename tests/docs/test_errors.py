@@ -36,6 +36,13 @@ CODES = {
     "slot_filled",
     "unknown_entity",
     "unknown_approval",
+    "unknown_product",
+    "unknown_image",
+    "bad_place",
+    "product_deleted",
+    "wrong_supplier",
+    "gallery_full",
+    "wrong_isolation",
     "unknown_job",
     "bad_domain",
     "unknown_domain",
@@ -45,11 +52,13 @@ CODES = {
     "document_closed",
     "cannot_produce",
     "cursor_lost",
+    "image_refused",
     "unavailable",
     "ledger_unavailable",
     "not_covered",
     "unstamped",
     "busy",
+    "decoder_failed",
     "tampered",
     "bad_bundle",
     "malformed",
@@ -102,7 +111,9 @@ def test_only_what_decided_nothing_is_retryable() -> None:
     assert not issubclass(errors.ObjectChanged, errors.ObjectMissing)
 
 
-@pytest.mark.parametrize("kind", [errors.BadBundle, errors.Unstamped, errors.PreconditionFailed])
+@pytest.mark.parametrize(
+    "kind", [errors.BadBundle, errors.Unstamped, errors.PreconditionFailed, errors.ImageRefused]
+)
 def test_a_more_precise_code_stays_on_the_instance(kind: type[errors.BadBundle]) -> None:
     error = kind("MORE_PRECISE", "the message")
     assert (error.code, str(error)) == ("MORE_PRECISE", "the message")

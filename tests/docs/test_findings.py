@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -32,21 +34,23 @@ def test_a_finding_names_tests_that_exist(finding: str) -> None:
 
 @pytest.mark.parametrize("finding", IDS)
 def test_a_finding_is_in_the_name_or_docstring_of_a_test(finding: str) -> None:
-    assert finding in NAMED
+    assert finding in named_findings()
 
 
-def named_findings() -> Iterator[str]:
-    """Yield every id in the name or the docstring of a test."""
-    for path in TESTS.rglob("test_*.py"):
-        module = ast.parse(path.read_text())
-        yield from ids_in(ast.get_docstring(module) or "")
-        for node in ast.walk(module):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
-                yield from ids_in(f"{ast.get_docstring(node) or ''} {node.name.replace('_', ' ').upper()}")
+@cache
+def named_findings() -> frozenset[str]:
+    """Return every id in the name or the docstring of a test."""
+    return frozenset(
+        chain.from_iterable(ids_of(ast.parse(path.read_text())) for path in TESTS.rglob("test_*.py"))
+    )
+
+
+def ids_of(module: ast.Module) -> Iterator[str]:
+    yield from ids_in(ast.get_docstring(module) or "")
+    for node in ast.walk(module):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+            yield from ids_in(f"{ast.get_docstring(node) or ''} {node.name.replace('_', ' ').upper()}")
 
 
 def ids_in(text: str) -> list[str]:
     return re.findall(r"\b[JDCOTF]\d+\b", text)
-
-
-NAMED = set(named_findings())

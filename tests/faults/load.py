@@ -32,6 +32,7 @@ class Order:
     streams: list[UUID]
     label: str
     settings: dict[str, Any] = field(default_factory=dict)
+    pause: float = 0  # seconds between two appends of a task
 
     def stop(self) -> None:
         """Tell the writer to finish what it is doing and leave."""
@@ -85,6 +86,7 @@ class _Writer:
             key = f"{self._order.label}/{task}/{turn}"
             await (self._fill(stream, key) if turn % 10 == 9 else self._append(stream, key))
             turn += 1
+            await asyncio.sleep(self._order.pause)
 
     async def _append(self, stream: UUID, key: str) -> None:
         talk = await self._app.conversations.open(stream)

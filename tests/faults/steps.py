@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
 from importlib.resources import files
 from typing import Any, BinaryIO, Literal, LiteralString, TypeVar
 
-from foja.blobs.store import ObjectBackend
+from foja.blobs.listing import Listed
+from foja.blobs.store import ObjectBackend, Spool
 from foja.driver.database import Database
 from foja.errors import LedgerUnavailable
 from foja.sql import read_queries
@@ -56,6 +60,25 @@ class SteppedDatabase(Database):
         return await self._steps.take(NAMES[query], lambda: self._inner.many(query, **values), error)
 
 
+@dataclass
+class SteppedSpool:
+    """A stream whose saving is a step."""
+
+    inner: Spool
+    take: Callable[[str, Callable[[], Awaitable[Any]]], Awaitable[Any]]
+
+    @property
+    def sha256(self) -> str:
+        return self.inner.sha256
+
+    @property
+    def size(self) -> int:
+        return self.inner.size
+
+    async def save(self, key: str) -> None:
+        await self.take(f"save {key}", lambda: self.inner.save(key))
+
+
 class SteppedPlace:
     """A place whose every read and write is a step."""
 
@@ -68,14 +91,44 @@ class SteppedPlace:
     async def write(self, key: str, data: bytes) -> None:
         await self._take(f"write {key}", lambda: self._inner.write(key, data))
 
+    async def write_many(self, objects: Mapping[str, bytes]) -> None:
+        await self._take("write_many", lambda: self._inner.write_many(objects))
+
     async def create(self, key: str, data: bytes) -> str:
         return await self._take(f"create {key}", lambda: self._inner.create(key, data))
 
     async def replace(self, key: str, data: bytes, expected: str) -> str:
         return await self._take(f"replace {key}", lambda: self._inner.replace(key, data, expected))
 
-    async def keep(self, source: BinaryIO, key_of: Callable[[str], str]) -> tuple[str, int]:
-        return await self._take("keep", lambda: self._inner.keep(source, key_of))
+    async def load(self, key: str) -> bytes:
+        return await self._take(f"load {key}", lambda: self._inner.load(key))
+
+    @asynccontextmanager
+    async def spool(self, source: BinaryIO) -> AsyncIterator[Spool]:
+        spooled = self._inner.spool(source)
+        spool = await self._take("spool", spooled.__aenter__)
+        try:
+            yield SteppedSpool(spool, self._take)
+        finally:
+            await spooled.__aexit__(None, None, None)
+
+    async def delete(self, keys: Collection[str]) -> None:
+        await self._take("delete", lambda: self._inner.delete(keys))
+
+    async def present(self, keys: Collection[str]) -> set[str]:
+        return await self._take("present", lambda: self._inner.present(keys))
+
+    async def exists(self, key: str) -> bool:
+        return await self._take(f"exists {key}", lambda: self._inner.exists(key))
+
+    async def forget_partial(self, before: datetime) -> None:
+        await self._take("forget_partial", lambda: self._inner.forget_partial(before))
+
+    async def list(self, prefix: str, after: str | None = None) -> AsyncIterator[Sequence[Listed]]:
+        pages = self._inner.list(prefix, after)
+        with suppress(StopAsyncIteration):
+            while True:
+                yield await self._take(f"list {prefix}", pages.__anext__)
 
     async def fetch(self, key: str, target: BinaryIO) -> str:
         return await self._take("fetch", lambda: self._inner.fetch(key, target))

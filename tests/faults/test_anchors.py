@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, LiteralString, TypeVar
 from uuid import UUID
 
@@ -108,6 +109,14 @@ async def live(stage: Scene, life: Life) -> None:
         pass
 
 
+async def watch(stage: Scene, life: Life) -> None:
+    """Look at what is confirmed, step by step, as one process."""
+    follow = mortal_queue(stage, SOURCES["polygon"], life)
+    stage.run("update foja.anchor_batch set next_look = now() where next_look is not null")
+    with suppress(Killed):
+        await BatchWorker(MortalNetwork(stage.polygon, life), follow, stage.terms()).process([])
+
+
 async def recover(stage: Scene, documents: list[UUID]) -> None:
     """Let other processes go on, after the leases of the dead one ran out."""
     stage.release()
@@ -140,4 +149,44 @@ async def test_a_process_that_dies_at_any_step_pays_once_and_confirms_once(
                     assert kinds.count("anchor.submitted") == kinds.count("anchor.confirmed") == 1, where
         nonces = [nonce for (nonce,) in stage.rows("select nonce from foja.anchor_batch order by nonce")]
         assert nonces == list(range(len(nonces)))
+        await stage.check()
+
+
+async def test_a_process_that_dies_while_a_block_is_gone_takes_the_confirmation_back_once(
+    open_app: Callable[..., App], admin: Admin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    once = ["anchor.confirmed", "anchor.failed", "anchor.confirmed"]
+
+    def ends(document: UUID) -> list[str]:
+        """Return the kinds without submissions: it may confirm again before the next attempt is opened."""
+        return [kind for kind in stage.kinds(document) if kind != "anchor.submitted"]
+
+    async with scene(open_app, admin, monkeypatch, polygon_attempts=9) as stage:
+
+        async def gone() -> list[UUID]:
+            """Return documents whose block was replaced; no earlier batch is looked at."""
+            stage.run("update foja.anchor_batch set next_look = null")
+            documents = await stage.protect(2)
+            await stage.work()
+            await stage.confirm()
+            stage.chain.reorganise(keep=True)
+            return documents
+
+        await gone()
+        whole = Life()
+        await watch(stage, whole)
+        assert {"watch", "note_anchor", "anchor_endings", "tell_anchor"} <= {*whole.names}
+        for at, name in enumerate(whole.names):
+            for moment in MOMENTS:
+                documents, where = await gone(), f"{name} {moment}"
+                paid = stage.chain.paid
+                await watch(stage, Life(at, moment))
+                stage.release()
+                for _ in range(10):
+                    await stage.look()
+                    await stage.work()
+                    if all(ends(each)[-1] == "anchor.confirmed" for each in documents):
+                        break
+                assert [ends(each) for each in documents] == [once] * 2, where
+                assert stage.chain.paid == paid, where
         await stage.check()

@@ -136,7 +136,7 @@ async def test_f5_audit_reports_what_waits_for_a_clock_that_was_ahead(app: App, 
     admin.execute("update foja.job set created_at = clock_timestamp() where type = 'run_tsa'")
     await app.work(until_idle=True)
     assert (await app.documents.view(document)).state == "final"
-    admin.execute("update foja.tick set due = clock_timestamp() + '3 days'")
+    admin.execute("update foja.tick set due = now() + '3 days' where type = 'renew_artifacts'")
     admin.execute(
         "update foja.job set state = 'running', lease_until = clock_timestamp() + '1 day'"
         " where type = 'run_tsa'"

@@ -85,7 +85,7 @@ async def until(condition: Callable[[], bool], seconds: float = 8) -> None:
 
 async def retry(call: Callable[[], Awaitable[Result]]) -> Result:
     """Repeat a call while the test cuts its connections."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while True:
             with contextlib.suppress(Unavailable):
                 return await call()
@@ -97,7 +97,7 @@ async def committed(talk: Conversation) -> dict[int, UUID | None]:
 
 async def caught_up(client: Client, talk: Conversation) -> None:
     """Wait until a client has every committed event."""
-    async with asyncio.timeout(8):
+    async with asyncio.timeout(60):
         while client.ids() != await retry(lambda: committed(talk)):
             await asyncio.sleep(0.01)
 
@@ -165,7 +165,7 @@ async def test_an_event_without_a_notification_is_found_by_polling(app: App, dat
         await asyncio.sleep(0.2)
         await conn.execute(APPEND_SQL, (talk.id, SAY, '{"content": "no notification"}'))
         await conn.commit()
-        await until(lambda: client.count == 1, POLL + 1)
+        await until(lambda: client.count == 1)
 
 
 async def test_an_open_slot_does_not_block_a_reader(app: App) -> None:
@@ -289,7 +289,7 @@ async def test_a_follower_that_reconnects_after_every_frame_reaches_the_end(app:
         everything = await committed(talk)
         while client.ids() != everything:
             known = dict(client.ids())
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(60):
                 async for frame in talk.follow(after=client.cursor):
                     client.take(frame)
                     if client.ids() != known:
@@ -307,10 +307,10 @@ async def test_valid_cursors_continue_at_the_next_event(app: App) -> None:
     last = await talk.append(SAY, words("last"))
     await app.work(until_idle=True)
     for n, cursor in enumerate(cursors):
-        frame = await asyncio.wait_for(anext(talk.follow(after=cursor)), 5)
+        frame = await asyncio.wait_for(anext(talk.follow(after=cursor)), 60)
         assert (frame.kind, frame.seq) == (SAY, n % 5 + 1)
     for n, place in enumerate(places):
-        frame = await asyncio.wait_for(anext(app.ledger.log.follow(place)), 5)
+        frame = await asyncio.wait_for(anext(app.ledger.log.follow(place)), 60)
         assert (frame.kind, frame.seq) == (SAY, n + 1)
     assert last.seq == 5
 
@@ -351,10 +351,10 @@ async def test_invalid_cursors_reset(app: App) -> None:
 
 async def check_reset(source: Source, reason: str) -> None:
     """Check that the reader gets the reason, and then all events again."""
-    frame = await asyncio.wait_for(anext(source), 5)
+    frame = await asyncio.wait_for(anext(source), 60)
     assert isinstance(frame, Reset)
     assert frame.reason == reason
-    assert (await asyncio.wait_for(anext(source), 5)).seq == 0
+    assert (await asyncio.wait_for(anext(source), 60)).seq == 0
 
 
 async def test_a_restart_of_the_log_resets_followers_in_other_processes(
@@ -417,7 +417,7 @@ async def test_malformed_cursors_are_refused_or_reset(app: App, cursor: str) -> 
     await app.work(until_idle=True)
     for source in (talk.follow(after=cursor), app.ledger.log.follow(cursor)):
         try:
-            assert isinstance(await asyncio.wait_for(anext(source), 5), Reset)
+            assert isinstance(await asyncio.wait_for(anext(source), 60), Reset)
         except CursorLost:
             continue
     for call in (talk.events(after=cursor), app.ledger.log.events(cursor, 10)):
@@ -485,7 +485,7 @@ async def test_a_cancelled_follower_stops(app: App, ticks: int, of: str) -> None
     for _ in range(ticks):
         await asyncio.sleep(0)
     task.cancel()
-    done, _ = await asyncio.wait([task], timeout=3)
+    done, _ = await asyncio.wait([task], timeout=60)
     assert done, "the cancellation was swallowed"
 
 
@@ -500,7 +500,7 @@ async def test_a_follower_can_be_cancelled_at_any_moment(app: App) -> None:
             for _ in range(ticks):
                 await asyncio.sleep(0)
             task.cancel()
-            done, _ = await asyncio.wait([task], timeout=3)
+            done, _ = await asyncio.wait([task], timeout=60)
             assert done, f"the cancellation was swallowed after {ticks} ticks"
 
 
@@ -522,13 +522,14 @@ async def test_a_task_can_be_cancelled_while_its_connection_breaks(
             "reserve": lambda: talk.reserve(1),
         }
         task = asyncio.create_task(calls[what]())
-        await asyncio.sleep(0.1)
-        assert admin.execute(
-            "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
-            " where datname = current_database() and wait_event_type = 'Lock'"
-        ).fetchall()
+        async with asyncio.timeout(60):
+            while not admin.execute(
+                "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
+                " where datname = current_database() and wait_event_type = 'Lock'"
+            ).fetchall():
+                await asyncio.sleep(0.01)
         task.cancel()
-        done, _ = await asyncio.wait([task], timeout=3)
+        done, _ = await asyncio.wait([task], timeout=60)
         assert done, "the cancellation was swallowed"
 
 
@@ -537,7 +538,7 @@ async def test_an_app_closes_after_its_connections_were_cut(
     open_app: Callable[..., App], admin: psycopg.Connection[Any], listeners: bool
 ) -> None:
     for _ in range(5):
-        async with asyncio.timeout(5), open_app() as app:
+        async with asyncio.timeout(60), open_app() as app:
             talk = await app.conversations.open()
             await talk.append(SAY, words("0"))
             async with reading(Client(), talk.follow()):
@@ -560,7 +561,7 @@ async def test_a_follower_of_a_closed_app_ends(open_app: Callable[..., App]) -> 
         source = talk.follow()
         await anext(source)
     with pytest.raises((FojaError, StopAsyncIteration)):
-        await asyncio.wait_for(anext(source), 5)
+        await asyncio.wait_for(anext(source), 60)
 
 
 async def peak_of(source: Source, count: int) -> int:
@@ -645,5 +646,5 @@ async def test_a_notifier_that_was_touched_this_moment_closes(app: App) -> None:
     await asyncio.sleep(0.1)  # it waits for the next notification
     notifier.touch(None)
     closing = asyncio.create_task(notifier.close())
-    done, _ = await asyncio.wait([closing], timeout=10)
+    done, _ = await asyncio.wait([closing], timeout=60)
     assert done, "close() waits for a task that does not end"

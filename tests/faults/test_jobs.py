@@ -182,13 +182,15 @@ async def test_the_late_one_of_two_workers_changes_nothing_and_says_so(
 
 
 async def test_a_heartbeat_keeps_a_long_job(entities: list[UUID], admin: Admin, database_url: str) -> None:
-    admin.execute("update foja.job_type set lease = '300 ms'")
+    admin.execute("update foja.job_type set lease = '2 s'")
     await enqueue(database_url, entities[:1])
 
     async def slowly(jobs: Sequence[Job]) -> Sequence[Outcome]:
-        for _ in range(10):
+        first = admin.execute("select lease_until from foja.job").fetchone()
+        while admin.execute("select clock_timestamp() < %s", first).fetchone() == (True,):
             await asyncio.sleep(0.1)
             assert await other.claim(RUN, 10, "other") == []
+        assert await other.claim(RUN, 10, "other") == [], "the first lease is over, and was extended"
         return await do_well(jobs)
 
     async with queue(database_url) as opened, queue(database_url) as other:
@@ -215,7 +217,7 @@ async def test_two_missed_beats_stop_the_work_and_the_claiming(
         wire.cut("heartbeat_jobs_v1", "before", times=3)
         worker = Worker(opened, RUN, slowly)
         working = asyncio.create_task(worker.run())
-        await asyncio.wait_for(stopped.wait(), 10)
+        await asyncio.wait_for(stopped.wait(), 40)
         assert wire.cuts == 2
         while wire.cuts < 3:  # it asks whether it may go on before it claims again
             await asyncio.sleep(0.05)
@@ -248,7 +250,10 @@ async def test_a_worker_told_to_stop_hands_back_what_it_has(
 class Slow(Queue):
     """A queue that takes its time to settle."""
 
+    settles = asyncio.Event()
+
     async def settle(self, settled: Sequence[tuple[Job, Outcome]]) -> list:
+        self.settles.set()
         await asyncio.sleep(0.3)
         return await super().settle(settled)
 
@@ -259,7 +264,7 @@ async def test_a_worker_told_to_stop_while_it_settles_settles_first(
     await enqueue(database_url, entities)
     async with queue(database_url, make=Slow) as opened:
         working = asyncio.create_task(Worker(opened, RUN, do_well).run())
-        await asyncio.sleep(0.15)
+        await asyncio.wait_for(Slow.settles.wait(), 60)
         working.cancel()
         await asyncio.gather(working, return_exceptions=True)
     assert states(admin) == {"succeeded": 3}

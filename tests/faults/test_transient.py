@@ -40,7 +40,7 @@ async def following(talk: Conversation) -> AsyncIterator[list[StreamItem]]:
             while not any(isinstance(each, Transient) for each in received):
                 await talk.emit("session_start", {})  # received by itself: it follows now
                 await asyncio.sleep(0.01)
-        received[:] = [each for each in received if isinstance(each, Event)]
+        await drained(talk, received)
         yield received
     finally:
         task.cancel()
@@ -53,7 +53,14 @@ async def connected(sender: Conversation, received: list[StreamItem]) -> None:
         while not transients(received):
             await sender.emit("session_start", {})
             await asyncio.sleep(0.05)
-    await asyncio.sleep(0.3)
+    await drained(sender, received)
+
+
+async def drained(sender: Conversation, received: list[StreamItem]) -> None:
+    """Wait for a last transient, before which all others arrived, and remove them all."""
+    last = {"last": random.random()}
+    await sender.emit("session_start", last)
+    await until(lambda: any(each.payload == last for each in transients(received)))
     received[:] = [each for each in received if isinstance(each, Event)]
 
 

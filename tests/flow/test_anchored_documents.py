@@ -7,101 +7,56 @@ import json
 import os
 import re
 import subprocess
-import time
+from base64 import b64encode
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from subprocess import CompletedProcess
-from typing import Any
 
-import psycopg
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 
 import foja
 from foja.app import App
 from foja.documents.model.states import State
 from foja.judge.report import Verdict
-from tests.counterparties.bitcoin_node import BitcoinNode, bitcoin_node
-from tests.counterparties.ots_calendar import Calendar, ots_calendar
-from tests.counterparties.rekor import RekorLog, running_rekor
-from tests.flow.anvil import Node, node
+from tests.counterparties.npm import installed
+from tests.flow.anchored_world import Admin, World, running_world, work
 from tests.flow.bitcoin.story import OTS
 from tests.flow.command import FOJA
-from tests.flow.polygon_scene import DEPTH, FINAL, KEY
+from tests.flow.rekor_scene import SCRIPT
 
-Admin = psycopg.Connection[Any]
 EVIDENCE = ["tsa", "polygon", "bitcoin", "rekor"]
-
-
-@dataclass
-class World:
-    """Three networks on loopback."""
-
-    chain: Node
-    bitcoin: BitcoinNode
-    calendars: list[Calendar]
-    log: RekorLog
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return {
-            "polygon_rpc_url": self.chain.url,
-            "polygon_private_key": KEY,
-            "polygon_depth": DEPTH,
-            "ots_calendars": " ".join(each.url for each in self.calendars),
-            "bitcoin_rpc_url": self.bitcoin.url,
-            "bitcoin_network": "regtest",
-            "rekor_url": self.log.url,
-            "rekor_key": self.log.vkey,
-            "anchor_batch_seconds": 0,
-            "checkpoint_anchor_seconds": 0,
-            "anchor_poll_seconds": 1,
-        }
-
-    def confirm(self) -> None:
-        """Put everything into blocks, deep enough."""
-        self.chain.ask("anvil_mine", hex(2 + max(DEPTH, FINAL)))
-        for calendar in self.calendars:
-            calendar.anchor(self.bitcoin)
-        self.bitcoin.grow(6)
 
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
-    with ExitStack() as stack:
-        chain = stack.enter_context(node(137, "--slots-in-an-epoch", str(FINAL // 2)))
-        bitcoin = stack.enter_context(bitcoin_node(tmp_path))
-        bitcoin.grow(3)
-        calendars = [stack.enter_context(ots_calendar()) for _ in range(2)]
-        log = stack.enter_context(running_rekor())
-        log.grow(10)
-        yield World(chain, bitcoin, calendars, log)
+    with running_world(tmp_path) as found:
+        yield found
 
 
-async def work(app: App, admin: Admin, documents: list[foja.Document], state: State) -> None:
-    """Work, and look at every batch at each tick, until all documents are in a state."""
-    deadline = time.monotonic() + 60  # a bound for a busy machine
-    while {(await each.view()).state for each in documents} != {state}:
-        assert time.monotonic() < deadline, (
-            [await each.explain() for each in documents],
-            [(each.network, each.status, each.detail) for each in await app.anchors.list()],
-        )
-        admin.execute("update foja.anchor_batch set next_look = now() where next_look is not null")
-        admin.execute("update foja.tick set due = now() where type like %s", ["process%anchors"])
-        await app.work(until_idle=True)
-        await asyncio.sleep(0.2)
-
-
+@pytest.mark.parametrize("size", [4, pytest.param(1_000, marks=pytest.mark.long)])
 async def test_a_document_with_every_anchor_becomes_final_and_others_agree(
-    world: World, open_app: Callable[..., App], admin: Admin, home: Path, monkeypatch: pytest.MonkeyPatch
+    world: World,
+    open_app: Callable[..., App],
+    admin: Admin,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    size: int,
 ) -> None:
-    async with open_app(**world.settings) as app:
+    async with open_app(**world.settings | {"anchor_batch_seconds": 900}) as app:
         for name in EVIDENCE[1:]:
             assert not (await app.anchors.enable(name)).missing
         documents = [await app.documents.add(os.urandom(50), name=f"{n}.bin") for n in range(4)]
         for each in documents:
             await each.protect(EVIDENCE)
+        for n in range(size - len(documents)):  # they only fill the batches
+            other = await app.documents.add_digest(sha256(b"%d" % n).hexdigest())
+            await other.protect(EVIDENCE, stage="intermediate")
+        await app.work(until_idle=True, only=["protect_document_v2", "run_tsa"])
+        for name in EVIDENCE[1:]:
+            await app.anchors.flush(name)
         await work(app, admin, documents, State.REINFORCED)  # by Rekor, which needs no block
         assert {(await each.view()).pipeline for each in documents} == {"awaiting_anchors"}
         world.confirm()
@@ -116,19 +71,20 @@ async def test_a_document_with_every_anchor_becomes_final_and_others_agree(
         assert {statuses[name] for name in EVIDENCE[1:]} == {"INDETERMINATE"}, statuses
         batches = await app.anchors.list()
     [paid] = [each for each in batches if each.network == "polygon"]
-    assert (paid.size, paid.status) == (4, "confirmed")
-    assert int(world.chain.ask("eth_getTransactionCount", paid.account, "latest"), 16) == 1
+    assert {each.size for each in batches} == {size}
+    assert paid.status == "confirmed"
+    assert world.paid == 1
 
     for name, value in world.settings.items():
         monkeypatch.setenv(f"FOJA_{name.upper()}", str(value))
-    await asyncio.to_thread(check_commands, world, home.parent, str(document.id), container)
+    await asyncio.to_thread(check_commands, world, home.parent, str(document.id), container, size)
 
 
 def run(*words: object) -> CompletedProcess[str]:
     return subprocess.run([*FOJA, *map(str, words)], capture_output=True, text=True, check=False)
 
 
-def check_commands(world: World, folder: Path, document: str, container: bytes) -> None:
+def check_commands(world: World, folder: Path, document: str, container: bytes, size: int) -> None:
     """What a stranger does: trust, verify, proofs, and the tools of others."""
     (folder / "c.asice").write_bytes(container)
     assert run("trust", document, "-o", folder / "doc.trust").returncode == 0
@@ -150,11 +106,12 @@ def check_commands(world: World, folder: Path, document: str, container: bytes) 
                 "verify", "--digest", f"sha256:{digest}", "--proof", proof, "--trust", folder / "doc.trust"
             )
             assert alone.returncode == 0, (name, alone.stdout)
-    check_with_others(world, folder / "proofs", digest, names)
+    check_with_others(world, folder / "proofs", digest, names, size)
+    check_with_sigstore(world, folder / "proofs", names)
     check_readme(world, (folder / "proofs" / "README.txt").read_text())
 
 
-def check_with_others(world: World, folder: Path, digest: str, names: list[str]) -> None:
+def check_with_others(world: World, folder: Path, digest: str, names: list[str], size: int) -> None:
     [token] = [name for name in names if name.endswith(".tsr")]
     openssl = ["openssl", "ts", "-verify", "-digest", digest, "-in", token, "-CAfile", "roots.pem"]
     assert b"Verification: OK" in subprocess.run(openssl, cwd=folder, capture_output=True, check=True).stdout
@@ -166,7 +123,35 @@ def check_with_others(world: World, folder: Path, digest: str, names: list[str])
     [anchor] = [name for name in names if name.endswith(".evm.json")]
     proof = json.loads((folder / anchor).read_text())
     assert proof["chain_id"] == 137
-    assert proof["batch"]["size"] == 4
+    assert proof["batch"]["size"] == size
+
+
+def check_with_sigstore(world: World, folder: Path, names: list[str]) -> None:
+    """Accept the bundle of the batch over the bytes of its root, and over no other bytes."""
+    [bundle] = [folder / name for name in names if name.endswith(".sigstore.json")]
+    [root] = [folder / name for name in names if name.endswith(".root")]
+    [token] = [folder / name for name in names if name.endswith(".tsr")]
+    der = subprocess.run(
+        ["openssl", "ts", "-reply", "-in", token, "-token_out"], capture_output=True, check=True
+    ).stdout
+    print_certificates = ["openssl", "pkcs7", "-inform", "DER", "-print_certs"]
+    signers = subprocess.run(print_certificates, input=der, capture_output=True, check=True).stdout
+    pems = signers + (folder / "roots.pem").read_bytes()
+    chain = [each.public_bytes(Encoding.DER) for each in x509.load_pem_x509_certificates(pems)]
+    shared = {
+        "bundle": json.loads(bundle.read_text()),
+        "trustedRoot": world.log.trusted_root(*dict.fromkeys(chain)),
+        "key": (folder / "signer.pem").read_text(),
+    }
+    files = [root.read_bytes(), b"another file"]
+    cases = [{**shared, "file": b64encode(each).decode()} for each in files]
+    ran = subprocess.run(
+        ["node", str(SCRIPT), str(installed("@sigstore/verify@3.1.1"))],
+        input=json.dumps(cases), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    accepted, refused = json.loads(ran.stdout)
+    assert accepted is None
+    assert refused is not None
 
 
 def check_readme(world: World, readme: str) -> None:

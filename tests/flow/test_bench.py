@@ -129,6 +129,8 @@ def test_every_group_has_its_targets(found: Found) -> None:
     counts = {group: len(outcome["targets"]) for group, outcome in found.items()}
     left_out = len(found["anchors"]["remarks"])  # networks that npm could not install
     anchors = counts.pop("anchors")
+    assert counts.pop("images") == 5 - len(found["images"]["remarks"])
+    assert counts.pop("objects") == (6 if found["objects"]["remarks"] else 10)
     assert anchors == 6 if not left_out else 2 <= anchors < 6
     assert counts == {
         "lanes": 4,
@@ -145,6 +147,7 @@ def test_every_group_has_its_targets(found: Found) -> None:
         "timestamps": 3,
         "protect": 7,
         "verify": 7,
+        "galleries": 2,
     }
 
 

@@ -8,11 +8,13 @@ import io
 import os
 import subprocess
 import sys
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from foja.blobs.store import Store, open_store
+from foja.blobs.store import Store, object_key, open_store
 from foja.errors import ObjectChanged, ObjectMissing, Refused, SetupFailed, Tampered
 
 ABSENT = hashlib.sha256(b"absent").hexdigest()
@@ -35,6 +37,18 @@ asyncio.run(race(*sys.argv[1:]))
 """
 
 
+async def put(store: Store, data: bytes) -> str:
+    digest = hashlib.sha256(data).hexdigest()
+    await store.write(object_key(digest, 0), data)
+    return digest
+
+
+async def keep(store: Store, data: bytes) -> tuple[str, int]:
+    async with store.spool(io.BytesIO(data)) as spool:
+        await store.save(spool, object_key(spool.sha256, 0))
+        return spool.sha256, spool.size
+
+
 @pytest.fixture(params=["disk", "obstore"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     return open_store(f"file://{tmp_path}/store" if request.param == "disk" else "memory:///")
@@ -47,22 +61,20 @@ def disk(tmp_path: Path) -> Store:
 
 async def test_get_returns_what_put_stored(store: Store) -> None:
     for data in (b"", b"sheet one", b"\x00" * 6_000_000):
-        digest = await store.put(data)
+        digest = await put(store, data)
         assert digest == hashlib.sha256(data).hexdigest()
         assert await store.get(digest) == data
 
 
-async def test_a_second_put_changes_nothing(disk: Store, tmp_path: Path) -> None:
-    digest = await disk.put(b"once")
-    path = tmp_path / "store" / "objects" / digest / "0"
-    before = path.stat().st_ino
-    assert await disk.put(b"once") == digest
-    assert path.stat().st_ino == before
+async def test_a_second_put_gives_the_same(disk: Store, tmp_path: Path) -> None:
+    digest = await put(disk, b"once")
+    assert await put(disk, b"once") == digest
+    assert [each.name for each in (tmp_path / "store" / "objects" / digest).iterdir()] == ["0"]
     assert not list((tmp_path / "store" / ".partial").iterdir())
 
 
 async def test_concurrent_puts_of_the_same_bytes_succeed(store: Store) -> None:
-    assert len(set(await asyncio.gather(*(store.put(b"same") for _ in range(20))))) == 1
+    assert len(set(await asyncio.gather(*(put(store, b"same") for _ in range(20))))) == 1
 
 
 async def test_an_object_that_was_never_stored_is_missing(store: Store) -> None:
@@ -72,21 +84,49 @@ async def test_an_object_that_was_never_stored_is_missing(store: Store) -> None:
         await store.read("log/checkpoint")
 
 
-async def test_a_changed_object_is_not_returned_and_not_overwritten(disk: Store, tmp_path: Path) -> None:
-    digest = await disk.put(b"original")
+async def test_a_changed_object_is_not_returned_and_mended_by_the_next_put(
+    disk: Store, tmp_path: Path
+) -> None:
+    digest = await put(disk, b"original")
     path = tmp_path / "store" / "objects" / digest / "0"
     path.write_bytes(b"forged!!")
     with pytest.raises(Tampered, match=digest):
         await disk.get(digest)
-    with pytest.raises(Tampered, match=digest):
-        await disk.put(b"original")
-    assert path.read_bytes() == b"forged!!"
+    assert await put(disk, b"original") == digest
+    assert await disk.get(digest) == b"original"
 
 
 async def test_write_replaces_an_earlier_object(store: Store) -> None:
     await store.write("log/tile/0/x001/067.p/12", b"part")
     await store.write("log/tile/0/x001/067.p/12", b"whole")
     assert (await store.read("log/tile/0/x001/067.p/12")).data == b"whole"
+
+
+async def test_many_are_written_at_once_and_leave_nothing_beside(store: Store, tmp_path: Path) -> None:
+    objects = {f"objects/{number:064x}/0": b"%d" % number for number in range(11)}
+    await store.write_many({**objects, f"objects/{3:064x}/0": b"earlier"})
+    await store.write_many(objects)
+    assert {key: (await store.read(key)).data for key in objects} == objects
+    assert not list(tmp_path.glob("store/.partial/*"))
+
+
+async def test_many_are_written_while_their_folders_are_removed(disk: Store, tmp_path: Path) -> None:
+    keys = [f"objects/{number:064x}/0" for number in range(8)]
+    gone = asyncio.create_task(_remove(tmp_path / "store" / "objects"))
+    for _ in range(20):
+        await disk.write_many(dict.fromkeys(keys, b"kept"))
+        assert await disk.present(keys) == set(keys)
+        await disk.delete(keys)
+    gone.cancel()
+
+
+async def _remove(folder: Path) -> None:
+    """Remove empty folders, as deletions of other processes do."""
+    while True:
+        for each in folder.iterdir() if folder.exists() else ():
+            with suppress(OSError):
+                await asyncio.to_thread(each.rmdir)
+        await asyncio.sleep(0)
 
 
 async def test_replace_needs_the_version_that_was_read(store: Store) -> None:
@@ -179,7 +219,7 @@ async def test_a_key_that_could_lead_out_is_refused(key: str, store: Store, tmp_
 
 
 async def test_objects_are_there_after_reopening(tmp_path: Path) -> None:
-    digest = await open_store(f"file://{tmp_path}/a%20b/c").put(b"kept")
+    digest = await put(open_store(f"file://{tmp_path}/a%20b/c"), b"kept")
     assert await open_store(f"file://{tmp_path}/a%20b/c").get(digest) == b"kept"
     assert (tmp_path / "a b" / "c" / "objects" / digest / "0").read_bytes() == b"kept"
 
@@ -191,13 +231,16 @@ def test_an_invalid_store_url_is_refused(url: str) -> None:
 
 
 PUTTER = """
-import asyncio, os, sys
+import asyncio, hashlib, os, sys
 from foja.blobs.store import open_store
 
 async def put_for_ever(url):
     store = open_store(url)
     while True:
-        print(await store.put(os.urandom(3_000_000)), flush=True)
+        data = os.urandom(3_000_000)
+        digest = hashlib.sha256(data).hexdigest()
+        await store.write(f"objects/{digest}/0", data)
+        print(digest, flush=True)
 
 asyncio.run(put_for_ever(sys.argv[1]))
 """
@@ -216,20 +259,20 @@ def test_a_killed_process_leaves_whole_objects_only(tmp_path: Path) -> None:
 
 async def test_a_stream_is_stored_under_its_digest(store: Store) -> None:
     for data in (b"", os.urandom(6_000_001)):
-        kept = await store.keep(io.BytesIO(data))
+        kept = await keep(store, data)
         assert kept == (hashlib.sha256(data).hexdigest(), len(data))
-        assert await store.keep(io.BytesIO(data)) == kept
+        assert await keep(store, data) == kept
         assert await store.get(kept[0]) == data
 
 
 async def test_a_stream_leaves_no_temporary_file(disk: Store, tmp_path: Path) -> None:
-    await disk.keep(io.BytesIO(b"whole"))
+    await keep(disk, b"whole")
     assert not list((tmp_path / "store" / ".partial").iterdir())
 
 
 async def test_an_object_is_fetched_in_chunks(store: Store) -> None:
     data = bytes(range(256)) * 20_000
-    digest, _ = await store.keep(io.BytesIO(data))
+    digest, _ = await keep(store, data)
     target = io.BytesIO()
     await store.fetch(digest, target)
     assert target.getvalue() == data
@@ -238,9 +281,70 @@ async def test_an_object_is_fetched_in_chunks(store: Store) -> None:
 
 
 async def test_fetch_raises_if_an_object_was_changed(disk: Store, tmp_path: Path) -> None:
-    digest, _ = await disk.keep(io.BytesIO(b"as it was"))
+    digest, _ = await keep(disk, b"as it was")
     path = tmp_path / "store" / "objects" / digest / "0"
     path.chmod(0o600)
     path.write_bytes(b"as it is")
     with pytest.raises(Tampered):
         await disk.fetch(digest, io.BytesIO())
+
+
+async def test_pages_of_objects_are_listed_and_nothing_else(store: Store) -> None:
+    digests = [hashlib.sha256(bytes([number])).hexdigest() for number in range(5)]
+    keys = {object_key(digest, number) for number, digest in enumerate(digests)}
+    for key in (*keys, "log/checkpoint", "installation"):
+        await store.write(key, b"12345")
+    listed = [each async for page in store.objects() for each in page]
+    assert {each.key for each in listed} == keys
+    assert {each.size for each in listed} == {5}
+    assert all(abs((datetime.now(UTC) - each.modified_at).total_seconds()) < 60 for each in listed)
+
+
+async def test_objects_are_deleted_twice_without_harm(store: Store) -> None:
+    keys = [object_key(hashlib.sha256(bytes([number])).hexdigest(), 0) for number in range(40)]
+    for key in keys:
+        await store.write(key, b"x")
+    assert await store.present([*keys, object_key("f" * 64, 0)]) == {*keys}
+    for _ in range(2):
+        await store.delete(keys[:30])
+        assert await store.present(keys) == {*keys[30:]}
+        assert not await store.exists(keys[0])
+    assert await store.exists(keys[30])
+    await store.write(keys[0], b"again")
+    assert await store.exists(keys[0])
+
+
+@pytest.mark.parametrize("key", ["log/checkpoint", "installation", "objectsx/a", "objects"])
+async def test_nothing_but_an_object_is_deleted(store: Store, key: str) -> None:
+    await store.write(key, b"kept")
+    for attempt in (store.delete([key]), store.present([key]), store.exists(key)):
+        with pytest.raises(Refused, match="is not the key of an object"):
+            await attempt
+    assert (await store.read(key)).data == b"kept"
+
+
+async def test_what_a_killed_writer_left_is_removed_after_its_time(disk: Store, tmp_path: Path) -> None:
+    await put(disk, b"kept")
+    old, new = (tmp_path / "store" / ".partial" / name for name in ("old", "new"))
+    for path in (old, new):
+        path.write_bytes(b"half of it")
+    os.utime(old, (1, 1))
+    await disk.forget_partial(datetime.now(UTC) - timedelta(hours=1))
+    assert (old.exists(), new.exists()) == (False, True)
+
+
+async def test_writes_and_deletions_of_one_key_do_not_disturb_each_other(store: Store) -> None:
+    """A deletion removes the folder of an object; a write that comes between makes it again."""
+    key = object_key("a" * 64, 0)
+
+    async def write() -> None:
+        for _ in range(100):
+            await store.write(key, b"whole")
+
+    async def delete() -> None:
+        for _ in range(200):
+            await store.delete([key])
+
+    await asyncio.gather(write(), write(), delete(), delete())
+    await store.write(key, b"whole")
+    assert await store.exists(key)

@@ -210,7 +210,7 @@ async def test_an_artifact_is_renewed_before_its_certificates_end(
 ) -> None:
     document = await protected(app)
     before = await app.documents.bundle(document)
-    renewals = RenewalWorker(app.bundles, app.store, app.ledger, ahead=timedelta(days=3650))
+    renewals = RenewalWorker(app.bundles, app.objects, app.ledger, ahead=timedelta(days=3650))
     job = Job(1, RENEW, UUID(int=1), "default", "renew_artifacts:1", {}, 1, 5, UUID(int=2), 60)
     assert await renewals.work([job]) == [Done([], [])], "no younger certificate: nothing is said"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import operator
 from collections.abc import AsyncGenerator
 from itertools import pairwise
@@ -194,6 +195,36 @@ async def test_lists_share_a_common_prefix(app: App) -> None:
     events = await app.ledger.events(app.threads.stream_of("lists"), None, 100)
     last = events[6].payload["values"]["items"]
     assert last == {"items": [{"json": "d"}], "keep": 200, "after": 5}
+
+
+async def test_long_lists_are_compressed_and_may_change_anywhere(app: App) -> None:
+    long: list[AnyMessage] = [HumanMessage(f"{n} é " * 300, id=f"m{n}") for n in range(40)]
+    more: list[AnyMessage] = [AIMessage(f"{n} ñ " * 300, id=f"a{n}") for n in range(30)]
+    lists = [long, [*long, *more], long[:35], [*long[:35], *more], [*long[:10], more[0]], []]
+    config, saver = thread("long", checkpoint_ns=""), LedgerSaver(app)
+    for version, items in enumerate(lists):
+        saver = saver if version % 2 else LedgerSaver(app)
+        config = await put(saver, config, version, items=items)
+    listed = LedgerSaver(app).alist(thread("long"))
+    assert [each.checkpoint["channel_values"]["items"] async for each in listed] == lists[::-1]
+    events = await app.ledger.events(app.threads.stream_of("long"), None, 100)
+    cells = [event.payload["values"].get("items", {}) for event in events]
+    assert [len(cell.get("sizes", [])) for cell in cells] == [40, 30, 0, 30, 11, 0]
+    assert [cell.get("keep") for cell in cells[:5]] == [None, 40, 35, 35, None]
+
+
+async def test_the_garbage_collector_is_as_it_was_after_a_long_list(app: App) -> None:
+    config = thread("gc", checkpoint_ns="")
+    await put(LedgerSaver(app), config, 0, items=[HumanMessage("x", id=f"m{n}") for n in range(1_200)])
+    for enabled in (True, False):
+        (gc.enable if enabled else gc.disable)()
+        try:
+            found = await LedgerSaver(app).aget_tuple(thread("gc"))
+            assert gc.isenabled() is enabled
+        finally:
+            gc.enable()
+        assert found
+        assert len(found.checkpoint["channel_values"]["items"]) == 1_200
 
 
 async def test_a_list_that_always_changes_is_sometimes_stored_whole(app: App) -> None:

@@ -64,7 +64,7 @@ async def test_d7_the_last_error_is_said(app: App, monkeypatch: pytest.MonkeyPat
     async def fail(*_: object) -> None:
         raise Unavailable(FULL)
 
-    monkeypatch.setattr(type(app.store), "keep", fail)
+    monkeypatch.setattr(type(app.objects), "put_many", fail)
     await app.work(until_idle=True, only=[artifacts.BUILD])
     assert f"The last error of its job: {FULL}" in await app.documents.explain(document)
     [job] = await app.jobs.list(job_type=artifacts.BUILD)

@@ -10,7 +10,7 @@ import pytest
 
 import foja
 from foja.app import App
-from foja.blobs.store import open_store
+from foja.blobs.store import object_key, open_store
 from foja.embedded import postgres, redis
 from foja.private import close_home
 
@@ -72,7 +72,7 @@ async def test_d2_what_an_older_version_left_open_is_closed_at_start(
 async def test_d2_an_interrupted_mending_is_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """D2: the folder of the store is closed last."""
     store = tmp_path / "store"
-    await open_store(store.as_uri()).put(b"secret")
+    await open_store(store.as_uri()).write(object_key("a" * 64, 0), b"secret")
     paths = [store, *store.rglob("*")]
     for path in paths:
         path.chmod(0o755 if path.is_dir() else 0o644)

@@ -22,7 +22,7 @@ import redis
 import foja
 from foja.embedded.postgres import PostgresServer, running, start, stop
 from foja.errors import FojaError
-from foja.maintenance import Maintenance
+from foja.maintenance.loop import Maintenance
 from tests.flow.command import Process
 from tests.flow.small_disk import small_disk
 

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import Any, LiteralString
 from uuid import UUID
 
-import psycopg
 import pytest
 
 from foja.sql import query
+from tests.plans.filled import Admin, Copied, connected, filled
 
-Admin = psycopg.Connection[Any]
 ROUNDS = 7  # a plan made for one call may become a plan for all calls after the fifth
 
 # 20,000 documents that are final, 3,000 whose timestamp is late while nobody may give one, 30 given up.
@@ -27,14 +26,21 @@ FILL: LiteralString = """
 """
 
 
-@pytest.fixture(params=["analyzed", "never analyzed"])
-def full(request: pytest.FixtureRequest, admin: Admin) -> Iterator[Admin]:
-    admin.execute(FILL)
-    if request.param == "analyzed":
-        admin.execute("analyze")
-    admin.prepare_threshold = 1
-    with admin.transaction(force_rollback=True):
-        yield admin
+@pytest.fixture(params=["analyzed", "never analyzed"], scope="module")
+def full_template(request: pytest.FixtureRequest, copied: Copied, template: str) -> Iterator[str]:
+    def fill(conn: Admin) -> None:
+        conn.execute(FILL)
+        if request.param == "analyzed":
+            conn.execute("analyze")
+
+    with filled(copied, template, fill) as name:
+        yield name
+
+
+@pytest.fixture
+def full(copied: Copied, full_template: str) -> Iterator[Admin]:
+    with connected(copied, full_template) as conn:
+        yield conn
 
 
 def fetched(conn: Admin) -> int:

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from typing import Any, LiteralString
 from uuid import UUID
 
-import psycopg
 import pytest
 
 from foja.sql import query
 from tests.job_domain import install
+from tests.plans.filled import Admin, Copied, connected, filled
 
-Admin = psycopg.Connection[Any]
 ROUNDS = 12  # a plan made for one call may become a plan for all calls after the fifth
 
 # 100,000 that are over, 5,000 that wait for a far moment, 5,000 in line behind one stream, 3,000 to be done,
@@ -36,15 +35,22 @@ FILL: LiteralString = """
 """
 
 
-@pytest.fixture(params=["analyzed", "never analyzed"])
-def full(request: pytest.FixtureRequest, admin: Admin) -> Iterator[Admin]:
-    install(admin)
-    admin.execute(FILL)
-    if request.param == "analyzed":
-        admin.execute("analyze")
-    admin.prepare_threshold = 1  # as the queue's own connections
-    with admin.transaction(force_rollback=True):
-        yield admin
+@pytest.fixture(params=["analyzed", "never analyzed"], scope="module")
+def full_template(request: pytest.FixtureRequest, copied: Copied, template: str) -> Iterator[str]:
+    def fill(conn: Admin) -> None:
+        install(conn)
+        conn.execute(FILL)
+        if request.param == "analyzed":
+            conn.execute("analyze")
+
+    with filled(copied, template, fill) as name:
+        yield name
+
+
+@pytest.fixture
+def full(copied: Copied, full_template: str) -> Iterator[Admin]:
+    with connected(copied, full_template) as conn:
+        yield conn
 
 
 def cost(conn: Admin) -> tuple[int, int]:

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import Any, LiteralString
 from uuid import UUID
 
-import psycopg
 import pytest
 
 from foja.conversations.model.events import CONVERSATION
@@ -19,6 +18,7 @@ from foja.sql import query
 from tests.database.seed import FALLBACK
 from tests.drafts import BATCH as BATCH_DRAFTS
 from tests.drafts import NAMED, columns, named
+from tests.plans.filled import Admin, Copied, connected, filled
 
 LARGE = ("event", "leaves", "leaf_place", "entity")
 ROUNDS = 12  # a plan made for one call may become a plan for all calls after the fifth
@@ -38,8 +38,8 @@ FILL: LiteralString = """
             '{"content":"x"}', substring(sha256('salt') for 16), sha256('body'), null, 'default'
         from shape where s <= 2990 or n <> 3;
     insert into foja.leaves
-        select 1, min(idx), array_agg(entity_id order by idx), array_agg(n order by idx),
-            array_agg(sha256('link') order by idx)
+        select 1, min(idx), array_agg((idx % 4)::integer order by idx), array_agg(entity_id order by idx),
+            array_agg(n order by idx), string_agg(sha256('link'), '')
         from shape group by idx / 4;
     insert into foja.leaf_place
         select entity_id, 1, min(n), idx / 4 * 4 from shape group by entity_id, idx / 4;
@@ -54,21 +54,27 @@ FILL: LiteralString = """
     analyze;
 """
 
-Admin = psycopg.Connection[Any]
-
 
 def stream(n: int) -> UUID:
     """Return the id of stream `n`; 0 is the long one."""
     return UUID(hashlib.md5(f"stream{n}".encode()).hexdigest())
 
 
+def fill(conn: Admin) -> None:
+    conn.execute(query("recognise"))
+    conn.execute(FILL)
+
+
+@pytest.fixture(scope="module")
+def full_template(copied: Copied, template: str) -> Iterator[str]:
+    with filled(copied, template, fill) as name:
+        yield name
+
+
 @pytest.fixture
-def full(admin: Admin) -> Iterator[Admin]:
-    admin.execute(query("recognise"))
-    admin.execute(FILL)
-    admin.prepare_threshold = 1  # as the ledger's own connections
-    with admin.transaction(force_rollback=True):
-        yield admin
+def full(copied: Copied, full_template: str) -> Iterator[Admin]:
+    with connected(copied, full_template) as conn:
+        yield conn
 
 
 def scans(conn: Admin) -> dict[str, tuple[int, int]]:

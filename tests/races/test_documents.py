@@ -32,7 +32,7 @@ from foja.ledger.event import draft
 from foja.ledger.live.notifier import Notifier
 from foja.observe.audit import audit
 from foja.sql import query
-from tests.database.papers import OTHER, TOKEN, WITNESS, later
+from tests.database.papers import OTHER, TOKEN, WITNESS, have_object, later
 from tests.job_domain import Admin, queue
 
 SAY: LiteralString = "select append_document_entity_event(%s, %s, %s)"
@@ -225,6 +225,8 @@ BUILD = _ending(
 async def live(url: str, seconds: float) -> Archive:
     """Let everybody work for a while, and then until nothing is left."""
     archive = Archive(url)
+    with psycopg.connect(url, autocommit=True) as admin:
+        have_object(admin, OTHER)
     parts: list[Part] = [archive.writer, archive.writer, archive.chain, archive.decider, archive.decider]
     parts += [archive.worker("run_tsa", STAMP), archive.worker("run_tsa", STAMP)]
     parts += [archive.worker("submit_anchor_polygon", ANCHOR), archive.worker("build_artifact", BUILD)]

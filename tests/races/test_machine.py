@@ -102,7 +102,7 @@ class World:
         self.app = self._open()
 
     def run(self, work: Coroutine[Any, Any, Result]) -> Result:
-        return self._runner.run(asyncio.wait_for(work, 20))
+        return self._runner.run(asyncio.wait_for(work, 60))
 
     def crash(self) -> None:
         """Cut every connection, then let another process take over."""

@@ -172,7 +172,7 @@ class Follower:
 async def caught_up(follower: Follower, books: Books, names: list[UUID]) -> None:
     """Wait until a follower has everything the books have."""
     everything = {(name, sheet.seq): sheet.id for name in names for sheet in books.streams[name].events()}
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while follower.ids() != everything:
             await asyncio.sleep(0.02)
 
@@ -248,7 +248,7 @@ async def test_a_call_that_loses_a_deadlock_is_repeated(database_url: str, tmp_p
             await conn.execute("set deadlock_timeout = '60s'")  # so the other one is chosen
             await conn.execute(APPEND_SQL, (high, SAY, '{"content": "ours"}'))
             call = asyncio.create_task(app.ledger.append_many([t.draft(SAY, words("theirs")) for t in talks]))
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while (await (await conn.execute(WAITING_SQL)).fetchone()) is None:
                     await asyncio.sleep(0.01)
             await conn.execute(APPEND_SQL, (low, SAY, '{"content": "ours"}'))
@@ -256,7 +256,7 @@ async def test_a_call_that_loses_a_deadlock_is_repeated(database_url: str, tmp_p
         assert [event.seq for event in await call] == [2, 2]
         await app.work(until_idle=True)
     with psycopg.connect(database_url, autocommit=True) as conn_:
-        async with asyncio.timeout(5):  # a server process counts its deadlocks when it ends
+        async with asyncio.timeout(60):  # a server process counts its deadlocks when it ends
             while conn_.execute(DEADLOCKS_SQL).fetchone() == (0,):
                 await asyncio.sleep(0.05)
     audit_idle(database_url)
@@ -269,7 +269,7 @@ async def test_a_caller_who_gives_up_passes_its_turn_on(database_url: str) -> No
         first, second = (asyncio.create_task(database.rows("select 1")) for _ in range(2))
         await asyncio.sleep(0.01)
     first.cancel()  # in the moment it was called
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         assert await second == [(1,)]
     await database.close()
 
@@ -279,6 +279,6 @@ async def test_a_closed_app_answers(database_url: str, tmp_path: Path, micro_bat
     async with foja.connect(database_url=database_url, home=tmp_path, micro_batch=micro_batch) as app:
         talk = await app.conversations.open()
         await talk.append(SAY, words("open"))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         with pytest.raises(FojaError):
             await talk.append(SAY, words("closed"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 
 import rlp
@@ -152,6 +153,11 @@ def batch(digest: bytes, size: int, index: int) -> tuple[bytes, Batch]:
     return root, Batch(size, index, salts[index], tuple(inclusion_proof(index, size, hash_at)))
 
 
+@cache
+def _others(count: int) -> tuple[bytes, ...]:
+    return tuple(transaction(b"%d" % each, kind=each % 3) for each in range(count))
+
+
 def scene(
     *, kind: int = 2, chain_id: int = 137, among: int = 200, position: int = 130, data: bytes | None = None
 ) -> Scene:
@@ -159,7 +165,7 @@ def scene(
     digest = sha256(b"document").digest()
     root, position_in_batch = batch(digest, 5, 3)
     anchoring = transaction(TAG + root if data is None else data, kind=kind, chain_id=chain_id)
-    values = [transaction(b"%d" % each, kind=each % 3) for each in range(among)]
+    values = [*_others(among)]
     values[position] = anchoring
     trie = Trie(values)
     head = header(trie.root)

@@ -14,7 +14,7 @@ ROW = (3, UUID(int=1), "thinking", 1, datetime(2026, 1, 1, tzinfo=UTC), "ana", "
 
 
 def test_it_is_what_the_constructor_makes() -> None:
-    made, quick = Event(UUID(int=2), *ROW, "e:3"), event_of(UUID(int=2), ROW, "e:3")
+    made, quick = Event(UUID(int=2), *ROW, "e:3"), event_of(UUID(int=2), *ROW, "e:3")
     assert quick == made
     assert [getattr(quick, each.name) for each in fields(Event)] == [
         getattr(made, each.name) for each in fields(Event)
@@ -23,4 +23,4 @@ def test_it_is_what_the_constructor_makes() -> None:
 
 def test_it_is_as_frozen() -> None:
     with pytest.raises(FrozenInstanceError):
-        event_of(UUID(int=2), ROW, None).seq = 4  # type: ignore[misc]
+        event_of(UUID(int=2), *ROW).seq = 4  # type: ignore[misc]

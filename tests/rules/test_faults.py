@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import time
 from datetime import datetime
 
 import pytest
@@ -40,6 +41,25 @@ def test_the_next_outage_is_logged_again(caplog: pytest.LogCaptureFixture) -> No
         watch.failed(LedgerUnavailable("no answer"))
         watch.worked()
     assert lines(caplog) == ["the database: no answer", "the database: works again after … s"] * 2
+
+
+def test_a_fault_that_comes_and_goes_is_one(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.monotonic()
+    monkeypatch.setattr("foja.faults.time.monotonic", lambda: now)
+    watch = Watch("one", settle=2)
+    for _ in range(5):
+        watch.failed(Unavailable("the store is full"))
+        now += 1
+        watch.worked()
+    assert lines(caplog) == ["one: the store is full"]
+    now += 1
+    watch.worked()
+    watch.worked()
+    assert lines(caplog)[1:] == ["one: works again after … s"]
+    watch.failed(Unavailable("the store is full"))
+    assert len(lines(caplog)) == 3
 
 
 def test_faults_of_two_activities_are_two(caplog: pytest.LogCaptureFixture) -> None:

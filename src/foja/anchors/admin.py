@@ -142,7 +142,7 @@ class Anchors:
 
     async def cost(self, *, network: str | None = None, days: int = 30) -> Sequence[CostView]:
         """Return what batches cost, by day and network, newest first."""
-        check_limit(days)
+        check_limit(days, "days")
         rows = await self._database.rows(
             sql.query("anchor_costs"), network=network and _known(network), days=days
         )

@@ -43,11 +43,10 @@ class Candidate(NamedTuple):
 
 
 class Gathering(NamedTuple):
-    """The digests that wait for others."""
+    """When digests wait for others."""
 
     now: datetime
     flushed_at: datetime | None
-    waiting: int
 
 
 class Lease(NamedTuple):
@@ -135,17 +134,18 @@ class AnchorStore:
         )
         return [Candidate(_moment(row[-1]), *row[1:-1]) for row in rows]
 
-    async def gathering(self, seconds: float) -> Gathering:
-        """Return how many jobs wait for other digests, for at most so many seconds more."""
-        row = await self._database.row(
-            sql.query("anchor_gathering"), network=self.network, seconds=float(seconds)
-        )
+    async def gathering(self) -> Gathering:
+        """Return the moment, and when the network was flushed last."""
+        row = await self._database.row(sql.query("anchor_gathering"), network=self.network)
         assert row is not None
         return Gathering(*row)
 
-    async def close_gathering(self) -> None:
-        """Let everything that waits for other digests be claimed now."""
-        await self._database.row(sql.query("close_gathering"), network=self.network)
+    async def close_gathering(self, size: int, seconds: float) -> int:
+        """Let all that waits be claimed now, if one job is due or so many wait; return how many waited."""
+        values = {"network": self.network, "size": size, "seconds": float(seconds)}
+        row = await self._database.row(sql.query("close_gathering"), **values)
+        assert row is not None
+        return int(row[0])
 
     async def knows(self, account: str | None) -> bool:
         """Return whether the next nonce of an account is known without asking the nodes."""
@@ -200,7 +200,6 @@ class AnchorStore:
             entities=[each.entity_id for each in new.submissions],
             witnesses=[each.witness for each in new.submissions],
             attempts=[each.attempt for each in new.submissions],
-            of=[place for place, each in enumerate(new.submissions, 1) if each.attempt],
             drafts=await self._drafts(new.drafts),
         )
         assert row is not None

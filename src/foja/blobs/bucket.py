@@ -6,19 +6,43 @@ import asyncio
 import hashlib
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO, cast
+from datetime import datetime
+from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, PreconditionError
 
+from foja.blobs.listing import PAGE_KEYS, Listed
 from foja.blobs.transfer import copy
 from foja.errors import ObjectChanged
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta, PutMode, PutResult
     from obstore.store import ObjectStore
+
+SMALL_BYTES = 1 << 23  # a stream up to this size is not written to a temporary file
+MAX_PARALLEL = 16
+Result = TypeVar("Result")
+MAX_SPARSE = 4  # listed keys per wanted one; beyond it each wanted key is asked for
+
+
+@dataclass(frozen=True, slots=True)
+class BucketSpool:
+    """A stream that was read to its end."""
+
+    sha256: str
+    size: int
+    _file: BinaryIO
+    _store: ObjectStore
+
+    async def save(self, key: str) -> None:
+        """Write the object, replacing any earlier one: a digest has only one content."""
+        self._file.seek(0)
+        data = self._file.read() if self.size <= SMALL_BYTES else self._file
+        await obstore.put_async(self._store, key, data, mode="overwrite")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +60,16 @@ class Bucket:
         """Write the whole object, replacing any earlier one."""
         await obstore.put_async(self.store, key, data, mode="overwrite")
 
+    async def write_many(self, objects: Mapping[str, bytes]) -> None:
+        """Write many objects, a few at a time."""
+        limit = asyncio.Semaphore(MAX_PARALLEL)
+
+        async def write(key: str, data: bytes) -> None:
+            async with limit:
+                await self.write(key, data)
+
+        await asyncio.gather(*(write(*each) for each in objects.items()))
+
     async def create(self, key: str, data: bytes) -> str:
         """Create the whole object. Raise `ObjectChanged` if the key exists."""
         return await self._put(key, data, "create")
@@ -44,17 +78,17 @@ class Bucket:
         """Replace the version that was read. Raise `ObjectChanged` if it has changed."""
         return await self._put(key, data, json.loads(expected))
 
-    async def keep(self, source: BinaryIO, key_of: Callable[[str], str]) -> tuple[str, int]:
-        """Store a stream under the key of its digest. Return digest and size.
+    async def load(self, key: str) -> bytes:
+        """Return the bytes of an object."""
+        return bytes(await (await obstore.get_async(self.store, key)).bytes_async())
 
-        The stream goes through a temporary file, because the key is known only at the end. An
-        existing object is overwritten: a digest has only one content.
-        """
-        with tempfile.TemporaryFile() as spool:
-            digest, size = await asyncio.to_thread(copy, source, cast(BinaryIO, spool))
-            spool.seek(0)
-            await obstore.put_async(self.store, key_of(digest), cast(BinaryIO, spool))
-        return digest, size
+    @asynccontextmanager
+    async def spool(self, source: BinaryIO) -> AsyncIterator[BucketSpool]:
+        """Yield a copy of a stream: its digest, and so its key, is known only at the end."""
+        with tempfile.SpooledTemporaryFile(SMALL_BYTES) as file:
+            spool = cast(BinaryIO, file)
+            digest, size = await asyncio.to_thread(copy, source, spool)
+            yield BucketSpool(digest, size, spool, self.store)
 
     async def fetch(self, key: str, target: BinaryIO) -> str:
         """Copy an object to a file and return its digest."""
@@ -63,6 +97,48 @@ class Bucket:
             digest.update(chunk)
             await asyncio.to_thread(target.write, chunk)
         return digest.hexdigest()
+
+    async def list(self, prefix: str, after: str | None = None) -> AsyncIterator[Sequence[Listed]]:
+        """Yield pages of the objects below a prefix, in the order of their keys, after this one."""
+        async for page in obstore.list(self.store, prefix, offset=after, chunk_size=PAGE_KEYS):
+            yield [Listed(each["path"], each["size"], each["last_modified"]) for each in page]
+
+    async def delete(self, keys: Collection[str]) -> None:
+        """Delete objects; one that is not there is deleted already."""
+        await _side_by_side(self._delete, keys)
+
+    async def present(self, keys: Collection[str]) -> set[str]:
+        """Return those of these keys that exist. Many that are near each other are read from a listing."""
+        wanted, found, seen = sorted(keys), set[str](), 0
+        if len(wanted) <= MAX_PARALLEL:
+            return await self._ask(wanted)
+        async for page in self.list(wanted[0].partition("/")[0], wanted[0].rpartition("/")[0]):
+            found |= {each.key for each in page}.intersection(wanted)
+            seen += len(page)
+            if page[-1].key >= wanted[-1]:
+                return found
+            if seen > MAX_SPARSE * max(len(wanted), PAGE_KEYS):
+                return found | await self._ask([key for key in wanted if key > page[-1].key])
+        return found
+
+    async def exists(self, key: str) -> bool:
+        """Return whether the store has this key, by asking for it."""
+        try:
+            await obstore.head_async(self.store, key)
+        except FileNotFoundError:
+            return False
+        return True
+
+    async def forget_partial(self, before: datetime) -> None:
+        """Do nothing: a bucket ends unfinished uploads by a rule of its own."""
+
+    async def _ask(self, keys: Sequence[str]) -> set[str]:
+        there = await _side_by_side(self.exists, keys)
+        return {key for key, exists in zip(keys, there, strict=True) if exists}
+
+    async def _delete(self, key: str) -> None:
+        with suppress(FileNotFoundError):
+            await obstore.delete_async(self.store, key)
 
     async def _put(self, key: str, data: bytes, mode: PutMode) -> str:
         try:
@@ -78,3 +154,14 @@ def _version(state: ObjectMeta | PutResult) -> str:
     """Return the version as JSON. obstore refuses fields that the store did not return."""
     given = {"e_tag": state["e_tag"], "version": state["version"]}
     return json.dumps({name: value for name, value in given.items() if value is not None})
+
+
+async def _side_by_side(step: Callable[[str], Awaitable[Result]], keys: Collection[str]) -> list[Result]:
+    """Do a step for each key, a few at a time, and return the results in order."""
+    limit = asyncio.Semaphore(MAX_PARALLEL)
+
+    async def one(key: str) -> Result:
+        async with limit:
+            return await step(key)
+
+    return list(await asyncio.gather(*map(one, keys)))

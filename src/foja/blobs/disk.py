@@ -9,19 +9,39 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import hashlib
-import io
 import os
 import secrets
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
 from foja import private
+from foja.blobs.listing import PAGE_KEYS, Listed
 from foja.blobs.transfer import copy
 from foja.errors import ObjectChanged
 from foja.private import sync
+
+MAX_FOLDERS_LOST = 100
+PARTIAL = ".partial"
+THREADS = 4  # that write files at the same time: each waits for the disk
+
+
+@dataclass(frozen=True, slots=True)
+class DiskSpool:
+    """A stream that was read to its end, as a synced file beside the objects."""
+
+    sha256: str
+    size: int
+    _file: Path
+    _disk: Disk
+
+    async def save(self, key: str) -> None:
+        """Write the object, replacing any earlier one: a digest has only one content."""
+        await asyncio.to_thread(self._disk.move, self._file, key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +59,17 @@ class Disk:
         """Write the whole object, replacing any earlier one."""
         await asyncio.to_thread(self._write, key, data)
 
+    async def write_many(self, objects: Mapping[str, bytes]) -> None:
+        """Write many objects. Their folders are synced together: only the first one waits for the disk."""
+        each = [(self._partial(), key, data) for key, data in objects.items()]
+        parts = [each[at::THREADS] for at in range(min(THREADS, len(each)))]
+        try:
+            await asyncio.gather(*(asyncio.to_thread(self._write_files, part) for part in parts))
+            await asyncio.to_thread(self._move_all, each)
+        finally:
+            for path, _, _ in each:
+                path.unlink(missing_ok=True)
+
     async def create(self, key: str, data: bytes) -> str:
         """Create the whole object. Raise `ObjectChanged` if the key exists."""
         if not await asyncio.to_thread(self._create, key, data):
@@ -51,32 +82,133 @@ class Disk:
             raise ObjectChanged(f"{key} has changed since it was read. Read it again, then decide.")
         return _version(data)
 
-    async def keep(self, source: BinaryIO, key_of: Callable[[str], str]) -> tuple[str, int]:
-        """Store a stream under the key of its digest. Return digest and size."""
-        return await asyncio.to_thread(self._keep, source, key_of)
+    async def load(self, key: str) -> bytes:
+        """Return the bytes of an object."""
+        return await asyncio.to_thread((self.root / key).read_bytes)
+
+    @asynccontextmanager
+    async def spool(self, source: BinaryIO) -> AsyncIterator[DiskSpool]:
+        """Yield a synced copy of a stream: its digest, and so its key, is known only at the end."""
+        path = self._partial()
+        try:
+            digest, size = await asyncio.to_thread(self._copy, source, path)
+            yield DiskSpool(digest, size, path, self)
+        finally:
+            path.unlink(missing_ok=True)
 
     async def fetch(self, key: str, target: BinaryIO) -> str:
         """Copy an object to a file and return its digest."""
         return await asyncio.to_thread(self._fetch, key, target)
 
+    async def list(self, prefix: str, after: str | None = None) -> AsyncIterator[Sequence[Listed]]:
+        """Yield pages of the objects below a prefix, in no order; `after` leaves out smaller keys."""
+        found = self._walk(prefix, after or "")
+        while page := await asyncio.to_thread(lambda: list(islice(found, PAGE_KEYS))):
+            yield page
+
+    async def delete(self, keys: Collection[str]) -> None:
+        """Delete objects; one that is not there is deleted already."""
+        await asyncio.to_thread(self._delete, keys)
+
+    async def present(self, keys: Collection[str]) -> set[str]:
+        """Return those of these keys that exist."""
+        return await asyncio.to_thread(lambda: {key for key in keys if (self.root / key).is_file()})
+
+    async def exists(self, key: str) -> bool:
+        """Return whether the store has this key."""
+        return bool(await self.present([key]))
+
+    async def forget_partial(self, before: datetime) -> None:
+        """Remove temporary files that were last written before this time: their writers are gone."""
+        await asyncio.to_thread(self._forget_partial, before)
+
+    def _forget_partial(self, before: datetime) -> None:
+        for each in self._walk(PARTIAL, ""):
+            if each.modified_at < before:
+                (self.root / each.key).unlink(missing_ok=True)
+
+    def _walk(self, prefix: str, after: str) -> Iterator[Listed]:
+        """Yield files below a folder as they are found; what is removed meanwhile is left out."""
+        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(self.root / prefix) as entries:
+            for entry in entries:
+                key = f"{prefix}/{entry.name}"
+                if entry.is_dir(follow_symlinks=False):
+                    yield from self._walk(key, after)
+                elif key > after:
+                    with suppress(FileNotFoundError):
+                        state = entry.stat(follow_symlinks=False)
+                        modified = datetime.fromtimestamp(state.st_mtime, UTC)
+                        yield Listed(key, state.st_size, modified)
+
+    def _delete(self, keys: Collection[str]) -> None:
+        for key in keys:
+            path = self.root / key
+            path.unlink(missing_ok=True)
+            with suppress(OSError):  # not empty, or gone
+                path.parent.rmdir()
+
     def _fetch(self, key: str, target: BinaryIO) -> str:
         with (self.root / key).open("rb") as source:
             return copy(source, target)[0]
 
-    def _keep(self, source: BinaryIO, key_of: Callable[[str], str]) -> tuple[str, int]:
-        with self._spool(source) as (temporary, digest, size):
-            self._link(temporary, self._path(key_of(digest)))
-        return digest, size
-
     def _write(self, key: str, data: bytes) -> None:
-        path = self._path(key)
-        with self._spool(io.BytesIO(data)) as (temporary, _, _):
-            temporary.rename(path)
+        with self._spool(data) as temporary:
+            self._place(temporary, self.root / key)
+
+    def _write_files(self, files: Sequence[tuple[Path, str, bytes]]) -> None:
+        """Write complete, synced files, to be moved into place."""
+        private.make_folder(self.root / PARTIAL)
+        for path, _, data in files:
+            private.write_file(path, data)
+
+    def _move_all(self, files: Sequence[tuple[Path, str, bytes]]) -> None:
+        """Give synced files their keys, then sync every folder that changed."""
+        folders = {(self.root / key).parent for _, key, _ in files}
+        above = {folder.parent for folder in folders}
+        for each in above:
+            private.make_folder(each)
+        for each in folders:
+            each.mkdir(mode=0o700, exist_ok=True)
+        lost = [file for file in files if not _rename(file[0], self.root / file[1])]
+        for each in (*folders, *above):
+            with suppress(FileNotFoundError):  # a deletion removed it, empty
+                sync(each)
+        for path, key, _ in lost:
+            self.move(path, key)
+
+    def move(self, temporary: Path, key: str) -> None:
+        """Give a complete file a key; it keeps its own name, so that this can be repeated."""
+        name = temporary.with_name(secrets.token_hex(16))
+        name.hardlink_to(temporary)
+        try:
+            self._place(name, self.root / key)
+        finally:
+            name.unlink(missing_ok=True)
+
+    def _place(self, name: Path, path: Path) -> None:
+        """Move a file to its path, although a deletion may remove the empty folder in between."""
+        for _ in range(MAX_FOLDERS_LOST):
+            with suppress(FileNotFoundError):
+                self._rename(name, path)
+                return
+            if not name.exists():
+                return  # moved, and deleted since
+        raise OSError(f"the folder {path.parent} is removed again and again")
+
+    def _rename(self, name: Path, path: Path) -> None:
+        """Move a file and sync its folder; a new folder is synced after the file is in it."""
+        new = not path.parent.is_dir()
+        if new:
+            private.make_folder(path.parent.parent)
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+        name.rename(path)
         sync(path.parent)
+        if new:
+            sync(path.parent.parent)
 
     def _create(self, key: str, data: bytes) -> bool:
         path = self._path(key)
-        with self._spool(io.BytesIO(data)) as (temporary, _, _):
+        with self._spool(data) as temporary:
             return self._link(temporary, path)
 
     def _link(self, temporary: Path, path: Path) -> bool:
@@ -108,24 +240,41 @@ class Disk:
             os.close(lock)
 
     @contextmanager
-    def _spool(self, source: BinaryIO) -> Iterator[tuple[Path, str, int]]:
-        """Yield a synced copy of a stream, to be moved or linked into place, with its digest and size."""
-        path = self.root / ".partial" / secrets.token_hex(16)
+    def _spool(self, data: bytes) -> Iterator[Path]:
+        """Yield a synced file, to be moved or linked into place."""
+        path = self._partial()
         private.make_folder(path.parent)
         try:
-            with private.create_file(path) as file:
-                digest, size = copy(source, file)
-                file.flush()
-                os.fsync(file.fileno())
-            yield path, digest, size
+            private.write_file(path, data)
+            yield path
         finally:
             path.unlink(missing_ok=True)
+
+    def _copy(self, source: BinaryIO, path: Path) -> tuple[str, int]:
+        """Copy a stream to a new, synced file; return its digest and size."""
+        private.make_folder(path.parent)
+        with private.create_file(path) as file:
+            digest, size = copy(source, file)
+            file.flush()
+            os.fsync(file.fileno())
+        return digest, size
+
+    def _partial(self) -> Path:
+        return self.root / PARTIAL / secrets.token_hex(16)
 
     def _path(self, key: str) -> Path:
         """Return the key's path. Create its folders and sync them."""
         path = self.root / key
         private.make_folder(path.parent)
         return path
+
+
+def _rename(temporary: Path, path: Path) -> bool:
+    """Rename a file; return False if a deletion removed the folder of its path."""
+    with suppress(FileNotFoundError):
+        temporary.rename(path)
+        return True
+    return False
 
 
 def _version(data: bytes) -> str:

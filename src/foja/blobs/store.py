@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO, Protocol
 from urllib.parse import unquote, urlsplit
@@ -18,8 +18,11 @@ from obstore.store import from_url
 from foja import private
 from foja.blobs.bucket import Bucket
 from foja.blobs.disk import Disk
-from foja.errors import ObjectChanged, ObjectMissing, Refused, SetupFailed, Tampered, Unavailable
+from foja.blobs.listing import Listed
+from foja.blobs.transfer import digest
+from foja.errors import ObjectMissing, Refused, SetupFailed, Tampered, Unavailable
 
+OBJECTS = "objects"
 _SEGMENT = r"[A-Za-z0-9_][A-Za-z0-9._-]*"
 _KEY = re.compile(rf"{_SEGMENT}(?:/{_SEGMENT})*")
 
@@ -32,15 +35,32 @@ class Versioned:
     version: str
 
 
+class Spool(Protocol):
+    """A stream that was read to its end and is not in the store yet. It can be saved more than once."""
+
+    @property
+    def sha256(self) -> str: ...
+    @property
+    def size(self) -> int: ...
+    async def save(self, key: str) -> None: ...
+
+
 class ObjectBackend(Protocol):
     """Where objects are stored. Writes are atomic: no reader sees a partial object."""
 
     async def read(self, key: str) -> tuple[bytes, str]: ...
     async def write(self, key: str, data: bytes) -> None: ...
+    async def write_many(self, objects: Mapping[str, bytes]) -> None: ...
     async def create(self, key: str, data: bytes) -> str: ...
     async def replace(self, key: str, data: bytes, expected: str) -> str: ...
-    async def keep(self, source: BinaryIO, key_of: Callable[[str], str]) -> tuple[str, int]: ...
+    async def load(self, key: str) -> bytes: ...
     async def fetch(self, key: str, target: BinaryIO) -> str: ...
+    async def delete(self, keys: Collection[str]) -> None: ...
+    async def present(self, keys: Collection[str]) -> set[str]: ...
+    async def exists(self, key: str) -> bool: ...
+    async def forget_partial(self, before: datetime) -> None: ...
+    def spool(self, source: BinaryIO) -> AbstractAsyncContextManager[Spool]: ...
+    def list(self, prefix: str, after: str | None = None) -> AsyncIterator[Sequence[Listed]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,34 +70,58 @@ class Store:
     _backend: ObjectBackend
     _place: str = ""
 
-    async def put(self, data: bytes) -> str:
-        """Store the bytes under their digest and return it. Repeating is safe."""
-        digest = hashlib.sha256(data).hexdigest()
-        with self._our_errors(digest):
-            try:
-                await self._backend.create(_key(digest), data)
-            except ObjectChanged:
-                await self.get(digest)
-        return digest
-
-    async def keep(self, source: BinaryIO) -> tuple[str, int]:
-        """Store a stream of any size under its digest. Return digest and size. Repeating is safe."""
+    @asynccontextmanager
+    async def spool(self, source: BinaryIO) -> AsyncIterator[Spool]:
+        """Yield a copy of a stream of any size, to be saved under the key of its digest."""
         with self._our_errors("a stream"):
-            return await self._backend.keep(source, _key)
+            async with self._backend.spool(source) as spool:
+                yield spool
 
-    async def get(self, sha256: str) -> bytes:
+    async def save(self, spool: Spool, key: str) -> None:
+        """Write a stream as an object, replacing any earlier one. Repeating is safe."""
+        with self._our_errors(key):
+            await spool.save(_checked(key))
+
+    async def get(self, sha256: str, generation: int = 0) -> bytes:
         """Return the bytes with this digest, or raise `ObjectMissing` or `Tampered`."""
-        data = (await self.read(_key(sha256))).data
-        if hashlib.sha256(data).hexdigest() != sha256:
+        with self._our_errors(sha256):
+            data = await self._backend.load(_checked(object_key(sha256, generation)))
+        if await digest(data) != sha256:
             raise _damaged(sha256)
         return data
 
-    async def fetch(self, sha256: str, target: BinaryIO) -> None:
+    async def fetch(self, sha256: str, target: BinaryIO, generation: int = 0) -> None:
         """Write the bytes with this digest to a file in chunks. Raise `Tampered` if they differ."""
         with self._our_errors(sha256):
-            found = await self._backend.fetch(_key(sha256), target)
+            found = await self._backend.fetch(_checked(object_key(sha256, generation)), target)
         if found != sha256:
             raise _damaged(sha256)
+
+    async def objects(self) -> AsyncIterator[Sequence[Listed]]:
+        """Yield pages of everything below `objects/`: what is there now, in the order of the store."""
+        with self._our_errors(OBJECTS):
+            async for page in self._backend.list(OBJECTS):
+                yield page
+
+    async def delete(self, keys: Collection[str]) -> None:
+        """Delete objects, and nothing else; one that is not there is deleted already."""
+        with self._our_errors("objects"):
+            await self._backend.delete([_object(key) for key in keys])
+
+    async def present(self, keys: Collection[str]) -> set[str]:
+        """Return those of these objects that the store has or lists."""
+        with self._our_errors("objects"):
+            return await self._backend.present([_object(key) for key in keys])
+
+    async def exists(self, key: str) -> bool:
+        """Return whether the store has this object, by asking for it and not by a listing."""
+        with self._our_errors(key):
+            return await self._backend.exists(_object(key))
+
+    async def forget_partial(self, before: datetime) -> None:
+        """Remove what writers that were killed before this time left unfinished."""
+        with self._our_errors("temporary files"):
+            await self._backend.forget_partial(before)
 
     async def read(self, key: str) -> Versioned:
         """Return the current object, or raise `ObjectMissing`."""
@@ -88,6 +132,11 @@ class Store:
         """Write an object, replacing any earlier one. Only for bytes that never change."""
         with self._our_errors(key):
             await self._backend.write(_checked(key), data)
+
+    async def write_many(self, objects: Mapping[str, bytes]) -> None:
+        """Write many objects; all of them are in the store when it returns. Repeating is safe."""
+        with self._our_errors("objects"):
+            await self._backend.write_many({_checked(key): data for key, data in objects.items()})
 
     async def replace(self, key: str, data: bytes, expected: str | None) -> str:
         """Replace the version that was read and return the new version.
@@ -145,9 +194,16 @@ def _disk(url: str) -> Disk:
     return Disk(root)
 
 
-def _key(sha256: str) -> str:
-    """Return the key of the first generation of this digest."""
-    return f"objects/{sha256}/0"
+def object_key(sha256: str, generation: int) -> str:
+    """Return the key of one generation of this digest."""
+    return f"{OBJECTS}/{sha256}/{generation}"
+
+
+def _object(key: str) -> str:
+    """Return the key of an object, or raise `Refused`: the log and everything else is never touched."""
+    if not _checked(key).startswith(f"{OBJECTS}/"):
+        raise Refused(f"{key} is not the key of an object; only what is below {OBJECTS}/ is deleted")
+    return key
 
 
 def _checked(key: str) -> str:

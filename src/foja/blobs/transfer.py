@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import BinaryIO
 
 from foja.errors import Refused
 
-CHUNK_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 20  # more is hashed in a thread
 
 
 @contextmanager
@@ -35,3 +36,10 @@ def copy(source: BinaryIO, target: BinaryIO | None = None) -> tuple[str, int]:
         if target is not None:
             target.write(chunk)
     return digest.hexdigest(), size
+
+
+async def digest(data: bytes) -> str:
+    """Return the SHA-256 digest of some bytes; the event loop does not wait for many of them."""
+    if len(data) <= CHUNK_BYTES:
+        return hashlib.sha256(data).hexdigest()
+    return (await asyncio.to_thread(hashlib.sha256, data)).hexdigest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 from argparse import Namespace
 from collections.abc import AsyncIterator, Coroutine
@@ -13,6 +14,8 @@ from foja.app import App
 from foja.cli.installation import read_settings
 from foja.cli.output import print_error, print_json_line, print_line, print_lines
 from foja.errors import redact
+
+GARBAGE_OBJECTS = 50_000  # made since the last look for cycles
 
 
 async def up(arguments: Namespace) -> int:
@@ -39,6 +42,7 @@ async def worker(arguments: Namespace) -> int:
     """Run the workers and the maintenance."""
     async with App(read_settings(arguments)) as app:
         await app.workers.open(arguments.only)  # so is a type that no worker does
+        _collect_seldom()
         url = redact(app.settings.database_url)
         async with _metrics_server(app) as (server, metrics):
             at = f", metrics at {metrics}/metrics" if metrics else ""
@@ -46,6 +50,13 @@ async def worker(arguments: Namespace) -> int:
             _warn_of_idle_types(app)
             async with in_background(app.work(only=arguments.only)) as work:
                 return await run_until_stopped(arguments, work, *server)
+
+
+def _collect_seldom() -> None:
+    """Look for cycles less often, and never in what was imported: a worker makes many small objects."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GARBAGE_OBJECTS, 20, 100)
 
 
 def _warn_of_idle_types(app: App) -> None:

@@ -26,7 +26,7 @@ from foja.errors import (
     UnknownApproval,
     WrongExpectedSeq,
 )
-from foja.ledger.event import Draft, Event, Transient, new_id
+from foja.ledger.event import Draft, Event, Transient, event_of, new_id
 from foja.ledger.lanes.held import AppendResult
 from foja.ledger.ledger import Ledger
 from foja.ledger.reader import HIGHEST
@@ -217,7 +217,7 @@ class Conversation(Stream):
 
     async def _read_approvals(self, approval_id: str | None) -> dict[str, Approval]:
         rows = await self._ledger.ask("approvals", entity=self.id, approval=approval_id)
-        events = [Event(self.id, *row[:-1]) for row in rows]
+        events = [event_of(self.id, *row[:-1]) for row in rows]
         return approvals(events, rows[0][-1]) if rows else {}
 
 

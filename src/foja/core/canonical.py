@@ -4,9 +4,9 @@
 refuses the rest: U+0000, lone surrogates, numbers that are not finite, whole numbers that a
 double cannot hold (beyond ±(2⁵³−1), below 1e21), more than 64 nested containers.
 
-Most values are plain: their floats are fractions that Python prints as ECMAScript does, and
-their keys have the same order by code point as by UTF-16 unit. The C encoder writes those;
-`serializer` writes the others and explains every refusal.
+Most values are plain: their floats are fractions that every encoder prints as ECMAScript does, and
+their keys have the same order by code point as by UTF-16 unit. orjson writes those; `serializer`
+writes the others and explains every refusal.
 
 A text is refused before it is parsed if it is over `MAX_BYTES`, and an object with more than `MAX_KEYS`
 keys: more than fit in the largest body of an event. Both cost linear time.
@@ -19,11 +19,15 @@ import math
 import re
 from collections.abc import Iterable
 from itertools import accumulate
-from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]
 from typing import NoReturn, TypeAlias
 
 from foja.core.serializer import MAX_DEPTH, MAX_INTEGER, serialize
 from foja.errors import NotCanonical
+
+try:
+    import orjson
+except ImportError:  # `foja verify` alone needs no further package: `serializer` writes every value then
+    orjson = None  # type: ignore[assignment]
 
 MAX_BYTES = 4 << 20
 MAX_KEYS = 1 << 18
@@ -74,20 +78,20 @@ def _is_deep(text: str) -> bool:
 
 
 def _encode_plain(value: object) -> bytes | None:
-    """Return the output of the C encoder if it is surely canonical, else None."""
-    if not _is_plain((value,), 0):
-        return None
-    text = "".join(_encode(value, 0))
-    if "\\u0000" in text:
+    """Return the output of orjson if it is surely canonical, else None."""
+    if orjson is None or not _is_plain((value,), 0):
         return None
     try:
-        return text.encode()
-    except UnicodeEncodeError:
+        text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONEncodeError:  # half of a surrogate pair, or a key that is not exactly a text
         return None
+    if b"\\u0000" in text or not (text.isascii() or _has_plain_keys((value,))):
+        return None
+    return text
 
 
 def _is_plain(values: Iterable[object], depth: int) -> bool:
-    """Return whether the C encoder gives the canonical form of these values.
+    """Return whether orjson gives the canonical form of these values, apart from the order of keys.
 
     Every value of every event passes here, so there is one call per container, and only exact
     types are plain.
@@ -105,19 +109,22 @@ def _is_plain(values: Iterable[object], depth: int) -> bool:
         elif depth == MAX_DEPTH:
             return False
         elif kind is dict:
-            if not (_are_plain_keys(value) and _is_plain(value.values(), depth + 1)):  # type: ignore[arg-type, attr-defined]
+            if not _is_plain(value.values(), depth + 1):  # type: ignore[attr-defined]
                 return False
         elif not (kind is list or kind is tuple) or not _is_plain(value, depth + 1):  # type: ignore[arg-type]
             return False
     return True
 
 
-def _are_plain_keys(keys: Iterable[str]) -> bool:
-    try:
-        joined = "".join(keys)
-    except TypeError:
-        return False
-    return joined.isascii() or max(joined) <= "\uffff"
+def _has_plain_keys(values: Iterable[object]) -> bool:
+    """Return whether all keys have the same order by code point as by UTF-16 unit. Asked of plain values."""
+    for value in values:
+        if isinstance(value, dict):
+            if max("".join(value), default="") > "\uffff" or not _has_plain_keys(value.values()):
+                return False
+        elif isinstance(value, list | tuple) and not _has_plain_keys(value):
+            return False
+    return True
 
 
 def _refuse_duplicates(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
@@ -144,9 +151,6 @@ def _refuse_constant(name: str) -> NoReturn:
     raise NotCanonical(f"refused: {name} is not a JSON number; send null or a string")
 
 
-# `JSONEncoder.encode` would make this anew for every value. No circularity check: `_is_plain` has
-# bounded the depth already.
-_encode = c_make_encoder(None, None, encode_basestring, None, ":", ",", True, False, True)
 _decode = json.JSONDecoder(
     object_pairs_hook=_refuse_duplicates, parse_float=_refuse_overflow, parse_constant=_refuse_constant
 ).decode

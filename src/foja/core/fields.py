@@ -30,10 +30,11 @@ def check_fields(value: object, rules: Rules, error: type[Refused]) -> None:
             raise error(f"{type(value).__name__}.{name} is {reprlib.repr(given)}: expected {expected}")
 
 
-def check_limit(limit: int) -> None:
-    """Raise `Refused` unless this can be the length of a page."""
-    if not whole(0).fits(limit):
-        raise Refused(f"limit is {limit!r}: expected a whole number from 0 on")
+def check_limit(limit: int, name: str = "limit") -> None:
+    """Raise `Refused` unless this can be the length of a page, or another number of rows or days."""
+    rule = whole(0)
+    if not rule.fits(limit):
+        raise Refused(f"{name} is {limit!r}: expected {rule.expected}")
 
 
 def text(most: int = MAX_NAME) -> Rule:

@@ -11,6 +11,7 @@ import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
 from typing import ClassVar, Self
 
@@ -23,9 +24,21 @@ _KEY_BYTES = 32
 _KEY_ID_BYTES = 4
 _ROOT_BYTES = 32
 MAX_SIGNATURES = 100
+_REMEMBERED_BYTES = 4096  # a longer note is checked each time, so that none fills the memory
 _FORBIDDEN = re.compile("[\x00-\x09\x0b-\x1f\ud800-\udfff]")
 _SIGNATURE = re.compile("— ([^ ]+) ([^ ]+)")
 _SIZE = re.compile("0|[1-9][0-9]{0,18}")
+
+
+def _accepts(public_key: bytes, text: str, signature: bytes) -> bool:
+    try:
+        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, text.encode())
+    except InvalidSignature:
+        return False
+    return True
+
+
+_recall = lru_cache(maxsize=64)(_accepts)  # the bundles of a batch hold the same checkpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +83,8 @@ class Verifier:
 
     def accepts(self, text: str, signature: bytes) -> bool:
         """Return whether this key made this signature of this text."""
-        try:
-            Ed25519PublicKey.from_public_bytes(self.public_key).verify(signature, text.encode())
-        except InvalidSignature:
-            return False
-        return True
+        short = len(text) + len(signature) <= _REMEMBERED_BYTES
+        return (_recall if short else _accepts)(self.public_key, text, signature)
 
 
 @dataclass(frozen=True, slots=True)

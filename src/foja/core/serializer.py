@@ -1,6 +1,6 @@
 """Serialize any value to canonical JSON, or explain why it has no canonical form.
 
-Complete on its own. `canonical` uses the faster C encoder for plain values, which must give
+Complete on its own. `canonical` uses orjson for plain values, which is faster and must give
 the same bytes.
 """
 

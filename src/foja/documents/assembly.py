@@ -22,13 +22,13 @@ from foja.documents.service import Documents
 from foja.documents.stamper import Stamper
 from foja.documents.workers import artifacts, executor, timestamps
 from foja.documents.workers.anchor_batches import BatchWorker
-from foja.documents.workers.anchors import Submitter
+from foja.documents.workers.anchors import Gather, Gatherer, Submitter
 from foja.driver.database import Database
 from foja.jobs.assembly import Assembly, Shared
 from foja.jobs.queue import Queue, topic
 from foja.jobs.worker import Work, WorkerSpec
 from foja.ledger.live.notifier import Notifier
-from foja.maintenance import sparingly
+from foja.maintenance.loop import sparingly
 from foja.settings import Settings
 
 MIN_CHECKPOINT_WAIT = 0.5  # seconds
@@ -51,11 +51,11 @@ async def assemble(shared: Shared) -> DocumentAssembly:
     stamper = await open_stamper(shared.settings, shared.closing, shared.ledger.now)
     networks = open_networks(shared.settings, stamper.token, stamper.terms)
     proofs = AnchorProofs(shared.database, networks)
-    bundles = open_bundles(shared.ledger, shared.store, stamper, proofs, shared.vkey)
+    bundles = open_bundles(shared.ledger, shared.objects, stamper, proofs, shared.vkey)
     policy = _policy(shared.settings)
     documents = Documents(
         shared.ledger,
-        shared.store,
+        shared.objects,
         namespace=shared.installation_id,
         abilities={row[0] for row in await shared.database.rows(sql.query("abilities"))},
         policy=policy,
@@ -104,21 +104,24 @@ def _anchor_workers(settings: Settings, networks: Mapping[str, Network]) -> Iter
         def follow(queue: Queue, network: Network = network, terms: AnchorTerms = terms) -> Work:
             return BatchWorker(network, queue, terms).process
 
-        yield WorkerSpec(DOCUMENT, f"submit_anchor_{name}", submit, batch=terms.size)
+        def gather(queue: Queue, network: Network = network, terms: AnchorTerms = terms) -> Gather:
+            return Gatherer(AnchorStore(queue.database, network.name), terms).close_full
+
+        yield WorkerSpec(DOCUMENT, f"submit_anchor_{name}", submit, batch=terms.size, before_claim=gather)
         yield WorkerSpec(DOCUMENT, f"broadcast_anchor_{name}", send, batch=1)
         yield WorkerSpec(DOCUMENT, f"process_{name}_anchors", follow, batch=10)
 
 
 def _workers(shared: Shared, documents: Documents, stamper: Stamper, bundles: Bundles) -> list[WorkerSpec]:
     wait = max(shared.settings.checkpoint_seconds, MIN_CHECKPOINT_WAIT)
-    builds = artifacts.ArtifactWorker(bundles, shared.store, wait)
-    bulk = shared.settings.tsa_batch > 1
-    renewals = artifacts.RenewalWorker(bundles, shared.store, shared.ledger)
+    builds = artifacts.ArtifactWorker(bundles, shared.objects, wait)
+    bulk, gathering = shared.settings.tsa_batch > 1, shared.settings.anchor_batch_seconds
+    renewals = artifacts.RenewalWorker(bundles, shared.objects, shared.ledger)
     return [
         WorkerSpec(
             DOCUMENT,
             executor.TYPE,
-            lambda queue: executor.Executor(queue.database, documents.policy).work,
+            lambda queue: executor.Executor(queue.database, documents.policy, gathering).work,
             batch=256,
             wake_on=[DOCUMENT.name],
         ),

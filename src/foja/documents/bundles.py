@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -13,8 +14,8 @@ from typing import Any, BinaryIO, cast
 from uuid import UUID
 
 from foja.anchors.proofs import AnchorProof, ProofSource
-from foja.blobs.store import Store
-from foja.core.bundle import archive, assembly, history, names
+from foja.blobs.objects import Objects
+from foja.core.bundle import assembly, history, names
 from foja.core.bundle.archive import Part, measured, part
 from foja.core.bundle.assembly import Contents
 from foja.core.bundle.manifest import EvidenceFile, Manifest, Signed, StreamHead, document_of
@@ -24,6 +25,7 @@ from foja.core.canonical import Json
 from foja.core.excerpt import Excerpt
 from foja.core.note import parse_checkpoint, split_note
 from foja.core.proof import Proof
+from foja.documents.container import SMALL_BYTES, ProvenHistory, Sealed, write_parts
 from foja.documents.model.recorded import RecordedHistory, read_records
 from foja.documents.stamper import Confirmed, Stamper
 from foja.errors import UnknownEntity, Unstamped
@@ -36,24 +38,6 @@ from foja.ledger.ledger import Ledger
 from foja.proofs.tsa import Timestamp
 
 CHUNK_BYTES = 1 << 20
-SMALL_BYTES = 1 << 20  # a file up to this size is written in memory
-
-
-@dataclass(frozen=True, slots=True)
-class ProvenHistory:
-    """The first events of a document, and the proof that the log holds the last of them."""
-
-    events: Sequence[Excerpt]
-    proof: Proof | None
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A container that was written: its witness, its seal, and what our nodes confirmed about its anchors."""
-
-    witness: str
-    stamp: Timestamp
-    trust: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -61,7 +45,7 @@ class Bundles:
     """Writes the bundle of any document, at any time."""
 
     _ledger: Ledger
-    _store: Store
+    _objects: Objects
     _stamper: Stamper
     _anchors: ProofSource
     _roots: tuple[str | bytes, ...]
@@ -87,35 +71,36 @@ class Bundles:
             for each, proof in zip(wanted, proofs, strict=True)
         ]
 
-    async def write(self, document: UUID, target: BinaryIO, *, with_document: bool = True) -> Written:
+    async def write(self, document: UUID, target: BinaryIO, *, with_document: bool = True) -> None:
         """Write the bundle of as many events as a checkpoint covers, or of all if it covers none."""
         length = await covered(self._ledger, document)
         proven = (await self.read([(document, length)]))[0] if length else None
         if proven is None:
             proven = ProvenHistory([event async for event in excerpts(self._ledger, document)], None)
-        return await self.write_history(proven, target, with_document=with_document)
-
-    async def write_history(
-        self, proven: ProvenHistory, target: BinaryIO, *, with_document: bool = True
-    ) -> Written:
-        """Write the bundle of this history."""
         with tempfile.SpooledTemporaryFile(SMALL_BYTES) if with_document else nullcontext() as spool:
-            contents, trust = await self._contents(proven, cast("BinaryIO | None", spool))
-            parts = contents.parts()
-            found = await self._stamp(assembly.listing(parts))
-            await asyncio.to_thread(_write, assembly.seal(parts, found.token), target)
-        return Written(contents.manifest.witness_hash.hex(), found, trust)
+            await (await self.seal(proven, cast("BinaryIO | None", spool))).write(target)
+
+    async def seal(self, proven: ProvenHistory, spool: BinaryIO | None) -> Sealed:
+        """Return the bundle of this history, with its token; with a `spool`, the document is in it too.
+
+        The spool must stay open until the bundle is written.
+        """
+        contents, trust = await self._contents(proven, spool)
+        parts = contents.parts()
+        found = await self._stamp(assembly.listing(parts))
+        witness = contents.manifest.witness_hash.hex()
+        return Sealed(assembly.seal(parts, found.token), witness, found, trust)
 
     async def store_transcript(self, entity_id: UUID) -> dict[str, Any]:
         """Store the sealed events of a stream as a document; return the payload fields that describe it."""
         events = [event async for event in excerpts(self._ledger, entity_id)]
         text = b"".join(history.transcript(events[-1].domain, entity_id, events))
         return {
-            "sha256": await self._store.put(text),
+            "sha256": (await self._objects.put(text)).sha256,
             "custody": "stored",
             "size": len(text),
             "transcript_of": document_of(_head(events)),
-            "excerpt_sha256": await self._store.put(b"".join(history.encode(events))),
+            "excerpt_sha256": (await self._objects.put(b"".join(history.encode(events)))).sha256,
         }
 
     async def renew(self, source: BinaryIO, target: BinaryIO) -> Timestamp:
@@ -124,7 +109,7 @@ class Bundles:
         parts = await asyncio.to_thread(_parts, container)
         number = sum(name.endswith(".tst") for name in container.names if name.startswith(names.META))
         found = await self._stamp(assembly.listing(parts, number))
-        await asyncio.to_thread(_write, assembly.seal(parts, found.token, number), target)
+        await asyncio.to_thread(write_parts, assembly.seal(parts, found.token, number), target)
         return found
 
     async def trust(self, document: UUID) -> list[str]:
@@ -143,9 +128,15 @@ class Bundles:
 
         `trust` is added to the roots of this installation.
         """
+        return await asyncio.to_thread(judge_bundle, file, await self._request(trust))
+
+    async def judge_small(self, data: bytes, trust: Iterable[str] = ()) -> Report:
+        """Return the same for a small container: at once, since changing threads costs more."""
+        return judge_bundle(io.BytesIO(data), await self._request(trust))
+
+    async def _request(self, trust: Iterable[str]) -> BundleRequest:
         found = replace(_trust((*self._roots, *trust)), crls=tuple(self._stamper.terms.crls))
-        request = BundleRequest(found, await self._ledger.now())
-        return await asyncio.to_thread(judge_bundle, file, request)
+        return BundleRequest(found, await self._ledger.now())
 
     async def _stamp(self, listing: bytes) -> Timestamp:
         found = await self._stamper.stamp(sha256(listing).digest())
@@ -211,7 +202,7 @@ class Bundles:
         """Return the document, or None if its bytes are not stored or the witness is another rendition."""
         if added.get("custody") != "stored" or added.get("sha256") != witness:
             return None
-        await self._store.fetch(witness, spool)
+        await self._objects.fetch(self._ledger.tenant, witness, spool)
         name = added.get("name")
         place = names.document_name(name if isinstance(name, str) else "")
         return await asyncio.to_thread(measured, place, lambda: _pieces(spool))
@@ -223,18 +214,21 @@ class Bundles:
         derived = await self._anchors.proof_of(document, record.evidence, record.witness_hash)
         if derived is not None and sha256(derived.data).digest() == record.sha256:
             return derived
-        return AnchorProof(await self._store.get(record.sha256.hex()), ())
+        return AnchorProof(await self._objects.get(self._ledger.tenant, record.sha256.hex()), ())
 
     async def _source_events(self, added: Mapping[str, Json]) -> Part:
-        return part(names.SOURCE_EVENTS, await self._store.get(str(added["excerpt_sha256"])))
+        data = await self._objects.get(self._ledger.tenant, str(added["excerpt_sha256"]))
+        return part(names.SOURCE_EVENTS, data)
 
 
-def open_bundles(ledger: Ledger, store: Store, stamper: Stamper, anchors: ProofSource, vkey: str) -> Bundles:
+def open_bundles(
+    ledger: Ledger, objects: Objects, stamper: Stamper, anchors: ProofSource, vkey: str
+) -> Bundles:
     """Return the bundles of an installation: judged by what it trusts, and with copies of it."""
     terms = stamper.terms
     certificates = [each.pem for each in (*terms.roots, *terms.intermediates)]
     copies = {"log.vkey": f"{vkey}\n".encode(), "tsa.pem": b"".join(certificates)}
-    return Bundles(ledger, store, stamper, anchors, (vkey, *certificates), copies)
+    return Bundles(ledger, objects, stamper, anchors, (vkey, *certificates), copies)
 
 
 @lru_cache(maxsize=64)
@@ -288,9 +282,3 @@ def _pieces(spool: BinaryIO) -> Iterator[bytes]:
 
 def _parts(container: Container) -> list[Part]:
     return [measured(name, lambda name=name: container.chunks(name)) for name in container.names]  # type: ignore[misc]
-
-
-def _write(parts: Sequence[Part], target: BinaryIO) -> None:
-    for chunk in archive.write(parts):  # noqa: FURB122, `writelines` of a spooled file holds all in memory
-        target.write(chunk)
-    target.flush()

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
 from uuid import UUID
 
-from foja.blobs.store import Store
+from foja.blobs.objects import Objects
 from foja.blobs.transfer import unchanged
 from foja.core.event import derived_id
 from foja.documents.model.events import REQUIRABLE, Evidence, Stage
-from foja.documents.model.history import History, read
+from foja.documents.model.history import read
 from foja.documents.model.signatures import SignatureFields
 from foja.documents.model.view import DocumentView
 from foja.errors import BadPayload, CannotProduce
@@ -140,26 +139,45 @@ class Erasure:
     stays: tuple[str, ...]
 
 
-def describe_rest(history: History) -> Erasure:
+def describe_rest(events: Sequence[Event]) -> Erasure:
     """Return what stays of a document when its `document.added` is erased."""
-    rest = []
+    history, rest = read(events), []
     if history.added and history.added.get("custody") == "stored":
-        sha256 = history.added["sha256"]
-        rest.append(f"the bytes stay in the store under their digest {sha256}: Foja removes no object yet")
+        rest.append(_kept_for_now("the bytes", history.added["sha256"]))
     if history.requests:
         rest.append("the digest stays in the requests and the tokens: they are the evidence about it")
-    if history.finalized:
-        rest.append("the artifact stays in the store, with the name, and with the bytes if they are stored")
+    built = [each.payload for each in events if each.kind in ("artifact.finalized", "artifact.renewed")]
+    rest += [_kept_for_now("the bytes of the artifact", payload["sha256"]) for payload in built if payload]
     return Erasure(tuple(rest))
 
 
-async def store_data(store: Store, data: Data) -> dict[str, Any]:
+def _kept_for_now(what: str, sha256: str) -> str:
+    return (
+        f"{what} stay in the store until orphans are purged, or as long as something else refers to them; "
+        f"`foja orphans purge --object {sha256} --reason TEXT` removes them now"
+    )
+
+
+async def store_data(objects: Objects, data: Data) -> dict[str, Any]:
     """Store the bytes and return the payload fields that describe them."""
     if isinstance(data, Path | str):
         with unchanged(Path(data)) as file:
-            return await store_data(store, file)
-    sha256, size = await store.keep(io.BytesIO(data) if isinstance(data, bytes) else data)
-    return {"sha256": sha256, "custody": "stored", "size": size}
+            return await store_data(objects, file)
+    stored = await (objects.put(data) if isinstance(data, bytes) else objects.keep(data))
+    return {"sha256": stored.sha256, "custody": "stored", "size": stored.size}
+
+
+def rewound(data: Data, attempt: Callable[[], Awaitable[Document]]) -> Callable[[], Awaitable[Document]]:
+    """Return an attempt that reads a file from the same place each time, if it can seek."""
+    if isinstance(data, bytes | Path | str) or not data.seekable():
+        return attempt
+    start = data.tell()
+
+    async def again() -> Document:
+        data.seek(start)
+        return await attempt()
+
+    return again
 
 
 def derive_id(namespace: UUID, tenant: str, sha256: str, name: str | None, predecessor: UUID | None) -> UUID:

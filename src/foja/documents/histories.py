@@ -9,9 +9,10 @@ from uuid import UUID
 from foja.documents.bundles import Bundles
 from foja.documents.document import check_evidence
 from foja.documents.lists import DocumentLists
+from foja.documents.model.history import read
 from foja.documents.model.view import Obstacles
 from foja.errors import UnknownEntity
-from foja.ledger.event import Event
+from foja.ledger.event import Event, event_of
 from foja.ledger.stream import stream_id
 
 
@@ -27,6 +28,10 @@ class DocumentHistories(DocumentLists):
         if not self.abilities.issuperset(required):  # perhaps it can by now
             self.abilities = frozenset(name for (name,) in await self._ledger.ask("abilities"))
         return check_evidence(required, self.abilities)
+
+    async def events(self, document_id: UUID | str) -> Sequence[Event]:
+        """Return all events of the document, in order."""
+        return (await self._history(stream_id(document_id, "document")))[0]
 
     async def trust(self, document_id: UUID | str) -> list[str]:
         """Return the roots of this installation, and the blocks and keys that its nodes confirmed for it."""
@@ -49,11 +54,17 @@ class DocumentHistories(DocumentLists):
         self.abilities = frozenset(abilities)
         return Obstacles(tuple(paused), *others)
 
+    async def _rendition(self, document: UUID) -> str:
+        events, _ = await self._history(document)
+        if digest := read(events).rendition:
+            return digest
+        raise UnknownEntity(f"document {document} has no digest, it was erased; give witness_hash")
+
     async def _history(self, document: UUID) -> tuple[Sequence[Event], datetime]:
         rows = await self._ledger.ask("document_history", document=document)
         if not rows:
             raise unknown(document)
-        return [Event(document, *row[:-1]) for row in rows], rows[0][-1].astimezone(UTC)
+        return [event_of(document, *row[:-1]) for row in rows], rows[0][-1].astimezone(UTC)
 
 
 def unknown(document: UUID) -> UnknownEntity:

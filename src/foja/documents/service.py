@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, BinaryIO, Unpack
 from uuid import UUID
 
-from foja.blobs.store import Store
+from foja.blobs.objects import Objects, until_referred
 from foja.core.registry import check_digest
 from foja.documents.bundles import Bundles
 from foja.documents.document import (
@@ -19,6 +19,7 @@ from foja.documents.document import (
     derive_id,
     describe_rest,
     find_request,
+    rewound,
     store_data,
 )
 from foja.documents.histories import DocumentHistories
@@ -27,7 +28,7 @@ from foja.documents.model.history import read
 from foja.documents.model.rules import Policy, is_stalled
 from foja.documents.model.signatures import SIGNED, SignatureFields, check_recordable, key_of, payload_of
 from foja.documents.model.view import DocumentView, view
-from foja.errors import BadPayload, IdempotencyConflict, OutOfTurn, UnknownEntity
+from foja.errors import BadPayload, IdempotencyConflict, OutOfTurn
 from foja.ledger.event import Event
 from foja.ledger.ledger import Ledger
 from foja.ledger.stream import stream_id
@@ -43,7 +44,7 @@ class Documents(DocumentHistories):
     def __init__(
         self,
         ledger: Ledger,
-        store: Store,
+        objects: Objects,
         *,
         namespace: UUID,
         abilities: AbstractSet[str],
@@ -53,7 +54,7 @@ class Documents(DocumentHistories):
         note: str | None,
     ) -> None:
         super().__init__(ledger, note)
-        self._store, self._notify = store, notify
+        self._objects, self._notify = objects, notify
         self._namespace, self._bundles = namespace, bundles
         self.abilities, self.policy = frozenset(abilities), policy
 
@@ -70,7 +71,13 @@ class Documents(DocumentHistories):
 
         A new version is a document of its own; `predecessor` is the id of the version before it.
         """
-        return await self._add(await store_data(self._store, data), name, media_type, predecessor, actor)
+
+        async def attempt() -> Document:
+            return await self._add(
+                await store_data(self._objects, data), name, media_type, predecessor, actor
+            )
+
+        return await until_referred(rewound(data, attempt))
 
     async def add_digest(
         self,
@@ -90,9 +97,13 @@ class Documents(DocumentHistories):
         self, entity_id: UUID, *, name: str | None = None, actor: str | None = None
     ) -> Document:
         """Add the sealed events of another stream as a document. Its bundle proves that they are complete."""
-        content = await self._bundles.store_transcript(entity_id)
-        name = name or f"{content['transcript_of']['domain']}-{entity_id}.jsonl"
-        return await self._add(content, name, "application/jsonl", None, actor)
+
+        async def attempt() -> Document:
+            content = await self._bundles.store_transcript(entity_id)
+            title = name or f"{content['transcript_of']['domain']}-{entity_id}.jsonl"
+            return await self._add(content, title, "application/jsonl", None, actor)
+
+        return await until_referred(attempt)
 
     async def open(self, document_id: UUID | str) -> Document:
         """Return the document with this id, or raise `UnknownEntity`."""
@@ -205,7 +216,7 @@ class Documents(DocumentHistories):
         document = stream_id(document_id, "document")
         events, _ = await self._history(document)
         await self._ledger.erase(DOCUMENT, document, 0, reason=reason, actor=actor)
-        return describe_rest(read(events))
+        return describe_rest(events)
 
     async def view(self, document_id: UUID | str) -> DocumentView:
         """Return the state of the document, computed from its events."""
@@ -239,17 +250,13 @@ class Documents(DocumentHistories):
         document = await self._known(document_id)
         artifact = await self._ledger.ask("document_artifact", document=document)
         if artifact and with_document:
-            await self._store.fetch(artifact[0][0], target)
+            await self._objects.fetch(self._ledger.tenant, artifact[0][0], target)
         else:
             await self._bundles.write(document, target, with_document=with_document)
 
     async def explain(self, document_id: UUID | str) -> str:
         """Return what the document waits for, since when, and what happens next and when."""
         return (await self.view(document_id)).explain
-
-    async def events(self, document_id: UUID | str) -> Sequence[Event]:
-        """Return all events of the document, in order."""
-        return (await self._history(stream_id(document_id, "document")))[0]
 
     def identity(self, sha256: str, name: str | None, predecessor: UUID | None = None) -> UUID:
         """Return the id of the document with these bytes and this name, whether it was added or not."""
@@ -277,12 +284,6 @@ class Documents(DocumentHistories):
     def _handle(self, document: UUID, added: Mapping[str, Any], *, new: bool) -> Document:
         sha256, name, size, custody = map(added.get, ("sha256", "name", "size", "custody"))
         return Document(document, sha256, name, size, custody, new, self, self._ledger)
-
-    async def _rendition(self, document: UUID) -> str:
-        events, _ = await self._history(document)
-        if digest := read(events).rendition:
-            return digest
-        raise UnknownEntity(f"document {document} has no digest, it was erased; give witness_hash")
 
     async def _append(
         self, document: UUID, kind: str, payload: Mapping[str, Any], actor: str | None, key: str | None

@@ -25,7 +25,7 @@ class OnRedis(errors.Refused):
     """Redis numbers this stream: take a number there, or claim the stream first."""
 
 
-REFUSALS: dict[str, type[errors.Refused]] = {
+REFUSALS: dict[str, type[errors.FojaError]] = {
     "unknown_kind": errors.UnknownKind,
     "wrong_source": errors.WrongSource,
     "bad_payload": errors.BadPayload,
@@ -40,7 +40,15 @@ REFUSALS: dict[str, type[errors.Refused]] = {
     "slot_voided": errors.SlotVoided,
     "slot_filled": errors.SlotFilled,
     "unknown_entity": errors.UnknownEntity,
+    "object_missing": errors.ObjectMissing,
     "unknown_job": errors.UnknownJob,
+    "unknown_product": errors.UnknownProduct,
+    "unknown_image": errors.UnknownImage,
+    "bad_place": errors.BadPlace,
+    "product_deleted": errors.ProductDeleted,
+    "wrong_supplier": errors.WrongSupplier,
+    "gallery_full": errors.GalleryFull,
+    "wrong_isolation": errors.WrongIsolation,
     "bad_domain": errors.BadDomain,
     "on_redis": OnRedis,
     "cannot_produce": errors.CannotProduce,
@@ -58,6 +66,10 @@ ADVICE = {
     "wrong_expected_seq": "read the stream again and decide anew",
     "idempotency_conflict": "use another idempotency key for another event",
     "slot_voided": "append at the head instead",
+    "unknown_image": "list the gallery again",
+    "bad_place": "list the gallery again",
+    "product_deleted": "use the id of another product",
+    "gallery_full": "remove an image, or raise FOJA_GALLERY_LIMIT",
     "cannot_produce": "leave it out, or install what produces it",
 }
 LOGIN_REFUSED = re.compile(
@@ -78,7 +90,7 @@ class AlreadyRecorded(errors.Busy):
     """An event with this id exists; `replay` checks whether it is the same event."""
 
 
-def refusal(detail: str) -> errors.Refused:
+def refusal(detail: str) -> errors.FojaError:
     """Return the error for a refusal of the database, written `code: detail`."""
     code, _, message = detail.partition(": ")
     if code.startswith(PRECONDITION):
@@ -188,10 +200,9 @@ async def connect(url: str, role: str, lock_seconds: float = LOCK_SECONDS) -> Co
 
 
 class _Json(Loader):
-    """Loads stored JSON, which is canonical UTF-8."""
+    """Loads stored JSON, which is canonical UTF-8. psycopg calls orjson itself: no frame for each value."""
 
-    def load(self, data: Buffer) -> Any:
-        return orjson.loads(data)
+    load = staticmethod(orjson.loads)  # type: ignore[assignment]
 
 
 class _BinaryJson(_Json):

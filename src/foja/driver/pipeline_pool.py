@@ -14,6 +14,10 @@ CLOSE_POLLS = 200  # 5 ms apart
 _waiting = attrgetter("waiting")
 
 
+class PoolClosed(Refused):
+    """The pool is closed. A call that is repeated after a lost answer may have been carried out."""
+
+
 class PipelinePool:
     """Opens up to `most` pipelines as needed. Broken ones are removed."""
 
@@ -43,7 +47,7 @@ class PipelinePool:
     async def _choose(self) -> Pipeline:
         while True:
             if self._closed:
-                raise Refused("this app is closed; connect again")
+                raise PoolClosed("this app is closed; connect again")
             self._open = [pipeline for pipeline in self._open if not pipeline.broken]
             best = min(self._open, key=_waiting, default=None)
             if best and (best.waiting == 0 or self._full()):
@@ -62,7 +66,7 @@ class PipelinePool:
             pipeline = await self._make()
             if self._closed:
                 pipeline.drop()
-                raise Refused("this app is closed; connect again")
+                raise PoolClosed("this app is closed; connect again")
             self._open.append(pipeline)  # at once: the caller may be cancelled below
             return pipeline
         finally:

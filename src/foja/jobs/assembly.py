@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 from uuid import UUID
 
-from foja.blobs.store import Store
+from foja.blobs.objects import Objects
 from foja.driver.database import Database
 from foja.jobs.worker import WorkerSpec
 from foja.ledger.ledger import Ledger
@@ -28,7 +28,7 @@ class Shared:
     database: Database  # as `api`
     sweeper: Database
     ledger: Ledger
-    store: Store
+    objects: Objects
     notifier: Notifier
     vkey: str  # of the log
     closing: AsyncExitStack

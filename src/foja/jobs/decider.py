@@ -14,7 +14,7 @@ from foja.driver.database import Database
 from foja.errors import BadPayload, Refused
 from foja.jobs.outcome import Done, GiveUp, Job, NewEvent, NewJob, Outcome, check_outcome
 from foja.jobs.worker import Work
-from foja.ledger.event import Draft, Event, draft
+from foja.ledger.event import Draft, Event, draft, event_of
 
 
 async def decide_streams(database: Database, domain: Domain, jobs: Sequence[Job]) -> list[Outcome]:
@@ -23,7 +23,7 @@ async def decide_streams(database: Database, domain: Domain, jobs: Sequence[Job]
     rows = await database.many(sql.query("stream_histories"), entities=ids)
     histories: dict[UUID, list[Event]] = {}
     for entity_id, _, *row in rows:
-        histories.setdefault(entity_id, []).append(Event(entity_id, *row))
+        histories.setdefault(entity_id, []).append(event_of(entity_id, *row))
     now = rows[0][1] if rows else datetime.now(UTC)
 
     def decide() -> list[Outcome]:

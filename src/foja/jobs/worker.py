@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from foja.core.registry import Domain
 from foja.driver.database import Locked
-from foja.errors import FojaError, Refused, Unavailable, WrongExpectedSeq, redact
+from foja.errors import FojaError, ObjectMissing, Refused, Unavailable, WrongExpectedSeq, redact
 from foja.faults import Watch
 from foja.jobs.exclusive import RunLock
 from foja.jobs.heartbeat import Heartbeat
@@ -43,6 +43,7 @@ class WorkerSpec:
     batch: int = 100
     count: int = 1
     wake_on: Sequence[str] = ()  # domains whose growth may mean work
+    before_claim: Callable[[Queue], Callable[[], Awaitable[None]]] | None = None
     after_checkpoint: bool = False  # what waits for a published checkpoint
 
     @property
@@ -70,8 +71,9 @@ class Worker:
         wake_on: Sequence[str] = (),
         run_lock: RunLock | None = None,
         name: str | None = None,
+        before_claim: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        self.type = job_type
+        self.type, self._before_claim = job_type, before_claim
         self._queue, self._work, self._most, self._wake_on = queue, work, most, wake_on
         self._run_lock = run_lock or RunLock()
         self._heartbeat = Heartbeat(queue.database)
@@ -100,6 +102,8 @@ class Worker:
 
     async def step(self) -> int:
         """Claim and settle one batch; return how many jobs it had."""
+        if self._before_claim:
+            await self._before_claim()
         jobs = await self._claim()
         if not jobs:
             return 0
@@ -194,12 +198,12 @@ class Worker:
             if len(settled) == 1:
                 raise
             return await self._settle_apart(settled)
-        except Refused as error:
+        except (Refused, ObjectMissing) as error:
             if len(settled) > 1:
                 half = len(settled) // 2
                 return await self._settle(settled[:half]) + await self._settle(settled[half:])
             job, _ = settled[0]
-            again = isinstance(error, WrongExpectedSeq)
+            again = isinstance(error, WrongExpectedSeq | ObjectMissing)  # the next try has another result
             end: Outcome = Retry(str(error)) if again else GiveUp(f"its result was refused: {error}")
             return await self._stubbornly([(job, end)])
 

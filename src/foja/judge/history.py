@@ -23,6 +23,7 @@ from foja.core.excerpt import Excerpt, moment, parse_excerpt
 from foja.core.registry import BODY_ERASED, RESERVED
 from foja.documents.model.events import DOCUMENT
 from foja.errors import BadBundle, NotCanonical, Tampered
+from foja.images.model.events import IMAGE
 from foja.judge.cosigners import count_cosigners
 from foja.judge.inclusion import NOT_CHECKED, Inclusion, find_inclusion, log_item, refusal, unsigned
 from foja.judge.trust import Trust
@@ -33,7 +34,7 @@ from foja.threads.model.events import THREAD
 EVIDENCE = "ledger"
 KINDS = {
     domain.name: {kind.name for kind in domain.kinds} | RESERVED
-    for domain in (CONVERSATION, DOCUMENT, SYSTEM, THREAD)
+    for domain in (CONVERSATION, DOCUMENT, IMAGE, SYSTEM, THREAD)
 }
 NOT_COVERED = "what was recorded after the last event of this export"
 _FORM, _BARE = history.FORM.encode(), re.compile(rb'\{"body_hash":"[0-9a-f]*","event":')

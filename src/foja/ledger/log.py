@@ -177,7 +177,7 @@ class Log:
         events = []
         for idx, entity_id, *event in rows:
             position.idx = idx
-            events.append(event_of(entity_id, event, position.cursor))
+            events.append(event_of(entity_id, *event, position.cursor))
         return events
 
     async def _cosignatures(self, origin: int, size: int) -> str:

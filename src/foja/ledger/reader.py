@@ -72,9 +72,9 @@ class Position:
     def deliver(self, entity_id: UUID, rows: Sequence[Row]) -> list[Event]:
         """Record rows as received and return their events with cursors."""
         if self.holes or not _is_whole(rows, self.head + 1):
-            return [event_of(entity_id, row, self.take(row[0], filled=row[2] != OPEN)) for row in rows]
+            return [event_of(entity_id, *row, self.take(row[0], filled=row[2] != OPEN)) for row in rows]
         self.head += len(rows)
-        return [event_of(entity_id, row, f"{self.epoch}:{row[0]}") for row in rows]
+        return [event_of(entity_id, *row, f"{self.epoch}:{row[0]}") for row in rows]
 
 
 def _is_whole(rows: Sequence[Row], first: int) -> bool:

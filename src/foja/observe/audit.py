@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from foja.observe.findings import Anomalies, CheckReport
+from foja.observe.galleries import check_galleries
 from foja.observe.replay import LISTED, TRACKED, check_documents
 from foja.observe.snapshot import Row, Snapshot, snapshot
 
@@ -66,6 +67,7 @@ QUERIES = (
     AuditQuery("correlation", "audit_job_correlations", "a job that names its stream", "{2} naming {3}"),
     AuditQuery(LISTED, "audit_summaries_behind", "a list entry with it", "one of the first {2} events"),
     AuditQuery(TRACKED, "audit_tracked_others", "only documents in {2}", "a row of another stream"),
+    AuditQuery("object", "audit_references", "{2}", "{3}"),
     AuditQuery("halted", "audit_halted", "a running log {0}", "halted: {1}", about_event=False),
     AuditQuery("log", "audit_leaves", "{1} leaves in the log {0}", "{2}", about_event=False),
     AuditQuery(
@@ -87,6 +89,7 @@ async def audit(url: str, *, max_lag_seconds: float, clock_tolerance_seconds: fl
             async for row in moment.rows(each.query, **limits):
                 each.report(row, findings)
         await check_documents(moment, findings)
+        await check_galleries(moment, findings)
     return findings.report()
 
 

@@ -79,10 +79,11 @@ async def migrate(
             return Moved(target, target, target == len(known))
         await _take_lock(conn, report, patience)
         await _set_lock_timeout(conn, lock_timeout)
-        if not await _value(conn, "migration_table"):
-            await conn.execute(query("create_migration_table"))
         applied = await _read_applied(conn)
         _check(known, applied)
+        await _check_names(conn, known[len(applied) : target])
+        if not await _value(conn, "migration_table"):
+            await conn.execute(query("create_migration_table"))
         if target == 0:
             await _check_empty(conn)
         for step in known[len(applied) : target]:
@@ -182,6 +183,19 @@ def _check(known: Sequence[Step], applied: Sequence[Applied]) -> None:
                 f"migration {step.label} was applied with another text than the one in this Foja. Restore "
                 "its files, and write changes as a new migration. Nothing was changed."
             )
+
+
+async def _check_names(conn: AsyncConnection, steps: Sequence[Step]) -> None:
+    """Raise `MigrationFailed` if the schema public has what one of these steps would create."""
+    wanted = {name for step in steps for name in step.public_names}
+    rows = await (await conn.execute(query("taken_names"), {"names": sorted(wanted)})).fetchall()
+    if taken := [name for (name,) in rows]:
+        moves = " ".join(f"alter {name} set schema shop;" for name in taken)
+        raise MigrationFailed(
+            f"the schema public already has {', '.join(taken)}, which Foja would create. Move them to a "
+            f"schema of their own (create schema shop; {moves}), then run `foja migrate` again; `foja images "
+            "adopt --from URL --schema shop` takes products and images from there. Nothing was changed."
+        )
 
 
 async def _check_empty(conn: AsyncConnection) -> None:

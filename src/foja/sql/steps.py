@@ -12,6 +12,7 @@ from importlib.resources.abc import Traversable
 from foja.errors import MigrationFailed
 
 DOWN = "down.sql"
+_PUBLIC = re.compile(r"^create (?:table|view|function) public\.(\w+)", re.MULTILINE)
 _LABEL = re.compile(r"([1-9]\d*)_([a-z0-9_]+)")
 
 
@@ -33,6 +34,11 @@ class Step:
     def digest(self) -> str:
         """What the database remembers of its text."""
         return hashlib.sha256(self.up.encode()).hexdigest()
+
+    @property
+    def public_names(self) -> list[str]:
+        """The names of the tables, views and functions that it creates in the schema public."""
+        return _PUBLIC.findall(self.up)
 
 
 def read_steps(folder: Traversable | None = None) -> list[Step]:

@@ -1,18 +1,26 @@
-"""The installation's own stream, put together for an installation."""
+"""The installation's own stream and the hygiene of its store, put together for an installation."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
+from foja import sql
 from foja.anchors.proofs import AnchorProofs
+from foja.driver.database import Database
 from foja.embedded.signing_keys import SigningKeys
 from foja.jobs.assembly import Assembly, Shared
-from foja.maintenance import sparingly
+from foja.jobs.queue import Queue
+from foja.jobs.worker import WorkerSpec
+from foja.maintenance.loop import sparingly
 from foja.system.checkpoints import CheckpointAnchors
+from foja.system.hygiene.service import Hygiene, open_hygiene
 from foja.system.keys import KeyRecorder
+from foja.system.model.events import PURGE, SCAN, SYSTEM
 from foja.system.service import System
 
 KEY_SECONDS = 60.0  # between two looks at the folder of keys
+PLAN_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +36,29 @@ def assemble(shared: Shared, proofs: AnchorProofs) -> SystemAssembly:
     anchors = CheckpointAnchors(shared.sweeper, shared.installation_id, proofs, seconds, settings.own_tenant)
     system = System(shared.ledger, shared.installation_id, shared.database, proofs)
     keys = KeyRecorder(system, shared.database, SigningKeys(settings.home))
+
+    def hygiene(queue: Queue) -> Hygiene:
+        return open_hygiene(settings, shared.objects.store, queue.database)
+
     return SystemAssembly(
         service=system,
+        workers=[
+            WorkerSpec(SYSTEM, SCAN, lambda queue: hygiene(queue).scan_jobs, batch=1),
+            WorkerSpec(SYSTEM, PURGE, lambda queue: hygiene(queue).purge_jobs, batch=1),
+        ],
         chores=[
             sparingly(keys.attend, KEY_SECONDS),
+            sparingly(
+                partial(plan_scans, shared.sweeper, settings.orphan_scan_seconds, settings.own_tenant),
+                PLAN_SECONDS,
+            ),
             *([anchors.request, anchors.record] if seconds and proofs.networks else []),
         ],
         keys=keys,
     )
+
+
+async def plan_scans(database: Database, seconds: float, tenant: str) -> int:
+    """Let a job scan for orphans at this interval; return 0, since nothing is done now."""
+    await database.rows(sql.query("plan_orphan_scans"), seconds=seconds, tenant=tenant)
+    return 0

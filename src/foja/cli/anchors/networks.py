@@ -55,7 +55,7 @@ async def flush(arguments: Namespace) -> int:
     """Send what waits for more digests."""
     async with open_installation(arguments) as app:
         waiting = await app.anchors.flush(arguments.network)
-    line = f"{waiting} waited for other digests; a worker sends them now"
+    line = f"{waiting} digests waited for others; a worker sends them now" if waiting else "no digest waits"
     print_result(arguments, {"network": arguments.network, "waiting": waiting}, line)
     return 0
 

@@ -31,7 +31,7 @@ from foja.documents.lists import DocumentState
 from foja.documents.model.events import Evidence
 from foja.documents.model.states import EvidenceStatus, Pipeline, State
 from foja.errors import Refused, SetupFailed
-from foja.maintenance import side_by_side
+from foja.maintenance.loop import side_by_side
 
 MAX_PARALLEL = 16
 SHOWN = 20

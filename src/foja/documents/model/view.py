@@ -55,10 +55,11 @@ class Obstacles(NamedTuple):
     """What keeps a document waiting, and its events do not say."""
 
     paused: tuple[str, ...] = ()  # job types
-    error: str | None = None  # the last one of a job that goes on
+    errors: Mapping[str, str] = MappingProxyType({})  # the last ones of jobs that go on, by type
     halted: str | None = None  # why the log is halted
     published_at: datetime | None = None  # the newest checkpoint
     held: Mapping[str, str] = MappingProxyType({})  # why no batch is made, by network
+    batches: Mapping[str, str] = MappingProxyType({})  # what its batches wait for, by network
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +158,11 @@ def explain(shown: Projection, document_id: UUID | str = "ID", obstacles: Obstac
         return " ".join([*_held(shown), requested])
     else:
         sentences = _held(shown) + [
-            _obstructed(each, names[each], obstacles) or _sentence(each, names[each], document_id)
+            (_obstructed(each, names[each], obstacles) or _sentence(each, names[each], document_id))
+            + _details(each, obstacles)
             for each in missing
             if each.status is not EvidenceStatus.WAITING
         ]
-        if obstacles and obstacles.error and any(each.status in _ACTIVE for each in missing):
-            sentences.append(f"The last error of its job: {obstacles.error}.")
         if not missing:
             sentences.append(f"Everything required is confirmed; the next stage comes after {shown.stage}.")
         if waiting := [names[each] for each in missing if each.status is EvidenceStatus.WAITING]:
@@ -207,6 +207,18 @@ def _obstructed(each: EvidenceView, name: str, obstacles: Obstacles | None) -> s
             f"by {_when(each.deadline)}.{_why(each)}"
         )
     return None
+
+
+def _details(each: EvidenceView, obstacles: Obstacles | None) -> str:
+    """Return what its batch waits for, and the last error of its job, if that was not said."""
+    if obstacles is None or each.status not in _ACTIVE:
+        return ""
+    job = EXECUTOR_JOB if each.status is EvidenceStatus.REQUESTED else JOBS[each.evidence]
+    batch, error = obstacles.batches.get(each.evidence), obstacles.errors.get(job)
+    told = f" Its batch waits: {batch}." if batch else ""
+    if error and error != obstacles.held.get(each.evidence):
+        told += f" The last error of its job: {error}."
+    return told
 
 
 def _ended(shown: Projection, missing: list[str]) -> list[str]:

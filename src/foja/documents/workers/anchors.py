@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from time import monotonic
 from typing import Any, Final, TypeAlias, cast
@@ -35,8 +35,23 @@ HELD: Final = Snooze(5.0, "another session holds its stream; end its transaction
 LEFT_OUT: Final[Mapping[str, Outcome]] = {"unfit": UNFIT, "held": HELD}
 MALFORMED: Final = GiveUp("its payload names no digest: expected witness_hash, and attempt or requested_at")
 NONE: Final[Mapping[int, Outcome]] = {}
+COUNT_SECONDS = 5e-5  # until digests are counted again, for each that was counted
+Gather: TypeAlias = Callable[[], Awaitable[None]]
 Ended: TypeAlias = tuple[Outcome, Mapping[int, Outcome]]  # of all jobs, and of those that were left out
 log = logging.getLogger("foja.anchors")
+
+
+class Gatherer:
+    """Lets digests be claimed together: all that wait, when one is due or there are enough of them."""
+
+    def __init__(self, store: AnchorStore, terms: AnchorTerms) -> None:
+        self._store, self._terms, self._next = store, terms, 0.0
+
+    async def close_full(self) -> None:
+        """Let what waits be claimed now, if a batch is about to be made or would be full."""
+        if monotonic() >= self._next:
+            waited = await self._store.close_gathering(self._terms.size, self._terms.seconds)
+            self._next = monotonic() + waited * COUNT_SECONDS
 
 
 class Submitter:
@@ -87,7 +102,7 @@ class Submitter:
         terms = self._terms
         if len(wanted) >= terms.size or not terms.seconds:
             return None
-        gathering = await self._store.gathering(terms.seconds)
+        gathering = await self._store.gathering()
         since = min(fresh.values())
         # All digests of one period wait for the same moment, so that they are claimed together.
         passed = gathering.now.timestamp() % terms.seconds
@@ -95,9 +110,6 @@ class Submitter:
             return None  # requested in an earlier period
         if gathering.flushed_at and since <= gathering.flushed_at:
             return None
-        if len(wanted) + gathering.waiting >= terms.size:
-            await self._store.close_gathering()
-            return 0.0
         return terms.seconds - passed
 
     async def _draft(self, wanted: Sequence[Submission]) -> Ended:

@@ -9,35 +9,45 @@ import asyncio
 import logging
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, BinaryIO, cast
 from uuid import UUID
 
-from foja.blobs.store import Store
+from foja.blobs.objects import Objects, StoredObject
 from foja.core.bundle.manifest import PROFILE
-from foja.documents.bundles import SMALL_BYTES, Bundles, ProvenHistory, Written
+from foja.documents.bundles import Bundles
+from foja.documents.container import SMALL_BYTES, ProvenHistory, Sealed
 from foja.errors import FojaError, ObjectMissing, Tampered, Unstamped
 from foja.jobs.outcome import Done, Job, NewEvent, NewJob, Outcome, Snooze
 from foja.judge.report import Report, Verdict
 from foja.ledger.ledger import Ledger
 
 BUILD, RENEW = "build_artifact", "renew_artifacts"
-MAX_PARALLEL = 8
+MAX_STORED = 8  # documents whose bytes are copied at the same time
 LONGEST_REASON = 2000
 AHEAD = timedelta(days=30)
 PAGE_DOCUMENTS = 20
 log = logging.getLogger("foja.documents")
 
 
+@dataclass(frozen=True, slots=True)
+class _Passed:
+    """A small bundle that the judge passed and that is not stored yet."""
+
+    data: bytes
+    sealed: Sealed
+
+
 class ArtifactWorker:
     """Builds artifacts. Waiting for a checkpoint is not a try; everything else ends the attempt."""
 
-    def __init__(self, bundles: Bundles, store: Store, wait_seconds: float) -> None:
-        self._bundles, self._store, self._wait = bundles, store, wait_seconds
-        self._limit = asyncio.Semaphore(MAX_PARALLEL)
+    def __init__(self, bundles: Bundles, objects: Objects, wait_seconds: float) -> None:
+        self._bundles, self._objects, self._wait = bundles, objects, wait_seconds
+        self._limit = asyncio.Semaphore(MAX_STORED)
 
     async def work(self, jobs: Sequence[Job]) -> list[Outcome]:
-        """Read the histories of a tenant's documents together; build a few bundles at a time."""
+        """Read the histories of a tenant's documents together; store small bundles together."""
         found: dict[int, ProvenHistory | None] = {}
         for tenant in {job.tenant for job in jobs}:
             own = [job for job in jobs if job.tenant == tenant]
@@ -45,44 +55,78 @@ class ArtifactWorker:
             wanted = [(job.entity_id, int(job.key) + 1) for job in own]
             read = await self._bundles.of(tenant).read(wanted, patient=True)
             found |= {job.id: proven for job, proven in zip(own, read, strict=True)}
-        return list(await asyncio.gather(*(self._build(job, found[job.id]) for job in jobs)))
+        built = await asyncio.gather(*(self._build(job, found[job.id]) for job in jobs))
+        passed = [each for each in built if isinstance(each, _Passed)]
+        stored = iter(await self._objects.put_many([each.data for each in passed]))
+        return [
+            _finalized(job, each.sealed, next(stored)) if isinstance(each, _Passed) else each
+            for job, each in zip(jobs, built, strict=True)
+        ]
 
-    async def _build(self, job: Job, proven: ProvenHistory | None) -> Outcome:
+    async def _build(self, job: Job, proven: ProvenHistory | None) -> _Passed | Outcome:
         if proven is None:
             return Snooze(self._wait)
-        bundles = self._bundles.of(job.tenant)
-        async with self._limit:
-            with tempfile.SpooledTemporaryFile(SMALL_BYTES) as spool:
-                file = cast(BinaryIO, spool)
-                try:
-                    written = await bundles.write_history(proven, file)
-                    report = await bundles.judge(file, written.trust)
-                    if report.verdict is Verdict.TOTAL_PASSED:
-                        return await self._finish(job, file, written, report)
-                except Unstamped as error:
-                    return _failed(job, error.code, str(error))
-                except (ObjectMissing, Tampered) as error:
-                    return _failed(job, "document_lost", str(error))
-        return _failed(job, "not_passed", _explanation(report))
+        try:
+            if not proven.is_stored:
+                return await self._seal(job, proven, None)
+            async with self._limit:
+                with tempfile.SpooledTemporaryFile(SMALL_BYTES) as spool:
+                    return await self._seal(job, proven, cast(BinaryIO, spool))
+        except Unstamped as error:
+            return _failed(job, error.code, str(error))
+        except (ObjectMissing, Tampered) as error:
+            return _failed(job, "document_lost", str(error))
 
-    async def _finish(self, job: Job, file: BinaryIO, written: Written, report: Report) -> Outcome:
-        payload = {
-            **await _keep(self._store, file),
-            "profile": PROFILE,
-            "verdict": report.verdict.value,
-            "attempt": job.payload["attempt"],
-            "witness_hash": written.witness,
-        }
-        if written.stamp.chain_ends:
-            payload["renew_before"] = written.stamp.chain_ends.isoformat()
-        return Done([NewEvent("artifact.finalized", payload)])
+    async def _seal(self, job: Job, proven: ProvenHistory, spool: BinaryIO | None) -> _Passed | Outcome:
+        bundles = self._bundles.of(job.tenant)
+        sealed = await bundles.seal(proven, spool)
+        if not sealed.small:
+            return await self._keep_large(job, bundles, sealed)
+        data = sealed.encode()
+        report = await bundles.judge_small(data, sealed.trust)
+        return _Passed(data, sealed) if _passes(report) else _not_passed(job, report)
+
+    async def _keep_large(self, job: Job, bundles: Bundles, sealed: Sealed) -> Outcome:
+        with tempfile.TemporaryFile() as temporary:
+            file = cast(BinaryIO, temporary)
+            await sealed.write(file)
+            report = await bundles.judge(file, sealed.trust)
+            if not _passes(report):
+                return _not_passed(job, report)
+            file.seek(0)
+            return _finalized(job, sealed, await self._objects.keep(file))
+
+
+def _passes(report: Report) -> bool:
+    return report.verdict is Verdict.TOTAL_PASSED
+
+
+def _finalized(job: Job, sealed: Sealed, stored: StoredObject) -> Outcome:
+    """Return the event about a bundle that the judge passed and that is stored."""
+    payload = {
+        "sha256": stored.sha256,
+        "size": stored.size,
+        "profile": PROFILE,
+        "verdict": Verdict.TOTAL_PASSED.value,
+        "attempt": job.payload["attempt"],
+        "witness_hash": sealed.witness,
+    }
+    if sealed.stamp.chain_ends:
+        payload["renew_before"] = sealed.stamp.chain_ends.isoformat()
+    return Done([NewEvent("artifact.finalized", payload)])
+
+
+def _not_passed(job: Job, report: Report) -> Outcome:
+    return _failed(job, "not_passed", _explanation(report))
 
 
 class RenewalWorker:
     """Renews what is due, one page per job; what cannot be renewed today is tried again tomorrow."""
 
-    def __init__(self, bundles: Bundles, store: Store, ledger: Ledger, *, ahead: timedelta = AHEAD) -> None:
-        self._bundles, self._store, self._ledger, self._ahead = bundles, store, ledger, ahead
+    def __init__(
+        self, bundles: Bundles, objects: Objects, ledger: Ledger, *, ahead: timedelta = AHEAD
+    ) -> None:
+        self._bundles, self._objects, self._ledger, self._ahead = bundles, objects, ledger, ahead
 
     async def work(self, jobs: Sequence[Job]) -> list[Outcome]:
         """Renew one page per job."""
@@ -94,24 +138,24 @@ class RenewalWorker:
         rows = await self._ledger.of(job.tenant).ask(
             "artifacts_due", before=before, after=after, document=document, limit=PAGE_DOCUMENTS
         )
-        renewed = [await self._renew(*row) for row in rows]
+        renewed = [await self._renew(job.tenant, *row) for row in rows]
         more = [_next(job, rows[-1])] if len(rows) == PAGE_DOCUMENTS else []
         return Done([each for each in renewed if each is not None], more)
 
-    async def _renew(self, document: UUID, sha256: str, ends: datetime) -> NewEvent | None:
+    async def _renew(self, tenant: str, document: UUID, sha256: str, ends: datetime) -> NewEvent | None:
         try:
             with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as target:
                 files = cast(BinaryIO, source), cast(BinaryIO, target)
-                payload = await self._stamp(document, sha256, ends, *files)
+                await self._objects.fetch(tenant, sha256, files[0])
+                payload = await self._stamp(document, ends, *files)
         except FojaError as error:
             log.warning("the artifact of %s was not renewed: %s", document, error)
             return None
         return NewEvent("artifact.renewed", payload, document) if payload else None
 
     async def _stamp(
-        self, document: UUID, sha256: str, ends: datetime, source: BinaryIO, target: BinaryIO
+        self, document: UUID, ends: datetime, source: BinaryIO, target: BinaryIO
     ) -> dict[str, Any] | None:
-        await self._store.fetch(sha256, source)
         stamp = await self._bundles.renew(source, target)
         if stamp.chain_ends is None or stamp.chain_ends <= ends:
             return None  # it would not last longer: the authority has no newer certificate yet
@@ -119,14 +163,14 @@ class RenewalWorker:
         if report.verdict is not Verdict.TOTAL_PASSED:
             raise Tampered(f"the verdict on the renewed artifact is {report.verdict}")
         times = {"gen_time": stamp.gen_time.isoformat(), "renew_before": stamp.chain_ends.isoformat()}
-        return {**await _keep(self._store, target), **times}
+        return {**await _keep(self._objects, target), **times}
 
 
-async def _keep(store: Store, file: BinaryIO) -> dict[str, Any]:
+async def _keep(objects: Objects, file: BinaryIO) -> dict[str, Any]:
     """Store a bundle and return the payload fields that describe it."""
     file.seek(0)
-    sha256, size = await store.keep(file)
-    return {"sha256": sha256, "size": size}
+    stored = await objects.keep(file)
+    return {"sha256": stored.sha256, "size": stored.size}
 
 
 def _next(job: Job, last: tuple[Any, ...]) -> NewJob:

@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from foja import sql
-from foja.documents.model.events import Evidence, Fact
+from foja.documents.model.events import NETWORKS, Evidence, Fact
 from foja.documents.model.history import History, read
 from foja.documents.model.projection import summary
 from foja.documents.model.rules import Need, Policy, needs
@@ -39,8 +39,9 @@ class Rebuilt:
 class Executor:
     """Decides for many documents at once: one read, one write of summaries, one settlement."""
 
-    def __init__(self, database: Database, policy: Policy) -> None:
-        self._database, self._policy = database, policy
+    def __init__(self, database: Database, policy: Policy, gather_seconds: float = 0.0) -> None:
+        """`gather_seconds` is how long a digest waits for others of its network."""
+        self._database, self._policy, self._gather_seconds = database, policy, gather_seconds
 
     async def work(self, jobs: Sequence[Job]) -> list[Outcome]:
         """Return what each document still needs, as events and the jobs that follow from them."""
@@ -97,8 +98,15 @@ class Executor:
         needed = needs(history, abilities=abilities, at=now, policy=self._policy)
         numbered = list(enumerate(needed, head))
         events = [NewEvent(need.kind, need.payload(), expected_seq=seq) for seq, need in numbered]
-        jobs = [_job(job.entity_id, need, seq, now) for seq, need in numbered]
+        jobs = [_job(job.entity_id, need, seq, self._delay(need, now)) for seq, need in numbered]
         return Done(events, jobs, head)
+
+    def _delay(self, need: Need, now: datetime) -> float:
+        """Return when a job runs: for a network when the period ends, for all digests of it at once."""
+        start, period = max(need.run_at, now).timestamp(), self._gather_seconds
+        if need.evidence in NETWORKS and period:
+            start += period - start % period
+        return start - now.timestamp()
 
 
 def _entries(
@@ -124,7 +132,7 @@ def _entries(
     return {name: encoding.packed(column) for name, column in columns.items()}
 
 
-def _job(document: UUID, need: Need, seq: int, now: datetime) -> NewJob:
+def _job(document: UUID, need: Need, seq: int, delay: float) -> NewJob:
     """Return the job of an attempt; its key carries the number of the event that opens the attempt."""
     about = {"witness_hash": need.witness, "attempt": need.attempt}
     return NewJob(
@@ -132,7 +140,7 @@ def _job(document: UUID, need: Need, seq: int, now: datetime) -> NewJob:
         document,
         str(seq),
         about,
-        delay=max(0.0, (need.run_at - now).total_seconds()),
+        delay=delay,
         on_death=_on_death(need, about),
     )
 

@@ -2,14 +2,19 @@
 
 A value that JSON keeps exactly is stored as JSON. Any other value goes through LangGraph's
 serializer; its bytes are stored as text with readable ASCII, or as base64 if that is shorter.
+Many of them together are compressed.
 """
 
 from __future__ import annotations
 
 import base64
 import codecs
-from collections.abc import Mapping, Sequence
+import gc
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from hashlib import blake2b
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 from langgraph.checkpoint.serde.base import SerializerProtocol
@@ -24,14 +29,20 @@ MAX_DEPTH = 24
 # Bytes that JSON would escape are mapped to other characters of two bytes.
 _LETTERS = "".join(chr(byte + 256 if byte < 32 else byte) for byte in range(256))
 MSGPACK = "msgpack"  # LangGraph's name of its usual type
+MIN_COMPRESSED = 16_384  # bytes; fewer stay readable
+MANY = 1_000  # values that are decoded without the garbage collector
 
 
 class PackedValue(NamedTuple):
-    """A value as bytes of some type; `value` is the value itself if the type is JSON."""
+    """A value as bytes of some type; `value` is the value itself if the type is JSON.
+
+    Or several values, one after the other; then `sizes` has the number of bytes of each.
+    """
 
     type: str
     data: bytes
     value: Any = None
+    sizes: Sequence[int] = ()
 
     @property
     def size(self) -> int:
@@ -42,6 +53,11 @@ class PackedValue(NamedTuple):
     def digest(self) -> bytes:
         """A digest that is equal for equal values."""
         return blake2b(self.type.encode() + b"\0" + self.data, digest_size=16).digest()
+
+    def split(self) -> list[PackedValue]:
+        """Return each value by itself."""
+        ends = accumulate(self.sizes, initial=0)
+        return [PackedValue(self.type, self.data[a:b]) for a, b in pairwise(ends)] if self.sizes else [self]
 
     @property
     def cell(self) -> Cell:
@@ -78,17 +94,50 @@ def unpack(serde: SerializerProtocol, found: PackedValue) -> Any:
     return found.value if found.type == JSON else serde.loads_typed((found.type, found.data))
 
 
-def unpack_all(serde: SerializerProtocol, cells: Sequence[Cell]) -> list[Any]:
-    """Return the values of these cells. The usual ones are decoded together, as one MessagePack array."""
-    if not isinstance(serde, JsonPlusSerializer) or not all(map(_is_usual, cells)):
-        return [unpack(serde, packed(cell)) for cell in cells]
-    items = _to_bytes("".join([cell["text"] for cell in cells]))
-    values: list[Any] = serde.loads_typed((MSGPACK, b"\xdd" + len(cells).to_bytes(4) + items))
+def unpack_all(serde: SerializerProtocol, found: Sequence[PackedValue]) -> list[Any]:
+    """Return the values. If all have the usual type, they are decoded together, as one MessagePack array."""
+    if not isinstance(serde, JsonPlusSerializer) or {each.type for each in found} != {MSGPACK}:
+        return [unpack(serde, item) for each in found for item in each.split()]
+    count = sum(len(each.sizes) or 1 for each in found)
+    data = b"".join([b"\xdd", count.to_bytes(4), *(each.data for each in found)])
+    with _no_collection() if count >= MANY else nullcontext():
+        values: list[Any] = serde.loads_typed((MSGPACK, data))
     return values
 
 
-def _is_usual(cell: Cell) -> bool:
-    return "text" in cell and cell["type"] == MSGPACK
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Pause the garbage collector: it would search thousands of new messages again and again for nothing."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if not gc.get_freeze_count():  # a process that froze its objects keeps them so
+            gc.freeze()
+            gc.unfreeze()  # the new objects are in the oldest generation now, and were not searched
+        if enabled:
+            gc.enable()
+
+
+def join_cells(items: Sequence[PackedValue]) -> Cell:
+    """Return a cell with these items: their own cells, or all of them compressed if they are large."""
+    if sum(len(item.data) for item in items) < MIN_COMPRESSED or {item.type for item in items} != {MSGPACK}:
+        return {"items": [item.cell for item in items]}
+    data = zlib.compress(b"".join([item.data for item in items]), level=1)
+    return {"sizes": [len(item.data) for item in items], "zlib": base64.b64encode(data).decode()}
+
+
+def split_cell(cell: Mapping[str, Any]) -> list[PackedValue]:
+    """Return the items of a cell; those that were compressed together stay together."""
+    if "items" in cell:
+        return [packed(item) for item in cell["items"]]
+    return [PackedValue(MSGPACK, zlib.decompress(base64.b64decode(cell["zlib"])), sizes=cell["sizes"])]
+
+
+def count_items(cell: Mapping[str, Any]) -> int:
+    """Return the number of items of a cell."""
+    return len(cell["items"] if "items" in cell else cell["sizes"])
 
 
 def _to_bytes(text: str) -> bytes:

@@ -129,7 +129,7 @@ class CheckpointReader:
     async def _values(self, stream: UUID, cells: Sequence[tuple[str, Cell]]) -> list[Any]:
         """Return the values of these cells; a large one is in events of its own."""
         spilled = await self._threads.values(stream, [(c, cell["at"]) for c, cell in cells if "at" in cell])
-        plain = iter(unpack_all(self._serde, [cell for _, cell in cells if "at" not in cell]))
+        plain = iter(unpack_all(self._serde, [packed(cell) for _, cell in cells if "at" not in cell]))
         return [
             load_value(self._serde, channel, cell["at"], spilled) if "at" in cell else next(plain)
             for channel, cell in cells

@@ -16,7 +16,17 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from foja.errors import Refused
-from foja.integrations.langgraph.codec import Cell, PackedValue, pack, packed, unpack, unpack_all
+from foja.integrations.langgraph.codec import (
+    Cell,
+    PackedValue,
+    count_items,
+    join_cells,
+    pack,
+    packed,
+    split_cell,
+    unpack,
+    unpack_all,
+)
 
 MAX_VALUE_BYTES = 700_000  # for the values in one event; an event may have a megabyte in total
 SPILL_BYTES = 500_000
@@ -133,7 +143,7 @@ def _batches(items: Sequence[PackedValue]) -> Iterator[list[PackedValue]]:
 
 
 def _segment(items: Sequence[PackedValue], keep: int, after: int | None, *, snapshot: bool) -> Cell:
-    cell: Cell = {"items": [item.cell for item in items]}
+    cell = join_cells(items)
     if snapshot:  # a DeltaChannel wraps its value
         cell["snapshot"] = True
     return cell if after is None else {**cell, "keep": keep, "after": after}
@@ -144,10 +154,10 @@ def load(
 ) -> tuple[Any, StoredValue]:
     """Return a value and where it is stored, from the cells it is based on."""
     cells = list(_cells(channel, seq, found))
-    if "items" not in cells[0]:
+    if not _is_list(cells[0]):
         return _load(serde, cells), StoredValue(version, seq)
-    digests = tuple(packed(item).digest for item in _items(cells))
-    stored = sum(len(cell["items"]) for cell in cells)
+    digests = tuple(item.digest for each in _items(cells) for item in each.split())
+    stored = sum(map(count_items, cells))
     return _load(serde, cells), StoredValue(version, seq, digests, stored)
 
 
@@ -157,7 +167,7 @@ def load_value(serde: SerializerProtocol, channel: str, seq: int, found: Found) 
 
 
 def _load(serde: SerializerProtocol, cells: Sequence[Cell]) -> Any:
-    if "items" in cells[0]:
+    if _is_list(cells[0]):
         value = unpack_all(serde, _items(cells))
         return _DeltaSnapshot(value) if "snapshot" in cells[0] else value
     first = packed(cells[-1])
@@ -165,12 +175,20 @@ def _load(serde: SerializerProtocol, cells: Sequence[Cell]) -> Any:
     return unpack(serde, PackedValue(first.type, data, first.value))
 
 
-def _items(cells: Sequence[Cell]) -> list[Cell]:
+def _is_list(cell: Cell) -> bool:
+    return "items" in cell or "sizes" in cell
+
+
+def _items(cells: Sequence[Cell]) -> list[PackedValue]:
     """Return the items of a list: each cell keeps some of the cell it is based on."""
-    items: list[Cell] = []
+    items: list[PackedValue] = []
+    count = 0
     for cell in reversed(cells):
-        del items[cell.get("keep", 0) :]
-        items += cell["items"]
+        keep = cell.get("keep", 0)
+        if keep < count:
+            items = [item for each in items for item in each.split()][:keep]
+        items += split_cell(cell)
+        count = keep + count_items(cell)
     return items
 
 

@@ -10,7 +10,8 @@ from uuid import UUID
 
 from foja.faults import Watch
 
-REDIS, NUMBERS = Watch("Redis"), Watch("sequence numbers")
+SETTLE_SECONDS = 2.0  # other appends may succeed while some fail
+REDIS, NUMBERS = Watch("Redis", SETTLE_SECONDS), Watch("sequence numbers", SETTLE_SECONDS)
 log = logging.getLogger("foja.lanes")
 
 

@@ -34,6 +34,7 @@ from foja.proofs.tsa.token import Token
 HASHES = {"sha256": hashes.SHA256(), "sha384": hashes.SHA384(), "sha512": hashes.SHA512()}
 LONGEST_SALT = 128
 MAX_IDENTIFIERS = 16
+REMEMBERED_BYTES = 4096  # a longer signature is checked each time, so that none fills the memory
 CACHE_ENTRIES = 32  # signers; the identifiers of one may be long
 _ECDSA = {name: ec.ECDSA(each) for name, each in HASHES.items()}
 _NO_PARAMETERS = (b"", bytes((NULL, 0)))
@@ -158,7 +159,8 @@ def _verify(signer: Certificate, signature: SignerInfo, digest: hashes.HashAlgor
     key, method = signer.key, signature.method
     plain = signature.parameters in _NO_PARAMETERS
     if isinstance(key, ec.EllipticCurvePublicKey) and plain and ECDSA_WITH.get(method) == digest.name:
-        key.verify(signature.value, signature.signed, _ECDSA[digest.name])
+        short = max(map(len, (signature.value, signature.signed, signer.der))) <= REMEMBERED_BYTES
+        (_recall if short else _verify_ecdsa)(signer, signature.value, signature.signed, digest.name)
     elif isinstance(key, rsa.RSAPublicKey) and key.key_size < SMALLEST_RSA:
         raise _unsupported(f"the key of {signer.name} is shorter than {SMALLEST_RSA} bits")
     elif isinstance(key, rsa.RSAPublicKey) and plain and digest.name in RSA_WITH.get(method, ()):
@@ -169,6 +171,16 @@ def _verify(signer: Certificate, signature: SignerInfo, digest: hashes.HashAlgor
         key.verify(signature.value, signature.signed)
     else:
         raise _unsupported("this combination of key, hash and signature is not supported")
+
+
+def _verify_ecdsa(signer: Certificate, value: bytes, signed: bytes, digest: str) -> None:
+    """Raise `InvalidSignature` unless the signer's key made this signature."""
+    key = signer.key
+    assert isinstance(key, ec.EllipticCurvePublicKey)
+    key.verify(value, signed, _ECDSA[digest])
+
+
+_recall = lru_cache(maxsize=256)(_verify_ecdsa)  # a seal is checked when it comes, and again in its bundle
 
 
 def _pss(parameters: bytes, digest: hashes.HashAlgorithm) -> padding.PSS:

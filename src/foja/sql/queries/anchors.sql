@@ -21,15 +21,12 @@ left join foja.document d on d.entity_id = asked.entity_id
 order by asked.place;
 
 -- name: anchor_gathering
--- The moment, when the network was flushed last, and how many jobs wait for other digests.
-select clock_timestamp(), nullif(n.flushed_at, '-infinity'), (select count(*) from foja.job j
-    where j.type = 'submit_anchor_' || n.network and j.head and j.state = 'queued' and j.priority between 0 and 2
-        and j.run_at > clock_timestamp() and j.run_at <= clock_timestamp() + make_interval(secs => %(seconds)s))
-from foja.anchor_network n where n.network = %(network)s;
+-- The moment, and when the network was flushed last.
+select clock_timestamp(), nullif(n.flushed_at, '-infinity') from foja.anchor_network n where n.network = %(network)s;
 
 -- name: close_gathering
--- Let what waits for other digests be claimed now.
-select foja.close_gathering_v1(%(network)s);
+-- Let what waits for other digests be claimed now, if one is due or there are enough.
+select foja.close_gathering_v1(%(network)s, %(size)s, %(seconds)s);
 
 -- name: lease_anchor_account
 -- Lease an account for one draft.
@@ -52,7 +49,7 @@ select foja.hold_anchors_v1(%(network)s, %(reason)s);
 -- Store a batch, record its submissions, end their jobs and queue its broadcast.
 select verdict, jobs from foja.create_anchor_batch_v1(%(batch)s, %(network)s, %(account)s, %(lease)s, %(nonce)s, %(root)s,
     %(leaves)s, %(salts)s, %(state)s::jsonb, %(max_fee)s, %(cap)s, %(tenant)s, %(every)s, %(jobs)s::bigint[],
-    %(tokens)s::uuid[], %(entities)s::uuid[], %(witnesses)s::text[], %(attempts)s::integer[], %(of)s::integer[], %(drafts)s);
+    %(tokens)s::uuid[], %(entities)s::uuid[], %(witnesses)s::text[], %(attempts)s::integer[], %(drafts)s);
 
 -- name: claim_anchors
 -- Lease batches that are due, or one of them.

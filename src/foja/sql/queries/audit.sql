@@ -111,7 +111,7 @@ select name, halted from foja.log where halted is not null and closed_size is nu
 -- Logs whose last leaf does not match their row in foja.log.
 select l.name, l.next_idx, coalesce(last.idx + 1, 0)
 from foja.log l left join lateral (
-    select b.idx + cardinality(b.seq) - 1 as idx from foja.leaves b where b.origin = l.origin order by b.idx desc limit 1
+    select b.idx + octet_length(b.chain_hash) / 32 - 1 as idx from foja.leaves b where b.origin = l.origin order by b.idx desc limit 1
 ) last on true
 where coalesce(last.idx + 1, 0) <> l.next_idx;
 
@@ -177,6 +177,8 @@ from clock, foja.slot s where s.state = 'open' and s.deadline > latest + interva
 union all
 select null::uuid, null::bigint, format('the next run of the tick %%s', t.name), t.due::text, 'set foja.tick.due to the present'
 from clock, foja.tick t where t.due > latest + t.every
+    -- The tick of a network is due when its first batch is looked at again.
+    and not exists (select from foja.anchor_batch b where t.type = format('process_%%s_anchors', b.network) and b.next_look >= t.due)
 union all
 select null::uuid, null::bigint, format('the newest checkpoint of log %%s', c.origin), c.signed_at::text, 'correct the clock'
 from clock, (select distinct on (origin) origin, signed_at from foja.checkpoint order by origin, size desc) c
@@ -231,3 +233,33 @@ select t.entity_id, null, t.relation from (
     union select entity_id, 'foja.attempt' from foja.attempt
 ) t
 where not exists (select from foja.entity e where e.entity_id = t.entity_id and e.domain = 'document');
+
+-- name: audit_references
+-- References of documents and galleries that differ from their events, and references to objects that are not live.
+select coalesce(x.entity_id, r.entity_id), coalesce(x.seq, r.seq),
+    case when x.entity_id is null then 'no such reference' else format('a reference to the %%s %%s', x.role, x.sha256) end,
+    case when r.entity_id is null then 'none' else format('one to the %%s %%s', r.role, r.sha256) end
+from (select * from foja.document_references() union all select * from foja.image_references()) x full join (
+    select o.entity_id, o.seq, o.sha256, o.role, o.tenant from foja.object_reference o
+    join foja.entity e on e.entity_id = o.entity_id and e.domain in ('document', 'image')
+) r on r.entity_id = x.entity_id and r.seq = x.seq and r.sha256 = x.sha256 and r.role = x.role and r.tenant = x.tenant
+where x.entity_id is null or r.entity_id is null
+union all
+select r.entity_id, r.seq, format('the object %%s live', r.sha256), coalesce(o.state, 'no row')
+from foja.object_reference r left join foja.object o using (sha256, generation)
+where o.state is distinct from 'live';
+
+-- name: audit_galleries
+-- Every event of every gallery; with the first one whether its product has a row, and the rows of its images. Also
+-- products with images and without events.
+select g.product, v.seq, v.event_id, v.kind, v.at, v.idempotency_key, v.payload,
+    case when coalesce(v.seq, 0) = 0 then exists (select from public.products p where p.productid = g.product) end,
+    case when coalesce(v.seq, 0) = 0 then (select jsonb_agg(to_jsonb(i) order by i.image_order)
+        from public.product_images i where i.product_id = g.product) end
+from (
+    select entity_id as product from foja.entity where domain = 'image'
+    union select i.product_id from public.product_images i
+) g
+left join foja.entity e on e.entity_id = g.product and e.domain = 'image'
+left join foja.event v on v.entity_id = e.entity_id
+order by g.product, v.seq;

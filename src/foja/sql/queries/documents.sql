@@ -4,11 +4,13 @@ select evidence from foja.ability;
 
 -- name: document_histories
 -- The sealed histories of many documents, each by its place in the list, and the moment of reading; without tokens.
+-- Stream by stream: joined, a planner that knows no sizes would read all streams of the domain.
 select asked.place, v.seq, v.kind, v.at,
     case v.kind when 'tsa.confirmed' then (v.payload::jsonb - '{token_b64,blinding_b64,path_b64}'::text[])::json else v.payload end, clock_timestamp()
 from unnest(%(entities)s::uuid[]) with ordinality asked (entity_id, place)
-join foja.entity e on e.entity_id = asked.entity_id and e.domain = 'document'
+cross join lateral (select * from foja.entity s where s.entity_id = asked.entity_id offset 0) e
 cross join lateral (select * from foja.event x where x.entity_id = e.entity_id and x.seq < e.sealed offset 0) v
+where e.domain = 'document'
 order by asked.place, v.seq;
 
 -- name: document_history
@@ -18,9 +20,11 @@ from foja.event v join foja.entity e using (entity_id)
 where v.entity_id = %(document)s and v.tenant = %(tenant)s and e.domain = 'document' order by v.seq;
 
 -- name: document_artifact
--- The newest artifact of a document, renewals included; none after a revocation: a new bundle shows it.
+-- The newest artifact of a document, renewals included; none after an erasure, which ends its references, nor after a
+-- revocation: a new bundle shows it.
 select v.payload ->> 'sha256' from foja.event v
 where v.entity_id = %(document)s and v.tenant = %(tenant)s and v.kind in ('artifact.finalized', 'artifact.renewed')
+    and exists (select from foja.object_reference o where o.entity_id = v.entity_id and o.seq = v.seq)
     and not exists (select from foja.event r where r.entity_id = v.entity_id and r.kind = 'document.revoked')
 order by v.seq desc limit 1;
 
@@ -31,6 +35,7 @@ from foja.document d
 cross join lateral (
     select v.payload ->> 'sha256' from foja.event v
     where v.entity_id = d.entity_id and v.kind in ('artifact.finalized', 'artifact.renewed')
+        and exists (select from foja.object_reference o where o.entity_id = v.entity_id and o.seq = v.seq)
     order by v.seq desc limit 1
 ) a (sha256)
 where d.finalized and d.tenant = %(tenant)s and d.renew_before < %(before)s and d.closed is null
@@ -137,8 +142,8 @@ select entity_id from (
 ) known order by entity_id limit %(limit)s;
 
 -- name: rebuild_documents
--- Rebuild the guards' tables of these documents from the events, and return which of them changed.
-select foja.rebuild_documents(%(entities)s::uuid[]);
+-- Rebuild the guards' tables and the references of these documents from the events, and return which of them changed.
+select foja.rebuild_documents(%(entities)s::uuid[]) union select foja.rebuild_references_v1(%(entities)s::uuid[]);
 
 -- name: expire_attempts
 -- Close attempts past their deadline.
@@ -146,17 +151,20 @@ select foja.expire_attempts(%(most)s);
 
 -- name: document_obstacles
 -- What the events of a document do not say: what this installation can produce, which of its job types are paused, the
--- last error of a job that goes on, why the log is halted, when the newest checkpoint was published, and why no batch of
--- a network is made.
+-- last errors of jobs that go on, why the log is halted, when the newest checkpoint was published, why no batch of a
+-- network is made, and what its own batches wait for.
 select array(select evidence from foja.ability),
     array(select t.type from foja.job_type t where t.paused and (t.type = 'protect_document_v2' or exists (
         select from foja.attempt a where a.entity_id = %(document)s and a.state = 'open' and foja.job_of(a.evidence) = t.type))
         order by t.type),
-    (select j.last_error from foja.job j where j.entity_id = %(document)s and j.last_error is not null
-        and j.state in ('queued', 'running', 'retry_scheduled') order by j.job_id desc limit 1),
+    (select coalesce(jsonb_object_agg(j.type, j.last_error order by j.job_id), '{}') from foja.job j
+        where j.entity_id = %(document)s and j.last_error is not null and j.state in ('queued', 'running', 'retry_scheduled')),
     (select l.halted from foja.log l where l.closed_size is null),
     (select max(c.published_at) from foja.checkpoint c join foja.log l on l.origin = c.origin and l.closed_size is null),
-    (select coalesce(jsonb_object_agg(n.network, n.held), '{}') from foja.anchor_network n where n.held is not null);
+    (select coalesce(jsonb_object_agg(n.network, n.held), '{}') from foja.anchor_network n where n.held is not null),
+    (select coalesce(jsonb_object_agg(b.network, b.detail order by b.created_at), '{}')
+        from foja.anchor_member m join foja.anchor_batch b on b.batch_id = m.batch_id
+        where m.entity_id = %(document)s and b.status in ('drafted', 'sent', 'reorged') and b.detail is not null);
 
 -- name: documents_length
 -- How many events these documents have.

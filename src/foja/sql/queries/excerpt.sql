@@ -19,8 +19,10 @@ order by v.seq limit %(limit)s;
 -- The first sealed events of several streams of this tenant, as many of each as asked for.
 select w.place, e.domain, v.seq, v.event_id, v.kind, v.v, v.at, v.actor, v.source, v.payload::text, v.salt, v.body_hash
 from unnest(%(entities)s::uuid[], %(lengths)s::bigint[]) with ordinality w(entity_id, length, place)
-join foja.entity e on e.entity_id = w.entity_id and e.tenant = %(tenant)s
-join foja.event v on v.entity_id = w.entity_id and v.seq < least(w.length, e.sealed)
+cross join lateral (select * from foja.entity s where s.entity_id = w.entity_id offset 0) e
+cross join lateral (
+    select * from foja.event x where x.entity_id = w.entity_id and x.seq < least(w.length, e.sealed) offset 0) v
+where e.tenant = %(tenant)s
 order by w.place, v.seq;
 
 -- name: stream_domain
@@ -29,12 +31,12 @@ select domain, sealed from foja.entity where entity_id = %(entity)s and tenant =
 
 -- name: covered_events
 -- How many events of a stream, from the first on, are covered by a published checkpoint.
-select coalesce(max(u.seq) + 1, 0)
+select coalesce(max(l.seq) + 1, 0)
 from foja.leaf_place p
 join foja.log o on o.origin = p.origin
-join foja.leaves l on l.origin = p.origin and l.idx = p.idx
-cross join lateral unnest(l.entity_id, l.seq) with ordinality u(entity_id, seq, place)
-where p.entity_id = %(entity)s and u.entity_id = p.entity_id
-    and (o.closed_size is null or l.idx + u.place - 1 < o.closed_size)
+join foja.leaves b on b.origin = p.origin and b.idx = p.idx
+cross join lateral foja.unbundle(b) l
+where p.entity_id = %(entity)s and l.entity_id = p.entity_id
+    and (o.closed_size is null or l.idx < o.closed_size)
     and exists (select from foja.checkpoint c
-        where c.origin = p.origin and c.size > l.idx + u.place - 1 and c.published_at is not null);
+        where c.origin = p.origin and c.size > l.idx and c.published_at is not null);

@@ -3,8 +3,11 @@
 listen foja;
 
 -- name: prepare_notify
--- Notify the other processes and return the epoch. Sent after commit, never inside an append.
-prepare notify as select i.epoch from foja.installation i cross join pg_notify($1, $2);
+-- Notify the other processes and return the epoch. Sent after commit, never inside an append, and without waiting for
+-- the disk: after a crash every listener connects anew and reads.
+prepare notify as
+with unhurried as materialized (select set_config('synchronous_commit', 'off', true))
+select i.epoch from unhurried, foja.installation i, pg_notify($1, $2);
 
 -- name: send_transients
 -- Send transients to the other processes. No other notification carries data.
@@ -68,4 +71,7 @@ from foja.installation i left join foja.log l on l.origin = %(origin)s;
 -- Events of all streams in the order of the log.
 select l.idx, l.entity_id, v.seq, v.event_id, v.kind, v.v, v.at, v.actor, v.source, v.payload, v.body_hash
 from foja.leaves_between(%(origin)s, %(after)s + 1, least(%(size)s, %(after)s + 1 + %(limit)s)) l
-join foja.event v on v.entity_id = l.entity_id and v.seq = l.seq order by l.idx;
+cross join lateral (
+    -- `offset 0` as above: nothing says how many leaves a bundle has.
+    select * from foja.event where entity_id = l.entity_id and seq = l.seq offset 0
+) v order by l.idx;

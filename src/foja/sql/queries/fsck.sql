@@ -29,15 +29,12 @@ from foja.event v where %(only)s::uuid is null or v.entity_id = %(only)s order b
 
 -- name: fsck_places
 -- Everything else that is recorded about a number of a stream: leaf, outbox, unsealed, slot.
-select u.entity_id, u.seq, 'leaf', l.origin, l.idx + u.place - 1, u.chain_hash
-from foja.leaves l
-cross join lateral unnest(l.entity_id, l.seq, l.chain_hash) with ordinality u(entity_id, seq, chain_hash, place)
-where %(only)s::uuid is null
+select entity_id, seq, 'leaf', origin, idx, chain_hash from foja.leaf where %(only)s::uuid is null
 union all
-select u.entity_id, u.seq, 'leaf', l.origin, l.idx + u.place - 1, u.chain_hash
-from foja.leaf_place p join foja.leaves l on l.origin = p.origin and l.idx = p.idx
-cross join lateral unnest(l.entity_id, l.seq, l.chain_hash) with ordinality u(entity_id, seq, chain_hash, place)
-where p.entity_id = %(only)s and u.entity_id = p.entity_id
+select l.entity_id, l.seq, 'leaf', b.origin, l.idx, l.chain_hash
+from foja.leaf_place p join foja.leaves b on b.origin = p.origin and b.idx = p.idx
+cross join lateral foja.unbundle(b) l
+where p.entity_id = %(only)s and l.entity_id = p.entity_id
 union all
 select u.entity_id, u.seq, 'pending', null, row_number() over (order by p.id, u.place), u.chain_hash
 from foja.pending p
@@ -53,10 +50,8 @@ order by 1, 2;
 
 -- name: fsck_leaves
 -- The leaves of one log, in order.
-select l.idx + u.place - 1, u.entity_id, u.seq, u.chain_hash
-from foja.leaves l
-cross join lateral unnest(l.entity_id, l.seq, l.chain_hash) with ordinality u(entity_id, seq, chain_hash, place)
-where l.origin = %(origin)s order by l.idx, u.place;
+select l.idx, l.entity_id, l.seq, l.chain_hash from foja.leaves b cross join lateral foja.unbundle(b) l
+where b.origin = %(origin)s order by b.idx, l.idx;
 
 -- name: fsck_leaf_places
 -- Streams that foja.leaf_place does not find in their bundle, or names in a bundle without them.
@@ -82,12 +77,11 @@ order by s.origin, s.size, s.public_key;
 
 -- name: fsck_last_leaf
 -- The last event of a stream among the first leaves of a log.
-select u.seq, l.idx + u.place - 1, u.chain_hash
+select l.seq, l.idx, l.chain_hash
 from (select idx from foja.leaf_place where entity_id = %(entity)s and origin = %(origin)s and idx < %(size)s
     order by seq desc limit 2) bundle  -- in the last one, the leaves of this stream may be beyond `size`
-join foja.leaves l on l.origin = %(origin)s and l.idx = bundle.idx
-cross join lateral unnest(l.entity_id, l.seq, l.chain_hash) with ordinality u(entity_id, seq, chain_hash, place)
-where u.entity_id = %(entity)s and l.idx + u.place - 1 < %(size)s order by u.seq desc limit 1;
+join foja.leaves b on b.origin = %(origin)s and b.idx = bundle.idx cross join lateral foja.unbundle(b) l
+where l.entity_id = %(entity)s and l.idx < %(size)s order by l.seq desc limit 1;
 
 -- name: fsck_batches
 -- Every batch of digests, oldest first.

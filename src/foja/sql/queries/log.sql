@@ -3,6 +3,10 @@
 select exists (select from foja.slot where state = 'open' and deadline <= clock_timestamp()),
     exists (select from foja.unsealed);
 
+-- name: lease_maintenance
+-- Take or extend the lease of the maintenance; whether this process has it.
+select foja.lease_maintenance(%(worker)s, %(seconds)s);
+
 -- name: seal_ready
 -- Seal contiguous events, a bounded number.
 select foja.seal_ready(%(streams)s, %(most)s);

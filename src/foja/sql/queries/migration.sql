@@ -73,3 +73,14 @@ delete from foja.migration where number = %(number)s;
 -- name: has_schema
 -- Whether this database has a schema of Foja.
 select to_regnamespace('foja') is not null;
+
+-- name: taken_names
+-- What the schema public has under these names, as `alter` names it.
+select format('%%s public.%%I', case c.relkind when 'v' then 'view' when 'm' then 'materialized view'
+    when 'S' then 'sequence' else 'table' end, c.relname)
+from pg_class c where c.relnamespace = to_regnamespace('public') and c.relname = any (%(names)s)
+union all
+select format('%%s public.%%I(%%s)', case p.prokind when 'p' then 'procedure' else 'function' end, p.proname,
+    pg_get_function_identity_arguments(p.oid))
+from pg_proc p where p.pronamespace = to_regnamespace('public') and p.proname = any (%(names)s)
+order by 1 desc;

@@ -5,10 +5,25 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from foja.core.registry import API, Domain, Kind
+from foja.core.registry import API, Domain, JobType, Kind
 
 TENANT: Final = "system"
 CHECKPOINT_ANCHORED, KEY_ROTATED = "checkpoint.anchored", "key.rotated"
+SCAN, PURGE, HYGIENE = "scan_orphans", "purge_orphans", "hygiene"
+_HYGIENE = frozenset({HYGIENE})
+_COUNTS = (
+    "checked",
+    "candidates",
+    "staged",
+    "strays",
+    "missing",
+    "rescued",
+    "false_positives",
+    "quarantined",
+    "deleted",
+    "bytes",
+)
+_RUN = {"run": "string", "outcome": "string", "started_at": "string", "ended_at": "string"}
 
 _KINDS = (
     Kind(
@@ -24,6 +39,18 @@ _KINDS = (
         {"key_id": "string", "purpose": "string"},
         {"public_key": "string", "previous": "string", "reason": "string"},
     ),
+    Kind("object.scanned", _HYGIENE, _RUN, {"detail": "string", **dict.fromkeys(_COUNTS, "number")}),
+    Kind("object.purge.ended", _HYGIENE, _RUN, {"detail": "string", **dict.fromkeys(_COUNTS, "number")}),
+    Kind("object.unstaged", _HYGIENE, {"run": "string", "objects": "array"}, erasable=True),
+    Kind("object.purged", _HYGIENE, {"run": "string", "reason": "string", "objects": "array"}, erasable=True),
+    Kind(
+        "object.restored",
+        _HYGIENE,
+        {"sha256": "string", "generation": "number", "reason": "string"},
+        digests=("sha256",),
+        erasable=True,
+    ),
 )
+_JOBS = (JobType(SCAN, HYGIENE, lease=60.0), JobType(PURGE, HYGIENE, lease=60.0))
 # The guard lets only this installation's own stream have them.
-SYSTEM = Domain("system", [replace(kind, tracked=True) for kind in _KINDS], head_only=True)
+SYSTEM = Domain("system", [replace(kind, tracked=True) for kind in _KINDS], _JOBS, head_only=True)

@@ -86,10 +86,12 @@ return (select array_agg(u.job_id)
     from unnest(p_job, p_entity, p_witness, p_attempt) u(job_id, entity_id, witness, attempt)
     left join foja.attempt a on a.entity_id = u.entity_id and a.evidence = p_network and a.witness_hash = u.witness
         and a.attempt = u.attempt
-    where u.attempt > 0 and (a.state is distinct from 'open' or a.submitted_seq is not null
-            or exists (select from foja.document d where d.entity_id = u.entity_id and d.closed is not null)
-            or foja.is_confirmed(u.entity_id, p_network, u.witness)
-            or not foja.is_confirmed(u.entity_id, 'tsa', u.witness))
+    left join foja.document d on d.entity_id = u.entity_id
+    where u.attempt > 0 and (a.state is distinct from 'open' or a.submitted_seq is not null or d.closed is not null
+            or exists (select from foja.attempt c where c.entity_id = u.entity_id and c.evidence = p_network
+                and c.witness_hash = u.witness and c.state = 'confirmed')
+            or not exists (select from foja.attempt c where c.entity_id = u.entity_id and c.evidence = 'tsa'
+                and c.witness_hash = u.witness and c.state = 'confirmed'))
         or u.attempt = 0 and u.entity_id is distinct from (select i.installation_id from foja.installation i)
         or exists (select from foja.anchor_member m join foja.anchor_batch b on b.batch_id = m.batch_id
             where m.entity_id = u.entity_id and m.network = p_network and m.witness_hash = u.witness
@@ -97,7 +99,7 @@ return (select array_agg(u.job_id)
 
 -- Lock the streams of these jobs; return the jobs whose stream another session holds, or null.
 create function foja.held_submissions(p_job bigint[], p_entity uuid[]) returns bigint[]
-language plpgsql as $$
+language plpgsql set enable_hashjoin = on as $$
 declare
     locked uuid[];
 begin
@@ -107,7 +109,20 @@ begin
         return null;
     end if;
     return (select array_agg(u.job_id) from unnest(p_job, p_entity) u(job_id, entity_id)
-        where u.entity_id <> all (locked) and exists (select from foja.entity e where e.entity_id = u.entity_id));
+        where not exists (select from unnest(locked) l(entity_id) where l.entity_id = u.entity_id)
+            and exists (select from foja.entity e where e.entity_id = u.entity_id));
+end $$;
+
+-- Lock these jobs; return those whose lease is not ours any more, or null. Their streams are locked.
+create function foja.lost_submissions(p_network text, p_job bigint[], p_token uuid[], p_entity uuid[]) returns bigint[]
+language plpgsql as $$
+begin
+    perform from foja.job j where j.job_id = any (p_job) order by j.job_id for no key update;
+    return (select array_agg(u.job_id order by u.job_id)
+        from unnest(p_job, p_token, p_entity) u(job_id, token, entity_id)
+        left join foja.job j on j.job_id = u.job_id
+        where j.lease_token is distinct from u.token or j.state is distinct from 'running'
+            or j.type <> 'submit_anchor_' || p_network or j.entity_id <> u.entity_id);
 end $$;
 
 -- What a network spent within 24 hours, and the most that its batches may cost which are not settled.
@@ -131,49 +146,91 @@ language sql as $$
     on conflict (name) do update set due = least(t.due, excluded.due), every = excluded.every;
 $$;
 
--- Create a batch. The digest of job n is leaf n; a draft is the `anchor.submitted` of the job that `p_of` names. Attempt
--- 0 is a checkpoint of the log, which has no such event. Returns `created`, or why nothing
--- was: `already` (created before, the answer was lost), `lost` (the jobs whose lease is not ours any more), `held`
--- (the jobs whose stream another session holds), `unfit` (the jobs whose attempt cannot be submitted), `stale` (the account is leased to another, or the nonce is not its next one),
--- `cap` (it may cost more than is left of the daily cap).
+-- Refuse a batch that does not have one leaf for each job, and one `anchor.submitted` for each job of an attempt, in order.
+create function foja.check_submissions(
+    p_batch uuid, p_network text, p_leaves bytea, p_job bigint[], p_token uuid[], p_entity uuid[], p_witness text[],
+    p_attempt integer[], p_drafts foja.draft[]
+) returns void
+language plpgsql stable as $$
+declare
+    entities uuid[];
+    witnesses text[];
+    attempts integer[];
+begin
+    select array_agg(u.entity_id order by u.place), array_agg(u.witness order by u.place), array_agg(u.attempt order by u.place)
+    into entities, witnesses, attempts
+    from unnest(p_entity, p_witness, p_attempt) with ordinality u(entity_id, witness, attempt, place) where u.attempt > 0;
+    if cardinality(p_job) <> any (array[cardinality(p_token), cardinality(p_entity), cardinality(p_witness),
+                cardinality(p_attempt), octet_length(p_leaves) / 32])
+            or coalesce(cardinality(p_drafts), 0) <> coalesce(cardinality(entities), 0)
+            or (select count(*) <> count(distinct (u.entity_id, u.witness)) or count(*) <> count(distinct u.job_id)
+                from unnest(p_job, p_entity, p_witness) u(job_id, entity_id, witness)) then
+        perform foja.refuse('bad_payload', 'a batch needs a token, a digest, a leaf and an event for each job');
+    elsif exists (select from unnest(p_drafts, entities, witnesses, attempts) d(entity_id, domain, tenant, kind, v, event_id,
+                actor, source, payload, salt, body_hash, idempotency_key, expected_seq, entity, witness, attempt)
+            cross join lateral (select d.payload::jsonb as p offset 0) body
+            where (d.entity_id, d.domain, d.kind, d.source, p ->> 'network', p ->> 'witness_hash', p ->> 'attempt', p ->> 'batch')
+                is distinct from (d.entity, 'document', 'anchor.submitted', 'submit-anchor-' || p_network, p_network,
+                    d.witness, d.attempt::text, p_batch::text)) then
+        perform foja.refuse('bad_payload', 'anchor.submitted must name the batch and the attempt of its job');
+    end if;
+end $$;
+
+-- Record `anchor.submitted` of many attempts. What their guards would check was checked, for all of them at once.
+create function foja.record_submissions(p_network text, p_drafts foja.draft[]) returns void
+language plpgsql as $$
+declare
+    part foja.draft[];
+    r foja.receipts;
+begin
+    for start in 1 .. coalesce(cardinality(p_drafts), 0) by 1000 loop  -- the time of one call grows faster than its events
+        part := p_drafts[start : start + 999];
+        r := foja.record_drafts(part, true, false, false);
+        update foja.attempt x set submitted_seq = found.seq
+        from (select u.seq, a.ctid as place  -- one by one, whatever the planner knows of the table
+            from unnest(part, r.seq) u(entity_id, domain, tenant, kind, v, event_id, actor, source, payload, salt, body_hash,
+                idempotency_key, expected_seq, seq)
+            cross join lateral (select o.ctid from foja.attempt o where o.entity_id = u.entity_id and o.evidence = p_network
+                and o.witness_hash = u.payload::jsonb ->> 'witness_hash'
+                and o.attempt = (u.payload::jsonb ->> 'attempt')::integer limit 1) a) found
+        where x.ctid = found.place;
+    end loop;
+end $$;
+
+-- Create a batch. The digest of job n is leaf n; the drafts are the `anchor.submitted` of its jobs, in order. Attempt 0 is
+-- a checkpoint of the log, which has no such event. Returns `created`, or why nothing was: `already` (created before, the
+-- answer was lost), `lost` (the jobs whose lease is not ours any more), `held` (the jobs whose stream another session
+-- holds), `unfit` (the jobs whose attempt cannot be submitted), `stale` (the account is leased to another, or the nonce is
+-- not its next one), `cap` (it may cost more than is left of the daily cap).
 create function foja.create_anchor_batch_v1(
     p_batch uuid, p_network text, p_account text, p_lease uuid, p_nonce bigint, p_root bytea, p_leaves bytea, p_salts bytea,
     p_state jsonb, p_max_fee numeric, p_cap numeric, p_tenant text, p_every double precision, p_job bigint[],
-    p_token uuid[], p_entity uuid[], p_witness text[], p_attempt integer[], p_of integer[], p_drafts foja.draft[]
+    p_token uuid[], p_entity uuid[], p_witness text[], p_attempt integer[], p_drafts foja.draft[]
 ) returns table (verdict text, jobs bigint[])
 language plpgsql security definer set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan as $$
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
     a foja.anchor_account;
-    verdicts text[];
 begin
     perform foja.check_source('submit-anchor-' || p_network);
     if exists (select from foja.anchor_batch b where b.batch_id = p_batch) then
         return query select 'already', null::bigint[];
         return;
-    elsif cardinality(p_job) <> any (array[cardinality(p_token), cardinality(p_entity), cardinality(p_witness),
-            cardinality(p_attempt), octet_length(p_leaves) / 32])
-            or coalesce(cardinality(p_drafts), 0) <> (select count(*) from unnest(p_attempt) each(number) where each.number > 0) then
-        perform foja.refuse('bad_payload', 'a batch needs a token, a digest, a leaf and an event for each job');
     end if;
+    perform foja.check_submissions(p_batch, p_network, p_leaves, p_job, p_token, p_entity, p_witness, p_attempt, p_drafts);
+    verdict := 'held';
     jobs := foja.held_submissions(p_job, p_entity);
-    if jobs is not null then
-        return query select 'held', jobs;
-        return;
+    if jobs is null then
+        verdict := 'lost';
+        jobs := foja.lost_submissions(p_network, p_job, p_token, p_entity);
     end if;
-    perform foja.lock_jobs(p_job);
-    select array_agg(u.job_id order by u.job_id) into jobs
-    from unnest(p_job, p_token, p_entity) u(job_id, token, entity_id)
-    left join foja.job j on j.job_id = u.job_id
-    where j.lease_token is distinct from u.token or j.state is distinct from 'running'
-        or j.type <> 'submit_anchor_' || p_network or j.entity_id <> u.entity_id;
-    if jobs is not null then
-        return query select 'lost', jobs;
-        return;
+    if jobs is null then
+        verdict := 'unfit';
+        jobs := foja.unfit_submissions(p_network, p_job, p_entity, p_witness, p_attempt);
     end if;
-    jobs := foja.unfit_submissions(p_network, p_job, p_entity, p_witness, p_attempt);
     if jobs is not null then
-        return query select 'unfit', jobs;
+        return next;
         return;
     end if;
     select * into a from foja.anchor_account x where x.network = p_network and x.account = p_account for no key update;
@@ -192,15 +249,11 @@ begin
     select p_batch, u.place - 1, p_network, u.entity_id, u.witness, u.attempt, j.tenant
     from unnest(p_job, p_entity, p_witness, p_attempt) with ordinality u(job_id, entity_id, witness, attempt, place)
     join foja.job j on j.job_id = u.job_id;
-    verdicts := foja.settle_jobs_v1(
-        array(select row(u.job_id, u.token, 'done', null, null, null)::foja.settlement
-            from unnest(p_job, p_token) with ordinality u(job_id, token, place) order by u.place),
-        p_of, p_drafts, array[1],
-        array[row('broadcast_anchor_' || p_network, p_batch, p_tenant, 'broadcast', '{}', null, 0, null, null)::foja.new_job],
-        false);
-    if 'done' <> any (verdicts) then
-        raise serialization_failure using message = 'a job was settled in between';
-    end if;
+    perform foja.close_jobs(array(select row(u.job_id, u.token, 'done', null, null, null)::foja.settlement
+        from unnest(p_job, p_token) u(job_id, token)), array_fill('done'::text, array[cardinality(p_job)]));
+    perform foja.record_submissions(p_network, p_drafts);
+    perform foja.insert_jobs(array[row('broadcast_anchor_' || p_network, p_batch, p_tenant, 'broadcast', '{}', null, 0, null,
+        null)::foja.new_job]);
     update foja.anchor_account x set lease_token = null, lease_until = null,
         next_nonce = greatest(x.next_nonce, p_nonce + 1)
     where x.network = p_network and x.account = p_account;

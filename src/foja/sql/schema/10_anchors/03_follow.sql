@@ -124,8 +124,11 @@ begin
         from unnest(p_drafts) d
     ), ended as (
         update foja.attempt x set state = case when x.attempt = t.attempt then 'confirmed' else 'superseded' end
-        from told t where x.entity_id = t.entity_id and x.evidence = p_network and x.witness_hash = t.witness
-            and (x.attempt = t.attempt or x.state = 'open')
+        from (select told.attempt, a.ctid as place from told  -- one by one, whatever the planner knows of the table
+            cross join lateral (select o.ctid from foja.attempt o where o.entity_id = told.entity_id
+                and o.evidence = p_network and o.witness_hash = told.witness
+                and (o.attempt = told.attempt or o.state = 'open') offset 0) a) t
+        where x.ctid = t.place
         returning x.entity_id, x.asked_seq::text as key
     )
     select array_agg(j.job_id order by j.job_id) into open from ended e join foja.job j on j.entity_id = e.entity_id

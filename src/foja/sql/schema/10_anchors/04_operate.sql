@@ -1,7 +1,8 @@
 -- For operators: which networks are used, and when what waits is sent.
 
--- Let what waits for other digests of its network be claimed now.
-create function foja.hasten_submissions(p_network text) returns bigint
+-- Let what waits for other digests of its network be claimed now, without `p_held` only what has no error: the rest waits
+-- because no batch can be made.
+create function foja.hasten_submissions(p_network text, p_held boolean) returns bigint
 language plpgsql as $$
 declare
     hastened bigint;
@@ -9,7 +10,9 @@ begin
     with waiting as materialized (
         select j.job_id from foja.job j
         where j.type = 'submit_anchor_' || p_network and j.head and j.state = 'queued' and j.priority between 0 and 2
-            and j.run_at > clock_timestamp() and case when j.dedupe_key ~ '^\d{1,18}$' then coalesce(
+            and j.run_at > clock_timestamp() and (p_held or j.last_error is null) and case
+                when j.payload -> 'attempt' = '1' then true  -- it has no pause
+                when j.dedupe_key ~ '^\d{1,18}$' then coalesce(
                 (select foja.moment(v.payload ->> 'run_at') <= clock_timestamp() from foja.event v
                     where v.entity_id = j.entity_id and v.seq = j.dedupe_key::bigint), true) else true end
         for no key update of j skip locked
@@ -19,12 +22,27 @@ begin
     return hastened;
 end $$;
 
--- The same for a worker, which found that enough digests wait for a full batch.
-create function foja.close_gathering_v1(p_network text) returns bigint
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+-- The same for a worker that is about to claim: if one job is due, since a batch is made then, or if `p_size` jobs wait that
+-- were never claimed, since that batch is full. A job waits for at most `p_seconds`. Returns how many waited, up to `p_size`.
+create function foja.close_gathering_v1(p_network text, p_size integer, p_seconds double precision) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+    moment timestamptz := clock_timestamp();
+    waiting bigint;
 begin
     perform foja.check_source('submit-anchor-' || p_network);
-    return foja.hasten_submissions(p_network);
+    select count(*) into waiting from (select from foja.job j where j.type = 'submit_anchor_' || p_network
+        and j.priority = any ('{0,1,2}') and j.run_at > moment and j.run_at <= moment + make_interval(secs => p_seconds)
+        and j.head and j.state in ('queued', 'retry_scheduled') and j.lease_token is null limit p_size) w;
+    if waiting = p_size then  -- what is left out of a full batch waits for no other digest either
+        update foja.anchor_network n set flushed_at = moment where n.network = p_network;
+    end if;
+    if waiting = p_size or exists (select from foja.job j where j.type = 'submit_anchor_' || p_network
+            and j.priority = any ('{0,1,2}') and j.run_at <= moment and j.head and j.state in ('queued', 'retry_scheduled')) then
+        perform foja.hasten_submissions(p_network, false);
+    end if;
+    return waiting;
 end $$;
 
 create function foja.check_is_network(p_network text) returns void
@@ -41,7 +59,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     perform foja.check_is_network(p_network);
     update foja.anchor_network n set flushed_at = clock_timestamp() where n.network = p_network;
-    return foja.hasten_submissions(p_network);
+    return foja.hasten_submissions(p_network, true);
 end $$;
 
 -- Let documents require a network. The next draft takes the nonce of its account from what the nodes agree on; only the

@@ -4,22 +4,9 @@ delete from foja.ability where evidence in ('polygon', 'bitcoin', 'rekor');
 
 update foja.domain set guard = null where domain = 'system';
 
--- Domains are registered at the newest step only. Kinds and domains that streams were written with stay; their jobs go,
--- since no process could do them.
-update foja.kind set tracked = false, wakes = false where tracked or wakes;
-update foja.domain set executor = null where executor is not null;
-update foja.entity set awake = null where awake is not null;
-delete from foja.woken;
-delete from foja.tick;
-delete from foja.job;
-delete from foja.job_type;
-delete from foja.source;
-delete from foja.kind k where not exists (select from foja.entity e where e.domain = k.domain);
-delete from foja.domain d where not d.reserved and not exists (select from foja.entity e where e.domain = d.domain);
-
 drop function foja.request_checkpoint_anchors_v1, foja.track_system, foja.disable_network_v1, foja.enable_network_v1, foja.flush_anchors_v1, foja.check_is_network, foja.close_gathering_v1,
     foja.hasten_submissions, foja.plan_anchors_v1, foja.tell_anchor_v1, foja.append_endings, foja.held_members, foja.confirm_attempts, foja.confirmation_problem, foja.anchor_endings, foja.note_anchor_v1,
-    foja.claim_anchors_v1, foja.check_anchor_worker, foja.create_anchor_batch_v1, foja.plan_look, foja.anchor_allowance, foja.anchor_spending, foja.held_submissions,
+    foja.claim_anchors_v1, foja.check_anchor_worker, foja.create_anchor_batch_v1, foja.record_submissions, foja.check_submissions, foja.lost_submissions, foja.plan_look, foja.anchor_allowance, foja.anchor_spending, foja.held_submissions,
     foja.unfit_submissions, foja.hold_anchors_v1, foja.release_anchor_account_v1, foja.lease_anchor_account_v1, foja.agreed_nonce, foja.free_nonce,
     foja.unused_nonce, foja.has_nonce;
 drop table foja.anchor_member, foja.anchor_batch, foja.anchor_account, foja.anchor_network;

@@ -86,7 +86,8 @@ begin
     perform foja.refuse('wrong_source', format('the role %s may not write as %s', role, source));
 end $$;
 
--- The three functions that follow are not strict: the planner would not inline them.
+-- The functions that follow are not strict: the planner would not inline them. Their rare branches are functions that
+-- it cannot inline: what is inlined is prepared anew for every append.
 
 -- Is this one JSON object in which no key occurs twice? Before PostgreSQL 16 only serializing it again can tell.
 do $do$ begin
@@ -96,30 +97,64 @@ do $do$ begin
             else 'foja.canonical(payload::jsonb) = payload' end;
 end $do$;
 
+create function foja.refuse_json(payload text) returns json
+language plpgsql immutable parallel safe as $$
+begin
+    raise duplicate_json_object_key_value using message = 'not one JSON object, or a key occurs twice';
+end $$;
+
+-- The same object as json, or an error: one search for both, where PostgreSQL can do that.
+do $do$ begin
+    execute 'create function foja.unique_json(payload text) returns json
+        language sql immutable parallel safe return ' || case
+            when current_setting('server_version_num')::integer >= 170000 then 'json(payload with unique keys)'
+            else 'case when foja.has_unique_keys(payload) then payload::json else foja.refuse_json(payload) end' end;
+end $do$;
+
+create function foja.nests_few(payload jsonb) returns boolean
+language plpgsql immutable parallel safe as $$
+begin
+    return not payload @? 'strict $.**{64} ? (@.type() == "object" || @.type() == "array")';
+end $$;
+
 -- Are at most 64 containers nested? Only a text with more brackets than that is searched.
 create function foja.is_shallow(payload text) returns boolean
 language sql immutable parallel safe
-return octet_length(payload) - octet_length(replace(replace(payload, '{', ''), '[', '')) <= 64
-    or not payload::jsonb @? 'strict $.**{64} ? (@.type() == "object" || @.type() == "array")';
+return octet_length(payload) < 130
+    or octet_length(payload) - octet_length(replace(replace(payload, '{', ''), '[', '')) <= 64
+    or foja.nests_few(payload::jsonb);
+
+create function foja.has_exact_numbers(payload text) returns boolean
+language plpgsql immutable parallel safe as $$
+begin
+    return not payload::jsonb @? 'strict $.** ? (@.type() == "number" && (@ > 9007199254740991 || @ < -9007199254740991))'
+        or foja.canonical(payload::jsonb) = payload;
+end $$;
 
 -- Can every reader hold its numbers? Only a text with one of sixteen digits or with an exponent is searched.
 create function foja.is_exact(payload text) returns boolean
 language sql immutable parallel safe
-return payload !~ '[:,[]\s*-?(\d{16}|[\d.]+[eE]\+?\d)'
-    or not payload::jsonb @? 'strict $.** ? (@.type() == "number" && (@ > 9007199254740991 || @ < -9007199254740991))'
-    or foja.canonical(payload::jsonb) = payload;
+return payload !~ '[-:,[\s]([0-9]{16}|[0-9.]+[eE][+0-9])' or foja.has_exact_numbers(payload);
 
--- Is there plainly nothing wrong with this body? One expression, for the planner to inline.
+-- Is there nothing wrong with this body, if no key occurs twice? One expression, for the planner to inline.
 -- The order of keys, the spelling of numbers and white space are not checked: every client of ours writes
 -- the canonical form, and `foja fsck` finds any other.
+create function foja.is_sound_if_unique(
+    rule foja.kind, p_source text, p_actor text, p_payload text, p_salt bytea, p_hash bytea, p_key text
+) returns boolean
+language sql stable parallel safe
+return p_source = any (rule.sources) and not (rule.reserved or rule.retired)
+    and coalesce(octet_length(p_actor), 0) <= 1024 and coalesce(octet_length(p_key), 0) <= 1024
+    and p_payload::jsonb @@ rule.shape and foja.is_shallow(p_payload) and foja.is_exact(p_payload)
+    and octet_length(p_salt) = 16 and foja.body_hash(p_salt, p_actor, p_payload, p_source, rule.v) = p_hash;
+
+-- Is there nothing wrong with this body?
 create function foja.is_sound(
     rule foja.kind, p_source text, p_actor text, p_payload text, p_salt bytea, p_hash bytea, p_key text
 ) returns boolean
 language sql stable parallel safe
-return p_source = any (rule.sources) and not (rule.reserved or rule.retired) and octet_length(p_payload) <= 1048576
-    and coalesce(octet_length(p_actor), 0) <= 1024 and coalesce(octet_length(p_key), 0) <= 1024
-    and foja.has_unique_keys(p_payload) and p_payload::jsonb @@ rule.shape and foja.is_shallow(p_payload)
-    and foja.is_exact(p_payload) and octet_length(p_salt) = 16 and foja.body_hash(p_salt, p_actor, p_payload, p_source, rule.v) = p_hash;
+return octet_length(p_payload) <= 1048576 and foja.has_unique_keys(p_payload)
+    and foja.is_sound_if_unique(rule, p_source, p_actor, p_payload, p_salt, p_hash, p_key);
 
 -- Why this body may not be recorded, or null.
 -- Python computed it; the database does not take its word for it.

@@ -97,13 +97,23 @@ begin
     return stored;
 end $$;
 
+-- Why this draft may not be recorded. Not inlined: hardly any append asks.
+create function foja.draft_problem(d foja.draft) returns text
+language plpgsql stable as $$
+begin
+    return coalesce(
+        (select foja.body_problem(k, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key)
+            from foja.kind k where k.domain = d.domain and k.kind = d.kind and k.v = d.v),
+        'unknown_kind: this domain has no such kind, or not in this version');
+end $$;
+
 -- One event: check the body, take the number and chain it, record, put in the outbox.
 -- An event recorded before is a unique violation here; the caller then calls `replay`.
 create function foja.append(d foja.draft) returns foja.receipt
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     moment timestamptz := clock_timestamp();
-    problem text;
+    sound boolean;
     wakes boolean;
     tracked boolean;
     e record;
@@ -111,12 +121,11 @@ begin
     if current_setting('role') <> 'foja_' || d.source then
         perform foja.check_source(d.source);
     end if;
-    select case when foja.is_sound(k, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key) then null
-        else foja.body_problem(k, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key) end, k.wakes, k.tracked
-    into problem, wakes, tracked
+    select foja.is_sound(k, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key), k.wakes, k.tracked
+    into sound, wakes, tracked
     from foja.kind k where k.domain = d.domain and k.kind = d.kind and k.v = d.v;
-    if problem is not null or wakes is null then
-        perform foja.refuse_for(coalesce(problem, 'unknown_kind: this domain has no such kind, or not in this version'));
+    if sound is not true then
+        perform foja.refuse_for(foja.draft_problem(d));
     end if;
     update foja.entity
     set next_seq = next_seq + 1, last_at = greatest(moment, last_at),

@@ -42,36 +42,45 @@ begin
     return foja.lock_streams(p_entity);
 end $$;
 
--- What is known of the drafts of a batch before their streams are locked: of each its stream, whether its body is
--- sound, and whether its kind wakes an executor or is tracked; of all of them the first source and the last, by name.
+-- What is known of the drafts of a batch before their streams are locked: of each its stream, its payload as json if it
+-- is sound, and whether its kind wakes an executor or is tracked; of all of them whether they are sound, and the first
+-- source and the last, by name.
 create type foja.checks as (
-    entity_id uuid[], sound boolean[], wakes boolean[], tracked boolean[], all_sound boolean, source text[]
+    entity_id uuid[], payload json[], wakes boolean[], tracked boolean[], all_sound boolean, source text[]
 );
 
-create function foja.check_drafts(p_drafts foja.draft[]) returns foja.checks
+-- Check the drafts of a batch, one by one if `p_careful`. Otherwise a payload that is not JSON, or has a key twice, is an
+-- error: it is parsed only once.
+create function foja.check_each(p_drafts foja.draft[], p_careful boolean) returns foja.checks
 language plpgsql stable as $$
 declare
     c foja.checks;
 begin
-    select array_agg(d.entity_id), array_agg(d.sound), array_agg(d.wakes), array_agg(d.tracked),
-        bool_and(coalesce(d.sound, false)), array[min(d.source), max(d.source)]
+    select array_agg(d.entity_id), array_agg(d.payload), array_agg(d.wakes), array_agg(d.tracked),
+        bool_and(d.payload is not null), array[min(d.source), max(d.source)]
     into c
     from (select u.entity_id, u.source, k.wakes, k.tracked,
-            foja.is_sound(k, u.source, u.actor, u.payload, u.salt, u.body_hash, u.idempotency_key) as sound
+            case when octet_length(u.payload) > 1048576 then null
+                when p_careful then case when foja.is_sound(
+                    k, u.source, u.actor, u.payload, u.salt, u.body_hash, u.idempotency_key) then u.payload::json end
+                when foja.is_sound_if_unique(
+                    k, u.source, u.actor, u.payload, u.salt, u.body_hash, u.idempotency_key)
+                then foja.unique_json(u.payload) end as payload
         from unnest(p_drafts) with ordinality u(entity_id, domain, tenant, kind, v, event_id, actor, source, payload,
             salt, body_hash, idempotency_key, expected_seq, ord)
         left join foja.kind k on k.domain = u.domain and k.kind = u.kind and k.v = u.v
-        order by u.ord) d;
+        order by u.ord offset 0) d;
     return c;
 end $$;
 
--- Why this draft may not be recorded.
-create function foja.draft_problem(d foja.draft) returns text
-language sql stable
-return coalesce(
-    (select foja.body_problem(k, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key)
-        from foja.kind k where k.domain = d.domain and k.kind = d.kind and k.v = d.v),
-    'unknown_kind: this domain has no such kind, or not in this version');
+create function foja.check_drafts(p_drafts foja.draft[]) returns foja.checks
+language plpgsql stable as $$
+begin
+    return foja.check_each(p_drafts, false);
+exception
+    when data_exception then
+        return foja.check_each(p_drafts, true);
+end $$;
 
 -- Where a batch leaves its streams, and what each of its items became: `seq` is null where
 -- nothing was recorded, `link` where the event is not sealed yet.
@@ -94,7 +103,7 @@ declare
     ats timestamptz[] := array_fill(null::timestamptz, array[n]);
     links bytea[] := array_fill(null::bytea, array[n]);
     problems text[];
-    sound boolean[] := c.sound;
+    payloads json[] := c.payload;
     wakes boolean[] := c.wakes;
     tracks boolean[] := c.tracked;
     all_sound boolean := c.all_sound;
@@ -142,7 +151,7 @@ begin
             moment := greatest(now, s.last_at[stream]);
             taken := '{}';
         end if;
-        if not all_sound and sound[i.ord] is not true then
+        if not all_sound and payloads[i.ord] is null then
             problems[i.ord] := foja.draft_problem(p_drafts[i.ord]);
         elsif i.domain is distinct from domain or i.tenant <> tenant then
             problems[i.ord] := format('wrong_entity: %s is not a %s of this tenant', i.entity_id, i.domain);
@@ -246,10 +255,10 @@ begin
     end if;
     b := foja.number_batch(s, p_drafts, c, p_careful);
     insert into foja.event
-    select u.entity_id, u.seq, u.event_id, u.kind, u.v, u.at, u.actor, u.source, u.payload::json, u.salt, u.body_hash,
+    select u.entity_id, u.seq, u.event_id, u.kind, u.v, u.at, u.actor, u.source, u.parsed, u.salt, u.body_hash,
         u.idempotency_key, u.tenant
-    from unnest(p_drafts, b.seq, b.at) u(entity_id, domain, tenant, kind, v, event_id, actor, source, payload, salt,
-        body_hash, idempotency_key, expected_seq, seq, at)
+    from unnest(p_drafts, b.seq, b.at, c.payload) u(entity_id, domain, tenant, kind, v, event_id, actor, source, payload,
+        salt, body_hash, idempotency_key, expected_seq, seq, at, parsed)
     where u.seq is not null;
     if b.tracked is not null and p_guarded then
         perform foja.track(t.domain, t.entity_id, t.seq) from (

@@ -11,15 +11,20 @@ create table foja.log (
 
 create unique index log_open on foja.log ((true)) where closed_size is null;
 
--- The leaves, in bundles of at most 256: a row each would cost as much as the events they stand for.
+-- The leaves, in bundles of at most 256: a row each would cost as much as the events they stand for. Leaves that
+-- follow each other in the bundle and in their stream are a run; only the first of them is described.
 create table foja.leaves (
     origin integer not null,
-    idx bigint not null,                 -- of the first one; the others follow
-    entity_id uuid[] not null,
-    seq bigint[] not null,
-    chain_hash bytea[] not null,
+    idx bigint not null,                 -- of the first leaf; the others follow
+    place integer[] not null,            -- where each run begins in the bundle: at 0, then ascending
+    entity_id uuid[] not null,           -- the stream of each run
+    seq bigint[] not null,               -- the first number of each run
+    chain_hash bytea not null,           -- 32 bytes for each leaf
     primary key (origin, idx)
 );
+
+-- Hashes cannot be compressed; stored as they are, one of them is read without the others.
+alter table foja.leaves alter chain_hash set storage external;
 
 -- Which bundle to open for an event: the one where its stream goes on at the last number up to its own.
 create table foja.leaf_place (
@@ -30,32 +35,46 @@ create table foja.leaf_place (
     primary key (entity_id, origin, seq)
 );
 
+-- The leaves of a bundle, each by itself.
+create function foja.unbundle(b foja.leaves) returns table (idx bigint, entity_id uuid, seq bigint, chain_hash bytea)
+language sql stable parallel safe as $$
+    select b.idx + n, run.entity_id, run.seq + n - run.place, substring(whole.hashes from 32 * n + 1 for 32)
+    from (select b.chain_hash || ''::bytea as hashes offset 0) whole  -- a copy: fetched once, not once for each leaf
+    cross join lateral (
+        select u.*, lead(u.place, 1, octet_length(whole.hashes) / 32) over (order by u.place) as until
+        from unnest(b.place, b.entity_id, b.seq) u(place, entity_id, seq)
+    ) run
+    cross join lateral generate_series(run.place, run.until - 1) n
+$$;
+
 -- Every leaf by itself.
 create view foja.leaf with (security_invoker = true) as
-select l.origin, l.idx + u.place - 1 as idx, u.entity_id, u.seq, u.chain_hash
-from foja.leaves l
-cross join lateral unnest(l.entity_id, l.seq, l.chain_hash) with ordinality u(entity_id, seq, chain_hash, place);
+select b.origin, l.idx, l.entity_id, l.seq, l.chain_hash from foja.leaves b cross join lateral foja.unbundle(b) l;
 
 -- A run of leaves: the bundle that holds the first of them, and those after it.
 create function foja.leaves_between(p_origin integer, p_low bigint, p_high bigint) returns setof foja.leaf
 language sql stable parallel safe as $$
-    select l.origin, l.idx + u.place - 1, u.entity_id, u.seq, u.chain_hash
-    from foja.leaves l
-    cross join lateral unnest(l.entity_id, l.seq, l.chain_hash) with ordinality u(entity_id, seq, chain_hash, place)
-    where l.origin = p_origin and l.idx < p_high and l.idx + u.place - 1 between p_low and p_high - 1
-      and l.idx >= coalesce((select max(b.idx) from foja.leaves b where b.origin = p_origin and b.idx <= p_low), 0)
-    order by l.idx, u.place
+    select b.origin, l.idx, l.entity_id, l.seq, l.chain_hash
+    from foja.leaves b cross join lateral foja.unbundle(b) l
+    where b.origin = p_origin and b.idx < p_high and l.idx between p_low and p_high - 1
+      and b.idx >= coalesce((select max(o.idx) from foja.leaves o where o.origin = p_origin and o.idx <= p_low), 0)
+    order by l.idx
 $$;
 
--- Where an event stands in a log: its leaf, or nothing.
+-- Where an event stands in a log: its leaf, or nothing. First its place, then its bundle: joined, a planner that knows no
+-- sizes would read all bundles.
 create function foja.find_leaf(p_origin integer, p_entity uuid, p_seq bigint) returns setof foja.leaf
 language sql stable parallel safe as $$
-    select l.origin, l.idx + u.place - 1, u.entity_id, u.seq, u.chain_hash
+    select b.origin, b.idx + l.place, p_entity, p_seq, substring(b.chain_hash from 32 * l.place + 1 for 32)
     from (select p.idx from foja.leaf_place p
         where p.entity_id = p_entity and p.origin = p_origin and p.seq <= p_seq order by p.seq desc limit 1) bundle
-    join foja.leaves l on l.origin = p_origin and l.idx = bundle.idx
-    cross join lateral unnest(l.entity_id, l.seq, l.chain_hash) with ordinality u(entity_id, seq, chain_hash, place)
-    where u.entity_id = p_entity and u.seq = p_seq
+    cross join lateral (select * from foja.leaves o where o.origin = p_origin and o.idx = bundle.idx offset 0) b
+    cross join lateral (
+        select run.number, run.place + (p_seq - run.seq)::integer as place
+        from unnest(b.place, b.entity_id, b.seq) with ordinality run(place, entity_id, seq, number)
+        where run.entity_id = p_entity and p_seq - run.seq between 0 and 255 order by run.seq desc limit 1
+    ) l
+    where l.place < octet_length(b.chain_hash) / 32 and width_bucket(l.place, b.place) = l.number  -- not beyond its run
 $$;
 
 -- The chain hash of a sealed event: in the newest log that has it, else in the outbox.

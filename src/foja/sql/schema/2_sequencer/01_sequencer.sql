@@ -38,11 +38,15 @@ begin
         select u.entity_id, u.seq, u.chain_hash, row_number() over (order by t.id, u.place) - 1 as place
         from moved t
         cross join lateral unnest(t.entity_id, t.seq, t.chain_hash) with ordinality u(entity_id, seq, chain_hash, place)
+    ), marked as (
+        select *, place % 256 = 0 or (entity_id, seq - 1) is distinct from (lag(entity_id) over last, lag(seq) over last) as starts
+        from placed window last as (order by place)
     ), bundled as (
         insert into foja.leaves
-        select p_origin, first + min(place), array_agg(entity_id order by place), array_agg(seq order by place),
-            array_agg(chain_hash order by place)
-        from placed group by place / 256
+        select p_origin, first + min(place), array_agg((place % 256)::integer order by place) filter (where starts),
+            array_agg(entity_id order by place) filter (where starts), array_agg(seq order by place) filter (where starts),
+            string_agg(chain_hash, '' order by place)
+        from marked group by place / 256
     ), found as (
         insert into foja.leaf_place
         select entity_id, p_origin, min(seq), first + place / 256 * 256 from placed group by entity_id, place / 256

@@ -30,11 +30,12 @@ grant execute on function foja.append, foja.replay, foja.append_drafts, foja.app
     to foja_sweeper;
 grant execute on function
     foja.expire_slots, foja.seal_ready, foja.open_log, foja.number_pending, foja.halt_log,
-    foja.record_checkpoint, foja.mark_published, foja.record_cosignature, foja.record_cosigner_fault, foja.restart_log
+    foja.record_checkpoint, foja.mark_published, foja.record_cosignature, foja.record_cosigner_fault, foja.restart_log,
+    foja.lease_maintenance
     to foja_sweeper;
 grant execute on function foja.recognise to service_role, foja_api, foja_sweeper;
 grant execute on function foja.next_seq to authenticated, service_role, foja_api, foja_sweeper;
-grant execute on function foja.leaves_between, foja.find_leaf, foja.chain_hash_of
+grant execute on function foja.unbundle, foja.leaves_between, foja.find_leaf, foja.chain_hash_of
     to service_role, foja_api, foja_sweeper;
 -- Pure functions of their arguments, so that every role can check hashes.
 grant execute on function

@@ -20,7 +20,7 @@ create table foja.approval_event (
     primary key (entity_id, seq)
 );
 
-update foja.domain set guard = 'track_approval' where domain = 'conversation';
+update foja.domain set guard = 'track_approvals' where domain = 'conversation';
 
 -- Parse an RFC 3339 time, in UTC if it has no offset. Null if it is not valid.
 create function foja.moment_of(value text) returns timestamptz
@@ -42,7 +42,7 @@ return case when value ~ '^[12]\d{3}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])T([01]\d
     then value::timestamptz else foja.moment_of(value) end;
 
 -- The first decision wins because all decisions of an approval have the same id; so one with another id is refused.
-create function foja.track_approval(new foja.event, p_at_head boolean) returns void
+create function foja.track_approval(new foja.event) returns void
 language plpgsql as $$
 declare
     approval text := new.payload ->> 'approval_id';
@@ -71,6 +71,12 @@ begin
     end if;
 end $$;
 
+create function foja.track_approvals(p_entity uuid[], p_seq bigint[], p_at_head boolean) returns void
+language plpgsql as $$
+begin
+    perform foja.track_approval(new) from unnest(p_entity, p_seq) u(entity_id, seq) join foja.event new using (entity_id, seq);
+end $$;
+
 -- Record that an approval has expired. False if it was decided, or is not due.
 create function foja.expire_approval(p_entity uuid, p_event uuid) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -89,6 +95,6 @@ begin
     return true;
 end $$;
 
-revoke execute on function foja.moment, foja.moment_of, foja.track_approval, foja.expire_approval from public;
+revoke execute on function foja.moment, foja.moment_of, foja.track_approval, foja.track_approvals, foja.expire_approval from public;
 grant select on foja.approval_due, foja.approval_event to service_role, foja_api, foja_sweeper;
 grant execute on function foja.expire_approval to foja_sweeper;

@@ -2,4 +2,4 @@
 
 update foja.domain set guard = null where domain = 'conversation';
 drop table foja.approval_due, foja.approval_event;
-drop function foja.expire_approval, foja.track_approval, foja.moment, foja.moment_of;
+drop function foja.expire_approval, foja.track_approvals, foja.track_approval, foja.moment, foja.moment_of;

@@ -43,7 +43,7 @@ create function foja.lane_append(d foja.draft, p_seq bigint, p_fence uuid) retur
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     moment timestamptz;
-    problem text;
+    sound boolean;
     reserved boolean;
     tracked boolean;
 begin
@@ -55,14 +55,13 @@ begin
     end if;
     perform pg_advisory_xact_lock_shared(foja.lane_key(d.entity_id));
     -- A separate statement, so that it sees everything committed before the lock was acquired.
-    select case when foja.is_sound(k, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key) then null
-            else foja.body_problem(k, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key) end,
+    select foja.is_sound(k, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key),
         p_seq < 0 or exists (select from foja.slot s where s.entity_id = d.entity_id and s.seq = p_seq)
             or p_seq > e.next_seq + 10000
             and not exists (select from foja.event v where v.entity_id = d.entity_id and v.seq >= p_seq - 10000)
             and not exists (select from foja.slot s where s.entity_id = d.entity_id and s.seq >= p_seq - 10000),
         k.tracked
-    into problem, reserved, tracked
+    into sound, reserved, tracked
     from foja.entity e left join foja.kind k on k.domain = d.domain and k.kind = d.kind and k.v = d.v
     where e.entity_id = d.entity_id and e.domain = d.domain and e.tenant = d.tenant and e.fence = p_fence;
     if reserved is null then
@@ -70,7 +69,7 @@ begin
     elsif reserved then
         return row('taken', null, null, null, null, null, null)::foja.receipt;
     end if;
-    if problem is null then
+    if sound then
         moment := clock_timestamp();
         insert into foja.event values (d.entity_id, p_seq, d.event_id, d.kind, d.v, moment, d.actor, d.source,
             d.payload::json, d.salt, d.body_hash, d.idempotency_key, d.tenant)
@@ -83,7 +82,7 @@ begin
             return row('appended', null, p_seq, d.event_id, moment, d.body_hash, false)::foja.receipt;
         end if;
     end if;
-    return foja.lane_receipt(d, p_seq, problem);
+    return foja.lane_receipt(d, p_seq, case when sound then null else foja.draft_problem(d) end);
 end $$;
 
 -- The receipt of an event that could not be recorded at its number.

@@ -185,7 +185,8 @@ end $$;
 -- transaction holds is not waited for: unless it is about to look anyway, its stream stays noted.
 create function foja.wake(p_entity uuid[], p_since timestamptz default clock_timestamp()) returns void
 language plpgsql
--- By index, whatever the planner thought of the tables while they were empty.
+-- By index, whatever the planner thought of the tables while they were empty. The job of each stream is looked up by
+-- itself, never joined: from an empty table the planner would read the executors of all streams each time.
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
@@ -193,10 +194,11 @@ declare
     added bigint;
 begin
     with asleep as materialized (
-        select j.job_id from foja.entity e join foja.domain d on d.domain = e.domain
-        join foja.job j on j.entity_id = e.entity_id and j.type = d.executor and j.dedupe_key = 'executor'
-        where e.entity_id = any (p_entity) and j.state <> 'running'
-        for no key update of j skip locked
+        select own.job_id from foja.entity e join foja.domain d on d.domain = e.domain
+        cross join lateral (select j.job_id from foja.job j
+            where j.entity_id = e.entity_id and j.type = d.executor and j.dedupe_key = 'executor' and j.state <> 'running'
+            for no key update skip locked) own
+        where e.entity_id = any (p_entity)
     )
     update foja.job j
     set state = 'queued', run_at = clock_timestamp(), finished_at = null,
@@ -208,17 +210,18 @@ begin
     from foja.entity e join foja.domain d on d.domain = e.domain join foja.job_type t on t.type = d.executor
     where e.entity_id = any (p_entity)
         -- To find that out by conflict would be to wait for whatever changes it.
-        and not exists (select from foja.job j
-            where j.entity_id = e.entity_id and j.type = t.type and j.dedupe_key = 'executor')
+        and (select j.job_id from foja.job j
+            where j.entity_id = e.entity_id and j.type = t.type and j.dedupe_key = 'executor') is null
     order by e.entity_id
     on conflict (entity_id, type, dedupe_key) do nothing;
     get diagnostics added = row_count;
     if queued + added < cardinality(p_entity) then
         insert into foja.woken (entity_id, at)
         select array_agg(e.entity_id), p_since from foja.entity e join foja.domain d on d.domain = e.domain
-        join foja.job j on j.entity_id = e.entity_id and j.type = d.executor and j.dedupe_key = 'executor'
-        where e.entity_id = any (p_entity) and j.state <> 'running'
-            and (j.state <> 'queued' or j.run_at > clock_timestamp())
+        cross join lateral (select * from foja.job j
+            where j.entity_id = e.entity_id and j.type = d.executor and j.dedupe_key = 'executor' offset 0) own
+        where e.entity_id = any (p_entity) and own.state <> 'running'
+            and (own.state <> 'queued' or own.run_at > clock_timestamp())
         having count(*) > 0;
     end if;
 end $$;

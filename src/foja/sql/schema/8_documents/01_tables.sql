@@ -40,7 +40,7 @@ create table foja.attempt (
     tenant text not null,
     submitted_seq bigint,            -- of its `anchor.submitted`
     primary key (entity_id, evidence, witness_hash, attempt)
-);
+) with (fillfactor = 70);
 
 create index attempt_due on foja.attempt (deadline, evidence) where state = 'open';
 create index attempt_failed on foja.attempt (tenant, entity_id) where state in ('failed', 'reorged');
@@ -59,4 +59,4 @@ create table foja.document_summary (
 
 create index document_list on foja.document_summary (tenant, began_at, entity_id);
 
-update foja.domain set guard = 'track_document' where domain = 'document';
+update foja.domain set guard = 'track_documents' where domain = 'document';

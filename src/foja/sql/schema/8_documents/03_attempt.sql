@@ -77,6 +77,35 @@ begin
     values (new.entity_id, required, witness, number, new.seq, due, new.tenant);
 end $$;
 
+-- The same for many events, each the only one about its evidence: timestamps and networks that the last request requires.
+-- Returns false, and opens nothing, if another event is among them or one may be refused: then each is tracked alone.
+create function foja.open_attempts(p_entity uuid[], p_seq bigint[]) returns boolean
+language plpgsql as $$
+declare
+    opened foja.attempt[];
+begin
+    select array_agg(row(new.entity_id, w.evidence, w.witness, w.attempt, new.seq, w.deadline, 'open', new.tenant, null)::foja.attempt)
+    into opened
+    from unnest(p_entity, p_seq) u(entity_id, seq) join foja.event new using (entity_id, seq)
+    join foja.document d on d.entity_id = new.entity_id
+    cross join lateral (select foja.evidence_asked(new.kind) as evidence, p ->> 'witness_hash' as witness,
+            case when p ->> 'attempt' ~ '^[1-9]\d{0,5}$' then (p ->> 'attempt')::integer end as attempt,
+            foja.moment(p ->> 'deadline') as deadline
+        from (select new.payload::jsonb as p offset 0) body offset 0) w
+    where w.evidence in ('tsa', 'polygon', 'bitcoin', 'rekor') and w.deadline <= new.at + interval '30 days'
+        and d.closed is null and not d.finalized and d.witness_status <> 'required' and foja.is_required(d, w.evidence, w.witness)
+        and (w.evidence = 'tsa' or (select true from foja.attempt a where a.entity_id = new.entity_id
+            and a.evidence = 'tsa' and a.witness_hash = w.witness and a.state = 'confirmed'))
+        and (select count(*) = w.attempt - 1 and count(*) filter (where a.state in ('open', 'confirmed')) = 0
+            from foja.attempt a where a.entity_id = new.entity_id and a.evidence = w.evidence and a.witness_hash = w.witness);
+    if cardinality(opened) is distinct from cardinality(p_seq)
+            or (select count(*) <> count(distinct (a.entity_id, a.evidence)) from unnest(opened) a) then
+        return false;
+    end if;
+    insert into foja.attempt select * from unnest(opened);
+    return true;
+end $$;
+
 -- Only the workers of a network and the sweeper may report about it.
 create function foja.check_network(p_network text, p_kind text, p_source text) returns void
 language plpgsql stable as $$

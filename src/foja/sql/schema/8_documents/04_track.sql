@@ -243,17 +243,25 @@ begin
     end if;
 end $$;
 
-create function foja.track_document(new foja.event, p_at_head boolean) returns void
+create function foja.track_document(new foja.event) returns void
 language plpgsql as $$
 begin
-    if not p_at_head then
-        perform foja.refuse('bad_reservation', 'a document has no reserved numbers; append without a number');
-    end if;
     perform foja.apply_document_event(new);
     if new.kind = 'document.protected.requested' then
         perform foja.check_ability((new.payload -> 'required_evidence')::jsonb);
     elsif new.kind = 'document.added' and new.payload ->> 'predecessor' is not null then
         perform foja.check_predecessor(new, new.payload ->> 'predecessor');
+    end if;
+end $$;
+
+create function foja.track_documents(p_entity uuid[], p_seq bigint[], p_at_head boolean) returns void
+language plpgsql as $$
+begin
+    if not p_at_head then
+        perform foja.refuse('bad_reservation', 'a document has no reserved numbers; append without a number');
+    elsif cardinality(p_seq) = 1 or not foja.open_attempts(p_entity, p_seq) then
+        perform foja.track_document(new) from unnest(p_entity, p_seq) u(entity_id, seq)
+        join foja.event new using (entity_id, seq);
     end if;
 end $$;
 

@@ -12,7 +12,9 @@ begin
     select u.entity_id, e.tenant, u.state, u.pipeline, u.lifecycle, u.witness, u.length, u.began
     from unnest(p_entity, p_state, p_pipeline, p_lifecycle, p_witness, p_length, p_began)
         u(entity_id, state, pipeline, lifecycle, witness, length, began)
-    join foja.entity e on e.entity_id = u.entity_id and e.domain = 'document'
+    -- Not joined: a planner that knows no sizes would read all streams of the domain.
+    cross join lateral (select s.tenant, s.domain from foja.entity s where s.entity_id = u.entity_id offset 0) e
+    where e.domain = 'document'
     order by u.entity_id
     on conflict (entity_id) do update
     set state = excluded.state, pipeline = excluded.pipeline, lifecycle_status = excluded.lifecycle_status,

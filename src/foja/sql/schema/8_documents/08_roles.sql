@@ -5,9 +5,9 @@ revoke execute on function
     foja.is_hash, foja.stage_rank, foja.is_confirmed, foja.missing_evidence, foja.check_live, foja.check_witness, foja.evidence_problem,
     foja.find_request, foja.check_growth, foja.track_request, foja.check_retry, foja.job_of,
     foja.attempt_number, foja.is_required, foja.supersede_attempts, foja.artifact_problem,
-    foja.evidence_asked, foja.check_turn, foja.track_attempt, foja.check_network, foja.find_attempt, foja.end_attempt,
+    foja.evidence_asked, foja.check_turn, foja.track_attempt, foja.open_attempts, foja.check_network, foja.find_attempt, foja.end_attempt,
     foja.track_confirmation, foja.track_failure, foja.track_submission, foja.track_attempt_end, foja.track_finalization, foja.signature_problem, foja.is_rendition, foja.check_signed, foja.track_lifecycle,
-    foja.track_document, foja.apply_document_event, foja.as_uuid, foja.check_predecessor, foja.tracked, foja.rebuild_document, foja.rebuild_documents, foja.check_ability, foja.timeout_kind, foja.timeout_payload, foja.expire_attempts, foja.wake_stalled,
+    foja.track_documents, foja.track_document, foja.apply_document_event, foja.as_uuid, foja.check_predecessor, foja.tracked, foja.rebuild_document, foja.rebuild_documents, foja.check_ability, foja.timeout_kind, foja.timeout_payload, foja.expire_attempts, foja.wake_stalled,
     foja.forget_document, foja.write_summaries, foja.rebuild_summaries, foja.envelope, foja.envelope_problem, public.append_document_entity_event
     from public;
 

@@ -6,18 +6,24 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
-from foja.errors import FojaError, LogHalted
+from foja.errors import FojaError, LedgerUnavailable, LogHalted
 from foja.faults import Watch
 from foja.jobs.assembly import Chore
 from foja.ledger.sequencer import Sequencer
+from foja.maintenance.lease import MaintenanceLease
 
 PAUSE_SECONDS = 0.05
 BUSY_THRESHOLD = 1_000  # with fewer changes, pause: larger batches cost less
 ERROR_PAUSE_SECONDS = 1.0
+SETTLE_SECONDS = 2.0  # of success, until a chore that failed works again
+STALLED_SECONDS = 10.0  # then a process that is not stuck takes over
 
 
 class Maintenance:
-    """Runs the sequencer and the chores, until idle or for ever."""
+    """Runs the sequencer and the chores, until idle or for ever.
+
+    With a `lease`, it works for ever only while it holds it; until idle it works at once.
+    """
 
     def __init__(
         self,
@@ -26,13 +32,14 @@ class Maintenance:
         chores: Sequence[Chore] = (),
         afterwards: Sequence[Chore] = (),
         beside: Sequence[Chore] = (),
+        lease: MaintenanceLease | None = None,
     ) -> None:
         """`afterwards` are chores that need a published checkpoint; they run only with `until_idle`.
 
         `beside` are chores that wait for others, each in a task of its own; they too follow a checkpoint.
         """
         self._sequencer, self._every, self._chores = sequencer, checkpoint_seconds, chores
-        self._afterwards, self._beside = afterwards, beside
+        self._afterwards, self._beside, self._lease = afterwards, beside, lease
         self._checked = False
 
     async def run(self, *, until_idle: bool = False) -> None:
@@ -42,8 +49,10 @@ class Maintenance:
             return
         chores = [self._retrying(chore) for chore in (self._sequencer.sweep, *self._chores)]
         # In two tasks, so that neither the chores nor the log wait for the other.
-        beside = [_repeat([self._retrying(sparingly(each, self._every))]) for each in self._beside]
-        await side_by_side(_repeat(chores), _repeat([self._retrying(self._log())]), *beside)
+        tasks = [chores, [self._retrying(self._log())]]
+        tasks += [[self._retrying(sparingly(each, self._every))] for each in self._beside]
+        lease = [self._lease.keep()] if self._lease else []
+        await side_by_side(*lease, *(self._repeat(each) for each in tasks))
 
     async def _until_idle(self) -> None:
         again = True
@@ -73,7 +82,7 @@ class Maintenance:
     def _retrying(self, chore: Chore) -> Chore:
         """Return a chore that never fails: it logs an error once and retries after a pause."""
         clock, retry_at = asyncio.get_running_loop().time, 0.0
-        watch = Watch(f"maintenance, {_name(chore)}")
+        watch = Watch(f"maintenance, {_name(chore)}", settle=SETTLE_SECONDS)
 
         async def retrying() -> int:
             nonlocal retry_at
@@ -86,9 +95,26 @@ class Maintenance:
             except FojaError as error:
                 watch.failed(error)
                 self._checked, retry_at = False, clock() + ERROR_PAUSE_SECONDS
+                if self._lease and not isinstance(error, LedgerUnavailable):
+                    self._lease.hand_over()  # perhaps another process can
                 return 0
 
         return retrying
+
+    async def _repeat(self, chores: Sequence[Chore]) -> None:
+        while True:
+            if await self._in_turn(chores) < BUSY_THRESHOLD:
+                await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _in_turn(self, chores: Sequence[Chore]) -> int:
+        if self._lease is None:
+            return await _run_all(chores)
+        await self._lease.wait()
+        stalled = asyncio.get_running_loop().call_later(STALLED_SECONDS, self._lease.hand_over)
+        try:
+            return await _run_all(chores)
+        finally:
+            stalled.cancel()
 
     async def _publish(self) -> bool:
         """Publish a checkpoint. Return whether there is more to publish."""
@@ -109,12 +135,6 @@ class Maintenance:
             if isinstance(error, LogHalted):
                 return 0
             raise
-
-
-async def _repeat(chores: Sequence[Chore]) -> None:
-    while True:
-        if await _run_all(chores) < BUSY_THRESHOLD:
-            await asyncio.sleep(PAUSE_SECONDS)
 
 
 async def _run_all(chores: Sequence[Chore]) -> int:

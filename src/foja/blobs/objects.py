@@ -1,0 +1,114 @@
+"""Objects and their rows: an intent, the bytes, a live object; and reading what a tenant refers to.
+
+The event that names an object makes the reference, in its own transaction. If the object was purged between
+the two, the event is refused with `ObjectMissing`, and `until_referred` stores the bytes again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO, TypeVar
+
+from foja import sql
+from foja.blobs.batch import Batch
+from foja.blobs.store import Store, object_key
+from foja.blobs.transfer import digest
+from foja.driver.database import Database
+from foja.errors import Busy, ObjectMissing
+
+MAX_TRIES = 5
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """Bytes that are in the store and wait for an event to refer to them."""
+
+    sha256: str
+    size: int
+    generation: int
+
+
+class Objects:
+    """The objects of an installation. Storing needs no tenant, and reading needs a reference of one."""
+
+    def __init__(self, store: Store, database: Database) -> None:
+        self.store, self._database = store, database
+        self._intents, self._endings = Batch(self._begin), Batch(self._finish)
+
+    async def put(self, data: bytes) -> StoredObject:
+        """Store bytes. Repeating is safe, and takes the same work if they are stored already."""
+        sha256 = await digest(data)
+        return await self._save(sha256, len(data), lambda key: self.store.write(key, data))
+
+    async def put_many(self, contents: Sequence[bytes]) -> list[StoredObject]:
+        """Store many small contents with two statements and few waits for the disk. Repeating is safe."""
+        if not contents:
+            return []
+        digests = [hashlib.sha256(data).hexdigest() for data in contents]
+        sizes = list(map(len, contents))
+        generations = await self._begin(list(zip(digests, sizes, strict=True)))
+        keys = map(object_key, digests, generations)
+        await self.store.write_many(dict(zip(keys, contents, strict=True)))
+        finished = await self._finish(list(zip(digests, generations, strict=True)))
+        stored = map(StoredObject, digests, sizes, generations)
+        return [
+            each if live else await self.put(data)  # a purge was in between
+            for each, data, live in zip(stored, contents, finished, strict=True)
+        ]
+
+    async def keep(self, source: BinaryIO) -> StoredObject:
+        """Store a stream of any size. Repeating is safe, and takes the same work if it is stored already."""
+        async with self.store.spool(source) as spool:
+            return await self._save(spool.sha256, spool.size, lambda key: self.store.save(spool, key))
+
+    async def get(self, tenant: str, sha256: str) -> bytes:
+        """Return the bytes that this tenant refers to, or raise `ObjectMissing` or `Tampered`."""
+        return await self.store.get(sha256, await self._generation(tenant, sha256))
+
+    async def fetch(self, tenant: str, sha256: str, target: BinaryIO) -> None:
+        """Write the bytes that this tenant refers to into a file, in chunks; raise as `get` does."""
+        await self.store.fetch(sha256, target, await self._generation(tenant, sha256))
+
+    async def _save(self, sha256: str, size: int, save: Callable[[str], Awaitable[None]]) -> StoredObject:
+        """Write an intent, the bytes, and that they are live. A purge in between takes another generation."""
+        for _ in range(MAX_TRIES):
+            generation = await self._intents.ask((sha256, size))
+            await save(object_key(sha256, generation))
+            if await self._endings.ask((sha256, generation)):
+                return StoredObject(sha256, size, generation)
+        raise Busy(f"the object {sha256} was purged while it was stored, {MAX_TRIES} times; try again")
+
+    async def _begin(self, objects: Sequence[tuple[str, int]]) -> list[int]:
+        """Return the generation to write each of these digests to; each comes with its size."""
+        digests, sizes = map(list, zip(*objects, strict=True))
+        rows = await self._rows("begin_objects", sha256=digests, size=sizes)
+        return [number for _, number in sorted(rows)]
+
+    async def _finish(self, objects: Sequence[tuple[str, int]]) -> list[bool]:
+        """Return of each of these digests and generations whether it is live."""
+        digests, generations = map(list, zip(*objects, strict=True))
+        rows = await self._rows("finish_objects", sha256=digests, generation=generations)
+        return [live for _, live in sorted(rows)]
+
+    async def _generation(self, tenant: str, sha256: str) -> int:
+        rows = await self._rows("referred_generation", sha256=sha256, tenant=tenant)
+        if not rows:  # whether another tenant has it does not show
+            raise ObjectMissing(f"there is no object {sha256}: it was never stored, or was removed.")
+        return int(rows[0][0])
+
+    async def _rows(self, name: str, **values: object) -> list[tuple[Any, ...]]:
+        return await self._database.rows(sql.query(name), **values)
+
+
+async def until_referred(attempt: Callable[[], Awaitable[Result]]) -> Result:
+    """Store and refer again if a purge came between the two; `attempt` does both."""
+    for _ in range(MAX_TRIES - 1):
+        try:
+            return await attempt()
+        except ObjectMissing:
+            await asyncio.sleep(0)
+    return await attempt()

@@ -1,0 +1,1 @@
+"""`foja images`: galleries of products."""

@@ -1,0 +1,1 @@
+"""`foja orphans`: objects in the store that nothing refers to."""

@@ -1,0 +1,80 @@
+"""Galleries, put together for an installation: who checks uploads, who renders variants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from foja import sql
+from foja.driver.database import Database
+from foja.images.decoder.pool import Decoders, open_decoders
+from foja.images.model.events import IMAGE
+from foja.images.model.variants import VariantSpec, set_digest, specs_of
+from foja.images.service import Document, Images, Protect
+from foja.images.uploads import Uploads
+from foja.images.workers import render
+from foja.jobs.assembly import Assembly, Chore, Shared
+from foja.jobs.queue import Queue, topic
+from foja.jobs.worker import Work, WorkerSpec
+from foja.maintenance.loop import sparingly
+
+SWEEP_SECONDS, ARM_SECONDS = 10.0, 3600.0
+
+
+async def assemble(shared: Shared, protect: Protect[Document]) -> Assembly[Images[Document]]:
+    """Return the galleries of an installation; `protect` makes a document of one."""
+    settings = shared.settings
+    specs = specs_of(settings.thumbnail_sets, settings.thumbnail_formats)
+    decoders = open_decoders(settings)
+    shared.closing.push_async_callback(decoders.close)
+    await _set_rules(shared)
+    notify = partial(shared.notifier.touch, topic(render.TYPE))
+    return Assembly(
+        service=Images(shared.ledger, Uploads(shared.objects, decoders), protect, notify),
+        workers=[_renderer(shared, decoders, specs)],
+        chores=_chores(shared, decoders, specs),
+    )
+
+
+def _renderer(shared: Shared, decoders: Decoders, specs: Sequence[VariantSpec]) -> WorkerSpec:
+    def work(queue: Queue) -> Work:
+        return render.RenderWorker(decoders, shared.objects, queue.database, specs).work
+
+    # One job at a time for each decoder: a worker that is killed takes few jobs with it.
+    return WorkerSpec(IMAGE, render.TYPE, work, batch=1, count=shared.settings.image_decoders)
+
+
+def _chores(shared: Shared, decoders: Decoders, specs: Sequence[VariantSpec]) -> list[Chore]:
+    chores = [sparingly(partial(arm_retries, shared.sweeper), ARM_SECONDS)]
+    if decoders.renders and specs:
+        sweep = partial(sweep_variants, shared.sweeper, specs, shared.settings.thumbnail_backlog)
+        chores.append(sparingly(sweep, SWEEP_SECONDS))
+    return chores
+
+
+async def sweep_variants(database: Database, specs: Sequence[VariantSpec], most: int) -> int:
+    """Ask for variants that images lack since the set was changed; return how many images."""
+    digests = [spec.digest for spec in specs]
+    row = await database.row(sql.query("sweep_variants"), set=set_digest(specs), specs=digests, most=most)
+    return int(row[0]) if row else 0
+
+
+async def arm_retries(database: Database) -> int:
+    """Allow more than one automatic retry after seven good days; return 1 if that is new."""
+    row = await database.row(sql.query("arm_retries"))
+    return int(bool(row and row[0]))
+
+
+async def _set_rules(shared: Shared) -> None:
+    """Tell the database what the settings allow. What is not set here is left as it is."""
+    settings = shared.settings
+
+    def given(name: str) -> object:
+        return getattr(settings, name) if name in settings.model_fields_set else None
+
+    read, limit = given("gallery_read"), given("gallery_limit")
+    if read is not None or limit is not None:
+        await shared.database.row(sql.query("set_gallery_rule"), read=read, limit=limit)
+    attempts, retries = given("thumbnail_max_attempts"), given("thumbnail_retries")
+    if attempts is not None or retries is not None:
+        await shared.database.row(sql.query("set_thumbnail_rule"), attempts=attempts, retries=retries)

@@ -1,0 +1,1 @@
+"""The pure part of images: kinds, order, formats, limits, variants."""

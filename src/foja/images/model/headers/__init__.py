@@ -1,0 +1,1 @@
+"""What an image file says about itself, read from its bytes before anything decodes them."""

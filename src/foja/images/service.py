@@ -1,0 +1,147 @@
+"""Galleries of this tenant: every verb of one gallery, by the id of its product."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import Concatenate, Generic, ParamSpec, TypeAlias, TypeVar
+from uuid import UUID
+
+from foja.driver.foreign import ForeignTables
+from foja.errors import UnknownImage
+from foja.images.adoption import Adoption, GalleryAdopter, Progress
+from foja.images.gallery import Gallery
+from foja.images.model.events import IMAGE
+from foja.images.model.gallery import Image
+from foja.images.reads import ImageReads
+from foja.images.uploads import Uploads
+from foja.ledger.event import new_id
+from foja.ledger.ledger import Ledger
+from foja.ledger.stream import stream_id
+
+PAGE_PRODUCTS, LOCKED_AT_ONCE = 500, 20
+Document = TypeVar("Document")  # given by the application, since domains do not import each other
+Protect: TypeAlias = Callable[[UUID, Iterable[str]], Awaitable[Document]]
+Result = TypeVar("Result")
+P = ParamSpec("P")
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """How many products there are, and in how many galleries the rows were wrong."""
+
+    products: int
+    mended: int
+
+
+@dataclass(frozen=True, slots=True)
+class RenderState:
+    """How far the variants of an image are: `queued`, `processing`, `success` or `error`."""
+
+    status: str
+    attempts: int
+    last_error: str | None
+    duration_ms: int | None
+    error_code: str | None
+    skipped: str | None  # why nothing was rendered, if the job is done
+
+
+def _of(
+    verb: Callable[Concatenate[Gallery, P], Awaitable[Result]],
+) -> Callable[Concatenate[Images[Document], UUID | str, P], Awaitable[Result]]:
+    """Return a verb of a gallery as one of all galleries, with the id of the product first."""
+
+    @wraps(verb)
+    async def call(
+        self: Images[Document], product_id: UUID | str, /, *values: P.args, **named: P.kwargs
+    ) -> Result:
+        return await verb(await self.open(product_id), *values, **named)
+
+    return call
+
+
+class Images(Generic[Document]):
+    """Every gallery of this tenant."""
+
+    def __init__(
+        self, ledger: Ledger, uploads: Uploads, protect: Protect[Document], notify: Callable[[], None]
+    ) -> None:
+        """`notify` tells the workers that there may be images to render."""
+        self._ledger, self._uploads, self._protect = ledger.only(IMAGE), uploads, protect
+        self._reads = ImageReads(self._ledger)
+        self._notify = notify
+
+    add = _of(Gallery.add)
+    add_url = _of(Gallery.add_url)
+    replace = _of(Gallery.replace)
+    move = _of(Gallery.move)
+    main = _of(Gallery.main)
+    remove = _of(Gallery.remove)
+    describe = _of(Gallery.describe)
+    list = _of(Gallery.list)
+    image = _of(Gallery.image)
+    content = _of(Gallery.content)
+
+    async def open(self, product_id: UUID | str | None = None) -> Gallery:
+        """Return the gallery of a product, or that of a new one."""
+        return Gallery(stream_id(product_id, "product"), self._ledger, self._uploads, self._reads)
+
+    async def protect(self, product_id: UUID | str, required_evidence: Iterable[str] = ("tsa",)) -> Document:
+        """Add the sealed events of a gallery as a document, request evidence of it and return it."""
+        gallery = await self.open(product_id)
+        await gallery.state()  # refuses a stream of another domain
+        return await self._protect(gallery.id, required_evidence)
+
+    async def render(self, image: Image | UUID | str | None = None) -> int:
+        """Render an image again, or all whose last job failed or was skipped; return how many.
+
+        Raise `UnknownImage` if this tenant has no such image.
+        """
+        wanted = None if image is None else _image_id(image)
+        [(count,)] = await self._ledger.ask("render_again", image=wanted, key=str(new_id()))
+        if wanted is not None and not count:
+            raise UnknownImage(f"there is no image {wanted}; it was removed, or is of another tenant")
+        self._notify()
+        return int(count)
+
+    async def rendering(self, image: Image | UUID | str) -> RenderState:
+        """Return the state of an image's variants: of its last job, as the seed names it."""
+        wanted = _image_id(image)
+        rows = await self._ledger.ask("thumbnail_job", image=wanted)
+        if not rows:
+            raise UnknownImage(f"there is no image {wanted}; it was removed, or is of another tenant")
+        return RenderState(*rows[0])
+
+    async def products(self, *, after: UUID | None = None, limit: int = 100) -> Sequence[UUID]:
+        """Return the ids of products in order; `after` is the last id of the page before."""
+        return [row[0] for row in await self._ledger.ask("product_ids", after=after, limit=limit)]
+
+    async def products_with_counts(self, *, limit: int = 100) -> Sequence[tuple[UUID, int, UUID | None]]:
+        """Return products with the number of their images and their supplier, newest first."""
+        rows = await self._ledger.ask("product_counts", limit=limit)
+        return [(product, images, supplier) for product, images, supplier in rows]
+
+    async def adopt(
+        self, tables: ForeignTables, *, dry_run: bool = True, progress: Progress | None = None
+    ) -> Adoption:
+        """Take products and images from tables of another program; with `dry_run` only report it."""
+        [(limit,)] = await self._ledger.ask("gallery_limit")
+        return await GalleryAdopter(self._ledger, limit).adopt(tables, dry_run=dry_run, progress=progress)
+
+    async def rebuild(self, progress: Progress | None = None) -> Rebuilt:
+        """Write the rows of every gallery again from its events; others may write meanwhile."""
+        products, mended, after = 0, 0, None
+        [(total,)] = await self._ledger.ask("count_products") if progress else [(0,)]
+        while page := await self.products(after=after, limit=PAGE_PRODUCTS):
+            products, after = products + len(page), page[-1]
+            for start in range(0, len(page), LOCKED_AT_ONCE):
+                locked = page[start : start + LOCKED_AT_ONCE]
+                mended += len(await self._ledger.ask("rebuild_galleries", products=locked))
+            if progress:
+                progress(products, max(products, total))
+        return Rebuilt(products, mended)
+
+
+def _image_id(image: Image | UUID | str) -> UUID:
+    return image.id if isinstance(image, Image) else stream_id(image, "image")

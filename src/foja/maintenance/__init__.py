@@ -1,0 +1,1 @@
+"""What no caller waits for: sweep, seal, number, sign, publish, and the chores of the domains."""

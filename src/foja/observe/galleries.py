@@ -1,0 +1,67 @@
+"""Fold every gallery and compare its events with the rows of `product_images`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from foja.images.model.events import Fact
+from foja.images.model.gallery import fold
+from foja.observe.findings import Anomalies
+from foja.observe.snapshot import Row, Snapshot
+
+GALLERY = "gallery"
+
+
+async def check_galleries(moment: Snapshot, findings: Anomalies) -> None:
+    """Fold every gallery and add every difference to the findings."""
+    first: Row | None = None
+    facts: list[Fact] = []
+    async for row in moment.rows("audit_galleries"):
+        if first is not None and first[0] != row[0]:
+            _compare(first, facts, findings)
+            first, facts = None, []
+        first = first or row
+        if row[1] is not None:
+            facts.append(Fact(*row[1:7]))
+    if first is not None:
+        _compare(first, facts, findings)
+
+
+def _compare(first: Row, facts: Sequence[Fact], findings: Anomalies) -> None:
+    product, known, rows = first[0], *first[7:]
+    if facts and facts[0].seq != 0:
+        return  # a gap, which the audit reports as such
+    expected = {str(image.id): image.columns() for image in fold(facts)}
+    found = {row["id"]: row for row in rows or []}
+    if expected and not known:
+        findings.add(GALLERY, expected="a row in products", found="none", entity_id=product)
+    for image in sorted(expected.keys() | found.keys()):
+        _compare_image(product, image, expected.get(image), found.get(image), findings)
+
+
+def _compare_image(
+    product: UUID,
+    image: str,
+    expected: Mapping[str, Any] | None,
+    found: Mapping[str, Any] | None,
+    findings: Anomalies,
+) -> None:
+    if expected is None or found is None:
+        rows = [
+            "no row" if row is None else f"a row at place {row['image_order']}" for row in (expected, found)
+        ]
+        findings.add(GALLERY, expected=f"image {image}: {rows[0]}", found=rows[1], entity_id=product)
+        return
+    for name, value in expected.items():
+        shown = datetime.fromisoformat(found[name]) if name == "created_at" else found[name]
+        if shown != value:
+            findings.add(
+                GALLERY,
+                expected=f"image {image}: {name} {value} in product_images",
+                found=str(shown),
+                entity_id=product,
+                seq=expected["content_seq"],
+            )

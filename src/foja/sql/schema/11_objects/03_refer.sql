@@ -1,0 +1,67 @@
+-- References begin and end in the transaction of the event that is their reason.
+
+-- The event `p_seq` of a stream needs this object. Its row stays locked to the end of the transaction, so no purge can
+-- take it in between. A candidate is one no more.
+create function foja.refer_object(
+    p_entity uuid, p_seq bigint, p_tenant text, p_sha256 text, p_role text, p_built_from uuid default null
+) returns void
+language plpgsql as $$
+declare
+    live integer;
+    path_of text;
+begin
+    select o.generation into live from foja.object o where o.sha256 = p_sha256 and o.state = 'live' for share;
+    if live is null then
+        perform foja.refuse('object_missing', format('the store has no object %s; store it again', p_sha256));
+    end if;
+    insert into foja.object_reference (entity_id, seq, sha256, generation, role, tenant, built_from)
+    values (p_entity, p_seq, p_sha256, live, p_role, p_tenant, p_built_from) on conflict do nothing;
+    path_of := foja.object_path(p_sha256, live);
+    if exists (select from public.image_orphan_candidates c where c.path = path_of) then
+        with back as (
+            delete from public.image_orphan_candidates c where c.path = path_of
+                and c.confirmed_deleted_at is null returning c.path, c.detected_at
+        )
+        insert into foja.unstaged (path, detected_at, false_positive)
+        select b.path, b.detected_at, false from back b on conflict do nothing;
+    end if;
+end $$;
+
+-- Say when these objects lost a reference. Locked in order: others do the same.
+create function foja.release_objects(p_sha256 text[], p_generation integer[]) returns void
+language plpgsql as $$
+begin
+    perform from foja.object o where (o.sha256, o.generation) in (select * from unnest(p_sha256, p_generation))
+    order by o.sha256, o.generation for no key update;
+    update foja.object o set released_at = clock_timestamp()
+    where (o.sha256, o.generation) in (select * from unnest(p_sha256, p_generation));
+end $$;
+
+-- End the references that one event made.
+create function foja.end_references(p_entity uuid, p_seq bigint) returns void
+language plpgsql as $$
+declare
+    digests text[];
+    generations integer[];
+begin
+    with ended as (
+        delete from foja.object_reference r where r.entity_id = p_entity and r.seq = p_seq returning r.sha256, r.generation
+    )
+    select array_agg(e.sha256), array_agg(e.generation) into digests, generations from ended e;
+    if digests is not null then
+        perform foja.release_objects(digests, generations);
+    end if;
+end $$;
+
+-- End all references of a stream. Those of its first event first: an event that builds on it waits for that row, and
+-- a statement that follows sees the reference which it made.
+create function foja.end_all_references(p_entity uuid) returns void
+language plpgsql as $$
+declare
+    number bigint;
+begin
+    perform foja.end_references(p_entity, 0);
+    for number in select distinct r.seq from foja.object_reference r where r.entity_id = p_entity order by 1 loop
+        perform foja.end_references(p_entity, number);
+    end loop;
+end $$;

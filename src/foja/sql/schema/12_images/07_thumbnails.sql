@@ -1,0 +1,87 @@
+-- The jobs that make variants, and what is shown of them.
+
+-- Not in SQL: that would be planned again in every call.
+create function foja.thumbnail_tries() returns integer
+language plpgsql stable as $$
+begin
+    return (select case when r.retries = 'armed' or r.retries = 'auto' and r.armed_at is not null then r.max_attempts
+        else least(2, r.max_attempts) end from foja.thumbnail_rule r);
+end $$;
+
+-- Ask for the variants of one image. A job for the same content and the same reason is queued once; the newest job of
+-- an image is the one that `image_thumbnail_jobs` shows.
+create function foja.request_rendering(p_product uuid, p_image uuid, p_tenant text, p_key text, p_priority integer,
+    p_again boolean) returns void
+language plpgsql as $$
+declare
+    number bigint;
+begin
+    insert into foja.job (type, entity_id, correlation_id, tenant, dedupe_key, priority, payload, max_tries, on_death)
+    values ('render_image', p_product, p_product, p_tenant, p_key, p_priority,
+        jsonb_build_object('image_id', p_image, 'again', p_again), foja.thumbnail_tries(),
+        jsonb_build_object('kind', 'image.failed', 'v', 1, 'payload', jsonb_build_object('image_id', p_image,
+            'failure_code', 'job_died', 'reason', 'the worker did not finish it')))
+    on conflict (entity_id, type, dedupe_key) do nothing returning job_id into number;
+    if number is not null then
+        insert into public.image_thumbnail_jobs (product_id, product_image_id, status, tenant, job_id)
+        values (p_product, p_image, 'queued', p_tenant, number)
+        on conflict (product_image_id) do update set status = 'queued', attempts = 0, last_error = null, error_code = null,
+            skipped = null, started_at = null, completed_at = null, duration_ms = null, job_id = excluded.job_id,
+            updated_at = clock_timestamp();
+    end if;
+end $$;
+
+create function foja.thumbnail_status(p_state text) returns text
+language sql immutable
+return case p_state when 'queued' then 'queued' when 'running' then 'processing' when 'succeeded' then 'success'
+    else 'error' end;
+
+-- The state of the newest job of an image.
+create function foja.show_rendering() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    moment timestamptz := clock_timestamp();
+begin
+    update public.image_thumbnail_jobs t set status = foja.thumbnail_status(new.state), attempts = new.tries,
+        last_error = case when new.state <> 'succeeded' then new.last_error end,
+        started_at = case when new.state = 'running' then moment else t.started_at end,
+        completed_at = new.finished_at,
+        duration_ms = case when new.finished_at is not null
+            then 1000 * extract(epoch from new.finished_at - t.started_at) end,
+        updated_at = moment
+    where t.job_id = new.job_id;
+    return null;
+end $$;
+
+create trigger rendering_changed after update on foja.job for each row
+    when (new.type = 'render_image'
+        and (old.state, old.tries, old.lease_token) is distinct from (new.state, new.tries, new.lease_token))
+    execute function foja.show_rendering();
+
+-- What the renderer says of an image: a variant has a reference; a reason is shown.
+create function foja.track_rendering(new foja.event, payload jsonb) returns void
+language plpgsql as $$
+declare
+    image uuid := foja.as_uuid(payload ->> 'image_id');
+begin
+    if new.kind <> 'image.rendered' then
+        update public.image_thumbnail_jobs t set error_code = payload ->> 'failure_code',
+            skipped = case when new.kind = 'image.skipped' then payload ->> 'reason' end
+        where t.product_image_id = image;
+    elsif exists (select from foja.image_variant v where v.image_id = image and v.seq = new.seq) then
+        perform foja.refer_object(new.entity_id, new.seq, new.tenant, payload ->> 'object', 'variant');
+    end if;
+end $$;
+
+-- The events whose references an event will end: the content of its image, its variants, or one of them.
+create function foja.superseded(new foja.event, payload jsonb) returns bigint[]
+language sql stable
+return case
+    when new.kind in ('image.replaced', 'image.removed') then (
+        select i.content_seq || array(select v.seq from foja.image_variant v where v.image_id = i.id)
+        from public.product_images i where i.product_id = new.entity_id and i.id = foja.image_of(new, payload))
+    when new.kind = 'image.rendered' then array(
+        select v.seq from foja.image_variant v join public.product_images i on i.id = v.image_id
+        where v.image_id = foja.image_of(new, payload) and v.variant = payload ->> 'variant'
+            and i.image_url = 'foja:sha256/' || (payload ->> 'original'))
+    end;

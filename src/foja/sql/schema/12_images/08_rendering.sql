@@ -1,0 +1,126 @@
+-- What workers, callers and maintenance do with renderings.
+
+-- The content of an image now, and the variants that it has.
+create function foja.rendering_target_v1(p_product uuid, p_image uuid) returns table (image_url text, specs text[])
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    perform foja.check_source('render-image');
+    return query select i.image_url, array(select v.spec from foja.image_variant v where v.image_id = i.id)
+    from public.product_images i where i.id = p_image and i.product_id = p_product;
+end $$;
+
+-- Render one image of a tenant again, or all whose last job failed or was skipped; returns how many.
+create function foja.render_again_v1(p_tenant text, p_image uuid, p_key text) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    found bigint;
+begin
+    perform foja.check_source('api');
+    perform foja.request_rendering(i.product_id, i.id, i.tenant, concat_ws(':', i.id, i.content_seq, p_key), 1, p_image is not null)
+    from public.product_images i left join public.image_thumbnail_jobs t on t.product_image_id = i.id
+    where i.tenant = p_tenant and (i.id = p_image
+        or p_image is null and i.image_url like 'foja:sha256/%' and (t.status = 'error' or t.skipped is not null));
+    get diagnostics found = row_count;
+    return found;
+end $$;
+
+-- Ask for what images lack of a set of variants, from image to image, while fewer than `p_most` such jobs wait.
+create function foja.sweep_variants_v1(p_set text, p_specs text[], p_most integer) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    sweep foja.variant_sweep;
+    room bigint;
+    last uuid;
+    asked bigint := 0;
+    image record;
+begin
+    perform foja.check_source('sweeper');
+    insert into foja.variant_sweep (set_digest) values (p_set) on conflict do nothing;
+    select * into sweep from foja.variant_sweep s where s.set_digest = p_set for update skip locked;
+    room := p_most - (select count(*) from foja.job j where j.type = 'render_image' and j.priority = 2
+        and j.state in ('queued', 'running', 'retry_scheduled'));
+    if sweep.set_digest is null or sweep.finished_at is not null or room <= 0 then
+        return 0;
+    end if;
+    for image in select i.id, i.product_id, i.tenant, i.content_seq, i.image_url,
+            p_specs <@ array(select v.spec from foja.image_variant v where v.image_id = i.id)
+                or t.status <> 'success' as complete  -- what failed or is not done yet is not tried more often by this
+        from public.product_images i left join public.image_thumbnail_jobs t on t.product_image_id = i.id
+        where sweep.after is null or i.id > sweep.after order by i.id limit 1000
+    loop
+        last := image.id;
+        if image.image_url like 'foja:sha256/%' and not image.complete then
+            perform foja.request_rendering(image.product_id, image.id, image.tenant,
+                concat_ws(':', image.id, image.content_seq, p_set), 2, false);
+            asked := asked + 1;
+            exit when asked >= room;
+        end if;
+    end loop;
+    update foja.variant_sweep s set after = coalesce(last, s.after),
+        finished_at = case when last is null then clock_timestamp() end
+    where s.set_digest = p_set;
+    return asked;
+end $$;
+
+-- Seven days in a row on which images were rendered and none failed allow more than one retry.
+create function foja.arm_retries_v1() returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    perform foja.check_source('sweeper');
+    update foja.thumbnail_rule r set armed_at = clock_timestamp()
+    where r.armed_at is null and r.retries = 'auto' and (
+        select count(distinct j.finished_at::date) = 7 and not bool_or(j.state = 'dead')
+        from foja.job j where j.type = 'render_image'
+            and j.finished_at >= current_date - 7 and j.finished_at < current_date);
+    return found;
+end $$;
+
+-- Set how often a job is tried; null keeps what is set.
+create function foja.set_thumbnail_rule_v1(p_max_attempts integer, p_retries text) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    perform foja.check_source('api');
+    update foja.thumbnail_rule r set max_attempts = coalesce(p_max_attempts, r.max_attempts),
+        retries = coalesce(p_retries, r.retries)
+    where (r.max_attempts, r.retries) <> (coalesce(p_max_attempts, r.max_attempts), coalesce(p_retries, r.retries));
+end $$;
+
+-- Derive the last jobs of a gallery's images again.
+create function foja.rebuild_thumbnail_jobs(p_product uuid) returns void
+language sql as $$
+    delete from public.image_thumbnail_jobs t where t.product_id = p_product;
+    insert into public.image_thumbnail_jobs (product_id, product_image_id, status, attempts, last_error, created_at,
+        completed_at, error_code, skipped, tenant, job_id)
+    select distinct on (i.id) i.product_id, i.id, foja.thumbnail_status(j.state), j.tries,
+        case when j.state <> 'succeeded' then j.last_error end, j.created_at, j.finished_at,
+        told.payload ->> 'failure_code', case when told.kind = 'image.skipped' then told.payload ->> 'reason' end,
+        i.tenant, j.job_id
+    from public.product_images i
+    join foja.job j on j.entity_id = i.product_id and j.type = 'render_image' and j.payload ->> 'image_id' = i.id::text
+    left join lateral (
+        select v.kind, v.payload::jsonb as payload from foja.event v where v.entity_id = i.product_id and v.seq > i.content_seq
+            and v.kind in ('image.skipped', 'image.failed', 'image.rendered')
+            and v.payload::jsonb ->> 'image_id' = i.id::text order by v.seq desc limit 1
+    ) told on j.finished_at is not null
+    where i.product_id = p_product order by i.id, j.job_id desc;
+$$;
+
+revoke execute on function foja.thumbnail_tries, foja.request_rendering, foja.thumbnail_status, foja.show_rendering,
+    foja.track_rendering, foja.superseded, foja.rendering_target_v1, foja.render_again_v1,
+    foja.sweep_variants_v1, foja.arm_retries_v1, foja.set_thumbnail_rule_v1, foja.rebuild_thumbnail_jobs from public;
+
+grant execute on function foja.rendering_target_v1 to foja_worker;
+grant execute on function foja.render_again_v1, foja.set_thumbnail_rule_v1 to service_role, foja_api;
+grant execute on function foja.sweep_variants_v1, foja.arm_retries_v1 to foja_sweeper;
+grant select on foja.thumbnail_rule, foja.image_variant, foja.variant_sweep, public.image_thumbnail_jobs
+    to foja_worker, service_role, foja_api, foja_sweeper;
+grant select on public.image_thumbnail_jobs to authenticated;
+
+alter table public.image_thumbnail_jobs enable row level security;
+create policy installation_reads on public.image_thumbnail_jobs for select
+    to foja_worker, service_role, foja_api, foja_sweeper using (true);
+create policy tenant_reads on public.image_thumbnail_jobs for select to authenticated
+    using (tenant = nullif(current_setting('foja.tenant', true), ''));
+
+-- Galleries that were written before this step.
+select foja.rebuild_gallery(e.entity_id) from foja.entity e where e.domain = 'image';

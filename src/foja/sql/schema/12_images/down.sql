@@ -1,0 +1,38 @@
+-- Back to a schema without galleries. Their events stay, and the next way up makes the rows from them again. Products
+-- without images are forgotten.
+
+update foja.domain set guard = null where domain = 'image';
+
+-- Domains are registered at the newest step only. Kinds and domains that streams were written with stay; their jobs go,
+-- since no process could do them.
+update foja.kind set tracked = false, wakes = false where tracked or wakes;
+update foja.domain set executor = null where executor is not null;
+update foja.entity set awake = null where awake is not null;
+delete from foja.woken;
+delete from foja.tick;
+delete from foja.job;
+delete from foja.job_type;
+delete from foja.source;
+delete from foja.kind k where not exists (select from foja.entity e where e.domain = k.domain);
+delete from foja.domain d where (not d.reserved or d.domain = 'image')
+    and not exists (select from foja.entity e where e.domain = d.domain);
+
+drop view public.vw_image_closing_criteria, public.vw_image_system_overview, public.vw_image_orphan_run_metrics,
+    public.vw_image_gallery_metrics, public.vw_image_thumbnail_job_metrics;
+drop function foja.open_image_tables;
+drop trigger image_erased on foja.event;
+drop trigger rendering_changed on foja.job;
+drop function foja.rebuild_galleries_v1, foja.rebuild_gallery, foja.replay_gallery, foja.gallery_rows, foja.refer_images,
+    foja.image_references, public.insert_image_with_order;
+drop function foja.rebuild_thumbnail_jobs, foja.rendering_target_v1, foja.render_again_v1, foja.sweep_variants_v1,
+    foja.arm_retries_v1, foja.set_thumbnail_rule_v1, foja.superseded;
+drop table public.image_thumbnail_jobs, foja.image_variant, foja.variant_sweep;
+drop table public.product_images, public.products;
+drop function foja.track_rendering, foja.show_rendering, foja.thumbnail_status, foja.request_rendering, foja.thumbnail_tries;
+drop table foja.thumbnail_rule;
+drop function public.set_product_images_updated_at, foja.set_gallery_rule_v1, foja.gallery_readers,
+    foja.keep_product, foja.end_gallery, foja.track_images, foja.track_image, foja.check_isolation, foja.check_room, foja.check_image_key,
+    foja.content_problem, foja.hold_product, foja.forget_image, foja.apply_image_event, foja.change_image, foja.as_place,
+    foja.image_of, foja.show_variant, foja.replace_image, foja.remove_image, foja.move_image, foja.add_image,
+    foja.adopted_at, foja.image_url;
+drop table foja.gallery_rule;

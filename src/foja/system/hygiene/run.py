@@ -1,0 +1,94 @@
+"""What a scan and a purge have in common: a run id, a clock that is watched, a recorded end."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal
+from uuid import UUID, uuid4
+
+from foja import sql
+from foja.driver.database import Database
+from foja.errors import LedgerUnavailable, Unavailable
+from foja.system.model.hygiene import find_jump
+
+PAGE_OBJECTS = 1000
+Progress = Callable[[int, int], None]
+Action = Literal["scan", "purge"]
+log = logging.getLogger("foja.hygiene")
+
+
+class Aborted(Exception):
+    """Something does not look right: the run ends here and says so."""
+
+
+@dataclass(slots=True)
+class RunResult:
+    """What a run did. Fields that the other action counts stay 0."""
+
+    run: UUID
+    action: Action
+    started_at: datetime
+    dry: bool
+    outcome: Literal["complete", "aborted"] = "complete"
+    detail: str | None = None
+    checked: int = 0
+    staged: int = 0
+    strays: int = 0
+    missing: int = 0
+    quarantined: int = 0
+    unstaged: int = 0
+    deleted: int = 0
+    bytes: int = 0
+    missing_objects: tuple[str, ...] = ()  # the first of them
+
+    def document(self) -> dict[str, Any]:
+        """Return the result as JSON has it."""
+        return asdict(self)
+
+    def recorded(self) -> str:
+        """Return what is recorded of a run."""
+        left_out = {"run", "dry", "unstaged", "missing_objects"}
+        fields = {name: value for name, value in asdict(self).items() if name not in left_out}
+        return json.dumps(fields, default=str)
+
+
+class Run:
+    """One run. It watches the database's clock, and records its end unless it is dry."""
+
+    def __init__(
+        self, database: Database, action: Action, *, dry: bool = False, actor: str | None = None
+    ) -> None:
+        self._database, self._action, self._dry, self._actor = database, action, dry, actor
+
+    @asynccontextmanager
+    async def recorded(self) -> AsyncIterator[RunResult]:
+        """Yield the result to fill in, and record it. A store that fails aborts the run, and is named."""
+        began, started = time.monotonic(), await self._now()
+        result = RunResult(uuid4(), self._action, started, self._dry)
+        try:
+            yield result
+            elapsed = timedelta(seconds=time.monotonic() - began)
+            if jump := find_jump(elapsed, await self._now() - started):
+                raise Aborted(jump)
+        except LedgerUnavailable:
+            raise
+        except (Aborted, Unavailable) as error:
+            result.outcome, result.detail = "aborted", str(error)
+            log.warning("the %s of orphans was aborted: %s", self._action, error)
+        if not self._dry:
+            await self.rows("record_orphan_run", run=result.run, actor=self._actor, result=result.recorded())
+
+    async def rows(self, name: str, **values: object) -> list[tuple[Any, ...]]:
+        """Return the rows of a named query."""
+        return await self._database.rows(sql.query(name), **values)
+
+    async def _now(self) -> datetime:
+        [(now,)] = await self.rows("clock")
+        found: datetime = now
+        return found

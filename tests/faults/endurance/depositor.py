@@ -1,0 +1,48 @@
+"""A process that adds digests and requests timestamps, and notes every document that it was told of."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+from multiprocessing import get_context
+from multiprocessing.context import SpawnProcess
+from uuid import UUID
+
+import foja
+from foja.app import App
+from foja.errors import FojaError
+from tests.faults.load import Order
+
+
+def begin(order: Order) -> SpawnProcess:
+    """Start a depositor that runs until it is told to stop, or is killed."""
+    process = get_context("spawn").Process(target=_run, args=(order,), daemon=True)
+    process.start()
+    return process
+
+
+def read_documents(order: Order) -> list[UUID]:
+    """Return the documents whose protection was acknowledged; the last line may be cut off."""
+    lines = order.diary.read_text().split("\n")[:-1] if order.diary.exists() else []
+    return [UUID(line) for line in lines]
+
+
+def _run(order: Order) -> None:
+    asyncio.run(_deposit(order))
+
+
+async def _deposit(order: Order) -> None:
+    file = os.open(order.diary, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    async with foja.connect(home=order.home, **order.settings) as app:
+        while not order.stopped:
+            with contextlib.suppress(FojaError):  # refused and written nowhere: the next one is tried
+                os.write(file, f"{await _protect(app)}\n".encode())
+            await asyncio.sleep(order.pause)
+
+
+async def _protect(app: App) -> UUID:
+    document = await app.documents.add_digest(secrets.token_hex(32))
+    await app.documents.protect(document.id)
+    return document.id

@@ -1,0 +1,99 @@
+"""Plans made while the tables were empty: a session keeps them when there is much to read."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, LiteralString
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+
+from foja.sql import query
+
+Admin = psycopg.Connection[Any]
+MANY = 3_000
+FILL: LiteralString = """
+    create temp table shape as select n, md5('paper' || n)::uuid as e from generate_series(1, 3000) n;
+    insert into foja.entity (entity_id, domain, tenant, head, next_seq, sealed)
+        select e, 'document', 'default', sha256('head'), 1, 1 from shape;
+    insert into foja.event (entity_id, seq, event_id, kind, v, at, source, payload, salt, body_hash, tenant)
+        select e, 0, e, 'document.added', 1, now(), 'api', '{}', sha256('salt'), sha256('body'), 'default'
+        from shape;
+    insert into foja.job (type, entity_id, correlation_id, tenant, dedupe_key, state, max_tries)
+        select 'protect_document_v2', e, e, 'default', 'executor', 'succeeded', 5 from shape;
+    insert into foja.log (origin, name) values (1, 'log');
+    insert into foja.leaves select 1, min(n) - 1, array_agg((n - 1) % 100 order by n),
+        array_agg(e order by n), array_agg(0 order by n), string_agg(sha256('leaf'), '' order by n)
+        from shape group by (n - 1) / 100;
+    insert into foja.leaf_place select e, 1, 0, (n - 1) / 100 * 100 from shape;
+    insert into foja.checkpoint (origin, size, root, frontier, note, published_at)
+        values (1, 3000, sha256('root'), '', 'note', now());
+"""
+
+
+@pytest.fixture
+def session(admin: Admin) -> Admin:
+    """A session whose plans are the same for all calls, from the first on."""
+    admin.prepare_threshold = 0
+    admin.execute("set plan_cache_mode = force_generic_plan")
+    return admin
+
+
+def reads(conn: Admin) -> int:
+    """Return how many rows and entries of indexes were read so far."""
+    row = conn.execute(
+        """select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::bigint + (
+            select sum(idx_tup_read)::bigint from pg_stat_user_indexes where schemaname = 'foja')
+        from pg_stat_user_tables where schemaname = 'foja'"""
+    ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def check(conn: Admin, statement: LiteralString, most: int, /, **values: object) -> list[tuple[Any, ...]]:
+    """Run a statement; fail if it reads over so many rows and entries of indexes."""
+    conn.execute("select pg_stat_force_next_flush()")
+    before = reads(conn)
+    rows = conn.execute(statement, values).fetchall()
+    conn.execute("select pg_stat_force_next_flush()")
+    assert reads(conn) - before <= most, statement
+    return rows
+
+
+def few(conn: Admin) -> list[UUID]:
+    """Return ten of the documents, or ten ids that are not there yet."""
+    found = [row[0] for row in conn.execute("select entity_id from foja.entity limit 10")]
+    return found or [uuid4() for _ in range(10)]
+
+
+def summaries(documents: list[UUID]) -> dict[str, object]:
+    count = len(documents)
+    words = {name: ["none"] * count for name in ("states", "pipelines", "lifecycles", "witnesses")}
+    return {"entities": documents, **words, "lengths": [1] * count, "began": [datetime.now(UTC)] * count}
+
+
+WAKE: LiteralString = "select foja.wake(%(documents)s)"
+
+
+def run_all(conn: Admin, most: int) -> list[int]:
+    """Run what the protection of ten documents runs; return how many rows each of it gives."""
+    documents = few(conn)
+    conn.execute("set role foja_protect_document_v2")
+    read = check(conn, query("document_histories"), most, entities=documents)
+    check(conn, query("write_summaries"), most, **summaries(documents))
+    conn.execute("set role foja_api")
+    proven = check(conn, query("first_checkpoints"), most, entities=documents, seqs=[0] * 10)
+    told = check(conn, query("read_histories"), most, entities=documents, lengths=[1] * 10, tenant="default")
+    conn.execute("reset role")
+    check(conn, WAKE, most, documents=documents)
+    return [len(read), len(proven), len(told)]
+
+
+def test_ten_documents_are_read_as_ten_also_by_the_first_plans(session: Admin) -> None:
+    """Joined by a planner that saw empty tables, each of these read every document there was."""
+    assert run_all(session, MANY) == [0, 0, 0]
+    session.execute(FILL, prepare=False)
+    assert run_all(session, 400) == [10, 10, 10]
+    queued = session.execute("select count(*) from foja.job where state = 'queued'").fetchone()
+    assert queued == (10,)
