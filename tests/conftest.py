@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import faulthandler
 import gc
+import io
 import os
 import secrets
 import signal
@@ -65,6 +66,21 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """
     if not hasattr(session.config, "workerinput"):
         faulthandler.dump_traceback_later(60, exit=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show where every task of a test waits that ran into its time limit."""
+    report = yield
+    if call.excinfo is not None and "pytest-timeout" in str(call.excinfo.value):
+        waits = io.StringIO()
+        for task in [*asyncio.tasks._all_tasks]:  # type: ignore[attr-defined]
+            if not task.done():
+                task.print_stack(file=waits)
+        report.sections.append((f"Tasks of {item.name}", waits.getvalue()))
+    return report
 
 
 @pytest.fixture(autouse=True)

@@ -25,7 +25,7 @@ class PipelinePool:
         self._make, self._most = make, most
         self._open: list[Pipeline] = []
         self._making = 0
-        self._made = asyncio.Condition()
+        self._changed = asyncio.Event()
         self._closed = False
 
     async def ask(self, statement: str, values: Sequence[Value]) -> bytes:
@@ -35,6 +35,7 @@ class PipelinePool:
     async def close(self) -> None:
         """Close every pipeline once its requests have their results, or after a timeout."""
         self._closed = True
+        self._wake()
         for pipeline in self._open:
             pipeline.retire()
         for _ in range(CLOSE_POLLS):
@@ -54,8 +55,7 @@ class PipelinePool:
                 return best
             if not self._full():
                 return await self._add()
-            async with self._made:
-                await self._made.wait()
+            await self._changed.wait()
 
     def _full(self) -> bool:
         return len(self._open) + self._making >= self._most
@@ -71,5 +71,9 @@ class PipelinePool:
             return pipeline
         finally:
             self._making -= 1
-            async with self._made:
-                self._made.notify_all()
+            self._wake()
+
+    def _wake(self) -> None:
+        """Let every waiting caller look again. Without a lock: none can miss it between look and wait."""
+        self._changed.set()
+        self._changed = asyncio.Event()

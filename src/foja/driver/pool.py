@@ -47,11 +47,12 @@ class Pool:
         self._wake_next()
 
     def close(self) -> None:
-        """Close every connection; one in use is closed when it is released."""
+        """Close every connection; one in use is closed when it is released. Waiting callers are refused."""
         self._closed = True
         self._drop(*self._idle)
         self._idle.clear()
-        self._wake_next()
+        while self._waiting:
+            self._wake_next()
 
     async def _wait(self) -> None:
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -13,6 +13,7 @@ from foja.errors import EmbeddedFailed, SetupFailed, Unavailable
 from foja.faults import Watch
 from foja.private import close_home
 from foja.settings import Settings
+from foja.tasks import end
 
 CHECK_SECONDS = 1.0
 
@@ -72,8 +73,7 @@ async def _running(start: Callable[[Path], Server], home: Path) -> AsyncIterator
         try:
             yield server.url
         finally:
-            watching.cancel()
-            await asyncio.gather(watching, return_exceptions=True)
+            await end([watching])
     finally:
         # Wait even after an interrupt: a server that is not released would keep running.
         await asyncio.to_thread((await starting).release)

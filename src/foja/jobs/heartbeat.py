@@ -13,6 +13,7 @@ from foja.errors import FojaError
 from foja.faults import Watch
 from foja.jobs.outcome import Job
 from foja.metrics import LEASES_LOST
+from foja.tasks import end
 
 MISSED = 2
 
@@ -33,8 +34,7 @@ class Heartbeat:
         try:
             yield
         finally:
-            beating.cancel()
-            await asyncio.gather(beating, return_exceptions=True)
+            await end([beating])
             self.close()
 
     async def beat(self, jobs: Sequence[Job]) -> set[int]:

@@ -16,6 +16,7 @@ from foja.driver.pipeline_pool import PoolClosed
 from foja.ledger.event import Draft, Event
 from foja.ledger.lanes.held import AppendResult
 from foja.ledger.writer import Writer
+from foja.tasks import end
 
 Waiting: TypeAlias = tuple[Draft, "asyncio.Future[AppendResult]"]
 MAX_BATCH = 256
@@ -56,9 +57,7 @@ class MicroBatch:
     async def close(self) -> None:
         """Stop. Waiting appends fail with `LedgerUnavailable`."""
         self._closed = True
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end(self._tasks)
         for _, future in self._waiting:
             if not future.done():
                 future.set_result(errors.LedgerUnavailable("this process is closing; nothing was written"))

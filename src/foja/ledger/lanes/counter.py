@@ -17,6 +17,7 @@ from redis.asyncio.connection import AbstractConnection, Connection, parse_url
 from redis.exceptions import RedisError, ResponseError
 
 from foja.errors import SetupFailed
+from foja.tasks import end
 
 TTL = 7 * 24 * 3600
 RECONNECT_SECONDS = 0.5
@@ -76,9 +77,7 @@ class Counter:
 
     async def close(self) -> None:
         """Stop. Waiting callers get `RedisUnavailable`."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end(self._tasks)
         _fail(self._waiting, RedisUnavailable())
         await self._drop()
 

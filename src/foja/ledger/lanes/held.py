@@ -19,6 +19,7 @@ from foja.driver.database import Locked
 from foja.errors import Busy, FojaError, LedgerUnavailable, Unavailable
 from foja.ledger.event import Draft, Event
 from foja.metrics import HELD_STREAMS
+from foja.tasks import end
 
 BRIEF_LOCK_SECONDS = 0.05  # on the connection for held streams: each try delays the other held ones
 HELD_SECONDS = 2.0  # how long a stream counts as held after a lock timeout
@@ -106,9 +107,7 @@ class HeldStreams:
 
     async def close(self) -> None:
         """Stop. Waiting appends fail with `LedgerUnavailable`."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end(self._tasks)
 
     async def _empty(self, entity_id: UUID) -> None:
         queue, pause, held = self._queues[entity_id], PAUSES[0], False

@@ -19,6 +19,7 @@ from foja.driver.database import connect, our_errors
 from foja.driver.pipeline import Pipeline
 from foja.faults import Watch
 from foja.ledger.event import Transient
+from foja.tasks import end
 
 CHANNEL = "foja"
 EVERYTHING = "*"
@@ -86,9 +87,7 @@ class Notifier:
 
     async def close(self) -> None:
         """End both tasks."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end(self._tasks)
         self._watch.close()
 
     def touch(self, entity_id: UUID | None) -> None:

@@ -23,6 +23,7 @@ from foja import sql
 from foja.driver.database import Connection, connect, our_errors
 from foja.errors import LedgerUnavailable
 from foja.ledger.live.transient import Receive
+from foja.tasks import end
 
 HEARTBEAT_SECONDS = 5.0
 RETRY_SECONDS = 1.0  # before a Redis that did not answer is tried again
@@ -113,8 +114,7 @@ class RedisPubSub:
                         if message := await channels.get_message(timeout=HEARTBEAT_SECONDS):
                             receive(message["data"].decode())
                 finally:
-                    subscribing.cancel()
-                    await asyncio.gather(subscribing, return_exceptions=True)
+                    await end([subscribing])
 
     async def close(self) -> None:
         for client in (self._sender, self._listener):

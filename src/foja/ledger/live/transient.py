@@ -21,6 +21,7 @@ from uuid import UUID, uuid4
 from foja.errors import FojaError, LedgerUnavailable, TooLarge
 from foja.ledger.event import Transient
 from foja.ledger.live.notifier import Notifier, keep_trying
+from foja.tasks import end
 
 PAUSE_SECONDS = 0.025
 MAX_BYTES = 65_536
@@ -91,10 +92,7 @@ class Transients:
 
     async def close(self) -> None:
         """End all tasks and close all connections."""
-        tasks = [*self._sending, *self._listening]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end([*self._sending, *self._listening])
         for transport in self._transports:
             await transport.close()
 

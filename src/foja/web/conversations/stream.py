@@ -17,6 +17,7 @@ from foja.ledger.event import Event, Reset
 from foja.ledger.ledger import Ledger
 from foja.ledger.live.follower import PAGE_EVENTS, RETRY_SECONDS
 from foja.ledger.reader import parse_cursor
+from foja.tasks import end
 from foja.web.context import WebContext
 from foja.web.conversations.feed import HEARTBEAT_FRAME, Feed, Feeds, Frame, Listener, encode, encode_reset
 
@@ -127,9 +128,7 @@ class EventStream(Response):
         try:
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in ends:
-                task.cancel()
-            await asyncio.gather(*ends, return_exceptions=True)
+            await end(ends)
         _log_failure(sending)
         if any(_succeeded(task) for task in (sending, closing)):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
