@@ -6,6 +6,8 @@ FojaError
 │   ├── BadReservation, SlotVoided, SlotFilled, UnknownJob, BadDomain, UnknownDomain
 │   ├── CannotProduce, CursorLost, ImageRefused
 │   ├── ProductDeleted, WrongSupplier, GalleryFull, WrongIsolation
+│   ├── NotAllowed
+│   │   └── NotAuthenticated
 │   ├── BadPayload
 │   │   └── NotCanonical, TooLarge, BadPlace
 │   ├── UnknownEntity
@@ -72,6 +74,14 @@ class UnknownKind(Refused, code="unknown_kind"):
 
 class WrongSource(Refused, code="wrong_source"):
     """The source or database role may not record this kind."""
+
+
+class NotAllowed(Refused, code="not_allowed"):
+    """The key, token or session does not have the scope that this needs."""
+
+
+class NotAuthenticated(NotAllowed, code="not_authenticated"):
+    """The key, token or session is missing, unknown, expired or revoked."""
 
 
 class BadPayload(Refused, code="bad_payload"):

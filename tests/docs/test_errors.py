@@ -24,6 +24,8 @@ CODES = {
     "refused",
     "unknown_kind",
     "wrong_source",
+    "not_allowed",
+    "not_authenticated",
     "bad_payload",
     "not_canonical",
     "too_large",

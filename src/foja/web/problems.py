@@ -21,6 +21,8 @@ STATUSES: tuple[tuple[type[errors.FojaError], int], ...] = (
     (errors.NotCanonical, 400),
     (errors.UnknownEntity, 404),
     (errors.UnknownDomain, 404),
+    (errors.NotAuthenticated, 401),
+    (errors.NotAllowed, 403),
     (errors.WrongSource, 403),
     (errors.WrongSupplier, 403),
     (errors.SlotVoided, 410),

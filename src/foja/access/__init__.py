@@ -1,0 +1,1 @@
+"""Who may do what: principals, scopes and how they are recognised."""

@@ -1,0 +1,1 @@
+"""The pure part of access: scopes and principals."""
