@@ -29,23 +29,7 @@ def add_orphans(verbs: Verbs) -> None:
         name="list",
     )
     listing.add_argument("--limit", type=positive, default=100, help="at most this many (100)")
-    purge = inner.add(
-        "orphans.orphans:purge",
-        "purge what was a candidate for long enough; exit code 1 if the run is aborted",
-        "  foja orphans purge --dry-run\n"
-        "  foja orphans purge\n"
-        "  foja orphans purge --object SHA256 --reason 'request 17'\n"
-        "                                               one object now; refused while anything refers to it",
-    )
-    purge.add_argument("--object", metavar="SHA256", help="delete this object without a grace period")
-    purge.add_argument("--reason", metavar="TEXT", help="why; recorded, and required with --object")
-    restore = inner.add(
-        "orphans.orphans:restore",
-        "let a candidate, or an object in quarantine, be live again",
-        "  foja orphans restore SHA256 --reason 'the import is not finished'",
-    )
-    restore.add_argument("object", metavar="SHA256", help="the digest of the object")
-    restore.add_argument("--reason", metavar="TEXT", required=True, help="why; recorded")
+    purge, restore = _add_purge(inner), _add_restore(inner)
     inner.add(
         "orphans.orphans:report",
         "show candidates by age, the last runs, and whether the automatic purge is armed",
@@ -55,6 +39,31 @@ def add_orphans(verbs: Verbs) -> None:
         parser.add_argument("--dry-run", action="store_true", help="only count; change and record nothing")
     for parser in (scan, purge, restore):
         _add_actor(parser)
+
+
+def _add_purge(verbs: Verbs) -> ArgumentParser:
+    purge = verbs.add(
+        "orphans.orphans:purge",
+        "purge what was a candidate for long enough; exit code 1 if the run is aborted",
+        "  foja orphans purge --dry-run\n"
+        "  foja orphans purge\n"
+        "  foja orphans purge --object SHA256 --reason 'request 17'\n"
+        "                                               one object now; refused while anything refers to it",
+    )
+    purge.add_argument("--object", metavar="SHA256", help="delete this object without a grace period")
+    purge.add_argument("--reason", metavar="TEXT", help="why; recorded, and required with --object")
+    return purge
+
+
+def _add_restore(verbs: Verbs) -> ArgumentParser:
+    restore = verbs.add(
+        "orphans.orphans:restore",
+        "let a candidate, or an object in quarantine, be live again",
+        "  foja orphans restore SHA256 --reason 'the import is not finished'",
+    )
+    restore.add_argument("object", metavar="SHA256", help="the digest of the object")
+    restore.add_argument("--reason", metavar="TEXT", required=True, help="why; recorded")
+    return restore
 
 
 def _add_actor(parser: ArgumentParser) -> None:

@@ -26,19 +26,7 @@ def add_services(verbs: Verbs) -> None:
         "  foja web --host 0.0.0.0 --expose             behind a proxy that authenticates",
     )
     for parser in (up, web):
-        parser.add_argument(
-            "--host", default=SUPPRESS, dest="web_host", help="the address to listen on (127.0.0.1)"
-        )
-        parser.add_argument(
-            "--port", type=port, default=SUPPRESS, dest="web_port", help="the port (8000); 0 for any free one"
-        )
-        parser.add_argument(
-            "--expose",
-            action="store_true",
-            default=SUPPRESS,
-            dest="web_expose",
-            help="accept requests from other machines: there are no access keys yet",
-        )
+        _add_address(parser)
     worker = verbs.add(
         "services:worker",
         "run jobs, seal, number, sign and publish until stopped",
@@ -57,6 +45,22 @@ def add_services(verbs: Verbs) -> None:
     )
     for parser in (up, web, worker):
         add_domains(parser)
+
+
+def _add_address(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--host", default=SUPPRESS, dest="web_host", help="the address to listen on (127.0.0.1)"
+    )
+    parser.add_argument(
+        "--port", type=port, default=SUPPRESS, dest="web_port", help="the port (8000); 0 for any free one"
+    )
+    parser.add_argument(
+        "--expose",
+        action="store_true",
+        default=SUPPRESS,
+        dest="web_expose",
+        help="accept requests from other machines: there are no access keys yet",
+    )
 
 
 def add_server(verbs: Verbs) -> None:
