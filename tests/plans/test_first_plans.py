@@ -37,9 +37,11 @@ FILL: LiteralString = """
 """
 
 
-@pytest.fixture
-def session(admin: Admin) -> Admin:
+@pytest.fixture(params=["never analyzed", "analyzed while empty"])
+def session(admin: Admin, request: pytest.FixtureRequest) -> Admin:
     """A session whose plans are the same for all calls, from the first on."""
+    if request.param == "analyzed while empty":
+        admin.execute("vacuum analyze")
     admin.prepare_threshold = 0
     admin.execute("set plan_cache_mode = force_generic_plan")
     return admin
