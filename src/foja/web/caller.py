@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
-from foja.access.model.principal import ALL, Principal, Scope
+from foja.access.model.principal import ALL, LOCAL, Principal, Scope
 from foja.app import App
+from foja.web.bodies import RequestBody
 from foja.web.context import Context, WebContext
 
 
@@ -25,18 +26,35 @@ class Caller:
         """The app as the principal's tenant uses it."""
         return self.ctx.app
 
+    def author(self, named: str | None) -> str | None:
+        """Return the actor to record, where the request names one or none."""
+        return self.principal.author(named)
+
+    def signed(self, body: RequestBody) -> dict[str, Any]:
+        """Return the fields of a body with the actor to record."""
+        fields = dict(body)
+        return {**fields, "actor": self.author(fields.get("actor"))}
+
 
 async def principal_of(request: Request, ctx: Context) -> Principal:
     """Return who sends a request. Without keys, the local user is the administrator."""
-    return Principal(ctx.app.settings.own_tenant, "local", ALL, installation=True)
+    return Principal(ctx.app.settings.own_tenant, LOCAL, ALL, installation=True)
+
+
+async def caller_of(ctx: Context, principal: Annotated[Principal, Depends(principal_of)]) -> Caller:
+    """Return the caller of a request, whatever it may do: a route asks for a scope beside."""
+    return Caller(principal, ctx)
+
+
+AnyCaller = Annotated[Caller, Depends(caller_of)]
 
 
 def needs(scope: Scope, *, installation: bool = False) -> Callable[..., Awaitable[Caller]]:
     """Return a dependency that refuses a request whose principal does not have a scope."""
 
-    async def caller(ctx: Context, principal: Annotated[Principal, Depends(principal_of)]) -> Caller:
-        principal.check(scope, installation=installation)
-        return Caller(principal, ctx)
+    async def caller(caller: AnyCaller) -> Caller:
+        caller.principal.check(scope, installation=installation)
+        return caller
 
     return caller
 

@@ -18,7 +18,7 @@ from foja.ledger.ledger import Ledger
 from foja.ledger.live.follower import PAGE_EVENTS, RETRY_SECONDS
 from foja.ledger.reader import parse_cursor
 from foja.tasks import end
-from foja.web.context import WebContext
+from foja.web.caller import Caller
 from foja.web.conversations.feed import HEARTBEAT_FRAME, Feed, Feeds, Frame, Listener, encode, encode_reset
 
 RETRY = b"retry: 1000\n\n"
@@ -103,18 +103,18 @@ class ClientStream:
         return encode_reset(frame) if isinstance(frame, Reset) else _with_id(frame.cursor, encode(frame).data)
 
 
-def stream_events(ctx: WebContext, entity_id: UUID, after: str | int | None) -> EventStream:
+def stream_events(caller: Caller, entity_id: UUID, after: str | int | None) -> EventStream:
     """Return the response that sends the events of a stream after a cursor or number."""
-    client = ClientStream(ctx.app.ledger, entity_id, after, ctx.heartbeat)
-    return EventStream(client.pieces(ctx.feeds), ctx)
+    client = ClientStream(caller.app.ledger, entity_id, after, caller.ctx.heartbeat)
+    return EventStream(client.pieces(caller.ctx.feeds), caller)
 
 
 class EventStream(Response):
     """Sends pieces until the client disconnects or the server closes."""
 
-    def __init__(self, pieces: AsyncGenerator[bytes], ctx: WebContext) -> None:
+    def __init__(self, pieces: AsyncGenerator[bytes], caller: Caller) -> None:
         super().__init__()
-        self._pieces, self._ctx = pieces, ctx
+        self._pieces, self._caller, self._ctx = pieces, caller, caller.ctx
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with self._ctx.stream():
