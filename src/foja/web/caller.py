@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from foja.access.model.principal import ALL, Principal, Scope
-from foja.app import App
+from foja.tenants.app import TenantApp
 from foja.web.context import Context, WebContext
 
 
@@ -21,9 +21,9 @@ class Caller:
     ctx: WebContext
 
     @property
-    def app(self) -> App:
+    def app(self) -> TenantApp:
         """The app as the principal's tenant uses it."""
-        return self.ctx.app
+        return self.ctx.app.tenant(self.principal.tenant)
 
 
 async def principal_of(request: Request, ctx: Context) -> Principal:

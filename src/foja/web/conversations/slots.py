@@ -13,7 +13,7 @@ from foja.errors import UnknownEntity
 from foja.ledger.reader import NUMBER
 from foja.ledger.slots import Slots
 from foja.web.bodies import Chunk, Extension, NewEvent, Reservation, Voiding, body_of, describe_body
-from foja.web.context import NamedConversation
+from foja.web.conversations.named import WrittenConversation
 from foja.web.conversations.routes import Key, status_of
 from foja.web.reference.answers import Deadline, EventAnswer, ReservedSlots, TransientAnswer, VoidedSlot
 from foja.web.reference.openapi import REPLAYED
@@ -25,7 +25,7 @@ routes = APIRouter(prefix="/v1/conversations/{conversation_id}", tags=["slots"])
     "/slots", status_code=201, response_model=ReservedSlots, openapi_extra=describe_body(Reservation)
 )
 async def reserve(
-    body: Annotated[Reservation, body_of(Reservation)], conversation: NamedConversation
+    body: Annotated[Reservation, body_of(Reservation)], conversation: WrittenConversation
 ) -> Response:
     """Reserve the next numbers, to be filled in any order before the deadline."""
     slots = await conversation.reserve(**dict(body))
@@ -35,7 +35,7 @@ async def reserve(
 
 @routes.post("/slots/{token}/extend", response_model=Deadline, openapi_extra=describe_body(Extension))
 async def extend(
-    body: Annotated[Extension, body_of(Extension)], conversation: NamedConversation, token: str
+    body: Annotated[Extension, body_of(Extension)], conversation: WrittenConversation, token: str
 ) -> Response:
     """Extend the deadline of the slots that are still open."""
     deadline = await _slots(conversation, token).extend(body.ttl)
@@ -51,7 +51,7 @@ async def extend(
 )
 async def fill(
     body: Annotated[NewEvent, body_of(NewEvent)],
-    conversation: NamedConversation,
+    conversation: WrittenConversation,
     token: str,
     seq: str,
     key: Key = None,
@@ -64,7 +64,7 @@ async def fill(
 
 @routes.post("/slots/{token}/{seq}/void", response_model=VoidedSlot, openapi_extra=describe_body(Voiding))
 async def void(
-    body: Annotated[Voiding, body_of(Voiding)], conversation: NamedConversation, token: str, seq: str
+    body: Annotated[Voiding, body_of(Voiding)], conversation: WrittenConversation, token: str, seq: str
 ) -> Response:
     """Void a slot; the conversation records the reason."""
     slots = _slots(conversation, token, seq)
@@ -75,7 +75,7 @@ async def void(
 @routes.post(
     "/transients", status_code=202, response_model=TransientAnswer, openapi_extra=describe_body(Chunk)
 )
-async def emit(body: Annotated[Chunk, body_of(Chunk)], conversation: NamedConversation) -> Response:
+async def emit(body: Annotated[Chunk, body_of(Chunk)], conversation: WrittenConversation) -> Response:
     """Send a transient event to the current followers; it is not numbered and not stored."""
     return JSONResponse((await conversation.emit(**dict(body))).envelope(), 202)
 

@@ -18,6 +18,7 @@ from foja.ledger.ledger import Ledger
 from foja.ledger.live.follower import PAGE_EVENTS, RETRY_SECONDS
 from foja.ledger.reader import parse_cursor
 from foja.tasks import end
+from foja.web.caller import Caller
 from foja.web.context import WebContext
 from foja.web.conversations.feed import HEARTBEAT_FRAME, Feed, Feeds, Frame, Listener, encode, encode_reset
 
@@ -37,7 +38,7 @@ class ClientStream:
     """The stream of one client that follows one conversation."""
 
     def __init__(self, ledger: Ledger, entity_id: UUID, after: str | int | None, heartbeat: float) -> None:
-        self._heartbeat = heartbeat
+        self._ledger, self._heartbeat = ledger, heartbeat
         try:
             parse_cursor(after)
             self._first: Sequence[Reset] = ()
@@ -48,7 +49,7 @@ class ClientStream:
     async def pieces(self, feeds: Feeds) -> AsyncGenerator[bytes]:
         """Yield the bytes to send, without end."""
         yield RETRY + b"".join(map(encode_reset, self._first))
-        with feeds.join(self._follower.entity_id) as (feed, listener):
+        with feeds.join(self._ledger, self._follower.entity_id) as (feed, listener):
             while True:
                 if piece := await self._next(feed, listener):
                     yield piece
@@ -103,9 +104,10 @@ class ClientStream:
         return encode_reset(frame) if isinstance(frame, Reset) else _with_id(frame.cursor, encode(frame).data)
 
 
-def stream_events(ctx: WebContext, entity_id: UUID, after: str | int | None) -> EventStream:
-    """Return the response that sends the events of a stream after a cursor or number."""
-    client = ClientStream(ctx.app.ledger, entity_id, after, ctx.heartbeat)
+def stream_events(caller: Caller, entity_id: UUID, after: str | int | None) -> EventStream:
+    """Return the response that sends the events of a caller's stream after a cursor or number."""
+    ctx = caller.ctx
+    client = ClientStream(caller.app.ledger, entity_id, after, ctx.heartbeat)
     return EventStream(client.pieces(ctx.feeds), ctx)
 
 
