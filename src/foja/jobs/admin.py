@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, get_args
@@ -54,6 +55,12 @@ class Jobs:
     def __init__(self, database: Database, notifier: Notifier, tenant: str | None, own_tenant: str) -> None:
         self._database, self._tenant, self._own_tenant = database, tenant, own_tenant
         self._queue = Queue(database, notifier, source="api")
+
+    def of(self, tenant: str) -> Jobs:
+        """Return the jobs of one tenant, on the same connections."""
+        other = copy(self)
+        other._tenant = other._own_tenant = tenant
+        return other
 
     async def close(self) -> None:
         """Close the connections that enqueue."""

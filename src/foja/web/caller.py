@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Request
 
 from foja.access.model.principal import ALL, LOCAL, Principal, Scope
-from foja.app import App
+from foja.tenants.app import TenantApp
 from foja.web.bodies import RequestBody
 from foja.web.context import Context, WebContext
 
@@ -22,9 +22,9 @@ class Caller:
     ctx: WebContext
 
     @property
-    def app(self) -> App:
+    def app(self) -> TenantApp:
         """The app as the principal's tenant uses it."""
-        return self.ctx.app
+        return self.ctx.app.tenant(self.principal.tenant)
 
     def author(self, named: str | None) -> str | None:
         """Return the actor to record, where the request names one or none."""

@@ -21,7 +21,7 @@ class WebContext:
     def __init__(self, app: App) -> None:
         self.app = app
         self.heartbeat = app.settings.heartbeat_seconds
-        self.feeds = Feeds(app.ledger, self.heartbeat)
+        self.feeds = Feeds(self.heartbeat)
         self.closing = asyncio.Event()
         self._streams, self._max_streams = 0, app.settings.max_streams
 

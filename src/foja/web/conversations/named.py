@@ -6,11 +6,11 @@ from typing import Annotated
 
 from fastapi import Depends
 
-from foja.app import App
 from foja.conversations.service import Conversation
 from foja.core.registry import Domain
 from foja.errors import UnknownEntity
 from foja.ledger.stream import Stream
+from foja.tenants.app import TenantApp
 from foja.web.caller import AnyCaller
 
 
@@ -26,14 +26,14 @@ async def stream_of(caller: AnyCaller, domain: str, stream_id: str) -> Stream:
     return await open_stream(caller.app, await caller.app.registry.find(domain), stream_id)
 
 
-async def open_stream(app: App, domain: Domain, stream_id: str) -> Stream:
+async def open_stream(app: TenantApp, domain: Domain, stream_id: str) -> Stream:
     """Return a stream of this domain; one of another domain is unknown here."""
     stream = await app.streams(domain).open(stream_id)
     await check_domain(app, stream)
     return stream
 
 
-async def check_domain(app: App, stream: Stream) -> None:
+async def check_domain(app: TenantApp, stream: Stream) -> None:
     """Raise `UnknownEntity` if a stream has events of another domain."""
     rows = await app.ledger.ask("stream_domain", entity=stream.id)
     if rows and rows[0][0] != stream.domain.name:

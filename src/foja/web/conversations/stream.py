@@ -37,7 +37,7 @@ class ClientStream:
     """The stream of one client that follows one conversation."""
 
     def __init__(self, ledger: Ledger, entity_id: UUID, after: str | int | None, heartbeat: float) -> None:
-        self._heartbeat = heartbeat
+        self._ledger, self._heartbeat = ledger, heartbeat
         try:
             parse_cursor(after)
             self._first: Sequence[Reset] = ()
@@ -48,7 +48,7 @@ class ClientStream:
     async def pieces(self, feeds: Feeds) -> AsyncGenerator[bytes]:
         """Yield the bytes to send, without end."""
         yield RETRY + b"".join(map(encode_reset, self._first))
-        with feeds.join(self._follower.entity_id) as (feed, listener):
+        with feeds.join(self._ledger, self._follower.entity_id) as (feed, listener):
             while True:
                 if piece := await self._next(feed, listener):
                     yield piece
