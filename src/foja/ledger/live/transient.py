@@ -61,6 +61,7 @@ class Transients:
         self._due = asyncio.Event()
         self._sending: list[asyncio.Task[None]] = []
         self._listening: list[asyncio.Task[None]] = []
+        self._closed = False
 
     def emit(self, transient: Transient) -> None:
         """Deliver a transient: in this process at once, in others soon."""
@@ -68,6 +69,8 @@ class Transients:
         if size > MAX_BYTES:
             raise TooLarge(f"a transient has {size:,} bytes, the limit is {MAX_BYTES:,}; send several")
         self._notifier.deliver(transient)
+        if self._closed:  # an append that was under way failed: the connection would never be closed
+            return
         self._waiting.append(transient)
         self._due.set()
         if not self._sending:
@@ -92,6 +95,7 @@ class Transients:
 
     async def close(self) -> None:
         """End all tasks and close all connections."""
+        self._closed = True
         await end([*self._sending, *self._listening])
         for transport in self._transports:
             await transport.close()
