@@ -62,6 +62,7 @@ class Transients:
         self._due = asyncio.Event()
         self._sending: list[asyncio.Task[None]] = []
         self._listening: list[asyncio.Task[None]] = []
+        self._closed = False
 
     def emit(self, tenant: str, transient: Transient) -> None:
         """Deliver a transient of a tenant: in this process at once, in others soon."""
@@ -69,6 +70,8 @@ class Transients:
         if size > MAX_BYTES:
             raise TooLarge(f"a transient has {size:,} bytes, the limit is {MAX_BYTES:,}; send several")
         self._notifier.deliver(tenant, transient)
+        if self._closed:  # an append that was under way failed: the connection would never be closed
+            return
         self._waiting.append((tenant, transient))
         self._due.set()
         if not self._sending:
@@ -94,6 +97,7 @@ class Transients:
 
     async def close(self) -> None:
         """End all tasks and close all connections."""
+        self._closed = True
         await end([*self._sending, *self._listening])
         for transport in self._transports:
             await transport.close()
