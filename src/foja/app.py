@@ -51,6 +51,8 @@ from foja.system.model.events import HYGIENE
 from foja.system.service import System
 from foja.threads import assembly as threads
 from foja.threads.service import Threads
+from foja.webhooks import assembly as webhooks
+from foja.webhooks.service import Webhooks
 from foja.workers import Workers
 
 SWEEPER = "sweeper"
@@ -78,6 +80,7 @@ class App:
     images: Images[Document]
     threads: Threads
     system: System
+    webhooks: Webhooks
     signing_keys: KeyRecorder
     sequencer: Sequencer
     stamper: Stamper
@@ -203,15 +206,18 @@ class App:
         image = await images.assemble(shared, self._protect_stream)
         thread = threads.assemble(shared)
         own = system.assemble(shared, document.proofs)
+        webhook = webhooks.assemble(shared)
         self.system, self.signing_keys = own.service, own.keys
+        self.webhooks = webhook.service
         self.documents, self.threads = document.service, thread.service
         self.conversations, self.images = conversation.service, image.service
         self.stamper, self.bundles = document.stamper, document.bundles
         self.anchors = Anchors(self.database, document.networks, document.proofs, self.settings)
         self._chores = [*document.chores, *conversation.chores, *image.chores, *thread.chores]
-        self._chores += own.chores
+        self._chores += [*own.chores, *webhook.chores]
         self._chores += [partial(sweep_jobs, self.sweeper), partial(run_ticks, self.sweeper)]
         specs = [*document.workers, *conversation.workers, *image.workers, *thread.workers, *own.workers]
+        specs += webhook.workers
         self.workers = Workers(self.settings, self._notifier, self._open, specs, self._domains)
         self.orphans = open_hygiene(self.settings, self.store, self.workers.queue(HYGIENE).database)
 
