@@ -119,6 +119,11 @@ def connect(
     orphan_fresh_seconds: float | None = None,
     orphan_purge_limit: int | None = None,
     orphan_max_share: float | None = None,
+    webhook_networks: str | None = None,
+    webhook_timeout_seconds: float | None = None,
+    webhook_attempts: int | None = None,
+    webhook_off_seconds: float | None = None,
+    webhook_log_seconds: float | None = None,
     protect_attempts: int | None = None,
     protect_pause_seconds: float | None = None,
     image_max_mb: float | None = None,
@@ -199,6 +204,10 @@ def connect(
     orphan_grace_seconds, orphan_quarantine_seconds: how long an orphan waits, and can then be restored.
     orphan_fresh_seconds: younger objects are not staged: their event may be on its way.
     orphan_purge_limit, orphan_max_share: most objects of one purge, and most of all objects that may be due.
+    webhook_networks: networks that are not public and that webhooks may be in, as 10.1.0.0/16.
+    webhook_timeout_seconds, webhook_attempts: time for one attempt to deliver, and how many there are.
+    webhook_off_seconds: a webhook whose attempts all fail for so long is switched off.
+    webhook_log_seconds: how long ended deliveries are listed.
     protect_attempts: attempts at a timestamp or artifact before it is given up.
     protect_pause_seconds: pause before the second attempt; each next one is four times longer.
     image_max_mb, image_max_megapixels, image_max_side, image_max_frames: the largest image that is accepted.

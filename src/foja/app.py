@@ -45,6 +45,7 @@ from foja.system.model.events import HYGIENE
 from foja.system.service import System
 from foja.tenants.app import TenantApp, TenantServices, check_tenant
 from foja.threads import assembly as threads
+from foja.webhooks import assembly as webhooks
 from foja.workers import Workers
 
 SWEEPER = "sweeper"
@@ -179,17 +180,23 @@ class App(TenantApp):
         image = await images.assemble(shared, self._protect_of)
         thread = threads.assemble(shared)
         own = system.assemble(shared, document.proofs)
+        webhook = webhooks.assemble(shared)
         self.system, self.signing_keys = own.service, own.keys
         self.stamper, self.bundles = document.stamper, document.bundles
         self._services = TenantServices(
-            document.service_of, conversation.service_of, image.service_of, thread.service_of
+            document.service_of,
+            conversation.service_of,
+            image.service_of,
+            thread.service_of,
+            webhook.service_of,
         )
         self._services.give(self, self.settings.own_tenant)
         self.anchors = Anchors(self.database, document.networks, document.proofs, self.settings)
         self._chores = [*document.chores, *conversation.chores, *image.chores, *thread.chores]
-        self._chores += own.chores
+        self._chores += [*own.chores, *webhook.chores]
         self._chores += [partial(sweep_jobs, self.sweeper), partial(run_ticks, self.sweeper)]
         specs = [*document.workers, *conversation.workers, *image.workers, *thread.workers, *own.workers]
+        specs += webhook.workers
         self.workers = Workers(self.settings, self._notifier, self._open, specs, self._domains)
         self.orphans = open_hygiene(self.settings, self.store, self.workers.queue(HYGIENE).database)
 

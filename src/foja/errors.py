@@ -11,7 +11,7 @@ FojaError
 │   ├── BadPayload
 │   │   └── NotCanonical, TooLarge, BadPlace
 │   ├── UnknownEntity
-│   │   └── UnknownApproval, UnknownProduct, UnknownImage
+│   │   └── UnknownApproval, UnknownProduct, UnknownImage, UnknownWebhook
 │   └── OutOfTurn
 │       └── PreconditionFailed, DocumentFinal, DocumentClosed
 ├── Unavailable
@@ -130,6 +130,10 @@ class UnknownEntity(Refused, code="unknown_entity"):
 
 class UnknownApproval(UnknownEntity, code="unknown_approval"):
     """The conversation has no such approval."""
+
+
+class UnknownWebhook(UnknownEntity, code="unknown_webhook"):
+    """There is no such webhook, or no such delivery of it."""
 
 
 class UnknownProduct(UnknownEntity, code="unknown_product"):

@@ -54,6 +54,10 @@ ANCHORS_PENDING = Gauge("foja_anchors_pending", "Batches that are not confirmed 
 LOG_HALTED = Gauge("foja_log_halted", "1 if the open log is halted, else 0.")
 LOG_LAG = Gauge("foja_log_lag_seconds", "How long the oldest unpublished event has waited.")
 
+WEBHOOK_ATTEMPTS = Counter(
+    "foja_webhook_attempts_total", "Attempts to deliver to webhooks: `delivered` or `failed`.", ["outcome"]
+)
+
 STREAMS = Gauge("foja_streams_open", "Event streams over HTTP that are open now.")
 BUFFERS_LOST = Counter(
     "foja_stream_buffers_lost_total", "Times an HTTP stream was too slow and continued from the database."

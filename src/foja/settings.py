@@ -112,6 +112,12 @@ class Settings(BaseSettings):
     orphan_purge_limit: int = Field(default=1_000, ge=1)
     orphan_max_share: float = Field(default=0.1, gt=0, le=1)
 
+    webhook_networks: str = ""
+    webhook_timeout_seconds: float = Field(default=15.0, gt=0)
+    webhook_attempts: int = Field(default=12, ge=1)
+    webhook_off_seconds: float = Field(default=259_200.0, ge=0)
+    webhook_log_seconds: float = Field(default=604_800.0, ge=0)
+
     protect_attempts: int = Field(default=5, ge=1)
     protect_pause_seconds: float = Field(default=30.0, ge=0)
 

@@ -21,6 +21,7 @@ from foja.settings import Settings
 from foja.streams import Registry, Streams
 from foja.system.model.events import TENANT as SYSTEM
 from foja.threads.service import Threads
+from foja.webhooks.service import Webhooks
 
 MAX_NAME = 200
 
@@ -35,6 +36,7 @@ class TenantApp:
     documents: Documents
     images: Images[Document]
     threads: Threads
+    webhooks: Webhooks
     bundles: Bundles
     stamper: Stamper
     signer: Signer
@@ -68,11 +70,13 @@ class TenantServices:
     conversations: Callable[[str], Conversations[Document]]
     images: Callable[[str], Images[Document]]
     threads: Callable[[str], Threads]
+    webhooks: Callable[[str], Webhooks]
 
     def give(self, app: TenantApp, tenant: str) -> None:
         """Make the services of a tenant and set them."""
         app.documents, app.conversations = self.documents(tenant), self.conversations(tenant)
         app.images, app.threads = self.images(tenant), self.threads(tenant)
+        app.webhooks = self.webhooks(tenant)
 
 
 def check_tenant(name: str) -> str:

@@ -27,6 +27,7 @@ from foja.web.problems import add_problems, problem
 from foja.web.reference import page
 from foja.web.reference.answers import Health
 from foja.web.reference.openapi import ERRORS, describe
+from foja.web.webhooks import routes as webhooks
 
 LOCAL_NAMES = {"localhost", "127.0.0.1", "[::1]"}
 
@@ -44,7 +45,7 @@ def create_application(ctx: WebContext, *, exposed: bool) -> ASGIApp:
     web.openapi = partial(_described, web)  # type: ignore[method-assign]
     web.state.ctx = ctx
     add_problems(web)
-    for module in (routes, slots, approvals, streams, pages, page):
+    for module in (routes, slots, approvals, streams, webhooks, pages, page):
         web.include_router(module.routes)
     if find_spec("ag_ui"):
         web.include_router(import_module("foja.web.conversations.ag_ui").routes)

@@ -22,6 +22,7 @@ from foja.cli.parser.services import (
     add_tsa,
 )
 from foja.cli.parser.verbs import Verbs, shared_options
+from foja.cli.parser.webhooks import add_webhooks
 
 EXAMPLES = """examples:
   foja demo                                   show every feature, in a temporary folder
@@ -61,7 +62,17 @@ def build_parser() -> ArgumentParser:
         add_trust,
         add_verify,
     )
-    last = (add_stress, add_jobs, add_orphans, add_anchors, add_log, add_cosigner, add_keys, add_tsa)
+    last = (
+        add_stress,
+        add_jobs,
+        add_webhooks,
+        add_orphans,
+        add_anchors,
+        add_log,
+        add_cosigner,
+        add_keys,
+        add_tsa,
+    )
     for group in (*first, add_events, add_chat, add_images, add_integrity, *last):
         group(verbs)
     return parser

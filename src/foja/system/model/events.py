@@ -10,6 +10,7 @@ from foja.core.registry import API, Domain, JobType, Kind
 TENANT: Final = "system"
 CHECKPOINT_ANCHORED, KEY_ROTATED = "checkpoint.anchored", "key.rotated"
 SCAN, PURGE, HYGIENE = "scan_orphans", "purge_orphans", "hygiene"
+WEBHOOK_CHANGED, DELIVER, WEBHOOKS = "webhook.changed", "deliver_webhook", "webhooks"
 _HYGIENE = frozenset({HYGIENE})
 _COUNTS = (
     "checked",
@@ -50,7 +51,23 @@ _KINDS = (
         digests=("sha256",),
         erasable=True,
     ),
+    Kind(
+        WEBHOOK_CHANGED,
+        frozenset({"api", WEBHOOKS}),
+        {
+            "webhook_id": "string",
+            "change": "string",
+            "of_tenant": "string",
+            "server": "string",
+            "kinds": "array",
+        },
+        {"reason": "string"},
+    ),
 )
-_JOBS = (JobType(SCAN, HYGIENE, lease=60.0), JobType(PURGE, HYGIENE, lease=60.0))
+_JOBS = (
+    JobType(SCAN, HYGIENE, lease=60.0),
+    JobType(PURGE, HYGIENE, lease=60.0),
+    JobType(DELIVER, WEBHOOKS, lease=60.0, max_tries=10_000),  # the attempts of a delivery are its own
+)
 # The guard lets only this installation's own stream have them.
 SYSTEM = Domain("system", [replace(kind, tracked=True) for kind in _KINDS], _JOBS, head_only=True)
