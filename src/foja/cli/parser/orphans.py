@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
-
+from foja.cli.parser.access import add_actor
 from foja.cli.parser.values import positive
 from foja.cli.parser.verbs import Verbs
 
@@ -54,8 +53,4 @@ def add_orphans(verbs: Verbs) -> None:
     for parser in (scan, purge):
         parser.add_argument("--dry-run", action="store_true", help="only count; change and record nothing")
     for parser in (scan, purge, restore):
-        _add_actor(parser)
-
-
-def _add_actor(parser: ArgumentParser) -> None:
-    parser.add_argument("--as", dest="actor", metavar="NAME", help="who does it; recorded")
+        add_actor(parser)
