@@ -144,11 +144,24 @@ def connect(
     log_level: Literal["debug", "info", "warning", "error"] | None = None,
     web_host: str | None = None,
     web_port: int | None = None,
-    web_expose: bool | None = None,
+    web_url: str | None = None,
+    trusted_proxies: str | None = None,
     metrics_port: int | None = None,
     heartbeat_seconds: float | None = None,
     max_connections: int | None = None,
     max_streams: int | None = None,
+    session_idle_seconds: float | None = None,
+    session_seconds: float | None = None,
+    jwt_issuer: str | None = None,
+    jwt_audience: str | None = None,
+    jwt_jwks_url: str | None = None,
+    jwt_algorithms: str | None = None,
+    jwt_tenant_claim: str | None = None,
+    jwt_scopes_claim: str | None = None,
+    oidc_issuer: str | None = None,
+    oidc_client_id: str | None = None,
+    oidc_client_secret: str | None = None,
+    oidc_default_scopes: str | None = None,
 ) -> App:
     """Return an installation, to be used as `async with foja.connect() as app`.
 
@@ -219,10 +232,17 @@ def connect(
     gallery_read: who may read galleries with SQL: their tenant, every user, or everyone.
     gallery_limit: most images of one product.
     log_format, log_level: how commands write their log to stderr; a library leaves that to its program.
-    web_host, web_port, web_expose: address of `foja web`, and whether other machines may reach it.
+    web_host, web_port: address of `foja web`; other machines can reach it once there is an access key.
+    web_url, trusted_proxies: its public address, and the proxies whose forwarded headers are believed.
     max_connections: largest number of HTTP connections.
     metrics_port: port of `foja worker` for `/metrics` and `/healthz`; None: no port.
     heartbeat_seconds, max_streams: longest silence and largest number of HTTP event streams.
+    session_idle_seconds, session_seconds: how long a login lasts without a request, and at most.
+    jwt_issuer, jwt_audience: whose bearer tokens are accepted, and the name of this service in them.
+    jwt_jwks_url, jwt_algorithms: the keys of the issuer, if it does not say where, and its signatures.
+    jwt_tenant_claim, jwt_scopes_claim: the claims of a token with the tenant and the scopes.
+    oidc_issuer, oidc_client_id, oidc_client_secret: OpenID Connect provider with which people log in.
+    oidc_default_scopes: scopes of a person whose token names none; empty: such a person is refused.
     """
     settings = {name: value for name, value in {**locals()}.items() if value is not None}
     settings.pop("domains", None)

@@ -10,6 +10,8 @@ from typing import Self
 from uuid import UUID
 
 from foja import sql
+from foja.access import assembly as access
+from foja.access.service import Access
 from foja.anchors.admin import Anchors
 from foja.blobs.objects import Objects
 from foja.blobs.store import Store, open_store
@@ -75,6 +77,7 @@ class App(TenantApp):
     orphans: Hygiene
     database: Database
     sweeper: Database  # as the role of the sequencer
+    access: Access
 
     def __init__(
         self, settings: Settings, domains: Sequence[Domain] = (), *, any_log_key: bool = False
@@ -161,6 +164,7 @@ class App(TenantApp):
         tenant, own_tenant = self.settings.tenant or None, self.settings.own_tenant
         self.jobs = Jobs(self.database, self._notifier, tenant, own_tenant)
         self._open.push_async_callback(self.jobs.close)
+        self.access = access.assemble(self.settings, self._notifier, installation.id, self._open)
         await self._start_domains(installation)
 
     async def _start_domains(self, installation: Installation) -> None:

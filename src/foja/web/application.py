@@ -11,6 +11,7 @@ from typing import Any
 from fastapi import FastAPI, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from foja import __version__, sql
@@ -21,19 +22,21 @@ from foja.observe.gaps import count_gaps
 from foja.observe.logs import gauge_log
 from foja.observe.queue import gauge_jobs
 from foja.web import pages, streams
+from foja.web.access import login
+from foja.web.access import routes as access
+from foja.web.access.front import LOCAL_NAMES, host_name
+from foja.web.caller import Operator
 from foja.web.context import Context, WebContext
 from foja.web.conversations import approvals, routes, slots
-from foja.web.problems import add_problems, problem
+from foja.web.problems import add_problems, problem, problem_of
 from foja.web.reference import page
 from foja.web.reference.answers import Health
 from foja.web.reference.openapi import ERRORS, describe
 from foja.web.webhooks import routes as webhooks
 
-LOCAL_NAMES = {"localhost", "127.0.0.1", "[::1]"}
 
-
-def create_application(ctx: WebContext, *, exposed: bool) -> ASGIApp:
-    """Return the application; unless exposed, it accepts only local host names."""
+def create_application(ctx: WebContext) -> ASGIApp:
+    """Return the application; while there are no keys, it accepts only local host names."""
     web = FastAPI(
         title="Foja",
         version=__version__,
@@ -44,22 +47,22 @@ def create_application(ctx: WebContext, *, exposed: bool) -> ASGIApp:
     )
     web.openapi = partial(_described, web)  # type: ignore[method-assign]
     web.state.ctx = ctx
-    add_problems(web)
-    for module in (routes, slots, approvals, streams, webhooks, pages, page):
+    add_problems(web, login.to_login)
+    for module in (routes, slots, approvals, streams, webhooks, pages, page, login, access):
         web.include_router(module.routes)
     if find_spec("ag_ui"):
         web.include_router(import_module("foja.web.conversations.ag_ui").routes)
     _add_operations(web)
-    return web if exposed else LocalOnly(web)
+    return LocalNames(web, ctx)
 
 
-def create_metrics_application(ctx: WebContext, *, exposed: bool) -> ASGIApp:
+def create_metrics_application(ctx: WebContext) -> ASGIApp:
     """Return an application with `/healthz` and `/metrics` only, for a worker."""
     web = FastAPI(title="Foja worker", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
     web.state.ctx = ctx
     add_problems(web)
     _add_operations(web)
-    return web if exposed else LocalOnly(web)
+    return LocalNames(web, ctx)
 
 
 def _add_operations(web: FastAPI) -> None:
@@ -78,7 +81,7 @@ async def health(ctx: Context) -> Response:
     return JSONResponse({"status": "ok"})
 
 
-async def metrics(ctx: Context) -> Response:
+async def metrics(caller: Operator, ctx: Context) -> Response:
     """Return the metrics of this process and of the database, in the format of Prometheus."""
     with suppress(Unavailable):  # the metrics of this process need no database
         tenant = ctx.app.settings.tenant or None
@@ -89,24 +92,28 @@ async def metrics(ctx: Context) -> Response:
     return Response(exposition(), media_type=CONTENT_TYPE_LATEST)
 
 
-class LocalOnly:
-    """Refuses other host names: a foreign page can resolve its own name to this machine."""
+class LocalNames:
+    """Refuses other host names while there are no keys: a foreign page can resolve its own to here."""
 
-    def __init__(self, inner: ASGIApp) -> None:
-        self._inner = inner
+    def __init__(self, inner: ASGIApp, ctx: WebContext) -> None:
+        self._inner, self._access = inner, ctx.app.access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and _host(scope) not in LOCAL_NAMES:
-            refusal = problem(
-                421,
-                "This host name is not served.",
-                "use localhost, or start with --expose to accept every host name",
-            )
-            await refusal(scope, receive, send)
-        else:
-            await self._inner(scope, receive, send)
+        if scope["type"] == "http" and host_name(HTTPConnection(scope)) not in LOCAL_NAMES:
+            try:
+                required = await self._access.required()
+            except Unavailable as error:
+                await problem_of(error)(scope, receive, send)
+                return
+            if not required:
+                await _wrong_host()(scope, receive, send)
+                return
+        await self._inner(scope, receive, send)
 
 
-def _host(scope: Scope) -> str:
-    host = next((value for name, value in scope["headers"] if name == b"host"), b"").decode("latin-1")
-    return host if host.endswith("]") else host.rpartition(":")[0] or host
+def _wrong_host() -> Response:
+    return problem(
+        421,
+        "This host name is not served.",
+        "use localhost, or make a key with `foja access create`: with keys, every host name is served",
+    )

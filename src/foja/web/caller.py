@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import Depends, Request
+from fastapi import Depends
 
-from foja.access.model.principal import ALL, LOCAL, Principal, Scope
+from foja.access.model.grant import Grant
+from foja.access.model.principal import Principal, Scope
 from foja.tenants.app import TenantApp
+from foja.web.access.authentication import grant_of
 from foja.web.bodies import RequestBody
 from foja.web.context import Context, WebContext
 
@@ -18,8 +22,13 @@ from foja.web.context import Context, WebContext
 class Caller:
     """A checked request: who sends it, and what it may use."""
 
-    principal: Principal
+    grant: Grant
     ctx: WebContext
+
+    @property
+    def principal(self) -> Principal:
+        """Who sends the request."""
+        return self.grant.principal
 
     @property
     def app(self) -> TenantApp:
@@ -35,18 +44,22 @@ class Caller:
         fields = dict(body)
         return {**fields, "actor": self.author(fields.get("actor"))}
 
+    def lasting(self) -> AbstractContextManager[asyncio.Event]:
+        """Yield an event that is set when the caller's key, token or session ends. For what lasts."""
+        return self.ctx.app.access.use(self.grant)
 
-async def principal_of(request: Request, ctx: Context) -> Principal:
-    """Return who sends a request. Without keys, the local user is the administrator."""
-    return Principal(ctx.app.settings.own_tenant, LOCAL, ALL, installation=True)
 
-
-async def caller_of(ctx: Context, principal: Annotated[Principal, Depends(principal_of)]) -> Caller:
+async def caller_of(ctx: Context, grant: Annotated[Grant, Depends(grant_of)]) -> Caller:
     """Return the caller of a request, whatever it may do: a route asks for a scope beside."""
-    return Caller(principal, ctx)
+    return Caller(grant, ctx)
 
 
 AnyCaller = Annotated[Caller, Depends(caller_of)]
+
+
+async def principal_of(caller: AnyCaller) -> Principal:
+    """Return who sends a request."""
+    return caller.principal
 
 
 def needs(scope: Scope, *, installation: bool = False) -> Callable[..., Awaitable[Caller]]:

@@ -11,6 +11,7 @@ from fastapi import Depends, Request
 
 from foja.app import App
 from foja.metrics import STREAMS
+from foja.web.access.front import Front
 from foja.web.conversations.feed import Feeds
 from foja.web.problems import Rejected
 
@@ -23,6 +24,7 @@ class WebContext:
         self.heartbeat = app.settings.heartbeat_seconds
         self.feeds = Feeds(self.heartbeat)
         self.closing = asyncio.Event()
+        self.front = Front(app.settings)
         self._streams, self._max_streams = 0, app.settings.max_streams
 
     @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 
 from foja import __version__
+from foja.cli.parser.access import add_access
 from foja.cli.parser.anchors import add_anchors
 from foja.cli.parser.cosigner import add_cosigner
 from foja.cli.parser.documents import add_bundle, add_documents, add_sign, add_trust, add_verify
@@ -71,6 +72,7 @@ def build_parser() -> ArgumentParser:
         add_log,
         add_cosigner,
         add_keys,
+        add_access,
         add_tsa,
     )
     for group in (*first, add_events, add_chat, add_images, add_integrity, *last):

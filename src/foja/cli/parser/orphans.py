@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
+from foja.cli.parser.access import add_actor
 from foja.cli.parser.values import positive
 from foja.cli.parser.verbs import Verbs
 
@@ -38,7 +39,7 @@ def add_orphans(verbs: Verbs) -> None:
     for parser in (scan, purge):
         parser.add_argument("--dry-run", action="store_true", help="only count; change and record nothing")
     for parser in (scan, purge, restore):
-        _add_actor(parser)
+        add_actor(parser)
 
 
 def _add_purge(verbs: Verbs) -> ArgumentParser:
@@ -64,7 +65,3 @@ def _add_restore(verbs: Verbs) -> ArgumentParser:
     restore.add_argument("object", metavar="SHA256", help="the digest of the object")
     restore.add_argument("--reason", metavar="TEXT", required=True, help="why; recorded")
     return restore
-
-
-def _add_actor(parser: ArgumentParser) -> None:
-    parser.add_argument("--as", dest="actor", metavar="NAME", help="who does it; recorded")

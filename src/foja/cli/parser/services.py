@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from uuid import UUID
 
+from foja.cli.parser.access import add_actor
 from foja.cli.parser.values import path, port, positive, seconds
 from foja.cli.parser.verbs import Verbs, add_force
 
@@ -23,7 +24,7 @@ def add_services(verbs: Verbs) -> None:
         "serve HTTP until stopped",
         "  foja web\n"
         "  foja web --port 8080\n"
-        "  foja web --host 0.0.0.0 --expose             behind a proxy that authenticates",
+        "  foja web --host 0.0.0.0                      for other machines, once there is a key",
     )
     for parser in (up, web):
         _add_address(parser)
@@ -53,13 +54,6 @@ def _add_address(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--port", type=port, default=SUPPRESS, dest="web_port", help="the port (8000); 0 for any free one"
-    )
-    parser.add_argument(
-        "--expose",
-        action="store_true",
-        default=SUPPRESS,
-        dest="web_expose",
-        help="accept requests from other machines: there are no access keys yet",
     )
 
 
@@ -152,12 +146,14 @@ def add_jobs(verbs: Verbs) -> None:
     }.items():
         change = inner.add(f"jobs:{name}", sentence, f"  foja jobs {name} 41 42")
         change.add_argument("jobs", type=positive, metavar="ID", nargs="+")
+        add_actor(change)
     for name, sentence in {
         "pause": "claim no more jobs of a type; running jobs finish, attempts do not time out",
         "resume": "claim jobs of a type again; attempts past their deadline end now",
     }.items():
         change = inner.add(f"jobs:{name}", sentence, f"  foja jobs {name} run_tsa")
         change.add_argument("job_type", metavar="TYPE")
+        add_actor(change)
 
 
 def _add_filters(parser: ArgumentParser) -> None:

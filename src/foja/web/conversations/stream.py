@@ -110,27 +110,27 @@ def stream_events(caller: Caller, entity_id: UUID, after: str | int | None) -> E
 
 
 class EventStream(Response):
-    """Sends pieces until the client disconnects or the server closes."""
+    """Sends pieces until the client disconnects, its key or session ends, or the server closes."""
 
     def __init__(self, pieces: AsyncGenerator[bytes], caller: Caller) -> None:
         super().__init__()
         self._pieces, self._caller, self._ctx = pieces, caller, caller.ctx
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with self._ctx.stream():
-            await self._run(receive, send)
+        with self._ctx.stream(), self._caller.lasting() as ended:
+            await self._run(receive, send, ended)
 
-    async def _run(self, receive: Receive, send: Send) -> None:
+    async def _run(self, receive: Receive, send: Send, ended: asyncio.Event) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         sending = asyncio.create_task(self._send(send))
-        closing = asyncio.create_task(self._ctx.closing.wait())
-        ends = [sending, closing, asyncio.create_task(_disconnected(receive))]
+        closing = [asyncio.create_task(each.wait()) for each in (self._ctx.closing, ended)]
+        ends = [sending, *closing, asyncio.create_task(_disconnected(receive))]
         try:
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         finally:
             await end(ends)
         _log_failure(sending)
-        if any(_succeeded(task) for task in (sending, closing)):
+        if any(_succeeded(task) for task in (sending, *closing)):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _send(self, send: Send) -> None:
