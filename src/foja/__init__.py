@@ -144,6 +144,14 @@ def connect(
     heartbeat_seconds: float | None = None,
     max_connections: int | None = None,
     max_streams: int | None = None,
+    upload_max_mb: float | None = None,
+    upload_seconds: float | None = None,
+    upload_space_mb: float | None = None,
+    verify_seconds: float | None = None,
+    verify_memory_mb: int | None = None,
+    verify_processes: int | None = None,
+    rate_limit: float | None = None,
+    rate_burst: int | None = None,
 ) -> App:
     """Return an installation, to be used as `async with foja.connect() as app`.
 
@@ -214,6 +222,10 @@ def connect(
     max_connections: largest number of HTTP connections.
     metrics_port: port of `foja worker` for `/metrics` and `/healthz`; None: no port.
     heartbeat_seconds, max_streams: longest silence and largest number of HTTP event streams.
+    upload_max_mb, upload_seconds, upload_space_mb: largest upload over HTTP; how long an unfinished one is
+        kept, and how much room those of a tenant take.
+    verify_seconds, verify_memory_mb, verify_processes: limits of the processes that verify over HTTP.
+    rate_limit, rate_burst: HTTP requests of one principal, per second and at once.
     """
     settings = {name: value for name, value in {**locals()}.items() if value is not None}
     settings.pop("domains", None)

@@ -13,6 +13,7 @@ from foja import sql
 from foja.anchors.admin import Anchors
 from foja.blobs.objects import Objects
 from foja.blobs.store import Store, open_store
+from foja.blobs.uploads import PartialUploads
 from foja.conversations import assembly as conversations
 from foja.conversations.model.events import CONVERSATION
 from foja.conversations.service import Conversations
@@ -86,6 +87,7 @@ class App:
     store: Store
     objects: Objects
     orphans: Hygiene
+    uploads: PartialUploads
     signer: Signer
     database: Database
     sweeper: Database  # as the role of the sequencer
@@ -172,6 +174,7 @@ class App:
         self.store = open_store(self.settings.store_url)
         await check_store(self.store, self.settings, installation.id)
         self.objects = Objects(self.store, self.database)
+        self.uploads = PartialUploads(self.settings.home / "uploads")
         self.signer = await self._read_signer(installation)
         self.sequencer = Sequencer(self.sweeper, self.store, self.signer, self._notifier)
         opener = LedgerOpener(
@@ -209,7 +212,7 @@ class App:
         self.stamper, self.bundles = document.stamper, document.bundles
         self.anchors = Anchors(self.database, document.networks, document.proofs, self.settings)
         self._chores = [*document.chores, *conversation.chores, *image.chores, *thread.chores]
-        self._chores += own.chores
+        self._chores += [*own.chores, self.uploads.sweep]
         self._chores += [partial(sweep_jobs, self.sweeper), partial(run_ticks, self.sweeper)]
         specs = [*document.workers, *conversation.workers, *image.workers, *thread.workers, *own.workers]
         self.workers = Workers(self.settings, self._notifier, self._open, specs, self._domains)

@@ -12,6 +12,8 @@ from foja.access.model.principal import ALL, Principal, Scope
 from foja.app import App
 from foja.web.context import Context, WebContext
 
+LOCAL = "local"  # the user of this machine, while there are no keys
+
 
 @dataclass(frozen=True, slots=True)
 class Caller:
@@ -25,10 +27,14 @@ class Caller:
         """The app as the principal's tenant uses it."""
         return self.ctx.app
 
+    def actor(self, stated: str | None) -> str | None:
+        """Return the actor of an event: the one that the request states, else the principal."""
+        return stated if stated is not None or self.principal.actor == LOCAL else self.principal.actor
+
 
 async def principal_of(request: Request, ctx: Context) -> Principal:
     """Return who sends a request. Without keys, the local user is the administrator."""
-    return Principal(ctx.app.settings.own_tenant, "local", ALL, installation=True)
+    return Principal(ctx.app.settings.own_tenant, LOCAL, ALL, installation=True)
 
 
 def needs(scope: Scope, *, installation: bool = False) -> Callable[..., Awaitable[Caller]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from math import ceil
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -14,13 +15,15 @@ from starlette.requests import ClientDisconnect
 from foja import errors
 
 MEDIA_TYPE = "application/problem+json"
-RETRY_AFTER = "1"
+RETRY_SECONDS = 1.0
 # The first match applies; any other error is a fault of the server (500).
 STATUSES: tuple[tuple[type[errors.FojaError], int], ...] = (
     (errors.TooLarge, 413),
     (errors.NotCanonical, 400),
     (errors.UnknownEntity, 404),
     (errors.UnknownDomain, 404),
+    (errors.UnknownJob, 404),
+    (errors.ObjectMissing, 404),
     (errors.NotAuthenticated, 401),
     (errors.NotAllowed, 403),
     (errors.WrongSource, 403),
@@ -47,34 +50,43 @@ log = logging.getLogger("foja.web")
 class Rejected(Exception):
     """A request that was refused before it reached the ledger."""
 
-    def __init__(self, status: int, title: str, detail: str) -> None:
+    def __init__(self, status: int, title: str, detail: str, *, retry_after: float | None = None) -> None:
+        """`retry_after` says in how many seconds the same request may be accepted."""
         super().__init__(detail)
-        self.status, self.title = status, title
+        self.status, self.title, self.retry_after = status, title, retry_after
 
 
-def problem(
-    status: int, title: str, detail: str, *, name: str | None = None, code: str | None = None
-) -> Response:
-    """Return a problem document; `name` and `code` are those of a `FojaError`."""
-    body: dict[str, Any] = {
-        "type": f"urn:foja:{name}" if name else "about:blank",
-        "title": title,
-        "status": status,
-        "detail": detail,
-    }
-    if name:
-        body |= {"error": name, "code": code}
-    headers = {"Retry-After": RETRY_AFTER} if status == 503 else {}
-    return JSONResponse(body, status, headers, MEDIA_TYPE)
+def problem(status: int, title: str, detail: str, *, retry_after: float | None = None) -> Response:
+    """Return the problem document of a refusal that is not a `FojaError`."""
+    body = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    return _answer(body, retry_after)
 
 
 def problem_of(error: errors.FojaError) -> Response:
     """Return the problem document of an error."""
+    return _answer(describe_problem(error))
+
+
+def describe_problem(error: errors.FojaError) -> dict[str, Any]:
+    """Return an error as the object of a problem document."""
     status = next((status for kind, status in STATUSES if isinstance(error, kind)), 500)
+    name = type(error).__name__
     if status == 500:
-        log.error("%s: %s", type(error).__name__, error)
-    title = (type(error).__doc__ or "").partition("\n")[0]
-    return problem(status, title, str(error), name=type(error).__name__, code=error.code)
+        log.error("%s: %s", name, error)
+    return {
+        "type": f"urn:foja:{name}",
+        "title": (type(error).__doc__ or "").partition("\n")[0],
+        "status": status,
+        "detail": str(error),
+        "error": name,
+        "code": error.code,
+    }
+
+
+def _answer(body: dict[str, Any], retry_after: float | None = None) -> Response:
+    seconds = RETRY_SECONDS if body["status"] == 503 else retry_after
+    headers = {} if seconds is None else {"Retry-After": str(max(1, ceil(seconds)))}
+    return JSONResponse(body, body["status"], headers, MEDIA_TYPE)
 
 
 def add_problems(web: FastAPI) -> None:
@@ -86,7 +98,7 @@ def add_problems(web: FastAPI) -> None:
 
     @web.exception_handler(Rejected)
     async def rejected(_: Request, error: Rejected) -> Response:
-        return problem(error.status, error.title, str(error))
+        return problem(error.status, error.title, str(error), retry_after=error.retry_after)
 
     @web.exception_handler(ClientDisconnect)
     async def left(_: Request, error: ClientDisconnect) -> Response:

@@ -21,7 +21,7 @@ from foja.ledger.event import Event, Reset
 from foja.ledger.live.follower import POLL_SECONDS, Follower
 from foja.ledger.live.notifier import Subscription
 from foja.ledger.reader import NUMBER, Position, parse_cursor
-from foja.web.context import WebContext
+from foja.web.caller import Caller
 
 MAX_HOLES = 10_000
 RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?")
@@ -63,19 +63,19 @@ def _parse_after(text: str | None) -> str | int | None:
     return int(text) if text and NUMBER.fullmatch(text) else text or None
 
 
-async def poll(ctx: WebContext, entity_id: UUID, request: PageRequest, address: str) -> dict[str, Any]:
+async def poll(caller: Caller, entity_id: UUID, request: PageRequest, address: str) -> dict[str, Any]:
     """Return a page of events and the address of the next; wait up to `wait` seconds for it."""
-    follower = ctx.app.ledger.follower(entity_id, request.after, _position(request), request.limit)
+    follower = caller.app.ledger.follower(entity_id, request.after, _position(request), request.limit)
     clock = asyncio.get_running_loop().time
     deadline = clock() + request.wait
-    with ctx.app.ledger.watch(entity_id) as wake:
+    with caller.app.ledger.watch(entity_id) as wake:
         while True:
             wake.clear()
             events = _events(request, await follower.step())
             left = deadline - clock()
-            if events or left <= 0 or ctx.closing.is_set():
+            if events or left <= 0 or caller.ctx.closing.is_set():
                 return _page(request, follower, events, address)
-            await _wait_either(wake, ctx.closing, min(left, POLL_SECONDS))
+            await _wait_either(wake, caller.ctx.closing, min(left, POLL_SECONDS))
 
 
 def _position(request: PageRequest) -> Position | None:

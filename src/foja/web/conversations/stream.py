@@ -18,6 +18,7 @@ from foja.ledger.ledger import Ledger
 from foja.ledger.live.follower import PAGE_EVENTS, RETRY_SECONDS
 from foja.ledger.reader import parse_cursor
 from foja.tasks import end
+from foja.web.caller import Caller
 from foja.web.context import WebContext
 from foja.web.conversations.feed import HEARTBEAT_FRAME, Feed, Feeds, Frame, Listener, encode, encode_reset
 
@@ -103,9 +104,10 @@ class ClientStream:
         return encode_reset(frame) if isinstance(frame, Reset) else _with_id(frame.cursor, encode(frame).data)
 
 
-def stream_events(ctx: WebContext, entity_id: UUID, after: str | int | None) -> EventStream:
+def stream_events(caller: Caller, entity_id: UUID, after: str | int | None) -> EventStream:
     """Return the response that sends the events of a stream after a cursor or number."""
-    client = ClientStream(ctx.app.ledger, entity_id, after, ctx.heartbeat)
+    ctx = caller.ctx
+    client = ClientStream(caller.app.ledger, entity_id, after, ctx.heartbeat)
     return EventStream(client.pieces(ctx.feeds), ctx)
 
 
