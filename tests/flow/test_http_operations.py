@@ -93,7 +93,7 @@ async def test_the_log_and_its_proofs(app: App, api: Described) -> None:
     await talk.append("user_message_sent", {"content": "x"})
     one = {"conversation_id": str(talk.id)}
     prove = "/v1/conversations/{conversation_id}/events/{seq}/proof"
-    await api.call("GET", prove, 503, seq=0, **one)
+    assert (await api.call("GET", prove, 409, seq=0, **one)).headers["retry-after"] == "1"
     await app.publish()
     proof = (await api.call("GET", prove, 200, seq=0, **one)).json()
     trust = (await api.call("GET", "/v1/log/trust", 200)).json()["trust"]

@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.routing import Match
 
 from foja import errors
 
@@ -37,6 +38,7 @@ STATUSES: tuple[tuple[type[errors.FojaError], int], ...] = (
     (errors.SlotFilled, 409),
     (errors.GalleryFull, 409),
     (errors.NotErasable, 409),
+    (errors.NotCovered, 409),
     (errors.Refused, 422),
     (errors.Unavailable, 503),
 )
@@ -64,7 +66,7 @@ def problem(status: int, title: str, detail: str, *, retry_after: float | None =
 
 def problem_of(error: errors.FojaError) -> Response:
     """Return the problem document of an error."""
-    return _answer(describe_problem(error))
+    return _answer(describe_problem(error), RETRY_SECONDS if error.retryable else None)
 
 
 def describe_problem(error: errors.FojaError) -> dict[str, Any]:
@@ -106,10 +108,13 @@ def add_problems(web: FastAPI) -> None:
         return problem(400, "The request is incomplete.", "send the whole body")
 
     @web.exception_handler(HTTPException)
-    async def http(_: Request, error: HTTPException) -> Response:
-        return problem(
-            error.status_code, str(error.detail), ADVICE.get(error.status_code, "see /openapi.json")
-        )
+    async def http(request: Request, error: HTTPException) -> Response:
+        advice = ADVICE.get(error.status_code, "see /openapi.json")
+        answer = problem(error.status_code, str(error.detail), advice)
+        answer.headers.update(error.headers or {})
+        if error.status_code == 405:
+            answer.headers["Allow"] = _allowed(web, request)
+        return answer
 
     @web.exception_handler(RequestValidationError)
     async def parameters(_: Request, error: RequestValidationError) -> Response:
@@ -118,6 +123,12 @@ def add_problems(web: FastAPI) -> None:
     @web.exception_handler(Exception)
     async def unexpected(_: Request, error: Exception) -> Response:
         return problem(500, "The server failed.", "see the log of the server; try again later")
+
+
+def _allowed(web: FastAPI, request: Request) -> str:
+    """Return the methods of an address: those of all routes that match it."""
+    found = [route for route in web.router.routes if route.matches(request.scope)[0] is not Match.NONE]
+    return ", ".join(sorted({method for route in found for method in getattr(route, "methods", None) or ()}))
 
 
 def describe_errors(found: Any) -> str:

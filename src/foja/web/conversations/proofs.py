@@ -19,7 +19,7 @@ routes = APIRouter(prefix="/v1/conversations/{conversation_id}", tags=["conversa
 
 @routes.get("/events/{seq}/proof", response_model=EventProofAnswer)
 async def proof(caller: Reader, conversation: ReadConversation, seq: Seq) -> Response:
-    """Return the proof that an event is in the log; 503 while no checkpoint covers it."""
+    """Return the proof that an event is in the log; 409 while no checkpoint covers it."""
     return JsonAnswer(await proof_of(conversation, seq, caller.app.trust[0]))
 
 

@@ -53,7 +53,7 @@ async def events(caller: Reader, document: ReadDocument, page: RequestedPage) ->
 
 @routes.get("/{document_id}/events/{seq}/proof", response_model=EventProofAnswer)
 async def proof(caller: Reader, document: ReadDocument, seq: Seq) -> Response:
-    """Return the proof that an event is in the log; 503 while no checkpoint covers it."""
+    """Return the proof that an event is in the log; 409 while no checkpoint covers it."""
     opened = await caller.app.documents.open(document)
     return JsonAnswer(await proof_of(opened, seq, caller.app.trust[0]))
 

@@ -71,19 +71,19 @@ async def enqueue(
     return JsonAnswer(answer, 201 if new else 200)
 
 
-@routes.get("/{job_id}", response_model=JobAnswer)
+@routes.get("/{job_id:int}", response_model=JobAnswer)
 async def job(caller: Reader, job_id: JobNumber) -> Response:
     """Return one job as it stands."""
     return JsonAnswer((await caller.app.jobs.show(job_id)).document())
 
 
-@routes.post("/{job_id}/retry", response_model=ChangedJobs)
+@routes.post("/{job_id:int}/retry", response_model=ChangedJobs)
 async def retry(caller: Operator, job_id: JobNumber) -> Response:
     """Queue a dead job anew with fresh tries, or a waiting one at once."""
     return JsonAnswer({"asked": 1, "done": await caller.app.jobs.retry([job_id])})
 
 
-@routes.post("/{job_id}/cancel", response_model=ChangedJobs)
+@routes.post("/{job_id:int}/cancel", response_model=ChangedJobs)
 async def cancel(caller: Operator, job_id: JobNumber) -> Response:
     """End a job that is not over, or put a dead one away."""
     return JsonAnswer({"asked": 1, "done": await caller.app.jobs.cancel([job_id])})

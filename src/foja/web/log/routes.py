@@ -55,7 +55,7 @@ async def trust(caller: Reader) -> Response:
 
 @routes.get("/proofs/{entity_id}/{seq}", response_model=EventProofAnswer)
 async def proof(caller: Reader, entity_id: UUID, seq: Seq) -> Response:
-    """Return the proof that an event of any stream is in the log; 503 while no checkpoint covers it."""
+    """Return the proof that an event of any stream is in the log; 409 while no checkpoint covers it."""
     proven = await prove_event(caller.app.ledger, entity_id, seq)
     return JsonAnswer(describe_proof(proven, caller.app.trust[0]))
 

@@ -124,7 +124,7 @@ async def events(caller: Reader, stream: ReadStream, page: RequestedPage) -> Res
 
 @routes.get(f"{ONE}/events/{{seq}}/proof", response_model=EventProofAnswer)
 async def proof(caller: Reader, stream: ReadStream, seq: Seq) -> Response:
-    """Return the proof that an event is in the log; 503 while no checkpoint covers it."""
+    """Return the proof that an event is in the log; 409 while no checkpoint covers it."""
     return JsonAnswer(await proof_of(stream, seq, caller.app.trust[0]))
 
 

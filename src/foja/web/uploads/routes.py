@@ -15,6 +15,7 @@ from foja.web.problems import Rejected, describe_problem
 from foja.web.reference.answers.uploads import UploadAnswer
 from foja.web.transfer.bodies import media_type_of, pieces_of
 from foja.web.transfer.encoding import JsonAnswer
+from foja.web.uploads.description import headers
 from foja.web.uploads.headers import (
     ALGORITHM,
     CHUNK_TYPE,
@@ -43,7 +44,14 @@ async def capabilities(caller: Writer) -> Response:
     return Response(status_code=204, headers={**RESUMABLE, **about, "Tus-Max-Size": most})
 
 
-@routes.post("", status_code=201, response_class=Response)
+@routes.post(
+    "",
+    status_code=201,
+    response_class=Response,
+    openapi_extra=headers(
+        "Tus-Resumable", "Upload-Length", optional=("Upload-Metadata", "Upload-Checksum"), body=True
+    ),
+)
 async def create(caller: Writer, request: Request) -> Response:
     """Create an upload of Upload-Length bytes; the body may hold its first bytes."""
     check_version(request.headers)
@@ -69,7 +77,7 @@ async def create(caller: Writer, request: Request) -> Response:
     return Response(status_code=201, headers={**RESUMABLE, **address, **expiry(upload.expires_at), **more})
 
 
-@routes.head(ONE, response_class=Response)
+@routes.head(ONE, response_class=Response, openapi_extra=headers("Tus-Resumable"))
 async def offset(caller: Writer, request: Request, token: str) -> Response:
     """Return how many bytes have arrived (Upload-Offset)."""
     check_version(request.headers)
@@ -87,7 +95,12 @@ async def state(caller: Writer, token: str) -> Response:
     return JsonAnswer({**here, "finished": upload.result is not None, **result})
 
 
-@routes.patch(ONE, status_code=204, response_class=Response)
+@routes.patch(
+    ONE,
+    status_code=204,
+    response_class=Response,
+    openapi_extra=headers("Tus-Resumable", "Upload-Offset", optional=("Upload-Checksum",), body=True),
+)
 async def append(caller: Writer, request: Request, token: str) -> Response:
     """Append bytes at Upload-Offset. The last ones make the upload a document or an image."""
     check_version(request.headers)
@@ -98,7 +111,7 @@ async def append(caller: Writer, request: Request, token: str) -> Response:
     return Response(status_code=204, headers={**RESUMABLE, **expiry(upload.expires_at), **more})
 
 
-@routes.delete(ONE, status_code=204, response_class=Response)
+@routes.delete(ONE, status_code=204, response_class=Response, openapi_extra=headers("Tus-Resumable"))
 async def remove(caller: Writer, request: Request, token: str) -> Response:
     """Remove an upload and what has arrived of it. What it became stays."""
     check_version(request.headers)
