@@ -162,6 +162,14 @@ def connect(
     oidc_client_id: str | None = None,
     oidc_client_secret: str | None = None,
     oidc_default_scopes: str | None = None,
+    upload_max_mb: float | None = None,
+    upload_seconds: float | None = None,
+    upload_space_mb: float | None = None,
+    verify_seconds: float | None = None,
+    verify_memory_mb: int | None = None,
+    verify_processes: int | None = None,
+    rate_limit: float | None = None,
+    rate_burst: int | None = None,
 ) -> App:
     """Return an installation, to be used as `async with foja.connect() as app`.
 
@@ -243,6 +251,10 @@ def connect(
     jwt_tenant_claim, jwt_scopes_claim: the claims of a token with the tenant and the scopes.
     oidc_issuer, oidc_client_id, oidc_client_secret: OpenID Connect provider with which people log in.
     oidc_default_scopes: scopes of a person whose token names none; empty: such a person is refused.
+    upload_max_mb, upload_seconds, upload_space_mb: largest upload over HTTP; how long an unfinished one is
+        kept, and how much room those of a tenant take.
+    verify_seconds, verify_memory_mb, verify_processes: limits of the processes that verify over HTTP.
+    rate_limit, rate_burst: HTTP requests of one principal, per second and at once.
     """
     settings = {name: value for name, value in {**locals()}.items() if value is not None}
     settings.pop("domains", None)

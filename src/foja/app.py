@@ -15,6 +15,7 @@ from foja.access.service import Access
 from foja.anchors.admin import Anchors
 from foja.blobs.objects import Objects
 from foja.blobs.store import Store, open_store
+from foja.blobs.uploads import PartialUploads
 from foja.conversations import assembly as conversations
 from foja.conversations.model.events import CONVERSATION
 from foja.core.note import Signer
@@ -75,6 +76,7 @@ class App(TenantApp):
     store: Store
     objects: Objects
     orphans: Hygiene
+    uploads: PartialUploads
     database: Database
     sweeper: Database  # as the role of the sequencer
     access: Access
@@ -152,6 +154,7 @@ class App(TenantApp):
         self.store = open_store(self.settings.store_url)
         await check_store(self.store, self.settings, installation.id)
         self.objects = Objects(self.store, self.database)
+        self.uploads = PartialUploads(self.settings.home / "uploads")
         self.signer = await self._read_signer(installation)
         self.sequencer = Sequencer(self.sweeper, self.store, self.signer, self._notifier)
         opener = LedgerOpener(
@@ -197,7 +200,7 @@ class App(TenantApp):
         self._services.give(self, self.settings.own_tenant)
         self.anchors = Anchors(self.database, document.networks, document.proofs, self.settings)
         self._chores = [*document.chores, *conversation.chores, *image.chores, *thread.chores]
-        self._chores += [*own.chores, *webhook.chores]
+        self._chores += [*own.chores, *webhook.chores, self.uploads.sweep]
         self._chores += [partial(sweep_jobs, self.sweeper), partial(run_ticks, self.sweeper)]
         specs = [*document.workers, *conversation.workers, *image.workers, *thread.workers, *own.workers]
         specs += webhook.workers

@@ -13,7 +13,7 @@ from typing import BinaryIO
 from foja.errors import SetupFailed
 
 _OTHERS, _TRAVERSE = 0o077, 0o010
-_OWN_FOLDERS = {"cosigner", "keys", "postgres", "store", "tsa"}
+_OWN_FOLDERS = {"cosigner", "keys", "postgres", "store", "tsa", "uploads"}
 _OWN_FILES = ("installation", "postgres.", "redis.", "tsa.", ".tsa.", ".installation.")
 log = logging.getLogger("foja.private")
 

@@ -191,11 +191,24 @@ class Settings(BaseSettings):
     oidc_client_id: str = ""
     oidc_client_secret: Secret = ""
     oidc_default_scopes: str = "read"
+    upload_max_mb: float = Field(default=4_096.0, gt=0)
+    upload_seconds: float = Field(default=86_400.0, gt=0)
+    upload_space_mb: float = Field(default=20_480.0, gt=0)
+    verify_seconds: float = Field(default=30.0, ge=1)
+    verify_memory_mb: int = Field(default=1_024, ge=128)
+    verify_processes: int = Field(default=2, ge=1)
+    rate_limit: float = Field(default=1_000.0, ge=0)
+    rate_burst: int = Field(default=5_000, ge=1)
 
     @property
     def own_tenant(self) -> str:
         """The tenant whose streams this process writes."""
         return self.tenant or "default"
+
+    @property
+    def upload_bytes(self) -> int:
+        """The most bytes of one upload."""
+        return int(self.upload_max_mb * 1e6)
 
     @property
     def store_url(self) -> str:

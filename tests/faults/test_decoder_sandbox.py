@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from foja.images.decoder import syscalls
 from foja.images.decoder.process import Bounds, Process
+from foja.sandbox import syscalls
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the filter of system calls is of Linux")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 MEMORY = 512 << 20
 ENTER = f"""
 import ctypes, mmap, os, resource, signal, socket, subprocess, sys, threading
-from foja.images.decoder import sandbox
+from foja.sandbox import guards as sandbox
 libc = ctypes.CDLL(None, use_errno=True)
 network = sandbox.leave_network()
 BEFORE

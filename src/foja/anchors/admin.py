@@ -125,13 +125,20 @@ class Anchors:
         return () if name in self.networks else missing_settings(self._settings, name)
 
     async def list(
-        self, *, network: str | None = None, status: str | None = None, limit: int = 100
+        self,
+        *,
+        network: str | None = None,
+        status: str | None = None,
+        before: UUID | None = None,
+        limit: int = 100,
     ) -> Sequence[BatchView]:
-        """Return the newest batches of these, newest first."""
+        """Return the newest batches of these, newest first; `before` is the last one of the page before."""
         check_limit(limit)
         if status is not None and status not in STATUSES:
             raise Refused(f"there is no status {status!r}; a batch is {', '.join(STATUSES)}")
-        return await self._find(network=network and _known(network), status=status, limit=limit)
+        return await self._find(
+            network=network and _known(network), status=status, before=before, limit=limit
+        )
 
     async def show(self, batch: UUID) -> BatchView:
         """Return one batch, or raise `UnknownEntity`."""
@@ -149,7 +156,7 @@ class Anchors:
         return [CostView(*row) for row in rows]
 
     async def _find(self, **wanted: object) -> Sequence[BatchView]:
-        filters = dict.fromkeys(("network", "status", "batch")) | {"limit": 1} | wanted
+        filters = dict.fromkeys(("network", "status", "batch", "before")) | {"limit": 1} | wanted
         rows = await self._database.rows(sql.query("anchor_batches"), **filters)
         return [BatchView(*row) for row in rows]
 

@@ -37,6 +37,11 @@ class DocumentHistories(DocumentLists):
         """Return the roots of this installation, and the blocks and keys that its nodes confirmed for it."""
         return await self._bundles.trust(await self._known(document_id))
 
+    async def artifact(self, document_id: UUID | str) -> str | None:
+        """Return the digest of the final bundle, or None if there is none, or a newer one has to be built."""
+        rows = await self._ledger.ask("document_artifact", document=await self._known(document_id))
+        return str(rows[0][0]) if rows else None
+
     async def proofs(self, document_id: UUID | str) -> dict[str, bytes]:
         """Return each proof of the document by the name of a file in its tool's own format."""
         return await self._bundles.proofs(await self._known(document_id))

@@ -247,11 +247,11 @@ class Documents(DocumentHistories):
 
         The bundle of a revoked document is built again, so that it contains the revocation.
         """
-        document = await self._known(document_id)
-        artifact = await self._ledger.ask("document_artifact", document=document)
+        artifact = await self.artifact(document_id)
         if artifact and with_document:
-            await self._objects.fetch(self._ledger.tenant, artifact[0][0], target)
+            await self._objects.fetch(self._ledger.tenant, artifact, target)
         else:
+            document = stream_id(document_id, "document")
             await self._bundles.write(document, target, with_document=with_document)
 
     async def explain(self, document_id: UUID | str) -> str:

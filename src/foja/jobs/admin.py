@@ -88,14 +88,15 @@ class Jobs:
         state: str | None = None,
         job_type: str | None = None,
         entity_id: UUID | None = None,
+        before: int | None = None,
         limit: int = 100,
     ) -> Sequence[JobView]:
-        """Return the newest jobs of these, newest first."""
+        """Return the newest jobs of these, newest first; `before` is the last id of the page before."""
         if state is not None and state not in STATES:
             raise Refused(f"there is no state {state!r}; a job is {', '.join(STATES)}")
         check_limit(limit)
         await self._database.rows(sql.query("queue_woken"))
-        return await self._find(state=state, type=job_type, entity=entity_id, limit=limit)
+        return await self._find(state=state, type=job_type, entity=entity_id, before=before, limit=limit)
 
     async def show(self, job_id: int) -> JobView:
         """Return one job, or raise `UnknownJob`."""
@@ -125,7 +126,7 @@ class Jobs:
         await self._switch("resume", job_type, actor)
 
     async def _find(self, **wanted: object) -> Sequence[JobView]:
-        filters = dict.fromkeys(("state", "type", "entity", "job")) | {"limit": 1} | wanted
+        filters = dict.fromkeys(("state", "type", "entity", "job", "before")) | {"limit": 1} | wanted
         rows = await self._database.rows(sql.query("list_jobs"), tenant=self._tenant, **filters)
         return [JobView(*row) for row in rows]
 

@@ -96,6 +96,18 @@ class Log:
         files = await self._read_tiles(origin, tiles.consistency_tiles(old, new))
         return tiles.prove_consistency(old, new, files)
 
+    async def checkpoint(self) -> str:
+        """Return the newest published checkpoint with its cosignatures, or raise `NotCovered`."""
+        row = await self._database.row(sql.query("newest_note"))
+        if row is None:
+            raise NotCovered("no checkpoint is published yet; run `foja worker`")
+        note, origin, size = row
+        return str(note) + await self._cosignatures(origin, size)
+
+    async def tile(self, origin: int, path: str) -> bytes:
+        """Return a file of the log by its path below `tile/`, or raise `ObjectMissing`."""
+        return (await self._store.read(f"log/{origin}/tile/{path}")).data
+
     async def events(self, after: str | int | None, limit: int) -> list[Event]:
         """Return up to `limit` events of all streams in the order of the log, also across restarts."""
         position = await self.start(after)

@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from fastapi import FastAPI, Response
+from fastapi import Depends, FastAPI, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import HTTPConnection
@@ -21,18 +21,39 @@ from foja.observe.anchors import gauge_anchors
 from foja.observe.gaps import count_gaps
 from foja.observe.logs import gauge_log
 from foja.observe.queue import gauge_jobs
-from foja.web import pages, streams
+from foja.web import pages
 from foja.web.access import login
 from foja.web.access import routes as access
 from foja.web.access.front import LOCAL_NAMES, host_name
+from foja.web.anchors import routes as anchors
 from foja.web.caller import Operator
 from foja.web.context import Context, WebContext
-from foja.web.conversations import approvals, routes, slots
+from foja.web.conversations import approvals, proofs, slots
+from foja.web.conversations import routes as conversations
+from foja.web.documents import additions, evidence, lifecycle
+from foja.web.documents import routes as documents
+from foja.web.galleries import routes as galleries
+from foja.web.galleries import variants
+from foja.web.jobs import bulk
+from foja.web.jobs import routes as jobs
+from foja.web.limits.admission import admit
+from foja.web.log import routes as log
+from foja.web.maintenance import routes as maintenance
 from foja.web.problems import add_problems, problem, problem_of
 from foja.web.reference import page
-from foja.web.reference.answers import Health
+from foja.web.reference.answers.answer import Health
 from foja.web.reference.openapi import ERRORS, describe
+from foja.web.streams import routes as streams
+from foja.web.uploads import routes as uploads
+from foja.web.verify import routes as verify
 from foja.web.webhooks import routes as webhooks
+
+API = (
+    *(documents, additions, lifecycle, evidence),
+    *(conversations, slots, approvals, proofs, streams),
+    *(variants, galleries, verify, uploads),
+    *(bulk, jobs, anchors, log, maintenance, webhooks),
+)
 
 
 def create_application(ctx: WebContext) -> ASGIApp:
@@ -40,7 +61,7 @@ def create_application(ctx: WebContext) -> ASGIApp:
     web = FastAPI(
         title="Foja",
         version=__version__,
-        summary="Conversations as ordered, append-only, tamper-evident streams.",
+        summary="Ordered, append-only, tamper-evident streams, and evidence that anyone can check.",
         docs_url=None,
         redoc_url=None,
         responses=ERRORS,
@@ -48,7 +69,9 @@ def create_application(ctx: WebContext) -> ASGIApp:
     web.openapi = partial(_described, web)  # type: ignore[method-assign]
     web.state.ctx = ctx
     add_problems(web, login.to_login)
-    for module in (routes, slots, approvals, streams, webhooks, pages, page, login, access):
+    for module in API:
+        web.include_router(module.routes, dependencies=[Depends(admit)])
+    for module in (pages, page, login, access):
         web.include_router(module.routes)
     if find_spec("ag_ui"):
         web.include_router(import_module("foja.web.conversations.ag_ui").routes)

@@ -103,13 +103,18 @@ def body_of(model: type[Model]) -> Any:
     """Return a dependency that reads the body as `model`."""
 
     async def read(request: Request) -> Model:
-        value = parse(await _read_bytes(request))
-        try:
-            return model.model_validate(value)
-        except ValidationError as error:
-            raise BadPayload(f"{describe_errors(error.errors())}; see /openapi.json") from None
+        return await parse_body(request, model)
 
     return Depends(read)
+
+
+async def parse_body(request: Request, model: type[Model]) -> Model:
+    """Return the body of a request as `model`, or raise `BadPayload`."""
+    value = parse(await _read_bytes(request))
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise BadPayload(f"{describe_errors(error.errors())}; see /openapi.json") from None
 
 
 def describe_body(model: type[RequestBody]) -> dict[str, Any]:

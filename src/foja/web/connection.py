@@ -24,7 +24,7 @@ MAX_URL_BYTES = 60_000
 MAX_HEAD_BYTES = 65_536
 MAX_DISCARDED_BYTES = 256 * 1_048_576
 HEAD_SECONDS = 10.0
-BODY_SECONDS = 30.0
+BODY_SECONDS, BODY_BYTES = 30.0, 512 * 1024  # a body that is longer has this time for every part of it
 DISCARD_SECONDS = 5.0
 STALL_SECONDS = 30.0
 SPARE_CONNECTIONS = 64  # above the limit: they are told so; more are closed without an answer
@@ -80,7 +80,7 @@ class Connection(HttpToolsProtocol):
         self.access_log = False  # an address may contain what somebody wants to keep secret
         self._capacity, self._admitted = capacity, True
         self._stage = Stage.IDLE
-        self._head = self._pending = self._discarded = 0
+        self._head = self._pending = self._discarded = self._arrived = 0
         self._deadline: asyncio.TimerHandle | None = None
         self._stall: asyncio.TimerHandle | None = None
 
@@ -144,13 +144,14 @@ class Connection(HttpToolsProtocol):
             raise Rejected(
                 503, "Too many connections are open.", f"the limit is {self._capacity.limit}; try again later"
             )
-        self._stage = Stage.BODY
+        self._stage, self._arrived = Stage.BODY, 0
         self._expect(BODY_SECONDS)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
         super().on_body(body)
         self._pending = 0
+        self._arrived += len(body)
         if self.cycle.response_complete:
             self._discard(len(body))
 
@@ -183,7 +184,8 @@ class Connection(HttpToolsProtocol):
 
     def _expire(self) -> None:
         self._deadline = None
-        if self.flow.read_paused:  # it is this server that does not read
+        if self.flow.read_paused or (self._stage is Stage.BODY and self._arrived >= BODY_BYTES):
+            self._arrived = 0  # it is this server that does not read, or the client is fast enough
             self._expect(BODY_SECONDS)
         elif self._stage in (Stage.IDLE, Stage.REFUSED) or (self._stage is Stage.BODY and self._answered()):
             self.transport.abort()

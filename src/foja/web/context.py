@@ -13,7 +13,9 @@ from foja.app import App
 from foja.metrics import STREAMS
 from foja.web.access.front import Front
 from foja.web.conversations.feed import Feeds
+from foja.web.limits.rate import RateLimit
 from foja.web.problems import Rejected
+from foja.web.verify.judge import Judges
 
 
 class WebContext:
@@ -23,9 +25,16 @@ class WebContext:
         self.app = app
         self.heartbeat = app.settings.heartbeat_seconds
         self.feeds = Feeds(self.heartbeat)
+        self.judges = Judges(app.settings)
+        self.rate = RateLimit(app.settings, f"foja:{app.system.id.hex}:rate")
+        self.uploads = app.uploads
         self.closing = asyncio.Event()
         self.front = Front(app.settings)
         self._streams, self._max_streams = 0, app.settings.max_streams
+
+    async def close(self) -> None:
+        """Close the connections of its own."""
+        await self.rate.close()
 
     @contextmanager
     def stream(self) -> Iterator[None]:

@@ -17,7 +17,7 @@ from fastapi.responses import RedirectResponse
 from foja.conversations.model.text import message_text
 from foja.conversations.service import Summary
 from foja.web.caller import Reader
-from foja.web.conversations.named import NamedConversation
+from foja.web.conversations.address import ReadConversation
 from foja.web.translations import TRANSLATIONS, choose_language
 
 STATIC = files("foja.web") / "static"
@@ -72,7 +72,7 @@ def _item(summary: Summary, language: str) -> str:
 
 
 @routes.get("/conversations/{conversation_id}")
-async def page(caller: Reader, conversation: NamedConversation, language: Language) -> Response:
+async def page(caller: Reader, conversation: ReadConversation, language: Language) -> Response:
     """Show one conversation, live."""
     texts = TRANSLATIONS[language]
     encoded = escape(json.dumps(texts, ensure_ascii=False))

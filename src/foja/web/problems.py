@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from math import ceil
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -11,17 +12,21 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.routing import Match
 
 from foja import errors
 
 MEDIA_TYPE = "application/problem+json"
-HEADERS = {503: {"Retry-After": "1"}, 401: {"WWW-Authenticate": 'Bearer realm="foja"'}}
+RETRY_SECONDS = 1.0
+CHALLENGE = {"WWW-Authenticate": 'Bearer realm="foja"'}
 # The first match applies; any other error is a fault of the server (500).
 STATUSES: tuple[tuple[type[errors.FojaError], int], ...] = (
     (errors.TooLarge, 413),
     (errors.NotCanonical, 400),
     (errors.UnknownEntity, 404),
     (errors.UnknownDomain, 404),
+    (errors.UnknownJob, 404),
+    (errors.ObjectMissing, 404),
     (errors.NotAuthenticated, 401),
     (errors.NotAllowed, 403),
     (errors.WrongSource, 403),
@@ -35,6 +40,7 @@ STATUSES: tuple[tuple[type[errors.FojaError], int], ...] = (
     (errors.SlotFilled, 409),
     (errors.GalleryFull, 409),
     (errors.NotErasable, 409),
+    (errors.NotCovered, 409),
     (errors.Refused, 422),
     (errors.Unavailable, 503),
 )
@@ -48,34 +54,45 @@ log = logging.getLogger("foja.web")
 class Rejected(Exception):
     """A request that was refused before it reached the ledger."""
 
-    def __init__(self, status: int, title: str, detail: str) -> None:
+    def __init__(self, status: int, title: str, detail: str, *, retry_after: float | None = None) -> None:
+        """`retry_after` says in how many seconds the same request may be accepted."""
         super().__init__(detail)
-        self.status, self.title = status, title
+        self.status, self.title, self.retry_after = status, title, retry_after
 
 
-def problem(
-    status: int, title: str, detail: str, *, name: str | None = None, code: str | None = None
-) -> Response:
-    """Return a problem document; `name` and `code` are those of a `FojaError`."""
-    body: dict[str, Any] = {
-        "type": f"urn:foja:{name}" if name else "about:blank",
-        "title": title,
-        "status": status,
-        "detail": detail,
-    }
-    if name:
-        body |= {"error": name, "code": code}
-    headers = HEADERS.get(status, {})
-    return JSONResponse(body, status, headers, MEDIA_TYPE)
+def problem(status: int, title: str, detail: str, *, retry_after: float | None = None) -> Response:
+    """Return the problem document of a refusal that is not a `FojaError`."""
+    body = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    return _answer(body, retry_after)
 
 
 def problem_of(error: errors.FojaError) -> Response:
     """Return the problem document of an error."""
+    return _answer(describe_problem(error), RETRY_SECONDS if error.retryable else None)
+
+
+def describe_problem(error: errors.FojaError) -> dict[str, Any]:
+    """Return an error as the object of a problem document."""
     status = next((status for kind, status in STATUSES if isinstance(error, kind)), 500)
+    name = type(error).__name__
     if status == 500:
-        log.error("%s: %s", type(error).__name__, error)
-    title = (type(error).__doc__ or "").partition("\n")[0]
-    return problem(status, title, str(error), name=type(error).__name__, code=error.code)
+        log.error("%s: %s", name, error)
+    return {
+        "type": f"urn:foja:{name}",
+        "title": (type(error).__doc__ or "").partition("\n")[0],
+        "status": status,
+        "detail": str(error),
+        "error": name,
+        "code": error.code,
+    }
+
+
+def _answer(body: dict[str, Any], retry_after: float | None = None) -> Response:
+    seconds = RETRY_SECONDS if body["status"] == 503 else retry_after
+    headers = dict(CHALLENGE) if body["status"] == 401 else {}
+    if seconds is not None:
+        headers["Retry-After"] = str(max(1, ceil(seconds)))
+    return JSONResponse(body, body["status"], headers, MEDIA_TYPE)
 
 
 def add_problems(web: FastAPI, to_login: Callable[[Request], Response] | None = None) -> None:
@@ -89,7 +106,7 @@ def add_problems(web: FastAPI, to_login: Callable[[Request], Response] | None = 
 
     @web.exception_handler(Rejected)
     async def rejected(_: Request, error: Rejected) -> Response:
-        return problem(error.status, error.title, str(error))
+        return problem(error.status, error.title, str(error), retry_after=error.retry_after)
 
     @web.exception_handler(ClientDisconnect)
     async def left(_: Request, error: ClientDisconnect) -> Response:
@@ -97,10 +114,13 @@ def add_problems(web: FastAPI, to_login: Callable[[Request], Response] | None = 
         return problem(400, "The request is incomplete.", "send the whole body")
 
     @web.exception_handler(HTTPException)
-    async def http(_: Request, error: HTTPException) -> Response:
-        return problem(
-            error.status_code, str(error.detail), ADVICE.get(error.status_code, "see /openapi.json")
-        )
+    async def http(request: Request, error: HTTPException) -> Response:
+        advice = ADVICE.get(error.status_code, "see /openapi.json")
+        answer = problem(error.status_code, str(error.detail), advice)
+        answer.headers.update(error.headers or {})
+        if error.status_code == 405:
+            answer.headers["Allow"] = _allowed(web, request)
+        return answer
 
     @web.exception_handler(RequestValidationError)
     async def parameters(_: Request, error: RequestValidationError) -> Response:
@@ -115,6 +135,12 @@ def _is_page(request: Request) -> bool:
     """Return whether a browser asks for a page, rather than a program for an answer."""
     wanted, path = request.headers.get("accept", ""), request.url.path
     return request.method == "GET" and "text/html" in wanted and not path.startswith(("/v1/", "/login"))
+
+
+def _allowed(web: FastAPI, request: Request) -> str:
+    """Return the methods of an address: those of all routes that match it."""
+    found = [route for route in web.router.routes if route.matches(request.scope)[0] is not Match.NONE]
+    return ", ".join(sorted({method for route in found for method in getattr(route, "methods", None) or ()}))
 
 
 def describe_errors(found: Any) -> str:

@@ -87,6 +87,7 @@ async def serving(
             yield task
         finally:
             ctx.closing.set()
+            await ctx.close()
 
 
 @contextlib.asynccontextmanager

@@ -1,146 +1,41 @@
-"""One decoder process: start it, ask it, kill it. What it answers is checked, never trusted."""
+"""One decoder process: start it, ask it. What it answers is checked, never trusted."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import json
-import os
-import signal
-import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from foja.errors import DecoderFailed
-from foja.images.decoder.protocol import LENGTHS, MAX_OBJECT, head
-from foja.images.decoder.sandbox import Guards
+from foja.sandbox.process import Bounds, Died, SandboxProcess, TooSlow
 
 PROGRAM = "foja.images.decoder.program"
-START_SECONDS, END_SECONDS = 60.0, 5.0
-MAX_ANSWER = 64 << 20  # bytes of variants
+__all__ = ["Bounds", "Died", "Process"]
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """What one decoder may use."""
-
-    seconds: float = 30.0  # for one image, both of the clock and of the processor
-    memory: int = 1 << 30  # bytes of address space
-    jobs: int = 200  # images before it is replaced
-
-
-class Died(Exception):
-    """The process ended before it answered. It may have been killed from outside."""
-
-
-class Process:
+class Process(SandboxProcess):
     """A decoder that runs. It answers one request at a time."""
 
-    def __init__(self, process: asyncio.subprocess.Process, bounds: Bounds, *, heic: bool) -> None:
-        self._process, self._bounds, self.heic = process, bounds, heic
-        self.guards = Guards(user=False, network=False, calls=False)
-        self.renders = False
-        self.done = 0
+    heic: bool
 
     @classmethod
     async def start(cls, bounds: Bounds, *, heic: bool = False) -> Process:
-        """Start a process, and wait until it has given up everything that it does not need.
-
-        Only one that is started for HEIC can decode it: its library takes memory.
-        """
-        cpu = int(bounds.seconds) + 1
-        limits = (bounds.memory, cpu * bounds.jobs, cpu, int(heic))
-        process = cls(
-            await asyncio.create_subprocess_exec(
-                *(sys.executable, "-I", "-m", PROGRAM, *map(str, limits)),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
-                env={},
-                cwd="/",
-                start_new_session=True,  # an interrupt of the terminal is for the parent
-            ),
-            bounds,
-            heic=heic,
-        )
-        try:
-            async with asyncio.timeout(START_SECONDS):
-                hello, _ = await process._receive()
-            process.guards = Guards(**{name: bool(hello["guards"][name]) for name in Guards.__slots__})
-            process.renders = bool(hello["renders"])
-        except BaseException:
-            await process.kill()
-            raise
+        """Start a decoder. Only one that is started for HEIC can decode it: its library takes memory."""
+        process = await cls.start_program(PROGRAM, bounds, int(heic))
+        process.heic = heic
         return process
 
     @property
-    def pid(self) -> int:
-        """The id of the process."""
-        return self._process.pid
-
-    @property
-    def usable(self) -> bool:
-        """Whether it runs and may take another image."""
-        return self._process.returncode is None and self.done < self._bounds.jobs
+    def renders(self) -> bool:
+        """Whether it can make variants."""
+        return bool(self.hello.get("renders"))
 
     async def ask(self, request: Mapping[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
         """Return the answer to a request. On any failure the process is dead: `Died` or `DecoderFailed`."""
-        self.done += 1
         try:
-            async with asyncio.timeout(self._bounds.seconds):
-                writer = self._process.stdin
-                assert writer is not None
-                writer.write(head(request, len(data)))
-                writer.write(data)
-                await writer.drain()
-                return await self._receive()
-        except TimeoutError:
-            await self.kill()
-            raise self._too_slow() from None
-        except BaseException as error:
-            if isinstance(error, Died | OSError):
-                await self._end()
-                if self._process.returncode == -signal.SIGXCPU:
-                    raise self._too_slow() from None
-                raise Died(f"it ended with {self._process.returncode}") from error
-            await self.kill()
-            raise
-
-    async def _end(self) -> None:
-        """Wait for the end of a process that closed its pipes, so that its own reason is known."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(END_SECONDS):
-                await self._process.wait()
-        await self.kill()
-
-    async def kill(self) -> None:
-        """End the process, whatever it does, and wait for its end."""
-        if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)  # not Popen.kill, which takes the status from asyncio
-        await asyncio.shield(self._process.wait())
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-
-    async def _receive(self) -> tuple[dict[str, Any], bytes]:
-        reader = self._process.stdout
-        assert reader is not None
-        try:
-            length, size = LENGTHS.unpack(await reader.readexactly(LENGTHS.size))
-            if length > MAX_OBJECT or size > MAX_ANSWER:
-                raise Died(f"its answer would have {length + size:,} bytes")
-            value = json.loads(await reader.readexactly(length))
-            content = await reader.readexactly(size)
-        except (asyncio.IncompleteReadError, ValueError) as error:
-            raise Died("it ended before its answer did") from error
-        if not isinstance(value, dict):
-            raise Died("its answer is not an object")
-        return value, content
-
-    def _too_slow(self) -> DecoderFailed:
-        return DecoderFailed(
-            "decoder_timeout",
-            f"the decoder of images was stopped after {self._bounds.seconds:g} seconds "
-            "(FOJA_IMAGE_SECONDS); send a smaller image",
-        )
+            return await super().ask(request, data)
+        except TooSlow:
+            raise DecoderFailed(
+                "decoder_timeout",
+                f"the decoder of images was stopped after {self._bounds.seconds:g} seconds "
+                "(FOJA_IMAGE_SECONDS); send a smaller image",
+            ) from None

@@ -15,7 +15,8 @@ from functools import partial
 from typing import Any
 
 from foja.errors import ImageRefused
-from foja.images.decoder import protocol, sandbox
+from foja.sandbox import guards as sandbox
+from foja.sandbox import protocol
 
 THREADS = 4  # the library starts them at once and no more
 VIPS = {"VIPS_CONCURRENCY": "1", "VIPS_MAX_THREADS": str(THREADS), "VIPS_BLOCK_UNTRUSTED": "1"}
@@ -30,8 +31,8 @@ def main(memory: int, cpu: int, seconds: int, heic: int) -> None:
     os.environ.update(VIPS)
     _return_memory()
     serve, renders = _prepare(heic=bool(heic))
-    guards = sandbox.enter(network=network, memory=memory, cpu=cpu)
-    protocol.write(1, {"guards": asdict(guards), "renders": renders})
+    entered = sandbox.enter(network=network, memory=memory, cpu=cpu)
+    protocol.write(1, {"guards": asdict(entered), "renders": renders})
     while message := protocol.read(0):
         sandbox.allow_seconds(seconds)
         protocol.write(1, *_answer(serve, *message))

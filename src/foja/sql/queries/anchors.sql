@@ -114,6 +114,8 @@ select b.batch_id, b.network, b.status, b.size, encode(b.root, 'hex'), nullif(b.
 from foja.anchor_batch b
 where (%(network)s::text is null or b.network = %(network)s) and (%(status)s::text is null or b.status = %(status)s)
     and (%(batch)s::uuid is null or b.batch_id = %(batch)s)
+    and (%(before)s::uuid is null or (b.created_at, b.batch_id) <
+        (select l.created_at, l.batch_id from foja.anchor_batch l where l.batch_id = %(before)s))
 order by b.created_at desc, b.batch_id desc limit %(limit)s;
 
 -- name: anchor_networks

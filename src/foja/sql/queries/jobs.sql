@@ -45,6 +45,7 @@ where (%(tenant)s::text is null or tenant = %(tenant)s)
     and (%(state)s::text is null or state = %(state)s)
     and (%(type)s::text is null or type = %(type)s)
     and (%(entity)s::uuid is null or entity_id = %(entity)s)
+    and (%(before)s::bigint is null or job_id < %(before)s)
 order by job_id desc limit %(limit)s;
 
 -- name: job_gauges

@@ -35,7 +35,7 @@ where origin = %(origin)s and published_at is not null order by size desc limit 
 
 -- name: newest_note
 -- The newest published checkpoint of the open log, as it was signed.
-select c.note from foja.checkpoint c join foja.log l on l.origin = c.origin and l.closed_size is null
+select c.note, c.origin, c.size from foja.checkpoint c join foja.log l on l.origin = c.origin and l.closed_size is null
 where c.published_at is not null order by c.size desc limit 1;
 
 -- name: published_checkpoint

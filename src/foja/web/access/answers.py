@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from foja.web.bodies import RequestBody
-from foja.web.reference.answers import Answer
+from foja.web.reference.answers.answer import Answer
 
 
 class NewKey(RequestBody):

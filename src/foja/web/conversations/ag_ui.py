@@ -14,8 +14,8 @@ from foja.conversations.service import Conversation
 from foja.integrations.ag_ui import AgUiFrame, encode, frames
 from foja.web.bodies import JSON, body_of
 from foja.web.caller import Caller, Reader, Writer
+from foja.web.conversations.address import ReadConversation, WrittenConversation
 from foja.web.conversations.feed import HEARTBEAT_FRAME
-from foja.web.conversations.named import NamedConversation
 from foja.web.conversations.stream import EventStream
 from foja.web.reference.openapi import EVENT_STREAM
 
@@ -26,7 +26,7 @@ Last = Annotated[int | None, Query(ge=1, le=10_000, description="how many events
 
 
 @routes.get("/{conversation_id}/ag-ui", response_class=Response, responses=EVENT_STREAM)
-async def follow(caller: Reader, conversation: NamedConversation, last: Last = None) -> Response:
+async def follow(caller: Reader, conversation: ReadConversation, last: Last = None) -> Response:
     """Follow as AG-UI events: a snapshot, then live events without end."""
     return EventStream(_pieces(frames(conversation, last=last), caller.ctx.heartbeat), caller)
 
@@ -35,7 +35,7 @@ async def follow(caller: Reader, conversation: NamedConversation, last: Last = N
 async def run(
     caller: Writer,
     body: Annotated[RunAgentInput, body_of(RunAgentInput)],
-    conversation: NamedConversation,
+    conversation: WrittenConversation,
     last: Last = None,
 ) -> Response:
     """Append the client's last message, then follow until its run ends."""

@@ -6,13 +6,13 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
-from fastapi.responses import JSONResponse
 
 from foja.conversations.model.approvals import Approval
 from foja.web.bodies import ApprovalRequest, DecisionBody, body_of, describe_body
-from foja.web.caller import Approver, Reader, Writer
-from foja.web.conversations.named import NamedConversation
-from foja.web.reference.answers import ApprovalAnswer, ApprovalList, DecidedApproval
+from foja.web.caller import Approver, Writer
+from foja.web.conversations.address import DecidedConversation, ReadConversation, WrittenConversation
+from foja.web.reference.answers.conversations import ApprovalAnswer, ApprovalList, DecidedApproval
+from foja.web.transfer.encoding import JsonAnswer
 
 routes = APIRouter(prefix="/v1/conversations/{conversation_id}/approvals", tags=["approvals"])
 
@@ -21,34 +21,34 @@ routes = APIRouter(prefix="/v1/conversations/{conversation_id}/approvals", tags=
 async def request(
     caller: Writer,
     body: Annotated[ApprovalRequest, body_of(ApprovalRequest)],
-    conversation: NamedConversation,
+    conversation: WrittenConversation,
 ) -> Response:
     """Request an approval of a tool use. The same approval_id again returns the first request."""
-    return JSONResponse(as_json(await conversation.request_approval(**caller.signed(body))), 201)
+    return JsonAnswer(as_json(await conversation.request_approval(**caller.signed(body))), 201)
 
 
 @routes.get("", response_model=ApprovalList)
-async def approvals(caller: Reader, conversation: NamedConversation) -> Response:
+async def approvals(conversation: ReadConversation) -> Response:
     """List the approvals of a conversation in order, with their states."""
-    return JSONResponse({"approvals": [as_json(each) for each in await conversation.approvals()]})
+    return JsonAnswer({"approvals": [as_json(each) for each in await conversation.approvals()]})
 
 
 @routes.get("/{approval_id:path}", response_model=ApprovalAnswer)
-async def approval(caller: Reader, conversation: NamedConversation, approval_id: str) -> Response:
+async def approval(conversation: ReadConversation, approval_id: str) -> Response:
     """Return one approval with its state."""
-    return JSONResponse(as_json(await conversation.approval(approval_id)))
+    return JsonAnswer(as_json(await conversation.approval(approval_id)))
 
 
 @routes.post("/{approval_id:path}", response_model=DecidedApproval, openapi_extra=describe_body(DecisionBody))
 async def decide(
     caller: Approver,
     body: Annotated[DecisionBody, body_of(DecisionBody)],
-    conversation: NamedConversation,
+    conversation: DecidedConversation,
     approval_id: str,
 ) -> Response:
     """Decide. The first decision or expiry wins and is returned; `mine` says whether it is yours."""
     decision = await conversation.decide(approval_id, **caller.signed(body))
-    return JSONResponse({**as_json(decision.approval), "mine": decision.mine})
+    return JsonAnswer({**as_json(decision.approval), "mine": decision.mine})
 
 
 def as_json(approval: Approval) -> dict[str, Any]:

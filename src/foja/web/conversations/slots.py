@@ -6,7 +6,6 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Response
-from fastapi.responses import JSONResponse
 
 from foja.conversations.service import Conversation
 from foja.errors import UnknownEntity
@@ -14,10 +13,12 @@ from foja.ledger.reader import NUMBER
 from foja.ledger.slots import Slots
 from foja.web.bodies import Chunk, Extension, NewEvent, Reservation, Voiding, body_of, describe_body
 from foja.web.caller import Writer
-from foja.web.conversations.named import NamedConversation
-from foja.web.conversations.routes import Key, status_of
-from foja.web.reference.answers import Deadline, EventAnswer, ReservedSlots, TransientAnswer, VoidedSlot
+from foja.web.conversations.address import WrittenConversation
+from foja.web.reference.answers.conversations import Deadline, ReservedSlots, VoidedSlot
+from foja.web.reference.answers.events import EventAnswer, TransientAnswer
 from foja.web.reference.openapi import REPLAYED
+from foja.web.streams.appends import Key, check_key, status_of
+from foja.web.transfer.encoding import JsonAnswer
 
 routes = APIRouter(prefix="/v1/conversations/{conversation_id}", tags=["slots"])
 
@@ -26,24 +27,21 @@ routes = APIRouter(prefix="/v1/conversations/{conversation_id}", tags=["slots"])
     "/slots", status_code=201, response_model=ReservedSlots, openapi_extra=describe_body(Reservation)
 )
 async def reserve(
-    caller: Writer, body: Annotated[Reservation, body_of(Reservation)], conversation: NamedConversation
+    body: Annotated[Reservation, body_of(Reservation)], conversation: WrittenConversation
 ) -> Response:
     """Reserve the next numbers, to be filled in any order before the deadline."""
     slots = await conversation.reserve(**dict(body))
     reserved = {"token": str(slots.token), "seqs": slots.seqs, "deadline": slots.deadline.isoformat()}
-    return JSONResponse(reserved, 201)
+    return JsonAnswer(reserved, 201)
 
 
 @routes.post("/slots/{token}/extend", response_model=Deadline, openapi_extra=describe_body(Extension))
 async def extend(
-    caller: Writer,
-    body: Annotated[Extension, body_of(Extension)],
-    conversation: NamedConversation,
-    token: str,
+    body: Annotated[Extension, body_of(Extension)], conversation: WrittenConversation, token: str
 ) -> Response:
     """Extend the deadline of the slots that are still open."""
     deadline = await _slots(conversation, token).extend(body.ttl)
-    return JSONResponse({"deadline": deadline.isoformat()})
+    return JsonAnswer({"deadline": deadline.isoformat()})
 
 
 @routes.post(
@@ -56,39 +54,34 @@ async def extend(
 async def fill(
     caller: Writer,
     body: Annotated[NewEvent, body_of(NewEvent)],
-    conversation: NamedConversation,
+    conversation: WrittenConversation,
     token: str,
     seq: str,
     key: Key = None,
 ) -> Response:
     """Fill a slot with its event. The same event again returns the first, with 200."""
+    check_key(key)
     slots = _slots(conversation, token, seq)
     event = await slots.fill(0, **caller.signed(body), idempotency_key=key)
-    return JSONResponse(event.envelope(), status_of(event))
+    return JsonAnswer(event.envelope(), status_of(event))
 
 
 @routes.post("/slots/{token}/{seq}/void", response_model=VoidedSlot, openapi_extra=describe_body(Voiding))
 async def void(
-    caller: Writer,
-    body: Annotated[Voiding, body_of(Voiding)],
-    conversation: NamedConversation,
-    token: str,
-    seq: str,
+    body: Annotated[Voiding, body_of(Voiding)], conversation: WrittenConversation, token: str, seq: str
 ) -> Response:
     """Void a slot; the conversation records the reason."""
     slots = _slots(conversation, token, seq)
     await slots.void(0, reason=body.reason)
-    return JSONResponse({"seq": slots.seq(0), "voided": True})
+    return JsonAnswer({"seq": slots.seq(0), "voided": True})
 
 
 @routes.post(
     "/transients", status_code=202, response_model=TransientAnswer, openapi_extra=describe_body(Chunk)
 )
-async def emit(
-    caller: Writer, body: Annotated[Chunk, body_of(Chunk)], conversation: NamedConversation
-) -> Response:
+async def emit(body: Annotated[Chunk, body_of(Chunk)], conversation: WrittenConversation) -> Response:
     """Send a transient event to the current followers; it is not numbered and not stored."""
-    return JSONResponse((await conversation.emit(**dict(body))).envelope(), 202)
+    return JsonAnswer((await conversation.emit(**dict(body))).envelope(), 202)
 
 
 def _slots(conversation: Conversation, token: str, seq: str | None = None) -> Slots:

@@ -11,9 +11,12 @@ from pydantic.json_schema import models_json_schema
 
 from foja.web.bodies import RequestBody
 from foja.web.problems import MEDIA_TYPE
-from foja.web.reference.answers import EventAnswer, Problem
+from foja.web.reference.answers.answer import Problem
+from foja.web.reference.answers.events import BatchAnswer, EventAnswer
 
 TEMPLATE = "#/components/schemas/{model}"
+FORM = "multipart/form-data"
+BINARY = {"type": "string", "format": "binary"}
 PROBLEM = {MEDIA_TYPE: {"schema": {"$ref": TEMPLATE.format(model="Problem")}}}
 # For every route. FastAPI adds its own description of errors only where none is given.
 ERRORS: dict[int | str, dict[str, Any]] = {
@@ -30,6 +33,35 @@ EVENT_STREAM: dict[int | str, dict[str, Any]] = {
 REPLAYED: dict[int | str, dict[str, Any]] = {
     200: {"description": "It was recorded before.", "model": EventAnswer}
 }
+# A batch of which some events were refused or recorded before.
+BATCH: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Not every event is new.", "model": BatchAnswer}
+}
+
+
+def again(model: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
+    """Return the description of an answer to a request that was made before."""
+    return {200: {"description": "It was made before.", "model": model}}
+
+
+def file_answer(*media_types: str, ranges: bool = False) -> dict[int | str, dict[str, Any]]:
+    """Return the description of an answer that is a file."""
+    content = {each: {"schema": BINARY} for each in media_types}
+    answers: dict[int | str, dict[str, Any]] = {200: {"description": "The file.", "content": content}}
+    if ranges:
+        answers[206] = {"description": "The requested range of the file.", "content": content}
+        answers[304] = {"description": "The client has this version."}
+    return answers
+
+
+def describe_upload(model: type[BaseModel] | None, *fields: str) -> dict[str, Any]:
+    """Return the description of a body: a file as it is, or in a form with fields, or `model` as JSON."""
+    properties = {each: {"type": "string"} for each in fields} | {"file": BINARY}
+    form = {"type": "object", "required": ["file"], "properties": properties}
+    content: dict[str, Any] = {"application/octet-stream": {"schema": BINARY}, FORM: {"schema": form}}
+    if model:
+        content = {"application/json": {"schema": {"$ref": TEMPLATE.format(model=model.__name__)}}} | content
+    return {"requestBody": {"required": True, "content": content}}
 
 
 def describe(web: FastAPI) -> dict[str, Any]:

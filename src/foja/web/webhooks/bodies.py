@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from foja.web.bodies import RequestBody
-from foja.web.reference.answers import Answer
+from foja.web.reference.answers.answer import Answer
 
 
 class NewWebhook(RequestBody):

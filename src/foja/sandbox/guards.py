@@ -1,4 +1,4 @@
-"""What a decoder gives up before it reads a byte of an image: files, network, processes, time, memory.
+"""What a process gives up before it reads a byte of a stranger: files, network, processes, time, memory.
 
 As root it becomes an unprivileged user of its own and leaves the network. Everywhere it lowers its
 limits, which cannot be raised again; on Linux a filter of system calls refuses the rest.
@@ -13,7 +13,7 @@ import signal
 import sys
 from dataclasses import dataclass
 
-from foja.images.decoder import syscalls
+from foja.sandbox import syscalls
 
 OWN_USERS = 1_000_000_000  # plus the process id: a user that has no file and no other process
 SHARED_USER = 65_534
@@ -24,7 +24,7 @@ PR_SET_PDEATHSIG, PR_SET_DUMPABLE = 1, 4
 
 @dataclass(frozen=True, slots=True)
 class Guards:
-    """What holds in a decoder. The limits hold everywhere."""
+    """What holds in a process. The limits hold everywhere."""
 
     user: bool  # another user than the parent's
     network: bool  # a network namespace without a way out

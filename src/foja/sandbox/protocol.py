@@ -1,4 +1,4 @@
-"""The messages between the pool and a decoder: a JSON object and bytes, each with its length."""
+"""The messages between a server and its process: a JSON object and bytes, each with its length."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def head(value: Mapping[str, Any], size: int) -> bytes:
 
 
 def read(pipe: int) -> tuple[dict[str, Any], bytearray] | None:
-    """Return the next message of a pipe, or None at its end. For a decoder, which has nothing else to do."""
+    """Return the next message of a pipe, or None at its end. For a process that has nothing else to do."""
     lengths = _exactly(pipe, LENGTHS.size)
     if lengths is None:
         return None

@@ -1,4 +1,4 @@
-"""The system calls that a decoder may make, as a filter of the kernel (seccomp); all others fail.
+"""The system calls that a process may make, as a filter of the kernel (seccomp); all others fail.
 
 Reading and writing what is open, memory, threads, signals to itself, clocks: no file, no socket, no
 other process.

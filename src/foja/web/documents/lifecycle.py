@@ -1,0 +1,150 @@
+"""HTTP routes that append to a document: protect, record, sign, revoke, archive, retry, erase."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from binascii import Error as NotBase64
+from typing import Annotated
+
+from fastapi import APIRouter, Response
+
+from foja.documents.model.signatures import SignatureFields
+from foja.errors import BadPayload
+from foja.ledger.event import Event
+from foja.web.bodies import body_of, describe_body
+from foja.web.caller import Writer
+from foja.web.documents.address import WrittenDocument
+from foja.web.documents.bodies import (
+    DocumentProtection,
+    LifecycleEvent,
+    ReasonBody,
+    RetryBody,
+    SignatureBody,
+)
+from foja.web.reference.answers.documents import ErasureAnswer
+from foja.web.reference.answers.events import EventAnswer
+from foja.web.reference.openapi import REPLAYED
+from foja.web.streams.appends import Key, check_key, status_of
+from foja.web.transfer.encoding import JsonAnswer
+
+routes = APIRouter(prefix="/v1/documents/{document_id}", tags=["documents"])
+PEM = "-----BEGIN "
+
+
+def _event(event: Event) -> Response:
+    return JsonAnswer(event.envelope(), status_of(event))
+
+
+@routes.post(
+    "/protect",
+    status_code=201,
+    response_model=EventAnswer,
+    responses=REPLAYED,
+    openapi_extra=describe_body(DocumentProtection),
+)
+async def protect(
+    caller: Writer,
+    document: WrittenDocument,
+    body: Annotated[DocumentProtection, body_of(DocumentProtection)],
+) -> Response:
+    """Request evidence of the document as it is now. An equal request returns the first one."""
+    return _event(
+        await caller.app.documents.protect(
+            document,
+            body.required_evidence,
+            stage=body.stage,
+            witness_hash=body.witness_hash,
+            actor=caller.principal.actor,
+        )
+    )
+
+
+@routes.post(
+    "/events",
+    status_code=201,
+    response_model=EventAnswer,
+    responses=REPLAYED,
+    openapi_extra=describe_body(LifecycleEvent),
+)
+async def record(
+    caller: Writer,
+    document: WrittenDocument,
+    body: Annotated[LifecycleEvent, body_of(LifecycleEvent)],
+    key: Key = None,
+) -> Response:
+    """Append an event of the document's lifecycle, such as `document.witness.ready`."""
+    check_key(key)
+    return _event(
+        await caller.app.documents.record(
+            document, body.kind, body.payload, actor=caller.principal.actor, idempotency_key=key
+        )
+    )
+
+
+@routes.post(
+    "/signatures",
+    status_code=201,
+    response_model=EventAnswer,
+    responses=REPLAYED,
+    openapi_extra=describe_body(SignatureBody),
+)
+async def sign(
+    caller: Writer, document: WrittenDocument, body: Annotated[SignatureBody, body_of(SignatureBody)]
+) -> Response:
+    """Check a signature over the document as it is now, and record it; the same one is recorded once."""
+    fields: SignatureFields = {"format": body.format, "signer": body.signer, "reason": body.reason}
+    fields["key"], fields["certificate"] = _bytes("key", body.key), _bytes("certificate", body.certificate)
+    signature = _bytes("signature", body.signature)
+    return _event(
+        await caller.app.documents.sign(
+            document, signature, witness_hash=body.witness_hash, actor=caller.principal.actor, **fields
+        )
+    )
+
+
+@routes.post("/revoke", status_code=201, response_model=EventAnswer, openapi_extra=describe_body(ReasonBody))
+async def revoke(
+    caller: Writer, document: WrittenDocument, body: Annotated[ReasonBody, body_of(ReasonBody)]
+) -> Response:
+    """Revoke the document. Its proofs stay valid; no further evidence is requested."""
+    event = await caller.app.documents.revoke(document, reason=body.reason, actor=caller.principal.actor)
+    return JsonAnswer(event.envelope(), 201)
+
+
+@routes.post("/archive", status_code=201, response_model=EventAnswer, openapi_extra=describe_body(ReasonBody))
+async def archive(
+    caller: Writer, document: WrittenDocument, body: Annotated[ReasonBody, body_of(ReasonBody)]
+) -> Response:
+    """Archive the document. No further evidence is requested, and only workers may append events."""
+    event = await caller.app.documents.archive(document, reason=body.reason, actor=caller.principal.actor)
+    return JsonAnswer(event.envelope(), 201)
+
+
+@routes.post("/retry", status_code=201, response_model=EventAnswer, openapi_extra=describe_body(RetryBody))
+async def retry(
+    caller: Writer, document: WrittenDocument, body: Annotated[RetryBody, body_of(RetryBody)]
+) -> Response:
+    """Grant new attempts for an evidence that was given up."""
+    event = await caller.app.documents.retry(
+        document, body.evidence, reason=body.reason, actor=caller.principal.actor
+    )
+    return JsonAnswer(event.envelope(), 201)
+
+
+@routes.post("/erase", response_model=ErasureAnswer, openapi_extra=describe_body(ReasonBody))
+async def erase(
+    caller: Writer, document: WrittenDocument, body: Annotated[ReasonBody, body_of(ReasonBody)]
+) -> Response:
+    """Erase name, digest and predecessor from the document; the answer says what stays, and why."""
+    found = await caller.app.documents.erase(document, reason=body.reason, actor=caller.principal.actor)
+    return JsonAnswer({"stays": list(found.stays)})
+
+
+def _bytes(name: str, text: str | None) -> bytes | None:
+    """Return the bytes of a field: PEM as it is, anything else from Base64."""
+    if text is None or text.lstrip().startswith(PEM):
+        return None if text is None else text.encode()
+    try:
+        return b64decode(text, validate=True)
+    except (NotBase64, ValueError):
+        raise BadPayload(f"{name} is not Base64 or PEM; encode the bytes as Base64") from None

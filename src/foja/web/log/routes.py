@@ -1,0 +1,100 @@
+"""`/v1/log`: checkpoint, proofs of events, anchored checkpoints, and the files of the tree."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query, Request, Response
+
+from foja.access.model.principal import Scope
+from foja.app import App
+from foja.core.note import parse_checkpoint, split_note
+from foja.errors import UnknownEntity
+from foja.ledger.excerpts import prove_event
+from foja.system.service import AnchoredCheckpoint
+from foja.web.caller import Reader
+from foja.web.reference.answers.events import EventProofAnswer
+from foja.web.reference.answers.log import AnchoredList, LogAnswer, TrustRoots
+from foja.web.reference.openapi import file_answer
+from foja.web.streams.proofs import Seq, describe_proof
+from foja.web.transfer.encoding import JsonAnswer
+from foja.web.transfer.ranges import matches
+
+routes = APIRouter(prefix="/v1/log", tags=["log"])
+NOTE, TILE = "text/plain", "application/octet-stream"
+# c2sp.org/tlog-tiles: numbers in groups of three digits, and the width of a partial tile.
+PATH = re.compile(r"(?:[0-9]{1,2}|entries)/(?:x[0-9]{3}/){0,6}[0-9]{3}(?:\.p/[0-9]{1,3})?")
+ENTRIES = "entries/"
+FOR_EVER = "public, max-age=31536000, immutable"
+
+
+@routes.get("", response_model=LogAnswer)
+async def log(caller: Reader) -> Response:
+    """Return the newest published checkpoint, and the key that signed it."""
+    note = await caller.app.ledger.log.checkpoint()
+    found = parse_checkpoint(split_note(note)[0])
+    answer = {"origin": found.origin, "size": found.size, "root": b64encode(found.root).decode()}
+    return JsonAnswer({**answer, "key": caller.app.trust[0], "checkpoint": note})
+
+
+@routes.get("/checkpoint", response_class=Response, responses=file_answer(NOTE))
+async def checkpoint(caller: Reader) -> Response:
+    """Return the newest published checkpoint as its signed note. Save it where no administrator can write."""
+    note = await caller.app.ledger.log.checkpoint()
+    return Response(note, media_type=NOTE, headers={"Cache-Control": "no-cache"})
+
+
+@routes.get("/trust", response_model=TrustRoots)
+async def trust(caller: Reader) -> Response:
+    """Return the trust roots of this installation: the key of its log, the roots of its timestamps."""
+    return JsonAnswer({"trust": caller.app.trust})
+
+
+@routes.get("/proofs/{entity_id}/{seq}", response_model=EventProofAnswer)
+async def proof(caller: Reader, entity_id: UUID, seq: Seq) -> Response:
+    """Return the proof that an event of any stream is in the log; 409 while no checkpoint covers it."""
+    proven = await prove_event(caller.app.ledger, entity_id, seq)
+    return JsonAnswer(describe_proof(proven, caller.app.trust[0]))
+
+
+@routes.get("/anchored", response_model=AnchoredList)
+async def anchored(
+    caller: Reader,
+    limit: Annotated[int, Query(ge=1, le=1000, description="the newest of them")] = 100,
+) -> Response:
+    """Return the checkpoints that networks confirmed, with their proofs."""
+    found = (await caller.ctx.app.system.anchored())[-limit:]
+    return JsonAnswer({"anchored": [await _describe(caller.ctx.app, each) for each in found]})
+
+
+@routes.get("/{origin}/tile/{path:path}", response_class=Response, responses=file_answer(TILE))
+async def tile(
+    caller: Reader,
+    request: Request,
+    origin: Annotated[int, Path(ge=1, lt=2**31, description="the number of the log")],
+    path: Annotated[str, Path(description="a path of c2sp.org/tlog-tiles: `0/000`, `entries/000.p/7`")],
+) -> Response:
+    """Return a file of the tree. The entries are those of all tenants: they need an administrator."""
+    if not PATH.fullmatch(path):
+        raise UnknownEntity(f"{path[:80]!r} is not a path of a tile, such as 0/000 or 0/x001/234.p/7")
+    if path.startswith(ENTRIES):
+        caller.principal.check(Scope.ADMIN, installation=True)
+    tag = f'"{origin}/{path}"'  # a file never changes once it is written
+    headers = {"ETag": tag, "Cache-Control": FOR_EVER if not path.startswith(ENTRIES) else "private"}
+    if matches(request.headers, tag):
+        return Response(status_code=304, headers=headers)
+    return Response(await caller.app.ledger.log.tile(origin, path), media_type=TILE, headers=headers)
+
+
+async def _describe(app: App, each: AnchoredCheckpoint) -> dict[str, Any]:
+    found = await app.system.proof_of(each)
+    fields = ("log", "origin", "size", "network", "sha256", "batch", "confirmed_at", "note")
+    return {
+        **{name: getattr(each, name) for name in fields},
+        "confirmed": each.status == "confirmed",
+        "proof": b64encode(found.data).decode() if found else None,
+        "trust": list(found.trust) if found else [],
+    }

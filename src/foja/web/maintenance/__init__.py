@@ -1,0 +1,1 @@
+"""HTTP routes of `/v1/maintenance`."""

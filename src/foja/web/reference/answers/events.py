@@ -1,0 +1,115 @@
+"""Events, pages of them and the states of streams."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from foja.web.reference.answers.answer import Answer, Problem
+
+
+class EventAnswer(Answer):
+    """An event as it is recorded. An open slot has no id, no time and no source."""
+
+    seq: int = Field(ge=0, description="its number in the stream, from 0 on")
+    id: str | None
+    kind: str
+    at: str | None = Field(description="the database's clock; orders nothing")
+    v: int
+    actor: str | None
+    entity_id: str
+    correlation_id: str
+    source: str | None = Field(alias="_source")
+    payload: dict[str, Any] | None = Field(description="null after an erasure")
+    cursor: str | None = Field(description="where a reader continues; null above a hole")
+
+
+class TransientAnswer(Answer):
+    """A transient event: sent to the current followers, never stored."""
+
+    seq: None
+    id: str
+    kind: str
+    at: str
+    v: int
+    entity_id: str
+    turn: str | int | None
+    block_index: int | None
+    event_index: int | None
+    payload: dict[str, Any]
+    cursor: None
+
+
+class EventPage(Answer):
+    """A page of events and open slots."""
+
+    events: list[EventAnswer]
+    cursor: str | None = Field(description="up to here nothing is missing")
+    next: str = Field(description="the address of the next page, or of new events")
+
+
+class StreamStateAnswer(Answer):
+    """How far a stream is."""
+
+    id: str
+    next_seq: int = Field(description="the number of its next event")
+    sealed: int = Field(description="how many of its events are sealed")
+    gaps: int = Field(description="how many of its numbers were given and voided")
+
+
+class DomainStreamState(StreamStateAnswer):
+    """How far a stream of a domain is."""
+
+    domain: str
+
+
+class DomainList(Answer):
+    """The registered domains, each as the database has it."""
+
+    domains: list[dict[str, Any]]
+
+
+class StreamId(Answer):
+    """A stream in a list."""
+
+    id: str
+
+
+class StreamPage(Answer):
+    """Streams of a domain, newest first."""
+
+    streams: list[StreamId]
+    next: str | None = Field(description="the address of older ones")
+
+
+class BatchResult(Answer):
+    """What became of one event of a batch: its event, or why there is none."""
+
+    event: EventAnswer | None
+    new: bool = Field(description="whether it was recorded by this request")
+    problem: Problem | None
+
+
+class BatchAnswer(Answer):
+    """What became of each event of a batch, in its order."""
+
+    appended: int = Field(description="how many events are new")
+    results: list[BatchResult]
+
+
+class EventProofAnswer(Answer):
+    """An event and the proof that it is in the log, as `foja log prove` writes them to files."""
+
+    proof: str = Field(description="as `.tlog-proof` (c2sp.org/tlog-proof)")
+    event: str = Field(description="as `.event.json`")
+    index: int = Field(description="its position in the log, from 0 on")
+    size: int = Field(description="how many events the signed checkpoint covers")
+    key: str = Field(description="the public key of the log; trust it only from another source")
+
+
+class ErasedEvent(Answer):
+    """An event whose body was erased."""
+
+    seq: int
+    erased: Literal[True]

@@ -1,0 +1,45 @@
+"""Append one event, and tell how far a stream is, for streams of every domain."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Header
+
+from foja.errors import BadPayload, UnknownEntity
+from foja.ledger.event import Event
+from foja.ledger.stream import Stream
+from foja.web.bodies import NewEvent
+from foja.web.caller import Caller
+
+MAX_KEY_LENGTH = 255
+Key = Annotated[
+    str | None,
+    Header(alias="Idempotency-Key", description="the same key again answers with what the first made"),
+]
+
+
+def check_key(key: str | None) -> None:
+    """Raise `BadPayload` unless this can be the key of a request."""
+    if key is not None and not 0 < len(key) <= MAX_KEY_LENGTH:
+        raise BadPayload(f"not a valid Idempotency-Key: expected 1 to {MAX_KEY_LENGTH} characters")
+
+
+async def append_to(stream: Stream, new: NewEvent, key: str | None, caller: Caller) -> Event:
+    """Append an event to a stream, under the key of its request."""
+    check_key(key)
+    return await stream.append(**caller.signed(new), idempotency_key=key)
+
+
+async def state_of(stream: Stream) -> dict[str, Any]:
+    """Return how many events, sealed events and gaps a stream has; raise if it has no events."""
+    state = await stream.state()
+    if not state.next_seq:
+        raise UnknownEntity(f"{stream.id} has no events; check the id, or append its first event")
+    counts = {"next_seq": state.next_seq, "sealed": state.sealed, "gaps": await stream.gaps()}
+    return {"id": str(stream.id), **counts}
+
+
+def status_of(event: Event) -> int:
+    """Return 201 for a new event, 200 for a replayed one."""
+    return 200 if event.replayed else 201

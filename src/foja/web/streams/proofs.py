@@ -1,0 +1,56 @@
+"""Proofs that an event is in the log, and the protection of a stream as a document."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Path
+from pydantic import Field
+
+from foja.documents.document import Document
+from foja.ledger.event import MAX_SEQ
+from foja.ledger.excerpts import EventProof
+from foja.ledger.stream import Stream
+from foja.web.bodies import RequestBody
+
+Seq = Annotated[int, Path(ge=0, lt=MAX_SEQ, description="the number of an event")]
+
+
+class ErasureRequest(RequestBody):
+    """The reason for erasing a body."""
+
+    reason: str
+
+
+class ProtectionRequest(RequestBody):
+    """The evidence that is requested."""
+
+    required_evidence: list[str] = Field(default_factory=lambda: ["tsa"], examples=[["tsa"]])
+
+
+async def proof_of(stream: Stream | Document, seq: int, key: str) -> dict[str, Any]:
+    """Return an event and its proof as `foja log prove --json` prints them; `key` is that of the log."""
+    return describe_proof(await stream.prove(seq), key)
+
+
+def describe_proof(proven: EventProof, key: str) -> dict[str, Any]:
+    """Return an event and its proof as texts, with the public key of the log."""
+    return {
+        "proof": proven.proof_text(),
+        "event": proven.event_text(),
+        "index": proven.index,
+        "size": proven.size,
+        "key": key,
+    }
+
+
+def protected(document: Document) -> dict[str, Any]:
+    """Return the document that a stream became."""
+    return {
+        "id": str(document.id),
+        "sha256": document.sha256,
+        "name": document.name,
+        "size": document.size,
+        "custody": document.custody,
+        "new": document.new,
+    }

@@ -1,0 +1,20 @@
+"""Answers as JSON: orjson writes them, and Python's own encoder what orjson cannot."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import orjson
+from starlette.responses import JSONResponse
+
+
+class JsonAnswer(JSONResponse):
+    """A JSON answer. Times are written in ISO 8601, amounts as texts."""
+
+    def render(self, content: Any) -> bytes:
+        """Return the content as JSON."""
+        try:
+            return orjson.dumps(content, default=str)
+        except TypeError:  # a whole number over 64 bits
+            return json.dumps(content, ensure_ascii=False, separators=(",", ":"), default=str).encode()

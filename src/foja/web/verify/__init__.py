@@ -1,0 +1,1 @@
+"""HTTP route of `/v1/verify`: the judge in a limited subprocess."""

@@ -1,0 +1,56 @@
+"""schemathesis with all checks against a live server: no 5xx, and nothing that the schema does not allow."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.flow.command import Process
+
+FOLDER = Path(__file__).parent
+ENDLESS = "stream$|ag-ui$"  # event streams: tests/flow/test_http_stream.py
+BOUNDED = ("--phases", "examples,fuzzing", "--max-examples", "2")
+LONG = ("--phases", "examples,coverage,fuzzing,stateful", "--max-examples", "60")
+
+
+def fuzz(spawn: Callable[..., Process], monkeypatch: pytest.MonkeyPatch, *options: str) -> None:
+    """Start a server and run schemathesis against it."""
+    monkeypatch.setenv("FOJA_RATE_LIMIT", "0")
+    server = spawn("web", "--port", 0)
+    address = server.line().partition(";")[0].removeprefix("serving ")
+    command = shutil.which("schemathesis", path=str(Path(sys.executable).parent))
+    assert command, "schemathesis is not installed: pip install -e .[test]"
+    checked = [f"{address}/openapi.json", "--checks", "all", "--exclude-path-regex", ENDLESS, "--no-color"]
+    limits = ["--request-timeout", "120", "--generation-database", "none", "--suppress-health-check", "all"]
+    ran = subprocess.run(
+        [command, "--config-file", str(FOLDER / "schemathesis.toml"), "run", *checked, *limits, *options],
+        env={
+            **os.environ,
+            "SCHEMATHESIS_HOOKS": "tests.flow.schemathesis_hooks",
+            "PYTHONPATH": str(Path.cwd()),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout[-20_000:] + ran.stderr[-2_000:]
+
+
+async def test_a_bounded_number_of_cases(
+    home: Path, spawn: Callable[..., Process], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fuzz(spawn, monkeypatch, *BOUNDED)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+async def test_thousands_of_cases(
+    home: Path, spawn: Callable[..., Process], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fuzz(spawn, monkeypatch, *LONG)
