@@ -156,10 +156,11 @@ def test_the_unit_restarts_a_service_that_ended_and_waits_for_its_end() -> None:
         assert "foja.service" not in checked.stderr, checked.stderr
 
 
-def test_the_proxy_authenticates_does_not_buffer_and_outwaits_a_heartbeat() -> None:
+def test_the_proxy_says_who_asks_does_not_buffer_and_outwaits_a_heartbeat() -> None:
     proxy = deployed()["nginx.conf"]
-    assert proxy.count("{") == proxy.count("}") == 3
-    assert "auth_basic_user_file" in proxy
+    assert proxy.count("{") == proxy.count("}") == 2
+    for name in ("Host $host", "Proto $scheme", "For $remote_addr"):
+        assert f"proxy_set_header X-Forwarded-{name};" in proxy  # it replaces what a client sends
     assert "proxy_buffering off;" in proxy
     seconds = int(re.findall(r"proxy_read_timeout (\d+)s;", proxy)[0])
     assert seconds > Settings.model_fields["heartbeat_seconds"].default

@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID, uuid4
@@ -20,7 +20,7 @@ from foja.app import App
 from foja.errors import SetupFailed
 from foja.web.bodies import MAX_REQUEST_BYTES
 from foja.web.connection import MAX_DISCARDED_BYTES
-from foja.web.server import bind
+from foja.web.server import bind, bind_for
 from tests.database.papers import Paper
 from tests.flow.client import SAY, served
 
@@ -444,9 +444,14 @@ async def test_openapi_lists_every_address(client: httpx.AsyncClient) -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
-def test_other_machines_need_expose(host: str) -> None:
-    with pytest.raises(SetupFailed, match="--expose"):
-        bind(host, 0, expose=False)
+async def test_other_machines_are_served_once_there_is_a_key(open_app: Callable[..., App], host: str) -> None:
+    async with open_app(web_host=host) as app:
+        with pytest.raises(SetupFailed, match="foja access create"):
+            await bind_for(app, 0)
+    async with open_app(web_host="0.0.0.0") as app:
+        await app.access.keys.create("default", ["admin"])
+        with await bind_for(app, 0) as listener:
+            assert listener.getsockname()[0] == "0.0.0.0"
 
 
 def test_a_port_in_use_is_an_error() -> None:

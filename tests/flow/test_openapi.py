@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import jsonschema
@@ -127,6 +128,7 @@ async def test_c6_answers_are_as_described(client: httpx.AsyncClient, document: 
     await call("POST", "/v1/streams/{domain}/{stream_id}/events", 422, message("x"), **stream)
     await call("GET", "/healthz", 200)
     await call_webhooks(call)
+    await call_access(call)  # the last one: from the first key on, every call needs one
     streamed = {"text/event-stream", "text/plain"}
     elsewhere = {"/batch", "/proof", "/erase", "/protect", "/v1/streams/{domain}"}  # other tests call them
     for method, path, operation in operations(document):
@@ -151,6 +153,20 @@ async def call_webhooks(call: Callable[..., Awaitable[Any]]) -> None:
     await call("GET", f"{path}/deliveries", 200, **hook)
     await call("GET", f"{path}/deliveries/{{number}}", 404, **hook, number=1)
     await call("DELETE", path, 200, **hook)
+
+
+async def call_access(call: Callable[..., Awaitable[Any]]) -> None:
+    """Call every route of access."""
+    await call("GET", "/v1/access/me", 200)
+    made = await call("POST", "/v1/access/keys", 201, {"scopes": ["admin"], "installation": True})
+    access: dict[str, Any] = {"headers": {"Authorization": f"Bearer {made['key']}"}}
+    await call("GET", "/v1/access/me", 401)
+    await call("GET", "/v1/access/keys", 200, **access)
+    await call("GET", "/v1/access/sessions", 200, **access)
+    nobody = {**access, "session_id": str(uuid4())}
+    await call("POST", "/v1/access/sessions/{session_id}/revoke", 404, **nobody)
+    await call("POST", "/v1/access/keys/{key_id}/rotate", 200, {}, **access, key_id=made["id"])
+    await call("POST", "/v1/access/keys/{key_id}/revoke", 200, **access, key_id=made["id"])
 
 
 async def test_c6_bodies_are_described_as_they_are_read(document: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ class Provider:
 
     def __init__(self, issuer: Issuer, client_id: str, client_secret: str, rules: ClaimRules) -> None:
         self._issuer, self._client_id, self._rules = issuer, client_id, rules
-        self._secret = client_secret
+        self._secret, self._audience = client_secret, client_id
 
     async def address(self, login: Login, redirect_uri: str) -> str:
         """Return the address at which a person logs in."""
@@ -41,7 +41,7 @@ class Provider:
         answer = await post(endpoint, form, user)
         if answer is None or not isinstance(answer.get("id_token"), str):
             raise NotAuthenticated("the provider refused the login; log in again")
-        claims = await self._issuer.claims(answer["id_token"], self._client_id)
+        claims = await self._issuer.claims(answer["id_token"], self._audience)
         nonce = claims.get("nonce")
         if not (isinstance(nonce, str) and hmac.compare_digest(nonce.encode(), login.nonce.encode())):
             raise NotAuthenticated("the token was made for another login; log in again")
