@@ -1,0 +1,221 @@
+"""Forged and unfit bearer tokens, against the real keys of an issuer."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import json
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+from foja.access import issuer as issuer_module
+from foja.access.issuer import Issuer
+from foja.errors import NotAuthenticated, SetupFailed, Unavailable
+from foja.settings import load
+
+AUDIENCE = "foja-api"
+KEY = rsa.generate_private_key(65537, 2048)
+CURVE = ec.generate_private_key(ec.SECP256R1())
+PEM = KEY.public_key().public_bytes(
+    serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+)
+
+
+def public(kid: str = "one", **more: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(KEY.public_key()))
+    return {**found, "kid": kid, "key_ops": ["verify"], **more}
+
+
+class Server(ThreadingHTTPServer):
+    """Serves the keys of an issuer, and counts how often they are read."""
+
+    keys: list[dict[str, Any]]
+    reads = 0
+    answer: Callable[[str], tuple[int, bytes]] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        if self.server.answer:
+            status, body = self.server.answer(self.path)
+        elif self.path == "/jwks":
+            self.server.reads += 1
+            status, body = 200, json.dumps({"keys": self.server.keys}).encode()
+        else:
+            known = {"issuer": self.server.url, "jwks_uri": f"{self.server.url}/jwks"}
+            status, body = 200, json.dumps(known).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        return
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server(("127.0.0.1", 0), Handler) as server:
+        server.keys = [public()]
+        thread = Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def claims_of(server: Server, **more: Any) -> dict[str, Any]:
+    later = datetime.now(UTC) + timedelta(minutes=5)
+    claims = {"iss": server.url, "aud": AUDIENCE, "sub": "7", "exp": later, **more}
+    return {name: value for name, value in claims.items() if value is not None}
+
+
+def signed(server: Server, *, kid: str = "one", key: Any = KEY, alg: str = "RS256", **more: Any) -> str:
+    return jwt.encode(claims_of(server, **more), key, alg, headers={"kid": kid})
+
+
+def part(value: Any) -> str:
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
+
+
+def issuer_of(server: Server) -> Issuer:
+    return Issuer(server.url, algorithms="RS256 ES256")
+
+
+async def test_a_good_token_is_accepted(server: Server) -> None:
+    claims = await issuer_of(server).claims(signed(server, scope="read"), AUDIENCE)
+    assert (claims["sub"], claims["scope"]) == ("7", "read")
+
+
+@pytest.mark.parametrize(
+    "unfit",
+    [
+        {"exp": None},
+        {"exp": 1},
+        {"sub": None},
+        {"aud": None},
+        {"aud": "another"},
+        {"iss": None},
+        {"iss": "https://another.example"},
+        {"nbf": 4_000_000_000},
+    ],
+    ids=str,
+)
+async def test_a_token_that_is_unfit_is_refused(server: Server, unfit: dict[str, Any]) -> None:
+    with pytest.raises(NotAuthenticated):
+        await issuer_of(server).claims(signed(server, **unfit), AUDIENCE)
+
+
+async def test_forged_tokens_are_refused(server: Server) -> None:
+    """`alg=none`, HS256 with the public key as its secret, another key, another algorithm, odd headers."""
+    payload = {**claims_of(server), "exp": 4_000_000_000}
+    body = part(payload)
+    none = [f"{part({'alg': alg, 'kid': 'one'})}.{body}." for alg in ("none", "None", "NONE", "")]
+    head = f"{part({'alg': 'HS256', 'kid': 'one'})}.{body}"
+    mac = base64.urlsafe_b64encode(hmac.digest(PEM, head.encode(), "sha256")).rstrip(b"=").decode()
+    other = rsa.generate_private_key(65537, 2048)
+    embedded = jwt.encode(payload, other, "RS256", headers={"kid": "one", "jwk": public()})
+    forged = [
+        *none,
+        f"{head}.{mac}",
+        signed(server, key=other),
+        signed(server, key=CURVE, alg="ES256"),  # the key of this name is another sort of key
+        signed(server, alg="PS256"),  # not among those that are accepted
+        embedded,
+        f"{part({'alg': 'RS256', 'kid': ['one']})}.{body}.AAAA",
+        f"{part({'alg': 'RS256', 'kid': 'one', 'crit': ['x']})}.{body}.AAAA",
+        "..",
+        "a.b.c",
+        "é.é.é",
+        signed(server) + "x" * 20_000,
+    ]
+    issuer = issuer_of(server)
+    for token in forged:
+        with pytest.raises(NotAuthenticated):
+            await issuer.claims(token, AUDIENCE)
+
+
+async def test_keys_that_do_not_sign_are_not_used(server: Server) -> None:
+    shared = {"kty": "oct", "kid": "one", "k": part("secret"), "alg": "HS256"}
+    for keys in ([shared], [public(use="enc")], [{"kty": "RSA"}], ["x"], []):
+        server.keys = keys  # type: ignore[assignment]
+        with pytest.raises(NotAuthenticated):
+            await issuer_of(server).claims(signed(server), AUDIENCE)
+
+
+async def test_a_new_key_is_read_at_once_and_made_up_names_once_a_minute(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    issuer = issuer_of(server)
+    await issuer.claims(signed(server), AUDIENCE)
+    server.keys = [public("two")]
+    await issuer.claims(signed(server, kid="two"), AUDIENCE)
+    with pytest.raises(NotAuthenticated):
+        await issuer.claims(signed(server, kid="one"), AUDIENCE)  # it was withdrawn
+    for n in range(5):
+        with pytest.raises(NotAuthenticated):
+            await issuer.claims(signed(server, kid=f"made-up-{n}"), AUDIENCE)
+    assert server.reads == 2
+    monkeypatch.setattr(issuer_module, "UNKNOWN_SECONDS", 0)
+    server.keys = [public("three")]
+    await issuer.claims(signed(server, kid="three"), AUDIENCE)
+    assert server.reads == 3
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        (500, b""),
+        (200, b"no json"),
+        (200, b"[]"),
+        (302, b""),
+        (200, b"x" * 300_000),
+        (200, b'{"issuer":"https://x"}'),
+    ],
+    ids=str,
+)
+async def test_an_issuer_that_answers_nonsense_is_away(server: Server, answer: tuple[int, bytes]) -> None:
+    server.answer = lambda _: answer
+    with pytest.raises(Unavailable):
+        await issuer_of(server).claims(signed(server), AUDIENCE)
+
+
+async def test_known_keys_are_used_while_the_issuer_is_away(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    issuer = issuer_of(server)
+    await issuer.claims(signed(server), AUDIENCE)
+    server.answer = lambda _: (503, b"")
+    monkeypatch.setattr(issuer_module, "MAX_AGE_SECONDS", 0)
+    await issuer.claims(signed(server), AUDIENCE)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"jwt_issuer": "http://issuer.example"},
+        {"oidc_issuer": "ftp://issuer.example"},
+        {"jwt_algorithms": "HS256"},
+        {"jwt_algorithms": "none"},
+        {"jwt_algorithms": " "},
+        {"trusted_proxies": "everyone"},
+    ],
+    ids=str,
+)
+def test_settings_that_would_be_unsafe_are_refused(given: dict[str, str]) -> None:
+    with pytest.raises(SetupFailed, match=next(iter(given)).upper()):
+        load(**given)
