@@ -11,6 +11,7 @@ from bench.workloads import (
     appends,
     galleries,
     history,
+    http,
     images,
     jobs,
     lanes,
@@ -43,4 +44,5 @@ GROUPS: dict[str, Callable[[Bench], Awaitable[Outcome]]] = {
     "images": images.run,
     "galleries": galleries.run,
     "objects": objects.run,
+    "http": http.run,
 }

@@ -27,7 +27,8 @@ def fuzz(spawn: Callable[..., Process], monkeypatch: pytest.MonkeyPatch, *option
     command = shutil.which("schemathesis", path=str(Path(sys.executable).parent))
     assert command, "schemathesis is not installed: pip install -e .[test]"
     checked = [f"{address}/openapi.json", "--checks", "all", "--exclude-path-regex", ENDLESS, "--no-color"]
-    limits = ["--request-timeout", "120", "--generation-database", "none", "--suppress-health-check", "all"]
+    limits = ["--request-timeout", "300", "--max-response-time", "300", "--suppress-health-check", "all"]
+    limits += ["--generation-database", "none"]
     ran = subprocess.run(
         [command, "--config-file", str(FOLDER / "schemathesis.toml"), "run", *checked, *limits, *options],
         env={

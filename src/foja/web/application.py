@@ -44,6 +44,7 @@ from foja.web.reference import page
 from foja.web.reference.answers.answer import Health
 from foja.web.reference.openapi import ERRORS, describe
 from foja.web.streams import routes as streams
+from foja.web.streams.direct import DirectAppends
 from foja.web.uploads import routes as uploads
 from foja.web.verify import routes as verify
 from foja.web.webhooks import routes as webhooks
@@ -76,7 +77,7 @@ def create_application(ctx: WebContext) -> ASGIApp:
     if find_spec("ag_ui"):
         web.include_router(import_module("foja.web.conversations.ag_ui").routes)
     _add_operations(web)
-    return LocalNames(web, ctx)
+    return LocalNames(DirectAppends(web, ctx), ctx)
 
 
 def create_metrics_application(ctx: WebContext) -> ASGIApp:

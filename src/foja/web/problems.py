@@ -66,6 +66,22 @@ def problem(status: int, title: str, detail: str, *, retry_after: float | None =
     return _answer(body, retry_after)
 
 
+def rejection(error: Rejected) -> Response:
+    """Return the problem document of a refused request."""
+    return problem(error.status, error.title, str(error), retry_after=error.retry_after)
+
+
+def incomplete() -> Response:
+    """Return the answer to a client that left before its request was complete."""
+    log.debug("a client left before its request was complete")
+    return problem(400, "The request is incomplete.", "send the whole body")
+
+
+def failed() -> Response:
+    """Return the answer to a request on which the server failed."""
+    return problem(500, "The server failed.", "see the log of the server; try again later")
+
+
 def problem_of(error: errors.FojaError) -> Response:
     """Return the problem document of an error."""
     return _answer(describe_problem(error), RETRY_SECONDS if error.retryable else None)
@@ -106,12 +122,11 @@ def add_problems(web: FastAPI, to_login: Callable[[Request], Response] | None = 
 
     @web.exception_handler(Rejected)
     async def rejected(_: Request, error: Rejected) -> Response:
-        return problem(error.status, error.title, str(error), retry_after=error.retry_after)
+        return rejection(error)
 
     @web.exception_handler(ClientDisconnect)
     async def left(_: Request, error: ClientDisconnect) -> Response:
-        log.debug("a client left before its request was complete")
-        return problem(400, "The request is incomplete.", "send the whole body")
+        return incomplete()
 
     @web.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> Response:
@@ -128,7 +143,7 @@ def add_problems(web: FastAPI, to_login: Callable[[Request], Response] | None = 
 
     @web.exception_handler(Exception)
     async def unexpected(_: Request, error: Exception) -> Response:
-        return problem(500, "The server failed.", "see the log of the server; try again later")
+        return failed()
 
 
 def _is_page(request: Request) -> bool:

@@ -36,7 +36,7 @@ async def _chosen(caller: Caller, body: JobSelection) -> Sequence[int]:
     if body.ids is not None:
         if body.state or body.type or body.entity_id:
             raise BadPayload("give ids or a filter, not both")
-        return body.ids
+        return list(dict.fromkeys(body.ids))
     if not (body.state or body.type or body.entity_id):
         raise BadPayload("this would choose every job: give ids, or a state, a type or a stream")
     entity = None if body.entity_id is None else stream_id(body.entity_id, "stream")

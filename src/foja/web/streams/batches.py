@@ -8,14 +8,14 @@ from typing import Annotated, Any
 from pydantic import Field
 from starlette.responses import Response
 
-from foja.errors import BadPayload, FojaError
+from foja.errors import BadPayload, FojaError, WrongEntity
 from foja.ledger.event import Draft, Event
 from foja.ledger.lanes.held import AppendResult
 from foja.ledger.stream import Stream
 from foja.web.bodies import NewEvent, RequestBody
 from foja.web.caller import Caller
 from foja.web.problems import describe_problem
-from foja.web.streams.appends import check_key
+from foja.web.streams.appends import check_key, describe_event, unknown
 from foja.web.transfer.encoding import JsonAnswer
 
 MAX_EVENTS, MAX_ATOMIC = 1_000, 256
@@ -42,12 +42,19 @@ async def append_batch(stream: Stream, batch: EventBatch, key: str | None, calle
         if len(batch.events) > MAX_ATOMIC:
             raise BadPayload(f"an atomic batch has at most {MAX_ATOMIC} events; send several, or not atomic")
         drafts = [_draft(stream, at, each, key, caller) for at, each in enumerate(batch.events)]
-        found: Sequence[AppendResult] = await stream.append_many(drafts)
+        found: Sequence[AppendResult] = await _append_all(stream, drafts)
     else:
         found = await _append_each(stream, batch.events, key, caller)
     appended = sum(isinstance(each, Event) and not each.replayed for each in found)
     status = 201 if appended == len(found) else 200
-    return JsonAnswer({"appended": appended, "results": [*map(_result, found)]}, status)
+    return JsonAnswer({"appended": appended, "results": [_result(stream, each) for each in found]}, status)
+
+
+async def _append_all(stream: Stream, drafts: Sequence[Draft]) -> Sequence[AppendResult]:
+    try:
+        return await stream.append_many(drafts)
+    except WrongEntity:
+        raise unknown(stream) from None
 
 
 async def _append_each(
@@ -80,7 +87,9 @@ def _draft(stream: Stream, at: int, event: BatchEvent, key: str | None, caller: 
     )
 
 
-def _result(found: AppendResult) -> dict[str, Any]:
+def _result(stream: Stream, found: AppendResult) -> dict[str, Any]:
+    if isinstance(found, WrongEntity):
+        found = unknown(stream)
     if isinstance(found, Event):
-        return {"event": found.envelope(), "new": not found.replayed, "problem": None}
+        return {"event": describe_event(found), "new": not found.replayed, "problem": None}
     return {"event": None, "new": False, "problem": describe_problem(found)}

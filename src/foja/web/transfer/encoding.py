@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from typing import Any
 
 import orjson
@@ -17,4 +18,8 @@ class JsonAnswer(JSONResponse):
         try:
             return orjson.dumps(content, default=str)
         except TypeError:  # a whole number over 64 bits
-            return json.dumps(content, ensure_ascii=False, separators=(",", ":"), default=str).encode()
+            return json.dumps(content, ensure_ascii=False, separators=(",", ":"), default=_text).encode()
+
+
+def _text(value: Any) -> str:
+    return value.isoformat() if isinstance(value, date) else str(value)
