@@ -19,6 +19,7 @@ from foja.web.pages.frame.visitor import visitor_of
 from foja.web.problems import STATUSES, Rejected, describe_errors
 
 log = logging.getLogger("foja.web")
+_FAULT = "see the log of the server; try again later"
 HANDLED = (errors.FojaError, HTTPException, RequestValidationError, Rejected)
 
 
@@ -34,6 +35,11 @@ class PageRoute(APIRoute):
                 return await handle(request)
             except HANDLED as error:
                 return await error_page(request, error)
+            except Exception:  # a fault of ours: its text is for the log only
+                log.exception("a page failed: %s", request.url.path)
+                return await error_page(request, HTTPException(500, _FAULT))
+            finally:
+                await request.close()  # the files of a form
 
         return answer
 
@@ -46,7 +52,7 @@ def page_router(**values: Any) -> APIRouter:
 async def error_page(request: Request, error: Exception) -> Response:
     """Return the page of an error, with the status that a program would get."""
     status, detail = _describe(error)
-    if status >= 500 and not isinstance(error, errors.Unavailable):
+    if status >= 500 and not isinstance(error, (errors.Unavailable, HTTPException)):
         log.error("%s: %s", type(error).__name__, error)
     title = {401: "error_401", 403: "error_403", 404: "error_404", 503: "error_503"}.get(status)
     if title is None:
