@@ -63,6 +63,6 @@ async function move(item, to) {
   data.set("to", String(to));
   const others = Array.from(item.parentElement.children).filter((each) => each !== item);
   item.parentElement.insertBefore(item, others[to] ?? null);
-  await fetch(form.action, { method: "POST", body: new URLSearchParams(data) }).catch(() => {});
+  await fetch(form.action, { method: "POST", body: new URLSearchParams(data), keepalive: true }).catch(() => {});
   refreshSoon(0);
 }

@@ -13,7 +13,6 @@ const send = document.getElementById("send");
 const status = form.querySelector("[data-status]");
 const bar = form.querySelector("progress");
 
-for (const each of form.querySelectorAll("[data-script]")) each.hidden = false;
 for (const zone of form.querySelectorAll("[data-drop]")) {
   const input = document.getElementById(zone.dataset.drop);
   zone.addEventListener("dragover", (event) => {
