@@ -13,6 +13,7 @@ from foja.documents.model.events import Evidence
 from foja.documents.model.projection import EvidenceView
 from foja.documents.model.states import EvidenceStatus, State
 from foja.documents.model.view import DocumentView
+from foja.judge.render.notices import translate as translate_notice
 from foja.ledger.event import Event
 from foja.web.caller import Caller, Reader, Writer
 from foja.web.pages.documents.explanation import translate
@@ -33,16 +34,7 @@ STATUS_TONES: Final = {
 }
 BUSY: Final = (EvidenceStatus.REQUESTED, EvidenceStatus.OPEN)
 _GOOD, _BAD = ("confirmed", "finalized", "renewed"), ("failed", "timeout", "revoked")
-_DETAILS: Final = (
-    "network",
-    "name",
-    "authority",
-    "gen_time",
-    "failure_code",
-    "reason",
-    "evidence",
-    "attempt",
-)
+_DETAILS: Final = ("network", "name", "authority", "failure_code", "reason", "evidence")
 _ENDINGS: Final[Mapping[str, tuple[str, ...]]] = {
     Evidence.TSA: (".tsr", ".ers", ".xml", ".blinding"),
     Evidence.POLYGON: (".evm.json",),
@@ -80,6 +72,7 @@ async def show(caller: Reader, page: Requested, document_id: str) -> Response:
         view=view,
         added=added,
         explanation=translate(view.explain, page.language),
+        note=translate_notice(view.note, page.language) if view.note else None,
         moments=[*_moments(events)],
         last=events[-1].seq,
         busy=BUSY,
