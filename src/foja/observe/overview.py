@@ -13,6 +13,7 @@ from typing import Final
 
 from foja import sql
 from foja.driver.database import Database
+from foja.ledger.ledger import Ledger
 
 MOST: Final = 1001  # "1,000+" is as good as the exact number
 NEWEST_JOBS: Final = 20_000
@@ -75,15 +76,15 @@ class CheckpointRow:
     cosignatures: int
 
 
-async def read_overview(database: Database, tenant: str | None) -> Overview:
-    """Return what may need a person, of one tenant or of all."""
-    [row] = await database.rows(sql.query("overview_counts"), tenant=tenant, most=MOST)
+async def read_overview(ledger: Ledger) -> Overview:
+    """Return what may need a person of this tenant."""
+    [row] = await ledger.ask("overview_counts", most=MOST)
     return Overview(*row)
 
 
-async def read_job_hours(database: Database, tenant: str | None) -> list[JobHour]:
+async def read_job_hours(ledger: Ledger) -> list[JobHour]:
     """Return the jobs that ended within a day by hour, as far as they are among the newest."""
-    rows = await database.rows(sql.query("job_hours"), tenant=tenant, most=NEWEST_JOBS)
+    rows = await ledger.ask("job_hours", most=NEWEST_JOBS)
     return [JobHour(*row) for row in rows]
 
 
@@ -92,23 +93,17 @@ async def read_criteria(database: Database) -> list[Criterion]:
     return [Criterion(*row) for row in await database.rows(sql.query("closing_criteria"))]
 
 
-async def count_jobs(database: Database, tenant: str | None) -> dict[str, int]:
+async def count_jobs(ledger: Ledger) -> dict[str, int]:
     """Return how many jobs are in each state, each up to `MOST`."""
-    return dict(await database.rows(sql.query("job_counts"), tenant=tenant, most=MOST))
+    return dict(await ledger.ask("job_counts", most=MOST))
 
 
 async def find_jobs(
-    database: Database,
-    tenant: str | None,
-    state: str,
-    job_type: str | None,
-    *,
-    before: int | None = None,
-    limit: int,
+    ledger: Ledger, state: str, job_type: str | None, *, before: int | None = None, limit: int
 ) -> list[int]:
     """Return the ids of the newest jobs in a state, without reading those in others."""
-    values = {"tenant": tenant, "state": state, "type": job_type, "before": before, "limit": limit}
-    return [job for (job,) in await database.rows(sql.query("jobs_in_state"), **values)]
+    rows = await ledger.ask("jobs_in_state", state=state, type=job_type, before=before, limit=limit)
+    return [job for (job,) in rows]
 
 
 async def read_job_types(database: Database) -> list[JobTypeState]:

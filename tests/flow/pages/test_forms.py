@@ -16,14 +16,16 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 import foja
+from foja.access.model.grant import Grant
 from foja.access.model.principal import Principal, Scope
 from foja.app import App
 from foja.observe.audit import audit
+from foja.web.access.authentication import grant_of
 from foja.web.application import create_application
-from foja.web.caller import principal_of
 from foja.web.context import WebContext
 from foja.web.pages.frame.static import static_url
 from foja.web.pages.frame.visitor import visitor_of
+from tests.flow.access_scene import form_token, origin
 from tests.flow.client import served
 from tests.flow.pages.scene import ERRAND, EVIL, Scene, fill
 from tests.tsa_server import running_tsa
@@ -209,25 +211,60 @@ async def test_a_bundle_is_verified_by_a_plain_form(app: App) -> None:
 
 async def test_forms_of_other_sites_are_refused(app: App) -> None:
     async with served(app) as client:
-        for headers in ({"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
-            for path in ("/documents", "/verify", "/jobs/1/retry", "/hygiene/scan"):
-                refused = await client.post(path, headers=headers, data={"a": "b"})
-                assert refused.status_code == 403, path
-                assert "another site" in refused.text
+        for path in ("/documents", "/jobs/1/retry", "/hygiene/scan", "/access/keys"):
+            refused = await client.post(path, headers={"Origin": "http://evil.example"}, data={"a": "b"})
+            assert refused.status_code == 403, path
+            assert "another site" in refused.text
         own = str(client.base_url).rstrip("/")
         assert (await client.post("/hygiene/scan", headers={"Origin": own}, data={"dry": "yes"})).is_success
+
+
+async def test_a_session_sends_forms_with_its_token_and_manages_keys(app: App) -> None:
+    """A key made on the page logs in; then every form needs the token of the session, files included."""
+    async with served(app) as client:
+        scopes = {"name": "for ana", "scope": [*Scope]}
+        made = await client.post("/access/keys", data=scopes, headers=origin(client))
+        found = re.search(r"data-key>([^<]+)<", made.text)
+        assert found
+        html = {"Accept": "text/html"}
+        assert (await client.get("/documents", headers=html)).headers["location"] == "/login?next=/documents"
+        assert (await client.get("/verify")).status_code == 200  # for anyone
+        login = await client.get("/login?lang=es")
+        assert "Iniciar sesión" in login.text
+        form = {"key": found[1], "form_token": form_token(login), "next": "/documents"}
+        entered = await client.post("/login", data=form, headers=origin(client))
+        assert entered.headers["location"] == "/documents"
+        page = await client.get("/documents")
+        file = {"file": ("a.txt", b"a", "text/plain")}
+        token = {"form_token": form_token(page)}
+        assert (await client.post("/documents", files=file, headers=origin(client))).status_code == 403
+        sent = await client.post("/documents", files=file, data=token, headers=origin(client))
+        assert sent.status_code == 303
+        required = {**token, "evidence": ["tsa"]}
+        path = f"{sent.headers['location']}/protect"
+        assert (await client.post(path, data=required, headers=origin(client))).status_code == 303
+        access = (await client.get("/access?lang=en")).text
+        assert "for ana" in access
+        [session] = re.findall(r'action="(/access/sessions/[^"]+)"', access)
+        assert (await client.post(session, data=token, headers=origin(client))).status_code == 303
+        assert (await client.get("/documents", headers=html)).status_code == 303
 
 
 async def test_a_reader_sees_no_forms_and_is_told_what_is_missing(
     open_app: Callable[..., App], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def reader() -> Principal:
-        return Principal("default", "user:eva", frozenset({Scope.READ}))
+    principal = Principal("default", "user:eva", frozenset({Scope.READ}))
+
+    async def reader() -> Grant:
+        return Grant(principal, "local")
+
+    async def visitor() -> Principal:
+        return principal
 
     def restricted(ctx: WebContext, *, exposed: bool) -> ASGIApp:
         web = create_application(ctx, exposed=True)
         assert isinstance(web, FastAPI)
-        web.dependency_overrides[principal_of] = web.dependency_overrides[visitor_of] = reader
+        web.dependency_overrides |= {grant_of: reader, visitor_of: visitor}
         return web
 
     monkeypatch.setattr("foja.web.server.create_application", restricted)

@@ -6,18 +6,19 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from textwrap import shorten
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID
 
-from fastapi import Depends, Request, Response
+from fastapi import Request, Response
 
 from foja.access.model.principal import Scope
-from foja.conversations.model.pairing import group
+from foja.conversations.model.pairs import group
 from foja.conversations.model.text import message_text
 from foja.conversations.model.view import ConversationView
-from foja.conversations.service import Conversation, Summary
-from foja.errors import BadPayload, UnknownEntity
+from foja.conversations.service import Summary
+from foja.errors import BadPayload
 from foja.web.caller import Approver, Reader, Writer
+from foja.web.conversations.named import NamedConversation
 from foja.web.pages.frame.errors import page_router
 from foja.web.pages.frame.forms import field, read_form, see_other
 from foja.web.pages.frame.rendering import Requested
@@ -39,18 +40,6 @@ ROLES = {
 routes = page_router(prefix="/conversations")
 
 
-async def conversation_of(caller: Reader, conversation_id: str) -> Conversation:
-    """Return the conversation that the address of a page names; it may have no events yet."""
-    conversation = await caller.app.conversations.open(conversation_id)
-    rows = await caller.app.ledger.ask("stream_domain", entity=conversation.id)
-    if rows and rows[0][0] != conversation.domain.name:
-        raise UnknownEntity(f"there is no conversation {conversation.id}; check the id")
-    return conversation
-
-
-Named = Annotated[Conversation, Depends(conversation_of)]
-
-
 @routes.get("")
 async def listing(caller: Reader, page: Requested, before: UUID | None = None) -> Response:
     """Show the newest conversations with their last messages."""
@@ -67,7 +56,7 @@ def _excerpt(summary: Summary) -> str:
 
 
 @routes.get("/{conversation_id}")
-async def show(caller: Reader, conversation: Named, page: Requested) -> Response:
+async def show(caller: Reader, conversation: NamedConversation, page: Requested) -> Response:
     """Show one conversation; the script then follows it."""
     length = (await conversation.state()).next_seq
     after = length - SHOWN_EVENTS - 1 if length > SHOWN_EVENTS else None
@@ -87,7 +76,7 @@ async def show(caller: Reader, conversation: Named, page: Requested) -> Response
 
 
 @routes.post("/{conversation_id}/approvals")
-async def decide(caller: Approver, conversation: Named, request: Request) -> Response:
+async def decide(caller: Approver, conversation: NamedConversation, request: Request) -> Response:
     """Decide an approval; the first decision counts."""
     form = await read_form(request)
     approval, decision = field(form, "approval"), field(form, "decision")
@@ -98,7 +87,7 @@ async def decide(caller: Approver, conversation: Named, request: Request) -> Res
 
 
 @routes.post("/{conversation_id}/protect")
-async def protect(caller: Writer, conversation: Named, request: Request) -> Response:
+async def protect(caller: Writer, conversation: NamedConversation, request: Request) -> Response:
     """Add the transcript as a document and request a timestamp of it."""
     await read_form(request)
     document = await caller.app.conversations.protect(conversation.id)

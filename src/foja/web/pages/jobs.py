@@ -47,9 +47,8 @@ async def listing(
 ) -> Response:
     """Show the newest jobs of a filter, and how many are in each state."""
     found = await _find(caller, state, job_type, entity, before, LIST_LIMIT)
-    tenant = caller.app.settings.tenant or None
     types, counts = await asyncio.gather(
-        read_job_types(caller.app.database), count_jobs(caller.app.database, tenant)
+        read_job_types(caller.ctx.app.database), count_jobs(caller.app.ledger)
     )
     domains = {each.type: each.domain for each in types}
     older = page.address(before=found[-1].id, notice=None) if len(found) == LIST_LIMIT and state else None
@@ -80,8 +79,7 @@ async def _find(
         return await jobs.list(state=state or None, job_type=wanted_type, entity_id=wanted, limit=limit)
     if state not in STATES:
         raise Refused(f"there is no state {state!r}; a job is {', '.join(STATES)}")
-    tenant = caller.app.settings.tenant or None
-    ids = await find_jobs(caller.app.database, tenant, state, wanted_type, before=before, limit=limit)
+    ids = await find_jobs(caller.app.ledger, state, wanted_type, before=before, limit=limit)
     return [await jobs.show(each) for each in ids]
 
 

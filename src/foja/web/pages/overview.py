@@ -51,10 +51,8 @@ class Part:
 @routes.get("/")
 async def show(caller: Reader, page: Requested) -> Response:
     """Show the overview. Nothing on it costs more with a million documents than with a thousand."""
-    app, tenant = caller.app, caller.app.settings.tenant or None
-    found, hours = await asyncio.gather(
-        read_overview(app.database, tenant), read_job_hours(app.database, tenant)
-    )
+    ledger = caller.app.ledger
+    found, hours = await asyncio.gather(read_overview(ledger), read_job_hours(ledger))
     texts = page.texts(TEXTS)
     charted = [*_by_hour(hours, found.now)]
     return page.render(
@@ -66,7 +64,7 @@ async def show(caller: Reader, page: Requested) -> Response:
         volume=bars([Bar(each.label, each.ended, each.failed) for each in charted], page.language),
         latency=line([(each.label, each.p95) for each in charted], page.language),
         hours=[each for each in charted if each.ended],
-        criteria=CRITERIA.get(app),
+        criteria=CRITERIA.get(caller.ctx.app) if caller.principal.installation else None,
     )
 
 
@@ -112,7 +110,7 @@ def _capped(count: int) -> str:
 
 def _parts(caller: Caller, found: Overview, texts: Texts) -> Iterator[Part]:
     """Yield the health of every part, from what was read anyway and from the settings."""
-    app = caller.app
+    app = caller.ctx.app
     yield Part("part_database", "good", "state_answers")
     late = found.published_at is None or found.now - found.published_at > SLOW_LOG
     newest = texts("newest", span=span(found.now - found.published_at)) if found.published_at else ""

@@ -33,6 +33,8 @@ class PageRoute(APIRoute):
         async def answer(request: Request) -> Response:
             try:
                 return await handle(request)
+            except errors.NotAuthenticated:
+                raise  # the application sends a person to the login
             except HANDLED as error:
                 return await error_page(request, error)
             except Exception:  # a fault of ours: its text is for the log only

@@ -1,41 +1,17 @@
-"""Forms: read within limits, and only from our own pages."""
+"""Forms: their files, and the redirect after them. `foja.web.access.forms` reads and checks them."""
 
 from __future__ import annotations
 
-from typing import Final
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
-from fastapi import Request, Response
+from fastapi import Response
 from fastapi.responses import RedirectResponse
 from starlette.datastructures import FormData, UploadFile
 
-from foja.errors import NotAllowed, Refused
+from foja.errors import Refused
+from foja.web.access.forms import field, read_form
 
-MAX_FIELDS: Final = 200
-MAX_FILES: Final = 50
-
-
-def check_origin(request: Request) -> None:
-    """Raise `NotAllowed` for a form that a page of another site sent.
-
-    A browser names the origin of every form; programs that are no browsers name none.
-    """
-    origin = request.headers.get("origin")
-    elsewhere = request.headers.get("sec-fetch-site") not in (None, "same-origin", "none")
-    if elsewhere or (origin is not None and urlsplit(origin).netloc != request.headers.get("host")):
-        raise NotAllowed("this form was sent by a page of another site; open the page here and send it again")
-
-
-async def read_form(request: Request) -> FormData:
-    """Return the fields and files of a form that one of our pages sent. Large files are on disk."""
-    check_origin(request)
-    return await request.form(max_files=MAX_FILES, max_fields=MAX_FIELDS)
-
-
-def field(form: FormData, name: str) -> str:
-    """Return a text field without the blanks around it; empty if it is missing."""
-    value = form.get(name)
-    return value.strip() if isinstance(value, str) else ""
+__all__ = ["field", "file_of", "files_of", "read_form", "see_other"]
 
 
 def file_of(form: FormData, name: str) -> UploadFile:

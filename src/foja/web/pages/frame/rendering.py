@@ -12,7 +12,9 @@ from fastapi import Depends, Request, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from foja.access.model.login import form_token
 from foja.access.model.principal import Principal, Scope
+from foja.web.access.cookies import read_cookie
 from foja.web.pages.frame import times
 from foja.web.pages.frame.language import COOKIE, LANGUAGES, Language, Table, Texts
 from foja.web.pages.frame.navigation import GROUPS, is_current
@@ -87,12 +89,18 @@ class Page:
             now=datetime.now(UTC),
             address=self.address,
             notice=self.request.query_params.get("notice"),
+            form_token=self._form_token(),
             **values,
         )
         answer = Response(text, status, HEADERS, "text/html; charset=utf-8")
         if self.request.query_params.get("lang") in LANGUAGES:
             answer.set_cookie(COOKIE, self.language, max_age=_A_YEAR, httponly=True, samesite="lax")
         return answer
+
+    def _form_token(self) -> str:
+        """Return the token that the forms of this session need; empty without a session."""
+        cookie = read_cookie(self.request, self.request.app.state.ctx.front, "session")
+        return form_token(cookie) if cookie else ""
 
     def address(self, **changes: object) -> str:
         """Return the address of this page with other parameters; None removes one."""

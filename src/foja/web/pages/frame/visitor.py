@@ -8,15 +8,15 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from foja.access.model.principal import Principal
-from foja.errors import NotAuthenticated
-from foja.web.caller import principal_of
+from foja.errors import NotAllowed, NotAuthenticated
+from foja.web.access.authentication import grant_of
 from foja.web.context import Context
 
 
 async def visitor_of(request: Request, ctx: Context) -> Principal | None:
-    """Return who sends a request, or None for somebody without a key, a token or a session."""
-    with suppress(NotAuthenticated):
-        return await principal_of(request, ctx)
+    """Return who sends a request, or None for somebody without a valid key, token or session."""
+    with suppress(NotAuthenticated, NotAllowed):
+        return (await grant_of(request, ctx)).principal
     return None
 
 

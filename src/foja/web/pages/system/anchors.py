@@ -44,7 +44,7 @@ CHECKS: Final = Background(_check, 30)
 @routes.get("")
 async def show(caller: Steward, page: Requested, status: str = "") -> Response:
     """Show networks, batches and costs. Nodes are asked beside the page."""
-    anchors = caller.app.anchors
+    anchors = caller.ctx.app.anchors
     networks = await anchors.overview()
     chosen = status if status in STATUSES else ""
     batches = await anchors.list(status=chosen or None, limit=LIST_LIMIT)
@@ -53,7 +53,7 @@ async def show(caller: Steward, page: Requested, status: str = "") -> Response:
         TEXTS,
         principal=caller.principal,
         networks=networks,
-        checks=CHECKS.get(caller.app) if anchors.networks else {},
+        checks=CHECKS.get(caller.ctx.app) if anchors.networks else {},
         batches=batches,
         costs=await anchors.cost(days=DAYS),
         chosen=chosen,
@@ -67,7 +67,7 @@ async def show(caller: Steward, page: Requested, status: str = "") -> Response:
 async def act(caller: Steward, request: Request, network: str, verb: str) -> Response:
     """Enable a network, disable it, or send what waits now."""
     await read_form(request)
-    anchors = caller.app.anchors
+    anchors = caller.ctx.app.anchors
     if verb == "flush":
         await anchors.flush(network)
     elif verb == "disable":

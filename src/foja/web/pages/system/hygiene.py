@@ -30,7 +30,7 @@ async def show(caller: Cleaner, page: Requested) -> Response:
 
 
 async def _page(caller: Caller, page: Page, result: RunResult | None) -> Response:
-    orphans = caller.app.orphans
+    orphans = caller.ctx.app.orphans
     return page.render(
         "system/hygiene.html",
         TEXTS,
@@ -46,7 +46,7 @@ async def _page(caller: Caller, page: Page, result: RunResult | None) -> Respons
 async def scan(caller: Cleaner, page: Requested, request: Request) -> Response:
     """Look for orphans; a dry run only counts them."""
     dry = field(await read_form(request), "dry") == "yes"
-    result = await caller.app.orphans.scanner.scan(dry=dry, actor=caller.principal.actor)
+    result = await caller.ctx.app.orphans.scanner.scan(dry=dry, actor=caller.principal.actor)
     return await _page(caller, page, result)
 
 
@@ -54,7 +54,7 @@ async def scan(caller: Cleaner, page: Requested, request: Request) -> Response:
 async def purge(caller: Purging, page: Requested, request: Request) -> Response:
     """Purge what is due; a dry run only counts it."""
     dry = field(await read_form(request), "dry") == "yes"
-    result = await caller.app.orphans.purger.purge(dry=dry, actor=caller.principal.actor)
+    result = await caller.ctx.app.orphans.purger.purge(dry=dry, actor=caller.principal.actor)
     return await _page(caller, page, result)
 
 
@@ -66,7 +66,7 @@ async def restore(caller: Cleaner, request: Request) -> Response:
     if len(parts) != 3:
         raise Refused("this is not the path of an object; choose one of the list")
     reason = field(form, "reason") or "restored on the page"
-    await caller.app.orphans.purger.restore(
+    await caller.ctx.app.orphans.purger.restore(
         check_digest(parts[1]), reason=reason, actor=caller.principal.actor
     )
     return see_other("/hygiene", notice="restored")

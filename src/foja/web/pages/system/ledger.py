@@ -44,14 +44,14 @@ async def show(caller: Reader, page: Requested, entity: str = "", seq: str = "")
         "system/ledger.html",
         TEXTS,
         principal=caller.principal,
-        checkpoints=await read_checkpoints(caller.app.database, CHECKPOINTS),
+        checkpoints=await read_checkpoints(caller.ctx.app.database, CHECKPOINTS),
         vkey=caller.app.trust[0],
         entity=entity,
         seq=seq,
         proven=proven,
         report=report,
-        audit=AUDITS.last(caller.app),
-        running=AUDITS.runs(caller.app),
+        audit=AUDITS.last(caller.ctx.app),
+        running=AUDITS.runs(caller.ctx.app),
     )
 
 
@@ -68,7 +68,7 @@ async def proof(caller: Reader, entity: str, seq: str, part: str = "proof") -> R
 async def start_audit(caller: Steward, request: Request) -> Response:
     """Derive everything again and compare; the page shows the findings when they are there."""
     await read_form(request)
-    AUDITS.start(caller.app)
+    AUDITS.start(caller.ctx.app)
     return see_other("/ledger")
 
 

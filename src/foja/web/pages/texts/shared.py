@@ -10,6 +10,8 @@ TEXTS: Final[Table] = {
     "skip": ("Skip to the content", "Saltar al contenido"),
     "menu": ("Menu", "Menú"),
     "close": ("Close", "Cerrar"),
+    "log_in": ("Log in", "Iniciar sesión"),
+    "log_out": ("Log out", "Cerrar sesión"),
     "lang_en": ("English", "English"),
     "lang_es": ("Español", "Español"),
     "reference_link": ("HTTP reference", "Referencia HTTP"),
