@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from html import unescape
 from pathlib import Path
+from typing import Any, cast
 from uuid import UUID
 
 import httpx
@@ -261,11 +262,11 @@ async def test_a_reader_sees_no_forms_and_is_told_what_is_missing(
     async def visitor() -> Principal:
         return principal
 
-    def restricted(ctx: WebContext, *, exposed: bool) -> ASGIApp:
-        web = create_application(ctx, exposed=True)
-        assert isinstance(web, FastAPI)
+    def restricted(ctx: WebContext) -> ASGIApp:
+        application: Any = create_application(ctx)
+        web = application if isinstance(application, FastAPI) else application._inner
         web.dependency_overrides |= {grant_of: reader, visitor_of: visitor}
-        return web
+        return cast("ASGIApp", application)
 
     monkeypatch.setattr("foja.web.server.create_application", restricted)
     async with filled(open_app) as (_, scene, client):

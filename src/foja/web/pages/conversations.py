@@ -18,7 +18,7 @@ from foja.conversations.model.view import ConversationView
 from foja.conversations.service import Summary
 from foja.errors import BadPayload
 from foja.web.caller import Approver, Reader, Writer
-from foja.web.conversations.named import NamedConversation
+from foja.web.conversations.address import DecidedConversation, ReadConversation, WrittenConversation
 from foja.web.pages.frame.errors import page_router
 from foja.web.pages.frame.forms import field, read_form, see_other
 from foja.web.pages.frame.rendering import Requested
@@ -56,7 +56,7 @@ def _excerpt(summary: Summary) -> str:
 
 
 @routes.get("/{conversation_id}")
-async def show(caller: Reader, conversation: NamedConversation, page: Requested) -> Response:
+async def show(caller: Reader, conversation: ReadConversation, page: Requested) -> Response:
     """Show one conversation; the script then follows it."""
     length = (await conversation.state()).next_seq
     after = length - SHOWN_EVENTS - 1 if length > SHOWN_EVENTS else None
@@ -76,7 +76,7 @@ async def show(caller: Reader, conversation: NamedConversation, page: Requested)
 
 
 @routes.post("/{conversation_id}/approvals")
-async def decide(caller: Approver, conversation: NamedConversation, request: Request) -> Response:
+async def decide(caller: Approver, conversation: DecidedConversation, request: Request) -> Response:
     """Decide an approval; the first decision counts."""
     form = await read_form(request)
     approval, decision = field(form, "approval"), field(form, "decision")
@@ -87,7 +87,7 @@ async def decide(caller: Approver, conversation: NamedConversation, request: Req
 
 
 @routes.post("/{conversation_id}/protect")
-async def protect(caller: Writer, conversation: NamedConversation, request: Request) -> Response:
+async def protect(caller: Writer, conversation: WrittenConversation, request: Request) -> Response:
     """Add the transcript as a document and request a timestamp of it."""
     await read_form(request)
     document = await caller.app.conversations.protect(conversation.id)

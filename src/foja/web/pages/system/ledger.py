@@ -10,6 +10,7 @@ from fastapi import Depends, Request, Response
 from foja.access.model.principal import Scope
 from foja.app import App
 from foja.errors import Refused
+from foja.judge.render.view import view_report
 from foja.ledger.excerpts import prove_event
 from foja.observe.audit import audit
 from foja.observe.findings import CheckReport
@@ -21,7 +22,6 @@ from foja.web.pages.frame.errors import page_router
 from foja.web.pages.frame.forms import read_form, see_other
 from foja.web.pages.frame.rendering import Requested
 from foja.web.pages.texts.system.ledger import TEXTS
-from foja.web.pages.verify import view_report
 
 CHECKPOINTS: Final = 20
 Steward = Annotated[Caller, Depends(needs(Scope.OPERATE, installation=True))]
