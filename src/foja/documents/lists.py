@@ -5,6 +5,7 @@ This module imports little, so that `foja status` starts fast; `histories` reads
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +16,7 @@ from foja.documents.model.states import State
 from foja.errors import BadPayload
 from foja.proofs.notices import remark
 
+_DIGITS = re.compile("[0-9a-f]{8,64}")
 STATES = (*State, "given_up")
 
 
@@ -98,6 +100,29 @@ class DocumentLists:
         await self._ledger.ask("queue_woken")
         rows = await self._ledger.ask("documents", before=before, limit=limit, state=state)
         notes = await self._notes([row[0] for row in rows])
+        return [DocumentRow(*(*row, notes[row[0]])) for row in rows]
+
+    async def search(self, text: str, *, limit: int = 100) -> Sequence[DocumentRow]:
+        """Return documents, newest first, whose names have words that begin like those of a text.
+
+        Eight or more hexadecimal digits also find digests and ids that begin with them.
+        A name that was erased is not found.
+        """
+        digits = text.strip().lower().removeprefix("sha256:").replace("-", "")
+        words = sorted((word for (word,) in await self._ledger.ask("search_words", text=text)), key=len)
+        queries: Sequence[tuple[str, dict[str, Any]]] = (
+            [("documents_found", {"first": words[-1], "others": words[:-1]})] if words else []
+        )
+        if _DIGITS.fullmatch(digits):
+            low, high = (UUID(hex=digits[:32].ljust(32, end)) for end in "0f")
+            between = ("documents_between", {"low": low, "high": high})
+            queries = [between, ("documents_found", {"first": f"#{digits}", "others": []}), *queries]
+        found = [each for name, values in queries for each in await self._ids(name, **values, limit=limit)]
+        return await self._listed([*dict.fromkeys(found)][:limit])
+
+    async def _listed(self, documents: Sequence[UUID]) -> Sequence[DocumentRow]:
+        rows = await self._ledger.ask("documents_listed", documents=list(documents))
+        notes = await self._notes(documents)
         return [DocumentRow(*(*row, notes[row[0]])) for row in rows]
 
     async def _ids(self, query: str, **values: object) -> Sequence[UUID]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Concatenate, Generic, ParamSpec, TypeAlias, TypeVar
@@ -18,6 +18,7 @@ from foja.images.reads import ImageReads
 from foja.images.uploads import Uploads
 from foja.ledger.event import new_id
 from foja.ledger.ledger import Ledger
+from foja.ledger.reader import HIGHEST
 from foja.ledger.stream import stream_id
 
 PAGE_PRODUCTS, LOCKED_AT_ONCE = 500, 20
@@ -45,6 +46,17 @@ class RenderState:
     duration_ms: int | None
     error_code: str | None
     skipped: str | None  # why nothing was rendered, if the job is done
+
+
+@dataclass(frozen=True, slots=True)
+class GallerySummary:
+    """A gallery in a list: its product, how many images it has, and its main image."""
+
+    product_id: UUID
+    images: int
+    main_id: UUID | None
+    main_alt: str | None
+    main_variants: Mapping[str, str] | None
 
 
 def _of(
@@ -112,6 +124,22 @@ class Images(Generic[Document]):
         if not rows:
             raise UnknownImage(f"there is no image {wanted}; it was removed, or is of another tenant")
         return RenderState(*rows[0])
+
+    async def renderings(self, product_id: UUID | str) -> dict[UUID, RenderState]:
+        """Return how far the variants of each image of a gallery are."""
+        product = stream_id(product_id, "product")
+        rows = await self._ledger.ask("gallery_renderings", product=product)
+        return {image: RenderState(*state) for image, *state in rows}
+
+    async def thumbhashes(self, product_id: UUID | str) -> dict[UUID, str]:
+        """Return the blurred picture of each image of a gallery that was rendered, in base64."""
+        rows = await self._ledger.ask("gallery_thumbhashes", product=stream_id(product_id, "product"))
+        return dict(rows)
+
+    async def summaries(self, *, before: UUID | None = None, limit: int = 100) -> Sequence[GallerySummary]:
+        """Return galleries as a list shows them, newest first; `before` is the last id of the page before."""
+        rows = await self._ledger.ask("product_page", before=before or HIGHEST, limit=limit)
+        return [GallerySummary(*row) for row in rows]
 
     async def products(self, *, after: UUID | None = None, limit: int = 100) -> Sequence[UUID]:
         """Return the ids of products in order; `after` is the last id of the page before."""

@@ -21,7 +21,6 @@ from foja.observe.anchors import gauge_anchors
 from foja.observe.gaps import count_gaps
 from foja.observe.logs import gauge_log
 from foja.observe.queue import gauge_jobs
-from foja.web import pages
 from foja.web.access import login
 from foja.web.access import routes as access
 from foja.web.access.front import LOCAL_NAMES, host_name
@@ -39,6 +38,7 @@ from foja.web.jobs import routes as jobs
 from foja.web.limits.admission import admit
 from foja.web.log import routes as log
 from foja.web.maintenance import routes as maintenance
+from foja.web.pages.routes import add_pages
 from foja.web.problems import add_problems, problem, problem_of
 from foja.web.reference import page
 from foja.web.reference.answers.answer import Health
@@ -72,8 +72,9 @@ def create_application(ctx: WebContext) -> ASGIApp:
     add_problems(web, login.to_login)
     for module in API:
         web.include_router(module.routes, dependencies=[Depends(admit)])
-    for module in (pages, page, login, access):
+    for module in (page, login, access):
         web.include_router(module.routes)
+    add_pages(web)
     if find_spec("ag_ui"):
         web.include_router(import_module("foja.web.conversations.ag_ui").routes)
     _add_operations(web)

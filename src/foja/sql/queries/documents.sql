@@ -84,6 +84,45 @@ from page p left join foja.document d using (entity_id)
 left join foja.event added on added.entity_id = p.entity_id and added.seq = d.added_seq
 order by p.began_at desc, p.entity_id desc;
 
+-- name: documents_found
+-- Documents that have, for each of these beginnings, a word that begins so, newest first. The first beginning is looked
+-- up: at most 20 words, and the newest 1,000 documents of each; the others are checked.
+with recursive word (word, place) as (
+    (select w.word, 1 from foja.document_word w
+    where w.tenant = %(tenant)s and w.word >= %(first)s and w.word < %(first)s || chr(1114111) order by w.word limit 1)
+    union all
+    select (select w.word from foja.document_word w where w.tenant = %(tenant)s and w.word > word.word
+        and w.word < %(first)s || chr(1114111) order by w.word limit 1), word.place + 1
+    from word where word.word is not null and word.place < 20
+)
+select found.entity_id from (
+    select distinct on (w.entity_id) w.entity_id, w.added_at from word
+    cross join lateral (select x.entity_id, x.added_at from foja.document_word x
+        where x.tenant = %(tenant)s and x.word = word.word order by x.added_at desc, x.entity_id desc limit 1000) w
+) found
+where not exists (select from unnest(%(others)s::text[]) o (start) where not exists (select from foja.document_word x
+    where x.entity_id = found.entity_id and x.word >= o.start and x.word < o.start || chr(1114111)))
+order by found.added_at desc, found.entity_id desc limit %(limit)s;
+
+-- name: search_words
+-- The words of a text, as those of names are written.
+select foja.words_of(%(text)s);
+
+-- name: documents_between
+-- Documents whose ids begin alike.
+select entity_id from foja.document where entity_id between %(low)s and %(high)s and tenant = %(tenant)s limit %(limit)s;
+
+-- name: documents_listed
+-- Rows of the list, for these documents in this order.
+select d.entity_id, added.payload ->> 'name', coalesce(s.state, 'none'), s.pipeline, coalesce(s.lifecycle_status, 'needs_witness'),
+    coalesce(s.witness_hash, d.witness_hash), coalesce(s.began_at, began.at), false
+from unnest(%(documents)s::uuid[]) with ordinality asked (entity_id, place)
+join foja.document d on d.entity_id = asked.entity_id and d.tenant = %(tenant)s
+join foja.event began on began.entity_id = d.entity_id and began.seq = 0
+left join foja.document_summary s on s.entity_id = d.entity_id
+left join foja.event added on added.entity_id = d.entity_id and added.seq = d.added_seq
+order by asked.place;
+
 -- name: document_states
 -- The states of these documents, as lists show them.
 select s.entity_id, s.state, s.pipeline from foja.document_summary s

@@ -111,3 +111,22 @@ select foja.set_thumbnail_rule_v1(%(attempts)s, %(retries)s);
 -- The last job of an image.
 select status, attempts, last_error, duration_ms, error_code, skipped from public.image_thumbnail_jobs
 where product_image_id = %(image)s and tenant = %(tenant)s;
+
+-- name: gallery_renderings
+-- How far the variants of each image of a gallery are.
+select product_image_id, status, attempts, last_error, duration_ms, error_code, skipped from public.image_thumbnail_jobs
+where product_id = %(product)s and tenant = %(tenant)s and product_image_id is not null;
+
+-- name: gallery_thumbhashes
+-- The newest thumbhash of each image of a gallery.
+select distinct on (v.payload ->> 'image_id') (v.payload ->> 'image_id')::uuid, v.payload ->> 'thumbhash' from foja.event v
+where v.entity_id = %(product)s and v.tenant = %(tenant)s and v.kind = 'image.rendered' and v.payload ->> 'thumbhash' is not null
+order by v.payload ->> 'image_id', v.seq desc;
+
+-- name: product_page
+-- A page of products, newest first, each with the number of its images and its main image.
+select p.productid, (select count(*) from public.product_images i where i.product_id = p.productid), m.id, m.alt, m.thumbnails
+from (select x.productid from public.products x where x.tenant = %(tenant)s and x.productid < %(before)s
+    order by x.productid desc limit %(limit)s) p
+left join public.product_images m on m.product_id = p.productid and m.image_order = 0
+order by p.productid desc;

@@ -6,6 +6,7 @@ import hmac
 from urllib.parse import parse_qsl
 
 from fastapi import Request
+from starlette.datastructures import FormData
 
 from foja.access.model.login import form_token
 from foja.errors import NotAllowed, TooLarge
@@ -14,9 +15,10 @@ from foja.web.access.front import Front
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 # What a page of another site can send without being asked first (CORS).
 SIMPLE = frozenset({"", "application/x-www-form-urlencoded", "multipart/form-data", "text/plain"})
-FORM = "application/x-www-form-urlencoded"
+FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
 FIELD, HEADER = "form_token", "x-form-token"
 MAX_FORM_BYTES = 65_536
+MAX_FIELDS, MAX_FILES = 200, 50  # of a form with files; large files are on disk
 
 
 async def check_page(request: Request, front: Front, secret: str) -> None:
@@ -27,24 +29,33 @@ async def check_page(request: Request, front: Front, secret: str) -> None:
     if not (front.is_own(request, origin) if origin else site == "same-origin"):
         raise NotAllowed("a page of another site sent this request; use the pages of this server, or a key")
     if content_type(request) in SIMPLE:
-        sent = request.headers.get(HEADER) or (await read_form(request)).get(FIELD, "")
+        sent = request.headers.get(HEADER) or field(await read_form(request), FIELD)
         if not hmac.compare_digest(sent.encode(), form_token(secret).encode()):
             raise NotAllowed("the form is out of date; load its page again and send it again")
 
 
-async def read_form(request: Request) -> dict[str, str]:
-    """Return the fields of a form; none if the body is of another sort. It can be read twice."""
+async def read_form(request: Request) -> FormData:
+    """Return the fields and files of a form; none if the body is of another sort. It can be read twice."""
+    if content_type(request) == MULTIPART:
+        return await request.form(max_files=MAX_FILES, max_fields=MAX_FIELDS)
     if content_type(request) != FORM:
-        return {}
+        return FormData()
     if not hasattr(request.state, "form"):
         data = bytearray()
         async for piece in request.stream():
             data += piece
             if len(data) > MAX_FORM_BYTES:
                 raise TooLarge(f"the form is over {MAX_FORM_BYTES:,} bytes; shorten it")
-        request.state.form = dict(parse_qsl(data.decode(errors="replace"), keep_blank_values=True))
-    form: dict[str, str] = request.state.form
+        pairs = parse_qsl(data.decode(errors="replace"), keep_blank_values=True)
+        request.state.form = FormData([*pairs])
+    form: FormData = request.state.form
     return form
+
+
+def field(form: FormData, name: str) -> str:
+    """Return a text field without the blanks around it; empty if it is missing."""
+    value = form.get(name)
+    return value.strip() if isinstance(value, str) else ""
 
 
 def content_type(request: Request) -> str:

@@ -17,9 +17,8 @@ from foja.access.sessions import digest_of
 from foja.errors import NotAllowed, NotAuthenticated, UnknownEntity
 from foja.web.access import markup
 from foja.web.access.cookies import delete_cookie, read_cookie, set_cookie
-from foja.web.access.forms import check_page, read_form
+from foja.web.access.forms import check_page, field, read_form
 from foja.web.context import Context, WebContext
-from foja.web.translations import choose_language
 
 CALLBACK = "/login/callback"
 SEE_OTHER = 303
@@ -37,7 +36,7 @@ async def show(request: Request, ctx: Context) -> Response:
         except NotAuthenticated:
             pass
         else:
-            return markup.logout_page(_language(request), form_token(cookie), grant.principal.actor)
+            return markup.logout_page(request, form_token(cookie), grant.principal.actor)
     return _form(request, ctx, path, refused=False)
 
 
@@ -47,7 +46,7 @@ async def enter(request: Request, ctx: Context) -> Response:
     secret = _begun(request, ctx).secret
     await check_page(request, ctx.front, secret)
     form = await read_form(request)
-    path, text = own_path(form.get("next")), form.get("key", "").strip()
+    path, text = own_path(field(form, "next")), field(form, "key")
     key = parse_key(text)
     try:
         if key is None:
@@ -78,7 +77,7 @@ async def callback(request: Request, ctx: Context) -> Response:
     if not code:
         raise NotAuthenticated("the provider refused the login; log in again at /login")
     person = await _provider(ctx).person(begun, code, state, _callback(request, ctx))
-    answer = markup.continue_page(_language(request), path)
+    answer = markup.continue_page(request, path)
     await _open(request, ctx, answer, person, None)
     return answer
 
@@ -122,9 +121,7 @@ async def _end(ctx: WebContext, cookie: str) -> None:
 def _form(request: Request, ctx: WebContext, path: str, *, refused: bool) -> Response:
     login = Login(secrets.token_urlsafe(32))
     provider = ctx.app.access.provider is not None
-    answer = markup.login_page(
-        _language(request), form_token(login.secret), path, provider=provider, refused=refused
-    )
+    answer = markup.login_page(request, form_token(login.secret), path, provider=provider, refused=refused)
     set_cookie(answer, request, ctx.front, "login", _pack(login, path))
     return answer
 
@@ -157,7 +154,3 @@ def _provider(ctx: WebContext) -> Provider:
 
 def _callback(request: Request, ctx: WebContext) -> str:
     return ctx.front.origin(request) + CALLBACK
-
-
-def _language(request: Request) -> str:
-    return choose_language(request.query_params.get("lang"), request.headers.get("accept-language", ""))

@@ -2,92 +2,104 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from html import escape
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
-from foja.web.pages import Language, render_page
-from foja.web.translations import TRANSLATIONS
+from foja.web.pages.frame.errors import page_router
+from foja.web.pages.frame.language import Texts
+from foja.web.pages.frame.rendering import Requested, mark_code
+from foja.web.pages.frame.visitor import Visitor
+from foja.web.pages.texts.reference import TEXTS
 
 Schema = Mapping[str, Any]
-Texts = Mapping[str, str]
-routes = APIRouter(include_in_schema=False)
+routes = page_router()
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A parameter, or a field of an object."""
+
+    name: str
+    type: str
+    required: bool
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of an operation: its parameters, a body, an answer."""
+
+    title: str
+    about: str = ""
+    type: str = ""
+    fields: Sequence[Field] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One method of one address."""
+
+    method: str
+    path: str
+    about: str
+    parts: Sequence[Part]
 
 
 @routes.get("/docs")
-async def reference(request: Request, language: Language) -> Response:
+async def reference(request: Request, page: Requested, visitor: Visitor) -> Response:
     """Show every address with its parameters, bodies and answers."""
-    document, texts = request.app.openapi(), TRANSLATIONS[language]
-    operations = "".join(
-        _operation(method.upper(), path, each, document, texts)
+    document, texts = request.app.openapi(), page.texts(TEXTS)
+    operations = [
+        Operation(
+            method.upper(), path, mark_code(each.get("description", "")), [*_parts(each, document, texts)]
+        )
         for path, methods in document["paths"].items()
         for method, each in methods.items()
-    )
-    return render_page(
-        "docs.html", lang=language, title=texts["reference"], intro=texts["intro"], items=operations
-    )
+    ]
+    return page.render("reference.html", TEXTS, principal=visitor, operations=operations)
 
 
-def _operation(method: str, path: str, operation: Schema, document: Schema, texts: Texts) -> str:
-    parts = "".join(
-        f"<h3>{escape(title)}</h3>{content}"
-        for title, content in _parts(operation, document, texts)
-        if content
-    )
-    about = _text(operation.get("description", ""))
-    head = f"<summary><b>{method}</b> <code>{escape(path)}</code> <span>{about}</span></summary>"
-    return f"<details>{head}{parts}</details>"
-
-
-def _parts(operation: Schema, document: Schema, texts: Texts) -> Iterator[tuple[str, str]]:
-    """Yield the titles and tables of an operation: parameters, body, each answer."""
+def _parts(operation: Schema, document: Schema, texts: Texts) -> Iterator[Part]:
+    """Yield the parts of an operation: parameters, body, each answer."""
     parameters = [
-        (each["name"], each["schema"], each["required"], each.get("description", each["in"]))
+        Field(
+            each["name"],
+            _type(each["schema"]),
+            each["required"],
+            mark_code(each.get("description", each["in"])),
+        )
         for each in operation.get("parameters", [])
     ]
-    yield texts["parameters"], _table(parameters, texts)
+    if parameters:
+        yield Part(texts("parameters"), fields=parameters)
     for schema in _schemas(operation.get("requestBody", {})):
-        yield texts["body"], _object(schema, document, texts)
+        yield Part(texts("body"), type=_type(schema), fields=_fields(schema, document))
     for status, answer in operation["responses"].items():
-        content = "".join(_object(schema, document, texts) for schema in _schemas(answer))
-        kinds = ", ".join(answer.get("content", {}))
-        yield f"{status} {kinds}", f"<p>{_text(answer['description'])}</p>{content}"
+        title, about = f"{status} {', '.join(answer.get('content', {}))}", mark_code(answer["description"])
+        schemas = _schemas(answer)
+        yield Part(title, about, *((_type(schemas[0]), _fields(schemas[0], document)) if schemas else ()))
 
 
 def _schemas(holder: Schema) -> list[Schema]:
     return [each["schema"] for each in holder.get("content", {}).values() if "schema" in each]
 
 
-def _object(schema: Schema, document: Schema, texts: Texts) -> str:
-    """Return the fields of an object as a table, or the type of anything else."""
+def _fields(schema: Schema, document: Schema) -> list[Field]:
+    """Return the fields of an object; none for anything else."""
     found = _resolve(schema, document)
-    fields = found.get("properties", {})
     required = found.get("required", [])
-    rows = [(name, each, name in required, each.get("description", "")) for name, each in fields.items()]
-    name = f"<p><code>{escape(_type(schema))}</code></p>"
-    return name + _table(rows, texts)
+    return [
+        Field(name, _type(each), name in required, mark_code(each.get("description", "")))
+        for name, each in found.get("properties", {}).items()
+    ]
 
 
 def _resolve(schema: Schema, document: Schema) -> Schema:
     name = schema.get("$ref", "").rpartition("/")[2]
     return document["components"]["schemas"][name] if name else schema
-
-
-def _table(rows: list[tuple[str, Schema, bool, str]], texts: Texts) -> str:
-    lines = "".join(
-        f"<tr><td><code>{escape(name)}</code></td><td><code>{escape(_type(schema))}</code></td>"
-        f"<td>{texts['required'] if required else ''}</td><td>{_text(about)}</td></tr>"
-        for name, schema, required, about in rows
-    )
-    return f"<table>{lines}</table>" if lines else ""
-
-
-def _text(text: str) -> str:
-    """Return a text with its code marked."""
-    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def _type(schema: Schema) -> str:

@@ -29,6 +29,7 @@ class VerifyRequest:
     digest: str | None = None
     name: str | None = None
     domain: str | None = None
+    language: str | None = None  # None: the report as JSON; else `foja.judge.render.view` in this language
 
     def encode(self) -> bytes:
         """Return the request as the program reads it."""
@@ -42,6 +43,7 @@ class VerifyRequest:
             "digest": self.digest,
             "name": self.name,
             "domain": self.domain,
+            "language": self.language,
         }
         return json.dumps(fields).encode()
 

@@ -22,6 +22,7 @@ import foja.documents.model
 import foja.judge
 import foja.proofs
 from foja.errors import FojaError
+from foja.judge.render.view import view_report
 from foja.judge.trust_parser import read
 from foja.sandbox import guards, protocol
 from foja.verification import verify
@@ -70,7 +71,9 @@ def _answer(subject: BinaryIO | None, text: bytes) -> tuple[dict[str, Any], list
             name=asked["name"],
             domain=asked["domain"],
         )
-        return {}, [report.json()]
+        language = asked["language"]
+        shown = json.dumps(asdict(view_report(report, language))).encode() if language else report.json()
+        return {}, [shown]
     except FojaError as error:
         return {"refused": type(error).__name__, "detail": str(error)[:2000]}, []
     except MemoryError:

@@ -53,6 +53,7 @@ create index job_leases on foja.job (type, lease_until) where state = 'running';
 create index job_lines on foja.job (entity_id, type, head desc, job_id)
     where serial and state in ('queued', 'running', 'retry_scheduled');
 create index job_dead on foja.job (job_id) where state = 'dead';
+create index job_cancelled on foja.job (job_id) where state = 'cancelled';
 create index job_unsaid on foja.job (job_id) where state = 'cancelled' and on_death is not null and not silent;
 
 -- Periodic work: one job per interval.

@@ -167,6 +167,7 @@ begin
         elsif not foja.is_hash(payload ->> 'sha256') then
             perform foja.refuse('bad_payload', 'sha256 must be 64 hexadecimal digits in lower case');
         end if;
+        perform foja.index_document(new.entity_id, new.tenant, new.at, payload ->> 'name', payload ->> 'sha256');
     elsif d.closed = 'archived' or d.closed is not null and new.kind <> 'document.archived' then
         perform foja.refuse('document_closed', format('%s was %s', d.entity_id, d.closed));
     elsif new.kind in ('document.revoked', 'document.archived') then
@@ -269,7 +270,8 @@ end $$;
 create function foja.tracked(p_entity uuid) returns jsonb
 language sql stable
 return jsonb_build_array((select to_jsonb(d) from foja.document d where d.entity_id = p_entity),
-    (select jsonb_agg(to_jsonb(a) order by a.asked_seq) from foja.attempt a where a.entity_id = p_entity));
+    (select jsonb_agg(to_jsonb(a) order by a.asked_seq) from foja.attempt a where a.entity_id = p_entity),
+    (select jsonb_agg(to_jsonb(w) order by w.word) from foja.document_word w where w.entity_id = p_entity));
 
 -- Write them again from the events, under the lock of the stream; returns whether they changed.
 create function foja.rebuild_document(p_entity uuid) returns boolean
@@ -282,6 +284,7 @@ begin
     before := foja.tracked(p_entity);
     delete from foja.attempt a where a.entity_id = p_entity;
     delete from foja.document d where d.entity_id = p_entity;
+    delete from foja.document_word w where w.entity_id = p_entity;
     for old in select v.* from foja.entity e join foja.event v using (entity_id)
         where e.entity_id = p_entity and e.domain = 'document' and v.kind not in ('slot.voided', 'body.erased')
         order by v.seq

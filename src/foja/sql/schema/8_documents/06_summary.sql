@@ -49,11 +49,12 @@ begin
     return query select each, each <> all (coalesce(kept, '{}')) from unnest(whole) each;
 end $$;
 
--- When the body of `document.added` is erased, its digest and its predecessor go from here, too. The digest of a request
+-- When the body of `document.added` is erased, its words, its digest and its predecessor go from here, too. The digest of a request
 -- stays: its event names it, and the evidence is about it.
 create function foja.forget_document() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+    delete from foja.document_word w where w.entity_id = new.entity_id;
     update foja.document d set predecessor = null, witness_hash = case when d.requested_seq is not null then d.witness_hash end
     where d.entity_id = new.entity_id and d.added_seq = new.seq;
     update foja.document_summary s set witness_hash = null

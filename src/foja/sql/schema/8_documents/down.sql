@@ -10,5 +10,6 @@ drop function public.append_document_entity_event, foja.envelope_problem, foja.e
     foja.find_attempt, foja.check_network, foja.open_attempts, foja.track_attempt, foja.check_turn, foja.evidence_asked,
     foja.attempt_number, foja.is_required, foja.supersede_attempts, foja.artifact_problem, foja.job_of,
     foja.check_retry, foja.track_request, foja.check_growth, foja.find_request,
-    foja.evidence_problem, foja.check_witness, foja.check_live, foja.missing_evidence, foja.is_confirmed, foja.stage_rank, foja.is_hash;
-drop table foja.document_summary, foja.attempt, foja.document, foja.ability;
+    foja.evidence_problem, foja.check_witness, foja.check_live, foja.missing_evidence, foja.is_confirmed, foja.stage_rank, foja.is_hash,
+    foja.index_document, foja.words_of;
+drop table foja.document_word, foja.document_summary, foja.attempt, foja.document, foja.ability;

@@ -1,32 +1,41 @@
-"""The texts of the pages in each language, and the choice of a language."""
+"""Texts of the pages of conversations."""
 
 from __future__ import annotations
 
-LANGUAGES = ("en", "es")
-TEXTS = {
+from typing import Final
+
+from foja.web.pages.frame.language import Table
+
+TEXTS: Final[Table] = {
     "title": ("Conversation", "Conversación"),
     "list": ("Conversations", "Conversaciones"),
-    "none": ("none yet", "todavía ninguna"),
-    "reference": ("HTTP reference", "Referencia HTTP"),
-    "intro": (
-        "Every address, what it takes and what it answers. Errors are problem documents (RFC 9457).",
-        "Cada dirección, lo que recibe y lo que responde. Los errores son documentos de problema (RFC 9457).",
+    "list_lead": (
+        "Every conversation is one ordered stream: nothing in it is lost, reordered or changed later.",
+        "Cada conversación es una secuencia ordenada: nada se pierde, se reordena ni se cambia después.",
     ),
-    "parameters": ("parameters", "parámetros"),
-    "body": ("body", "cuerpo"),
-    "required": ("required", "obligatorio"),
-    "older": ("older conversations", "conversaciones anteriores"),
+    "none": ("No conversations yet", "Todavía no hay conversaciones"),
+    "none_hint": (
+        "An agent or a program opens one; `foja chat` opens one in a terminal.",
+        "La abre un agente o un programa; `foja chat` abre una en un terminal.",
+    ),
+    "older_list": ("Older conversations", "Conversaciones anteriores"),
     "empty": ("no messages yet", "todavía no hay mensajes"),
     "events": ("events", "eventos"),
+    "only_last": (
+        "Without JavaScript, only the last {count} events are shown.",
+        "Sin JavaScript solo se muestran los últimos {count} eventos.",
+    ),
+    "protect": ("Protect", "Proteger"),
+    "protect_hint": (
+        "Adds the transcript as a document and requests a timestamp of it.",
+        "Agrega la transcripción como documento y solicita un sello de tiempo.",
+    ),
     "approve": ("Approve", "Aprobar"),
     "deny": ("Deny", "Denegar"),
     "undecided": (
         "The decision was not recorded. Try again.",
         "La decisión no se registró. Inténtelo otra vez.",
     ),
-    "connecting": ("connecting", "conectando"),
-    "live": ("live", "en vivo"),
-    "offline": ("offline, trying again", "sin conexión, reintentando"),
     "erased": ("(erased)", "(borrado)"),
     "until": ("until", "hasta"),
     "user_message_sent": ("user", "usuario"),
@@ -58,22 +67,3 @@ TEXTS = {
     "state_streaming": ("streaming", "recibiendo"),
     "state_error": ("error", "error"),
 }
-TRANSLATIONS = {
-    language: {name: texts[at] for name, texts in TEXTS.items()} for at, language in enumerate(LANGUAGES)
-}
-
-
-def choose_language(requested: str | None, accepted: str) -> str:
-    """Return the requested language, or the best that the browser accepts, or English."""
-    if requested in TRANSLATIONS:
-        return requested
-    ranked = sorted(map(_parse_preference, accepted.split(",")), key=lambda each: -each[1])
-    return next((name for name, weight in ranked if name in TRANSLATIONS and weight > 0), "en")
-
-
-def _parse_preference(text: str) -> tuple[str, float]:
-    tag, _, weight = text.strip().partition(";q=")
-    try:
-        return tag.strip().lower()[:2], float(weight or 1)
-    except ValueError:
-        return tag.strip().lower()[:2], 0.0

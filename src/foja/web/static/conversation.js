@@ -4,18 +4,20 @@
  */
 import { View } from "./foja.js";
 
-const { conversation, translations } = document.body.dataset;
-const texts = JSON.parse(translations);
 const main = document.getElementById("view");
+const { conversation, translations, mayDecide, length } = main.dataset;
+const texts = JSON.parse(translations);
 const connection = document.getElementById("connection");
 const empty = document.getElementById("empty");
-const times = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
+const locale = document.documentElement.lang === "es" ? "es" : "en-GB";
+const times = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" });
 const RECONNECT_MS = 1000;
 const REFRESH_MS = 16;
 
 let view = new View();
 let waiting = [];
 let cursor = "";
+let complete = Number(length) === 0; // until then, what the server rendered stays
 
 function showConnection(state) {
   connection.dataset.state = state;
@@ -51,7 +53,9 @@ function enqueue(item) {
 
 function refresh() {
   view = view.addAll(waiting);
+  complete ||= waiting.some((item) => item.kind === "reset" || item.seq >= Number(length) - 1);
   waiting = [];
+  if (!complete) return;
   const groups = view.groups();
   empty.hidden = groups.length > 0;
   show(groups.flatMap(([first, ...rest]) => [[first, ""], ...rest.map((item) => [item, " answer"])]));
@@ -82,9 +86,9 @@ function keyOf(item) {
 
 function render(element, key, item, place) {
   const body = item.payload ?? {};
+  element.className = (ROLES[item.kind] ?? "note") + place; // in the order of the server's template
   element.dataset.key = key;
   element.dataset.kind = item.kind;
-  element.className = (ROLES[item.kind] ?? "note") + place;
   if (item.state) element.dataset.state = item.state;
   else delete element.dataset.state;
   const content = item.payload === null ? [text("p", texts.erased)] : (RENDERERS[item.kind] ?? renderJson)(body, item);
@@ -120,7 +124,7 @@ const RENDERERS = {
     text("b", body.tool_name),
     text("pre", JSON.stringify(body.tool_args, null, 1)),
     text("small", `${texts.until} ${timeOf(body.expires_at)}`),
-    ...(item.state === "requested" ? [buttons(body.approval_id)] : []),
+    ...(item.state === "requested" && mayDecide === "yes" ? [buttons(body.approval_id)] : []),
   ],
   approval_completed: (body) => [text("p", body.reason ?? "")],
   "slot.open": (body) => [text("p", body.intent === null ? "…" : plain(body.intent))],
@@ -141,6 +145,7 @@ function buttons(approval) {
   const choices = [["approved", "approve"], ["denied", "deny"]].map(([decision, name]) => {
     const button = text("button", texts[name]);
     button.value = decision;
+    button.className = decision === "approved" ? "slim primary" : "slim danger";
     button.onclick = async () => {
       choices.forEach((each) => (each.disabled = true));
       const decided = await decide(approval, decision).catch(() => false);
@@ -165,10 +170,10 @@ async function decide(approval, decision) {
   return answer.ok;
 }
 
-/** A time as its reader writes it; what is not a time stays as it is. */
+/** A time in UTC, as on every page; what is not a time stays as it is. */
 function timeOf(at) {
   const moment = new Date(at);
-  return Number.isNaN(moment.getTime()) ? String(at) : times.format(moment);
+  return Number.isNaN(moment.getTime()) ? String(at) : `${times.format(moment)} UTC`;
 }
 
 function heading(item) {
@@ -195,5 +200,6 @@ function plain(content) {
   return content.map((part) => (typeof part?.text === "string" ? part.text : JSON.stringify(part))).join("\n");
 }
 
+main.replaceChildren(...main.children); // without the blanks of the template
 showConnection("connecting");
 connect();

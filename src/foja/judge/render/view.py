@@ -1,0 +1,96 @@
+"""A report as the texts that a page shows: the verdict, on whose word it rests, what was not checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from foja.judge.render.headline import headline, missing_items
+from foja.judge.render.notices import explain, translate
+from foja.judge.render.text import facts
+from foja.judge.render.timeline import timeline
+from foja.judge.render.translations import STATUSES, index_of
+from foja.judge.render.words import say_item, say_limit, say_source, shown, title
+from foja.judge.report import Report, plain
+from foja.proofs.finding import Finding, Status
+
+TONES: Final = {"passed": "good", "caution": "warn", "undecided": "info", "failed": "bad"}
+STATUS_TONES: Final = {Status.VERIFIED: "good", Status.INVALID: "bad", Status.PENDING: "warn"}
+MARK_TONES: Final = {"proof": "good", "revoked": "bad"}
+
+
+@dataclass(frozen=True, slots=True)
+class FindingView:
+    """What one piece of evidence shows, in words."""
+
+    title: str
+    status: str
+    tone: str
+    code: str
+    time: str
+    source: str
+    sentence: str
+    detail: str
+    not_checked: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class MomentView:
+    """One line of the timeline."""
+
+    at: str
+    time: str
+    what: str
+    source: str
+    tone: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportView:
+    """A report in the words of a language. It holds only texts, so that another process can send it."""
+
+    tone: str
+    first: str
+    more: Sequence[str]
+    facts: Sequence[tuple[str, str]]
+    rests_on: Sequence[str]
+    missing: Sequence[str]
+    timeline: Sequence[MomentView]
+    evidence: Sequence[FindingView]
+    whole: str  # as canonical JSON
+
+
+def view_report(report: Report, language: str) -> ReportView:
+    """Return a report in the words of a language."""
+    head = headline(report, language)
+    return ReportView(
+        TONES[head.tone],
+        head.first,
+        head.more,
+        [*facts(report, language)],
+        [say_item(each, language) for each in report.rests_on],
+        [say_item(each, language) for each in missing_items(report)],
+        [
+            MomentView(each.at.isoformat(), each.time, each.what, each.source, MARK_TONES.get(each.mark, ""))
+            for each in timeline(report, language)
+        ],
+        [_view(each, language) for each in report.evidence],
+        report.json().decode(),
+    )
+
+
+def _view(finding: Finding, language: str) -> FindingView:
+    sentence, detail = explain(finding, language)
+    timed = finding.no_later_than is not None
+    return FindingView(
+        title(finding, language),
+        STATUSES[finding.status][index_of(language)],
+        STATUS_TONES.get(finding.status, "info"),
+        shown(finding.reason) if finding.reason else "",
+        say_limit(finding, language) if timed else "",
+        say_source(finding, language) if timed else "",
+        plain(sentence) or "",
+        plain(detail) or "",
+        [plain(translate(each, language)) or "" for each in finding.not_checked],
+    )

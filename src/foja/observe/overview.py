@@ -1,0 +1,116 @@
+"""What a person should know now: what waits for one, how jobs went today, the seed's closing criteria.
+
+Everything is counted up to a limit, so that a page costs the same with a thousand jobs and with a million.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Final
+
+from foja import sql
+from foja.driver.database import Database
+from foja.ledger.ledger import Ledger
+
+MOST: Final = 1001  # "1,000+" is as good as the exact number
+NEWEST_JOBS: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What may need a person, counted up to `MOST`, and how far the log is."""
+
+    dead_jobs: int
+    approvals: int
+    failed_documents: int
+    oldest_ready_seconds: float
+    paused: Sequence[str]
+    halted: str | None
+    published_at: datetime | None
+    held: Sequence[str]
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class JobHour:
+    """The jobs that ended in one hour."""
+
+    hour: datetime
+    ended: int
+    failed: int
+    p95_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """One of the seed's criteria for closing a phase: its value, the most it may be, whether it is met."""
+
+    phase: str
+    criterion: str
+    value: Decimal | None
+    threshold: Decimal
+    met: bool
+
+
+@dataclass(frozen=True, slots=True)
+class JobTypeState:
+    """A job type, and whether it is paused."""
+
+    type: str
+    domain: str
+    paused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointRow:
+    """A published checkpoint, and how many cosigners signed it."""
+
+    origin: int
+    log: str
+    size: int
+    root: str
+    published_at: datetime
+    cosignatures: int
+
+
+async def read_overview(ledger: Ledger) -> Overview:
+    """Return what may need a person of this tenant."""
+    [row] = await ledger.ask("overview_counts", most=MOST)
+    return Overview(*row)
+
+
+async def read_job_hours(ledger: Ledger) -> list[JobHour]:
+    """Return the jobs that ended within a day by hour, as far as they are among the newest."""
+    rows = await ledger.ask("job_hours", most=NEWEST_JOBS)
+    return [JobHour(*row) for row in rows]
+
+
+async def read_criteria(database: Database) -> list[Criterion]:
+    """Return the closing criteria. They are computed from all images: seconds, if there are millions."""
+    return [Criterion(*row) for row in await database.rows(sql.query("closing_criteria"))]
+
+
+async def count_jobs(ledger: Ledger) -> dict[str, int]:
+    """Return how many jobs are in each state, each up to `MOST`."""
+    return dict(await ledger.ask("job_counts", most=MOST))
+
+
+async def find_jobs(
+    ledger: Ledger, state: str, job_type: str | None, *, before: int | None = None, limit: int
+) -> list[int]:
+    """Return the ids of the newest jobs in a state, without reading those in others."""
+    rows = await ledger.ask("jobs_in_state", state=state, type=job_type, before=before, limit=limit)
+    return [job for (job,) in rows]
+
+
+async def read_job_types(database: Database) -> list[JobTypeState]:
+    """Return every job type."""
+    return [JobTypeState(*row) for row in await database.rows(sql.query("job_type_states"))]
+
+
+async def read_checkpoints(database: Database, limit: int) -> list[CheckpointRow]:
+    """Return the newest published checkpoints."""
+    return [CheckpointRow(*row) for row in await database.rows(sql.query("recent_checkpoints"), limit=limit)]

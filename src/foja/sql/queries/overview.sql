@@ -1,0 +1,90 @@
+-- name: overview_counts
+-- What may need a person, each counted up to a limit: dead jobs, approvals that wait, documents with failed evidence;
+-- how long the oldest job waits that could be claimed, which types are paused, why the log is halted, when the newest
+-- checkpoint was published, and how many networks send no batch.
+select
+    (select count(*) from (select from foja.job j where j.state = 'dead' and not j.silent
+        and (%(tenant)s::text is null or j.tenant = %(tenant)s) limit %(most)s) dead),
+    (select count(*) from (select from foja.approval_due a where a.tenant = coalesce(%(tenant)s, a.tenant)
+        and a.due > clock_timestamp() limit %(most)s) waiting),
+    (select count(*) from (select distinct a.entity_id from foja.attempt a
+        join foja.document d on d.entity_id = a.entity_id and not d.finalized and d.closed is null
+        join foja.entity e on e.entity_id = a.entity_id and e.awake is null
+        where a.tenant = coalesce(%(tenant)s, a.tenant) and a.state in ('failed', 'reorged')
+            and not exists (select from foja.attempt b where b.entity_id = a.entity_id and b.evidence = a.evidence
+                and b.state in ('open', 'confirmed')) limit %(most)s) stuck),
+    (select coalesce(extract(epoch from clock_timestamp() - min(ready.run_at)), 0)::double precision
+        from foja.job_type t cross join generate_series(0, 2) rank cross join lateral (
+            select j.run_at from foja.job j where j.type = t.type and j.priority = rank and j.run_at <= clock_timestamp()
+                and j.head and j.state in ('queued', 'retry_scheduled') and (%(tenant)s::text is null or j.tenant = %(tenant)s)
+            order by j.run_at limit 1) ready
+        where not t.paused),
+    array(select t.type from foja.job_type t where t.paused order by t.type),
+    (select l.halted from foja.log l where l.closed_size is null),
+    (select c.published_at from foja.checkpoint c join foja.log l on l.origin = c.origin and l.closed_size is null
+        where c.published_at is not null order by c.size desc limit 1),
+    array(select n.network from foja.anchor_network n where n.held is not null order by n.network),
+    clock_timestamp();
+
+-- name: job_hours
+-- The newest jobs that ended within a day, by hour: how many, how many did not succeed, and how long nineteen of twenty
+-- took from their time to their end.
+select date_trunc('hour', j.finished_at), count(*), count(*) filter (where j.state <> 'succeeded'),
+    percentile_cont(0.95) within group (order by extract(epoch from j.finished_at - j.run_at))
+from (select n.finished_at, n.state, n.run_at from foja.job n where (%(tenant)s::text is null or n.tenant = %(tenant)s)
+    order by n.job_id desc limit %(most)s) j
+where j.finished_at > clock_timestamp() - interval '1 day' group by 1 order by 1;
+
+-- name: closing_criteria
+-- The seed's criteria for closing its four phases.
+select phase, criterion, value, threshold, met from public.vw_image_closing_criteria;
+
+-- name: jobs_in_state
+-- Ids of the newest jobs in a state. One branch per state, so that each uses its own index; the others cost nothing.
+-- Jobs that wait behind an earlier one of their stream are left out.
+select job_id from (
+    (select job_id from foja.job where %(state)s = 'queued' and head and state in ('queued', 'retry_scheduled') and state = 'queued'
+        and (%(tenant)s::text is null or tenant = %(tenant)s) and (%(type)s::text is null or type = %(type)s)
+        and (%(before)s::bigint is null or job_id < %(before)s) order by job_id desc limit %(limit)s)
+    union all (select job_id from foja.job where %(state)s = 'retry_scheduled' and head and state in ('queued', 'retry_scheduled') and state = 'retry_scheduled'
+        and (%(tenant)s::text is null or tenant = %(tenant)s) and (%(type)s::text is null or type = %(type)s)
+        and (%(before)s::bigint is null or job_id < %(before)s) order by job_id desc limit %(limit)s)
+    union all (select job_id from foja.job where %(state)s = 'running' and state = 'running'
+        and (%(tenant)s::text is null or tenant = %(tenant)s) and (%(type)s::text is null or type = %(type)s)
+        and (%(before)s::bigint is null or job_id < %(before)s) order by job_id desc limit %(limit)s)
+    union all (select job_id from foja.job where %(state)s = 'dead' and state = 'dead'
+        and (%(tenant)s::text is null or tenant = %(tenant)s) and (%(type)s::text is null or type = %(type)s)
+        and (%(before)s::bigint is null or job_id < %(before)s) order by job_id desc limit %(limit)s)
+    union all (select job_id from foja.job where %(state)s = 'cancelled' and state = 'cancelled'
+        and (%(tenant)s::text is null or tenant = %(tenant)s) and (%(type)s::text is null or type = %(type)s)
+        and (%(before)s::bigint is null or job_id < %(before)s) order by job_id desc limit %(limit)s)
+    union all (select job_id from foja.job where %(state)s = 'succeeded' and state = 'succeeded'
+        and (%(tenant)s::text is null or tenant = %(tenant)s) and (%(type)s::text is null or type = %(type)s)
+        and (%(before)s::bigint is null or job_id < %(before)s) order by job_id desc limit %(limit)s)
+) found order by job_id desc limit %(limit)s;
+
+-- name: job_counts
+-- How many jobs are in each state, each counted up to a limit.
+select 'queued', count(*) from (select from foja.job where head and state in ('queued', 'retry_scheduled')
+    and state = 'queued' and (%(tenant)s::text is null or tenant = %(tenant)s) limit %(most)s) found
+union all select 'retry_scheduled', count(*) from (select from foja.job where head and state in ('queued', 'retry_scheduled')
+    and state = 'retry_scheduled' and (%(tenant)s::text is null or tenant = %(tenant)s) limit %(most)s) found
+union all select 'running', count(*) from (select from foja.job where state = 'running'
+    and (%(tenant)s::text is null or tenant = %(tenant)s) limit %(most)s) found
+union all select 'dead', count(*) from (select from foja.job where state = 'dead'
+    and (%(tenant)s::text is null or tenant = %(tenant)s) limit %(most)s) found
+union all select 'cancelled', count(*) from (select from foja.job where state = 'cancelled'
+    and (%(tenant)s::text is null or tenant = %(tenant)s) limit %(most)s) found
+union all select 'succeeded', count(*) from (select from foja.job where state = 'succeeded'
+    and (%(tenant)s::text is null or tenant = %(tenant)s) limit %(most)s) found;
+
+-- name: job_type_states
+-- Every job type, and whether it is paused.
+select type, domain, paused from foja.job_type order by type;
+
+-- name: recent_checkpoints
+-- The newest published checkpoints.
+select c.origin, l.name, c.size, encode(c.root, 'hex'), c.published_at,
+    (select count(*) from foja.cosignature s where s.origin = c.origin and s.size = c.size)
+from foja.checkpoint c join foja.log l on l.origin = c.origin
+where c.published_at is not null order by c.origin desc, c.size desc limit %(limit)s;

@@ -1,0 +1,81 @@
+"""Errors of pages as pages: what was refused, why, and what to do next."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+
+from foja import errors
+from foja.web.pages.frame.language import language_of
+from foja.web.pages.frame.rendering import Page
+from foja.web.pages.frame.visitor import visitor_of
+from foja.web.problems import STATUSES, Rejected, describe_errors
+
+log = logging.getLogger("foja.web")
+_FAULT = "see the log of the server; try again later"
+HANDLED = (errors.FojaError, HTTPException, RequestValidationError, Rejected)
+
+
+class PageRoute(APIRoute):
+    """A route that answers errors with a page. Downloads and forms are such routes, too."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler, with errors caught."""
+        handle = super().get_route_handler()
+
+        async def answer(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except errors.NotAuthenticated:
+                raise  # the application sends a person to the login
+            except HANDLED as error:
+                return await error_page(request, error)
+            except Exception:  # a fault of ours: its text is for the log only
+                log.exception("a page failed: %s", request.url.path)
+                return await error_page(request, HTTPException(500, _FAULT))
+            finally:
+                await request.close()  # the files of a form
+
+        return answer
+
+
+def page_router(**values: Any) -> APIRouter:
+    """Return a router for pages."""
+    return APIRouter(include_in_schema=False, route_class=PageRoute, **values)
+
+
+async def error_page(request: Request, error: Exception) -> Response:
+    """Return the page of an error, with the status that a program would get."""
+    status, detail = _describe(error)
+    if status >= 500 and not isinstance(error, (errors.Unavailable, HTTPException)):
+        log.error("%s: %s", type(error).__name__, error)
+    title = {401: "error_401", 403: "error_403", 404: "error_404", 503: "error_503"}.get(status)
+    if title is None:
+        title = "error_refused" if status < 500 else "error_500"
+    headers = {"Retry-After": "1"} if status == 503 else {}
+    visitor = None
+    with suppress(errors.FojaError):  # the error may be why nobody can be recognised
+        visitor = await visitor_of(request, request.app.state.ctx)
+    answer = Page(request, language_of(request)).render(
+        "error.html", principal=visitor, status=status, title=title, detail=detail, code=status
+    )
+    answer.headers.update(headers)
+    return answer
+
+
+def _describe(error: Exception) -> tuple[int, str]:
+    if isinstance(error, errors.FojaError):
+        return next((status for kind, status in STATUSES if isinstance(error, kind)), 500), str(error)
+    if isinstance(error, Rejected):
+        return error.status, str(error)
+    if isinstance(error, RequestValidationError):
+        return 422, describe_errors(error.errors())
+    assert isinstance(error, HTTPException)
+    return error.status_code, str(error.detail)

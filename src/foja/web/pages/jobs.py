@@ -1,0 +1,147 @@
+"""`/jobs`: jobs by state, type and stream; retry, cancel, also all that a filter shows; pause a type."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated, Final
+from uuid import UUID
+
+from fastapi import Depends, Query, Request, Response
+from starlette.datastructures import FormData
+
+from foja.access.model.principal import Scope
+from foja.errors import Refused
+from foja.jobs.admin import STATES, JobView
+from foja.observe.overview import count_jobs, find_jobs, read_job_types
+from foja.web.caller import Caller, Operator, Reader, needs
+from foja.web.pages.frame.errors import page_router
+from foja.web.pages.frame.forms import field, read_form, see_other
+from foja.web.pages.frame.rendering import Requested
+from foja.web.pages.texts.jobs import TEXTS
+
+LIST_LIMIT: Final = 50
+BULK_LIMIT: Final = 500  # jobs at once; the rest follows with the next click
+TONES: Final = {
+    "queued": "info",
+    "running": "info",
+    "succeeded": "good",
+    "retry_scheduled": "warn",
+    "dead": "bad",
+    "cancelled": "",
+}
+PLACES: Final = {"document": "/documents/", "conversation": "/conversations/", "image": "/galleries/"}
+Retrier = Annotated[Caller, Depends(needs(Scope.RETRY))]
+Steward = Annotated[Caller, Depends(needs(Scope.OPERATE, installation=True))]
+routes = page_router(prefix="/jobs")
+
+
+@routes.get("")
+async def listing(
+    caller: Reader,
+    page: Requested,
+    state: str = "",
+    job_type: Annotated[str, Query(alias="type")] = "",
+    entity: str = "",
+    before: int | None = None,
+) -> Response:
+    """Show the newest jobs of a filter, and how many are in each state."""
+    found = await _find(caller, state, job_type, entity, before, LIST_LIMIT)
+    types, counts = await asyncio.gather(
+        read_job_types(caller.ctx.app.database), count_jobs(caller.app.ledger)
+    )
+    domains = {each.type: each.domain for each in types}
+    older = page.address(before=found[-1].id, notice=None) if len(found) == LIST_LIMIT and state else None
+    return page.render(
+        "jobs.html",
+        TEXTS,
+        principal=caller.principal,
+        jobs=[(each, PLACES.get(domains.get(each.type, ""))) for each in found],
+        counts=counts,
+        types=types,
+        states=STATES,
+        chosen={"state": state, "type": job_type, "entity": entity},
+        tones=TONES,
+        older=older,
+        done=page.request.query_params.get("done", ""),
+        refused=page.request.query_params.get("refused", ""),
+        bulk_limit=BULK_LIMIT,
+    )
+
+
+async def _find(
+    caller: Caller, state: str, job_type: str, entity: str, before: int | None, limit: int
+) -> Sequence[JobView]:
+    """Return the jobs of a filter; a filter by state alone reads only jobs in that state."""
+    jobs, wanted_type = caller.app.jobs, job_type or None
+    if entity or not state:
+        wanted = _entity(entity) if entity else None
+        return await jobs.list(state=state or None, job_type=wanted_type, entity_id=wanted, limit=limit)
+    if state not in STATES:
+        raise Refused(f"there is no state {state!r}; a job is {', '.join(STATES)}")
+    ids = await find_jobs(caller.app.ledger, state, wanted_type, before=before, limit=limit)
+    return [await jobs.show(each) for each in ids]
+
+
+def _entity(text: str) -> UUID:
+    try:
+        return UUID(text.strip())
+    except ValueError:
+        raise Refused(f"{text!r} is not the id of a stream: expected a UUID") from None
+
+
+@routes.post("/{job_id:int}/retry")
+async def retry(caller: Retrier, request: Request, job_id: int) -> Response:
+    """Queue a dead job anew, or a waiting one at once."""
+    form = await read_form(request)
+    await caller.app.jobs.retry([job_id])
+    return _back(form, 1, 0)
+
+
+@routes.post("/{job_id:int}/cancel")
+async def cancel(caller: Operator, request: Request, job_id: int) -> Response:
+    """End a job, or put a dead one away."""
+    form = await read_form(request)
+    await caller.app.jobs.cancel([job_id])
+    return _back(form, 1, 0)
+
+
+@routes.post("/all/retry")
+async def retry_all(caller: Retrier, request: Request) -> Response:
+    """Retry the jobs of a filter, one by one: a job that may not be retried stops no other."""
+    return await _each(caller, await read_form(request), retry=True)
+
+
+@routes.post("/all/cancel")
+async def cancel_all(caller: Operator, request: Request) -> Response:
+    """Cancel the jobs of a filter."""
+    return await _each(caller, await read_form(request), retry=False)
+
+
+async def _each(caller: Caller, form: FormData, *, retry: bool) -> Response:
+    chosen = {name: field(form, name) for name in ("state", "type", "entity")}
+    found = await _find(caller, chosen["state"], chosen["type"], chosen["entity"], None, BULK_LIMIT)
+    act = caller.app.jobs.retry if retry else caller.app.jobs.cancel
+    done = refused = 0
+    for each in found:
+        try:
+            done += await act([each.id])
+        except Refused:
+            refused += 1
+    return _back(form, done, refused)
+
+
+@routes.post("/types/{job_type}/{verb}")
+async def switch(caller: Steward, request: Request, job_type: str, verb: str) -> Response:
+    """Pause a type or resume it."""
+    form = await read_form(request)
+    await (caller.app.jobs.pause if verb == "pause" else caller.app.jobs.resume)(job_type)
+    return _back(form, None, 0)
+
+
+def _back(form: FormData, done: int | None, refused: int) -> Response:
+    """Redirect to the filter that a form came from, with what was done."""
+    chosen = {name: value for name in ("state", "type", "entity") if (value := field(form, name))}
+    if done is not None:
+        chosen |= {"done": str(done), "refused": str(refused)}
+    return see_other("/jobs", **chosen)

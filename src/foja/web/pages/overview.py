@@ -1,0 +1,136 @@
+"""`/`: what needs a person now, how the jobs of today went, the health of every part."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from fastapi import Response
+
+from foja.access.model.principal import Scope
+from foja.app import App
+from foja.observe.overview import JobHour, Overview, read_criteria, read_job_hours, read_overview
+from foja.web.caller import Caller, Reader
+from foja.web.pages.frame.background import Background
+from foja.web.pages.frame.charts import Bar, bars, line
+from foja.web.pages.frame.errors import page_router
+from foja.web.pages.frame.language import Texts
+from foja.web.pages.frame.rendering import Requested
+from foja.web.pages.frame.times import span
+from foja.web.pages.texts.overview import TEXTS
+
+HOURS: Final = 24
+SLOW_QUEUE: Final = 60.0  # seconds that a job may wait for a worker before a person should know
+SLOW_LOG: Final = timedelta(minutes=5)
+CRITERIA: Final = Background[App, object](lambda app: read_criteria(app.database), 60)
+routes = page_router()
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Something that waits for a person, in words, and the page where it is done."""
+
+    text: str
+    path: str
+    tone: str = "warn"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the installation: whether it works, and what is known about it."""
+
+    name: str
+    tone: str
+    state: str
+    detail: str = ""
+
+
+@routes.get("/")
+async def show(caller: Reader, page: Requested) -> Response:
+    """Show the overview. Nothing on it costs more with a million documents than with a thousand."""
+    ledger = caller.app.ledger
+    found, hours = await asyncio.gather(read_overview(ledger), read_job_hours(ledger))
+    texts = page.texts(TEXTS)
+    charted = [*_by_hour(hours, found.now)]
+    return page.render(
+        "overview.html",
+        TEXTS,
+        principal=caller.principal,
+        needs=[*_needs(found, texts)],
+        health=[*_parts(caller, found, texts)],
+        volume=bars([Bar(each.label, each.ended, each.failed) for each in charted], page.language),
+        latency=line([(each.label, each.p95) for each in charted], page.language),
+        hours=[each for each in charted if each.ended],
+        criteria=CRITERIA.get(caller.ctx.app) if caller.principal.installation else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Hour:
+    label: str
+    ended: int = 0
+    failed: int = 0
+    p95: float | None = None
+
+
+def _by_hour(found: Sequence[JobHour], now: datetime) -> Iterator[_Hour]:
+    """Yield every hour of the last day, also those without a job."""
+    by_hour = {each.hour: each for each in found}
+    this = now.replace(minute=0, second=0, microsecond=0)
+    for back in range(HOURS - 1, -1, -1):
+        hour = this - timedelta(hours=back)
+        label, each = f"{hour:%H:%M}", by_hour.get(hour)
+        yield _Hour(label, each.ended, each.failed, each.p95_seconds) if each else _Hour(label)
+
+
+def _needs(found: Overview, texts: Texts) -> Iterator[Need]:
+    if found.halted:
+        yield Need(texts("need_halted", reason=found.halted), "/ledger", "bad")
+    if found.dead_jobs:
+        yield Need(texts("need_dead", count=_capped(found.dead_jobs)), "/jobs?state=dead", "bad")
+    if found.failed_documents:
+        count = _capped(found.failed_documents)
+        yield Need(texts("need_documents", count=count), "/documents?state=given_up", "bad")
+    if found.approvals:
+        yield Need(texts("need_approvals", count=_capped(found.approvals)), "/conversations")
+    if found.oldest_ready_seconds > SLOW_QUEUE:
+        yield Need(texts("need_workers", span=span(found.oldest_ready_seconds)), "/jobs?state=queued")
+    for job_type in found.paused:
+        yield Need(texts("need_paused", type=job_type), "/jobs")
+    for network in found.held:
+        yield Need(texts("need_held", network=network), "/anchors")
+
+
+def _capped(count: int) -> str:
+    return "1,000+" if count > 1000 else str(count)
+
+
+def _parts(caller: Caller, found: Overview, texts: Texts) -> Iterator[Part]:
+    """Yield the health of every part, from what was read anyway and from the settings."""
+    app = caller.ctx.app
+    yield Part("part_database", "good", "state_answers")
+    late = found.published_at is None or found.now - found.published_at > SLOW_LOG
+    newest = texts("newest", span=span(found.now - found.published_at)) if found.published_at else ""
+    tone = "bad" if found.halted else "info" if late else "good"
+    yield Part(
+        "part_log", tone, "state_halted" if found.halted else "state_quiet" if late else "state_works", newest
+    )
+    slow = found.oldest_ready_seconds > SLOW_QUEUE
+    waits = texts("oldest", span=span(found.oldest_ready_seconds)) if found.oldest_ready_seconds else ""
+    yield Part("part_workers", "warn" if slow else "good", "state_slow" if slow else "state_works", waits)
+    local = app.documents.note is not None
+    yield Part("part_tsa", "info" if local else "good", "state_local" if local else "state_set")
+    networks = sorted(app.anchors.networks)
+    held = [each for each in networks if each in found.held]
+    yield Part(
+        "part_networks",
+        "warn" if held else "good" if networks else "",
+        "state_held" if held else "state_set" if networks else "state_unset",
+        ", ".join(networks),
+    )
+    if caller.principal.may(Scope.OPERATE):
+        kind = app.settings.store_url.partition(":")[0]
+        yield Part("part_store", "good", "state_set", kind)

@@ -1,0 +1,19 @@
+"""The routes of all pages."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from foja.web.pages import conversations, design, galleries, jobs, overview, verify
+from foja.web.pages.documents import detail, downloads, listing
+from foja.web.pages.frame import static
+from foja.web.pages.system import access, alerts, anchors, hygiene, ledger
+
+WORK = (overview, listing, downloads, detail, verify, conversations, galleries)
+OPERATIONS = (jobs, anchors, hygiene, ledger, alerts, access, design)
+
+
+def add_pages(web: FastAPI) -> None:
+    """Add the pages and their static files to an application."""
+    for module in (static, *WORK, *OPERATIONS):
+        web.include_router(module.routes)

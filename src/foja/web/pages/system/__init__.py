@@ -1,0 +1,1 @@
+"""The pages of those who operate an installation: anchors, hygiene, ledger, alerts, access."""

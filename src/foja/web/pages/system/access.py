@@ -1,0 +1,77 @@
+"""`/access`: keys, sessions and webhooks of the tenant, who you are, and what each scope allows."""
+
+from __future__ import annotations
+
+from typing import Final
+from uuid import UUID
+
+from fastapi import Request, Response
+
+from foja.access.model.key import ApiKey
+from foja.access.model.principal import Scope
+from foja.errors import Refused
+from foja.web.caller import Administrator, Caller
+from foja.web.pages.frame.errors import page_router
+from foja.web.pages.frame.forms import field, read_form, see_other
+from foja.web.pages.frame.rendering import Page, Requested
+from foja.web.pages.texts.system.access import TEXTS
+
+LIST_LIMIT: Final = 100
+routes = page_router(prefix="/access")
+
+
+@routes.get("")
+async def show(caller: Administrator, page: Requested) -> Response:
+    """Show keys, sessions and webhooks."""
+    return await _page(caller, page, None)
+
+
+async def _page(caller: Caller, page: Page, made: ApiKey | None) -> Response:
+    access, tenant = caller.ctx.app.access, _tenant(caller)
+    return page.render(
+        "system/access.html",
+        TEXTS,
+        principal=caller.principal,
+        scopes=[*Scope],
+        keys=await access.keys.list(tenant=tenant, limit=LIST_LIMIT),
+        sessions=await access.sessions.list(tenant=tenant, limit=LIST_LIMIT),
+        webhooks=await caller.app.webhooks.list(),
+        credential=caller.grant.credential,
+        made=made,
+    )
+
+
+@routes.post("/keys")
+async def create(caller: Administrator, page: Requested, request: Request) -> Response:
+    """Make a key of the caller's tenant, and show its text: here, once, and nowhere else."""
+    form = await read_form(request)
+    scopes = [str(each) for each in form.getlist("scope")]
+    if not scopes:
+        raise Refused("a key needs at least one scope; choose what it may do")
+    made = await caller.ctx.app.access.keys.create(
+        caller.principal.tenant, scopes, name=field(form, "name"), actor=caller.principal.actor
+    )
+    return await _page(caller, page, made)
+
+
+@routes.post("/keys/{key_id}/revoke")
+async def revoke(caller: Administrator, request: Request, key_id: str) -> Response:
+    """Revoke a key; its sessions end with it."""
+    await read_form(request)
+    actor = caller.principal.actor
+    await caller.ctx.app.access.keys.revoke(key_id, tenant=_tenant(caller), actor=actor)
+    return see_other("/access")
+
+
+@routes.post("/sessions/{session_id}/revoke")
+async def end_session(caller: Administrator, request: Request, session_id: UUID) -> Response:
+    """End a session."""
+    await read_form(request)
+    actor = caller.principal.actor
+    await caller.ctx.app.access.sessions.revoke(session_id, tenant=_tenant(caller), actor=actor)
+    return see_other("/access")
+
+
+def _tenant(caller: Caller) -> str | None:
+    """Return the tenant whose keys a caller may see; None: all."""
+    return None if caller.principal.installation else caller.principal.tenant

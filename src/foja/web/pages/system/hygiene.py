@@ -1,0 +1,72 @@
+"""`/hygiene`: objects that nothing refers to, whether a purge may run and why; scan, purge, restore."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from fastapi import Depends, Request, Response
+
+from foja.access.model.principal import Scope
+from foja.core.registry import check_digest
+from foja.errors import Refused
+from foja.system.hygiene.run import RunResult
+from foja.system.model.hygiene import ARMED_DAYS
+from foja.web.caller import Caller, needs
+from foja.web.pages.frame.errors import page_router
+from foja.web.pages.frame.forms import field, read_form, see_other
+from foja.web.pages.frame.rendering import Page, Requested
+from foja.web.pages.texts.system.hygiene import TEXTS
+
+LIST_LIMIT: Final = 50
+Cleaner = Annotated[Caller, Depends(needs(Scope.CLEANUP, installation=True))]
+Purging = Annotated[Caller, Depends(needs(Scope.PURGE, installation=True))]
+routes = page_router(prefix="/hygiene")
+
+
+@routes.get("")
+async def show(caller: Cleaner, page: Requested) -> Response:
+    """Show how the hygiene of the store stands."""
+    return await _page(caller, page, None)
+
+
+async def _page(caller: Caller, page: Page, result: RunResult | None) -> Response:
+    orphans = caller.ctx.app.orphans
+    return page.render(
+        "system/hygiene.html",
+        TEXTS,
+        principal=caller.principal,
+        report=await orphans.report(),
+        candidates=await orphans.list(LIST_LIMIT),
+        needed=ARMED_DAYS,
+        result=result,
+    )
+
+
+@routes.post("/scan")
+async def scan(caller: Cleaner, page: Requested, request: Request) -> Response:
+    """Look for orphans; a dry run only counts them."""
+    dry = field(await read_form(request), "dry") == "yes"
+    result = await caller.ctx.app.orphans.scanner.scan(dry=dry, actor=caller.principal.actor)
+    return await _page(caller, page, result)
+
+
+@routes.post("/purge")
+async def purge(caller: Purging, page: Requested, request: Request) -> Response:
+    """Purge what is due; a dry run only counts it."""
+    dry = field(await read_form(request), "dry") == "yes"
+    result = await caller.ctx.app.orphans.purger.purge(dry=dry, actor=caller.principal.actor)
+    return await _page(caller, page, result)
+
+
+@routes.post("/restore")
+async def restore(caller: Cleaner, request: Request) -> Response:
+    """Let a candidate be live again."""
+    form = await read_form(request)
+    parts = field(form, "path").split("/")
+    if len(parts) != 3:
+        raise Refused("this is not the path of an object; choose one of the list")
+    reason = field(form, "reason") or "restored on the page"
+    await caller.ctx.app.orphans.purger.restore(
+        check_digest(parts[1]), reason=reason, actor=caller.principal.actor
+    )
+    return see_other("/hygiene", notice="restored")

@@ -1,0 +1,85 @@
+"""`/ledger`: the log and its checkpoints, the proof of any event, and the audit."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+from uuid import UUID
+
+from fastapi import Depends, Request, Response
+
+from foja.access.model.principal import Scope
+from foja.app import App
+from foja.errors import Refused
+from foja.judge.render.view import view_report
+from foja.ledger.excerpts import prove_event
+from foja.observe.audit import audit
+from foja.observe.findings import CheckReport
+from foja.observe.overview import read_checkpoints
+from foja.web.caller import Caller, Reader, needs
+from foja.web.pages.documents.downloads import attachment
+from foja.web.pages.frame.background import Background
+from foja.web.pages.frame.errors import page_router
+from foja.web.pages.frame.forms import read_form, see_other
+from foja.web.pages.frame.rendering import Requested
+from foja.web.pages.texts.system.ledger import TEXTS
+
+CHECKPOINTS: Final = 20
+Steward = Annotated[Caller, Depends(needs(Scope.OPERATE, installation=True))]
+routes = page_router(prefix="/ledger")
+
+
+async def _audit(app: App) -> CheckReport:
+    return await audit(app.settings.database_url, max_lag_seconds=app.settings.max_lag_seconds)
+
+
+AUDITS: Final = Background(_audit, float("inf"))  # only when somebody asks for it
+
+
+@routes.get("")
+async def show(caller: Reader, page: Requested, entity: str = "", seq: str = "") -> Response:
+    """Show checkpoints, and the proof of an event if one is asked for."""
+    proven = await prove_event(caller.app.ledger, _entity(entity), _number(seq)) if entity else None
+    report = view_report(proven.verify(caller.app.trust), page.language) if proven else None
+    return page.render(
+        "system/ledger.html",
+        TEXTS,
+        principal=caller.principal,
+        checkpoints=await read_checkpoints(caller.ctx.app.database, CHECKPOINTS),
+        vkey=caller.app.trust[0],
+        entity=entity,
+        seq=seq,
+        proven=proven,
+        report=report,
+        audit=AUDITS.last(caller.ctx.app),
+        running=AUDITS.runs(caller.ctx.app),
+    )
+
+
+@routes.get("/proof")
+async def proof(caller: Reader, entity: str, seq: str, part: str = "proof") -> Response:
+    """Return the proof of an event, or the event itself, as `foja log verify` reads them."""
+    proven = await prove_event(caller.app.ledger, _entity(entity), _number(seq))
+    if part == "event":
+        return attachment(proven.event_text().encode(), f"{entity}-{seq}.event.json", "application/json")
+    return attachment(proven.proof_text().encode(), f"{entity}-{seq}.tlog-proof", "text/plain")
+
+
+@routes.post("/audit")
+async def start_audit(caller: Steward, request: Request) -> Response:
+    """Derive everything again and compare; the page shows the findings when they are there."""
+    await read_form(request)
+    AUDITS.start(caller.ctx.app)
+    return see_other("/ledger")
+
+
+def _entity(text: str) -> UUID:
+    try:
+        return UUID(text.strip())
+    except ValueError:
+        raise Refused(f"{text!r} is not the id of a stream: expected a UUID") from None
+
+
+def _number(text: str) -> int:
+    if not text.strip().isdecimal():
+        raise Refused(f"{text!r} is not the number of an event: expected 0 or more")
+    return int(text)

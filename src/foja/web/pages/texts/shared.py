@@ -1,0 +1,57 @@
+"""Texts that several pages share."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from foja.web.pages.frame.language import Table
+
+TEXTS: Final[Table] = {
+    "skip": ("Skip to the content", "Saltar al contenido"),
+    "menu": ("Menu", "Menú"),
+    "close": ("Close", "Cerrar"),
+    "log_in": ("Log in", "Iniciar sesión"),
+    "log_out": ("Log out", "Cerrar sesión"),
+    "lang_en": ("English", "English"),
+    "lang_es": ("Español", "Español"),
+    "reference_link": ("HTTP reference", "Referencia HTTP"),
+    "nav_work": ("Work", "Trabajo"),
+    "nav_operations": ("Operations", "Operación"),
+    "nav_overview": ("Overview", "Resumen"),
+    "nav_documents": ("Documents", "Documentos"),
+    "nav_conversations": ("Conversations", "Conversaciones"),
+    "nav_galleries": ("Galleries", "Galerías"),
+    "nav_verify": ("Verify", "Verificar"),
+    "nav_jobs": ("Jobs", "Tareas"),
+    "nav_anchors": ("Anchors", "Anclajes"),
+    "nav_hygiene": ("Hygiene", "Limpieza"),
+    "nav_ledger": ("Ledger", "Libro"),
+    "nav_alerts": ("Alerts", "Alertas"),
+    "nav_access": ("Access", "Acceso"),
+    "error_401": ("Sign in first", "Inicie sesión primero"),
+    "error_403": ("You may not do this", "No tiene permiso para esto"),
+    "error_404": ("This does not exist", "Esto no existe"),
+    "error_503": ("Try again in a moment", "Inténtelo de nuevo en un momento"),
+    "error_refused": ("This was refused", "Esto fue rechazado"),
+    "error_500": ("The server failed", "El servidor falló"),
+    "error_status": ("HTTP status {code}", "Estado HTTP {code}"),
+    "error_home": ("Go to the overview", "Ir al resumen"),
+    "older": ("Older", "Anteriores"),
+    "next": ("Next", "Siguientes"),
+    "all": ("All", "Todos"),
+    "filter": ("Filter", "Filtrar"),
+    "search": ("Search", "Buscar"),
+    "retry": ("Retry", "Reintentar"),
+    "cancel": ("Cancel", "Cancelar"),
+    "remove": ("Remove", "Quitar"),
+    "save": ("Save", "Guardar"),
+    "upload": ("Upload", "Subir"),
+    "download": ("Download", "Descargar"),
+    "yes": ("yes", "sí"),
+    "no": ("no", "no"),
+    "never": ("never", "nunca"),
+    "unknown": ("unknown", "desconocido"),
+    "live": ("live", "en vivo"),
+    "connecting": ("connecting", "conectando"),
+    "offline": ("offline, trying again", "sin conexión, reintentando"),
+}

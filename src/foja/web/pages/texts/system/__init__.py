@@ -1,0 +1,1 @@
+"""The texts of the pages of those who operate an installation."""
