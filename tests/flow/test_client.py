@@ -199,6 +199,30 @@ async def test_what_the_server_refuses_ends_a_stream(client: Client) -> None:
             await anext(items)
 
 
+async def test_keys_and_scopes(app: App, url: str) -> None:
+    writer = await app.access.keys.create("default", ["read", "write"])
+    reader = await app.access.keys.create("default", ["read"])
+    async with (
+        foja_client.connect(url, key=writer.text) as client,
+        foja_client.connect(url, key=reader.text) as other,
+        foja_client.connect(url) as stranger,
+    ):
+        talk = await client.conversations.open()
+        event = await talk.append(SAY, HI)
+        assert event.actor == f"key:{writer.id}"
+        same = await other.conversations.open(talk.id)
+        assert [each.seq for each in await same.events()] == [0]
+        with pytest.raises(errors.NotAllowed, match="write"):
+            await same.append(SAY, HI)
+        with pytest.raises(errors.NotAuthenticated):
+            await (await stranger.conversations.open(talk.id)).events()
+        async with asyncio.timeout(60), aclosing(same.follow()) as items:
+            assert (await anext(items)).seq == 0
+            await app.access.keys.revoke(reader.id)
+            with pytest.raises(errors.NotAuthenticated):
+                await anext(items)
+
+
 def test_it_imports_without_the_server() -> None:
     """Everything of the extras `demo` and `server` except httpx is hidden from a fresh interpreter."""
     program = """

@@ -98,6 +98,30 @@ async def test_in_a_browser(app: App, relayed: tuple[str, CutRelay], tmp_path: P
     assert relay.cuts >= 3
 
 
+KEYED = """
+const [, , module, url, key] = process.argv;
+const { connect } = await import(module);
+const caught = await connect(url).conversations.list().catch((error) => error);
+const talk = connect(url, { key }).conversations.open();
+const event = await talk.append("user_message_sent", { content: "hi" });
+process.stdout.write(JSON.stringify([caught.name, caught.code, caught.status, event.actor]));
+"""
+
+
+@needs_node
+async def test_a_key_is_sent(app: App, relayed: tuple[str, CutRelay], tmp_path: Path) -> None:
+    key = await app.access.keys.create("default", ["read", "write"])
+    script = tmp_path / "keyed.mjs"
+    script.write_text(KEYED)
+    assert NODE is not None
+    process = await asyncio.create_subprocess_exec(
+        NODE, str(script), MODULE.as_uri(), relayed[0], key.text, stdout=subprocess.PIPE
+    )
+    async with asyncio.timeout(120):
+        out, _ = await process.communicate()
+    assert json.loads(out) == ["NotAuthenticated", "not_authenticated", 401, f"key:{key.id}"]
+
+
 TYPED = """
 import { connect, FojaError, order, View, type Event, type StreamItem } from "foja";
 

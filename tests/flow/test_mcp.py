@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import httpx2
 import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
 
 import foja
 from foja.access.model.principal import ALL, Principal, Scope
@@ -186,6 +188,41 @@ async def test_the_same_over_http_with_a_worker_elsewhere(app: App, url: str) ->
     finally:
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
+
+
+@asynccontextmanager
+async def with_key(url: str, key: str | None) -> AsyncIterator[Tools]:
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    async with (
+        httpx2.AsyncClient(headers=headers) as http,
+        Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client,
+    ):
+        yield Tools(client)
+
+
+async def test_keys_scopes_and_tenants_over_http(app: App, url: str) -> None:
+    writer = await app.access.keys.create("acme", ["read", "write"])
+    reader = await app.access.keys.create("acme", ["read"])
+    other = await app.access.keys.create("default", ["read", "write"])
+    async with with_key(url, writer.text) as tools:
+        talk = (await tools.call("open_conversation"))["conversation_id"]
+        said = {"conversation_id": talk, "kind": SAY, "payload": {"content": "of acme"}}
+        assert (await tools.call("append_event", **said))["actor"] == f"key:{writer.id}"
+        made = await tools.call("protect_digest", sha256="cd" * 32)
+    async with with_key(url, reader.text) as tools:
+        assert (await tools.call("read_conversation", conversation_id=talk))["events"][0]["seq"] == 0
+        assert (await tools.call("document_status", document_id=made["id"]))["id"] == made["id"]
+        assert "scope `write`" in await tools.refused("append_event", **said)
+        assert "scope `write`" in await tools.refused("protect_digest", sha256="cd" * 32)
+    async with with_key(url, other.text) as tools:
+        assert "of acme" not in str(
+            await tools.client.call_tool("read_conversation", {"conversation_id": talk})
+        )
+        assert "unknown_entity" in await tools.refused("document_status", document_id=made["id"])
+    async with httpx.AsyncClient(base_url=url) as http:
+        for headers in ({}, {"Authorization": "Bearer nonsense"}):
+            refused = await http.post("/mcp", json={}, headers=headers)
+            assert (refused.status_code, refused.json()["code"]) == (401, "not_authenticated")
 
 
 async def test_refusals_say_what_to_do(url: str) -> None:
