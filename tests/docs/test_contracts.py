@@ -42,6 +42,7 @@ SMUGGLED = {
     "pure": ("documents/model/rules.py", "import time"),
     "models": ("conversations/model/view.py", "import foja.ledger.event"),
     "judge": ("verification.py", "import foja.blobs.store"),
+    "client": ("client/events.py", "import foja.ledger.reader"),
     "sockets": ("documents/stamper.py", "import httpx"),
     "postgres": ("jobs/queue.py", "import psycopg"),
 }

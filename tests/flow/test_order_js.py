@@ -54,10 +54,10 @@ def strange(draw: random.Random) -> list[dict[str, object]]:
     ]
 
 
-def test_the_package_publishes_the_module_and_nothing_else() -> None:
+def test_the_package_publishes_the_module_with_its_types_and_nothing_else() -> None:
     package = json.loads(MODULE.with_name("package.json").read_text())
     assert package["type"] == "module"
-    assert package["files"] == [MODULE.name]
-    assert package["exports"] == f"./{MODULE.name}"
+    assert package["files"] == [MODULE.name, "foja.d.ts"]
+    assert package["exports"] == {"types": "./foja.d.ts", "default": f"./{MODULE.name}"}
     assert "dependencies" not in package
     assert "import " not in MODULE.read_text().replace("@import ", "")

@@ -77,6 +77,8 @@ def create_application(ctx: WebContext) -> ASGIApp:
     add_pages(web)
     if find_spec("ag_ui"):
         web.include_router(import_module("foja.web.conversations.ag_ui").routes)
+    if find_spec("mcp"):
+        web.include_router(import_module("foja.web.endpoints.mcp").routes)
     _add_operations(web)
     return LocalNames(DirectAppends(web, ctx), ctx)
 

@@ -11,6 +11,7 @@ from foja.cli.parser.cosigner import add_cosigner
 from foja.cli.parser.documents import add_bundle, add_documents, add_sign, add_trust, add_verify
 from foja.cli.parser.images import add_images, add_stress
 from foja.cli.parser.ledger import add_chat, add_events, add_integrity, add_log
+from foja.cli.parser.mcp import add_mcp
 from foja.cli.parser.orphans import add_orphans
 from foja.cli.parser.services import (
     add_bench,
@@ -67,6 +68,7 @@ def build_parser() -> ArgumentParser:
         add_stress,
         add_jobs,
         add_webhooks,
+        add_mcp,
         add_orphans,
         add_anchors,
         add_log,

@@ -1,7 +1,9 @@
 /**
- * Reading order and view of a conversation: `order` sorts events, `View` folds them into
- * what a page shows. Equal to `foja.conversations` in Python; both pass the same test
- * vectors. No dependencies, no clock, no network.
+ * Foja for JavaScript, in one file without dependencies, for browsers and Node.
+ *
+ * `connect` returns a client of the HTTP API. `order` and `View` are the reading order and the view of a
+ * conversation: equal to `foja.conversations` in Python, both pass the same test vectors; they use no clock
+ * and no network. The types are in `foja.d.ts`.
  *
  * @typedef {Object<string, any>} Item  A persisted event (`seq` is a number, 0 included) or
  *   a transient event (`seq` is null), as the HTTP server sends it.
@@ -420,4 +422,505 @@ function joinChunks(chunks) {
   const payload = { text: [...pieces.values()].join("") };
   const partial = indexOf(chunks[0].block_index) !== null && indexes.some((index, place) => index !== place);
   return { ...show(chunks[0], "streaming"), payload, partial };
+}
+
+// The client of the HTTP API.
+
+const PAGE_EVENTS = 1000;
+const RETRY_MS = 10_000;
+const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [100, 5_000];
+const SILENCE_MS = 60_000; // a stream sends a heartbeat four times as often
+const RETRYABLE = new Set([429, 502, 503, 504]);
+const JSON_TYPE = "application/json";
+const BYTES = "application/octet-stream";
+
+/**
+ * A refusal or a failure: `code` never changes, `message` says what was refused, why, and what to do next.
+ * `retryable` says whether the same request may succeed later; `status` is 0 if there was no answer.
+ */
+export class FojaError extends Error {
+  constructor(message, { status = 0, code = null, error = null, retryAfter = null, cause } = {}) {
+    super(message, { cause });
+    this.name = error ?? "FojaError";
+    this.status = status;
+    this.code = code ?? (status === 0 ? "unavailable" : null);
+    this.retryable = status === 0 || RETRYABLE.has(status);
+    this.retryAfter = retryAfter;
+  }
+}
+
+/**
+ * Return a client of a server. In a page of the server itself, the address may be left out.
+ *
+ * @param {string} [url] the address of the server, without `/v1`
+ * @param {{key?: string, retryMs?: number, fetch?: typeof fetch}} [options] `key` is an API key;
+ *   what is retryable is tried again for `retryMs`
+ */
+export function connect(url = globalThis.location?.origin, options = {}) {
+  return new Client(new Transport(url, options));
+}
+
+/** A server of Foja. */
+export class Client {
+  constructor(transport) {
+    this._transport = transport;
+    this.documents = new Documents(transport);
+    this.conversations = new Conversations(transport, this.documents);
+    this.images = new Images(transport, this.documents);
+    this.jobs = new Jobs(transport);
+  }
+
+  /** Return a stream of a domain of yours: a new one, or the one with this id. */
+  stream(domain, id = newId()) {
+    return new Stream(this._transport, id, `/v1/streams/${segment(domain)}/${segment(id)}`);
+  }
+
+  /** Let the server judge a bundle or a file; return its report. */
+  async verify(data, { trust = [], proofs = [], at = null, ownTrust = false } = {}) {
+    const form = new FormData();
+    for (const each of trust) form.append("trust", each);
+    for (const each of proofs) form.append("proof", blobOf(each), "proof");
+    if (at !== null) form.append("at", at instanceof Date ? at.toISOString() : at);
+    form.append("file", blobOf(data), "subject"); // the last part
+    return this._transport.ask("POST", "/v1/verify", { params: { own_trust: ownTrust }, body: form });
+  }
+}
+
+class Transport {
+  constructor(url, { key = null, retryMs = RETRY_MS, fetch = globalThis.fetch } = {}) {
+    this._url = String(url).replace(/\/+$/, "");
+    this._headers = key === null ? {} : { authorization: `Bearer ${key}` };
+    this._retryMs = retryMs;
+    this._fetch = (...request) => fetch(...request);
+  }
+
+  async ask(method, path, options = {}) {
+    return (await this.send(method, path, options)).json();
+  }
+
+  /** Post JSON under an idempotency key, the same for every try. */
+  async append(path, json, key = globalThis.crypto.randomUUID()) {
+    const answer = await this.send("POST", path, { json, headers: { "idempotency-key": key } });
+    return { ...(await answer.json()), replayed: answer.status === 200 };
+  }
+
+  /** Return a good answer, or throw a `FojaError`. `safe`: asking twice does what asking once does. */
+  async send(method, path, { safe = true, ...request } = {}) {
+    const end = Date.now() + this._retryMs;
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+      try {
+        return await this.open(method, path, request);
+      } catch (error) {
+        const again = error instanceof FojaError && error.retryable && (safe || error.status !== 0);
+        const wait = Math.max((error.retryAfter ?? 0) * 1000, pause * (0.5 + Math.random()));
+        if (!again || Date.now() + wait > end) throw error;
+        await sleep(wait);
+      }
+    }
+  }
+
+  /** Send a request once. */
+  async open(method, path, { params = {}, json, body, headers = {}, signal } = {}) {
+    const query = new URLSearchParams(Object.entries(params).filter(([, value]) => value !== null && value !== undefined));
+    const address = this._url + path + (query.size ? `?${query}` : "");
+    const sent = { ...this._headers, ...headers };
+    if (json !== undefined) sent["content-type"] = JSON_TYPE;
+    let answer;
+    try {
+      answer = await this._fetch(address, {
+        method,
+        headers: sent,
+        body: json === undefined ? body : JSON.stringify(json),
+        signal,
+      });
+    } catch (cause) {
+      if (signal?.aborted) throw cause;
+      throw new FojaError(`the server does not answer (${cause.message}); try again`, { cause });
+    }
+    if (!answer.ok) throw await problemOf(answer);
+    return answer;
+  }
+}
+
+async function problemOf(answer) {
+  const text = await answer.text().catch(() => "");
+  let problem = {};
+  try {
+    problem = JSON.parse(text) ?? {};
+  } catch {
+    // a proxy or another server: its status says what there is to say
+  }
+  const seconds = Number(answer.headers.get("retry-after") ?? NaN);
+  const message = problem.detail ?? problem.title ?? `the server answered with HTTP status ${answer.status}`;
+  const { code = null, error = null } = problem;
+  return new FojaError(message, { status: answer.status, code, error, retryAfter: seconds >= 0 ? seconds : null });
+}
+
+/** One stream of the server. It exists from its first event on. */
+export class Stream {
+  constructor(transport, id, path) {
+    this._transport = transport;
+    this._path = path;
+    this.id = id;
+  }
+
+  /** Append one event and return it. A lost answer is asked for again, under the same key. */
+  append(kind, payload, { idempotencyKey, expectedSeq = null, actor = null, v = 1 } = {}) {
+    const body = { kind, payload, expected_seq: expectedSeq, actor, v };
+    return this._transport.append(`${this._path}/events`, body, idempotencyKey);
+  }
+
+  /** Return up to `limit` events after a cursor or number. */
+  async events({ after = null, limit = PAGE_EVENTS } = {}) {
+    const size = Math.min(limit, PAGE_EVENTS);
+    const found = [];
+    let [path, params] = [`${this._path}/events`, { after, limit: size }];
+    while (found.length < limit) {
+      const page = await this._transport.ask("GET", path, { params });
+      found.push(...page.events);
+      if (page.events.length < size) break;
+      [path, params] = [page.next, {}];
+    }
+    return found.slice(0, limit);
+  }
+
+  /**
+   * Yield events, transient events and resets, without end, as `View` takes them. A broken connection is
+   * resumed at its cursor, and no event comes twice; `signal` ends it.
+   */
+  follow({ after = null, signal } = {}) {
+    return new Follower(this._transport, `${this._path}/stream`, after, signal).items();
+  }
+
+  /** Return `next_seq`, `sealed` and `gaps`. */
+  state() {
+    return this._transport.ask("GET", this._path);
+  }
+
+  /** Return the event and the proof that the log has it; `foja verify` checks them. */
+  prove(seq) {
+    return this._transport.ask("GET", `${this._path}/events/${seq}/proof`);
+  }
+}
+
+class Follower {
+  constructor(transport, path, after, signal) {
+    this._transport = transport;
+    this._path = path;
+    this._after = after;
+    this._signal = signal;
+    this._cursor = null;
+    this._seen = new Map(); // above the cursor: whether the number was filled
+  }
+
+  async *items() {
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+      try {
+        for await (const item of this._connected()) {
+          pause = FIRST_PAUSE_MS;
+          yield item;
+        }
+      } catch (error) {
+        if (this._signal?.aborted) return;
+        if (error instanceof FojaError && !error.retryable) throw error;
+      }
+      await sleep(pause);
+      if (this._signal?.aborted) return;
+    }
+  }
+
+  async *_connected() {
+    const silence = new AbortController();
+    const signal = this._signal ? AbortSignal.any([this._signal, silence.signal]) : silence.signal;
+    const headers = { accept: "text/event-stream" };
+    if (this._cursor !== null) headers["last-event-id"] = this._cursor;
+    const params = this._cursor === null ? { after: this._after } : {};
+    const answer = await this._transport.open("GET", this._path, { params, headers, signal });
+    for await (const frame of frames(answer.body, () => silence.abort())) {
+      const item = this._take(frame);
+      if (item !== null) yield item;
+    }
+  }
+
+  /** Return what a frame says, or null if it was said before. */
+  _take({ event = "event", id = null, data }) {
+    const item = { ...JSON.parse(data), cursor: id };
+    if (event === "reset") {
+      [this._cursor, this._after] = [null, null];
+      this._seen.clear();
+    }
+    if (event !== "event") return item;
+    const [filled, known] = [item.kind !== OPEN, this._seen.get(item.seq)];
+    this._seen.set(item.seq, filled || known === true);
+    if (id) this._move(id);
+    return known === undefined || (filled && !known) ? item : null;
+  }
+
+  _move(cursor) {
+    this._cursor = cursor;
+    const end = Number(cursor.slice(cursor.lastIndexOf(":") + 1));
+    for (const seq of this._seen.keys()) if (seq <= end) this._seen.delete(seq);
+  }
+}
+
+/** Yield the fields of each server-sent event that has data; `onSilence` is called if nothing comes. */
+async function* frames(body, onSilence) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let [rest, fields] = ["", {}];
+  try {
+    while (true) {
+      const timer = setTimeout(onSilence, SILENCE_MS);
+      const { done, value } = await reader.read().finally(() => clearTimeout(timer));
+      if (done) return;
+      const lines = (rest + value).split("\n");
+      rest = lines.pop();
+      for (const line of lines) {
+        if (line === "") {
+          if ("data" in fields) yield fields;
+          fields = {};
+        } else if (!line.startsWith(":")) {
+          const [, name, text] = /^([^:]*):? ?(.*)$/s.exec(line);
+          fields[name] = name === "data" && "data" in fields ? `${fields.data}\n${text}` : text;
+        }
+      }
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}
+
+/** A conversation of the server. */
+export class Conversation extends Stream {
+  /** Reserve the next numbers. A lost answer is not asked for again: it would take others. */
+  reserve(count, { ttl = 30, intents = null } = {}) {
+    const body = { count, ttl, intents };
+    return this._transport.ask("POST", `${this._path}/slots`, { json: body, safe: false });
+  }
+
+  /** Fill a reserved number with its event. */
+  fill(token, seq, kind, payload, { idempotencyKey, actor = null, v = 1 } = {}) {
+    const path = `${this._path}/slots/${segment(token)}/${seq}`;
+    return this._transport.append(path, { kind, payload, actor, v }, idempotencyKey);
+  }
+
+  /** Void a reserved number; the conversation records the reason. */
+  void(token, seq, reason) {
+    return this._transport.ask("POST", `${this._path}/slots/${segment(token)}/${seq}/void`, { json: { reason } });
+  }
+
+  /** Send a transient event to the current followers. It is not numbered and not stored. */
+  emit(kind, payload, { turn = null, blockIndex = null, eventIndex = null } = {}) {
+    const json = { kind, payload, turn, block_index: blockIndex, event_index: eventIndex };
+    return this._transport.ask("POST", `${this._path}/transients`, { json, safe: false });
+  }
+
+  /** Request an approval of a tool use; the same id returns the first request. */
+  requestApproval(toolName, toolArgs, { approvalId = newId(), ttl = 300, toolUseId = null, actor = null } = {}) {
+    const call = { tool_name: toolName, tool_args: toolArgs, ttl };
+    const json = { ...call, approval_id: approvalId, tool_use_id: toolUseId, actor };
+    return this._transport.ask("POST", `${this._path}/approvals`, { json });
+  }
+
+  /** Decide `approved` or `denied`; the first decision or expiry wins and is returned. */
+  decide(approvalId, decision, { reason = null, actor = null } = {}) {
+    const json = { decision, reason, actor };
+    return this._transport.ask("POST", `${this._path}/approvals/${segment(approvalId)}`, { json });
+  }
+
+  /** Return every approval that was requested, in order. */
+  async approvals() {
+    return (await this._transport.ask("GET", `${this._path}/approvals`)).approvals;
+  }
+}
+
+/** Every conversation of the tenant. */
+class Conversations {
+  constructor(transport, documents) {
+    this._transport = transport;
+    this._documents = documents;
+  }
+
+  /** Return a new conversation, or the one with this id. Nothing is sent before it is used. */
+  open(id = newId()) {
+    return new Conversation(this._transport, id, `/v1/conversations/${segment(id)}`);
+  }
+
+  /** Return the ids of conversations, newest first. */
+  async list({ before = null, limit = 100 } = {}) {
+    const found = await this._transport.ask("GET", "/v1/conversations", { params: { before, limit } });
+    return found.conversations.map((each) => each.id);
+  }
+
+  /** Add the sealed events as a document and request evidence of it. */
+  async protect(id, requiredEvidence = ["tsa"]) {
+    const json = { required_evidence: requiredEvidence };
+    return this._documents._added(
+      await this._transport.ask("POST", `/v1/conversations/${segment(id)}/protect`, { json }),
+    );
+  }
+}
+
+/** A document of the server. */
+export class Document extends Stream {
+  /** Request evidence of the document as it is now. An equal request returns the first one. */
+  protect(requiredEvidence = ["tsa"]) {
+    const json = { required_evidence: requiredEvidence };
+    return this._transport.ask("POST", `${this._path}/protect`, { json });
+  }
+
+  /** Return the document as it stands: `state`, `pipeline`, `explain`, … */
+  view() {
+    return this._transport.ask("GET", this._path);
+  }
+
+  /** Return the evidence there is now as one file, which `foja verify` checks. */
+  async bundle({ withDocument = true } = {}) {
+    const params = { with_document: withDocument };
+    const answer = await this._transport.send("GET", `${this._path}/bundle`, { params });
+    return new Uint8Array(await answer.arrayBuffer());
+  }
+
+  /** Return what the server trusts about it. Give it to readers by another way than the bundle. */
+  async trust() {
+    return (await this._transport.ask("GET", `${this._path}/trust`)).trust;
+  }
+}
+
+/** Every document of the tenant. */
+class Documents {
+  constructor(transport) {
+    this._transport = transport;
+  }
+
+  /** Add bytes: text, a Blob or File, or a typed array. The same again is the same document. */
+  async add(data, { name = data.name ?? null, mediaType = null, predecessor = null } = {}) {
+    const headers = { "content-type": mediaType || data.type || BYTES };
+    const body = blobOf(data);
+    const request = { params: { name, predecessor }, headers, body };
+    return this._added(await this._transport.ask("POST", "/v1/documents", request));
+  }
+
+  /** Add a document by its SHA-256 digest; its bytes stay with you. */
+  async addDigest(sha256, { name = null, size = null, mediaType = null } = {}) {
+    const json = { sha256, name, size, media_type: mediaType };
+    return this._added(await this._transport.ask("POST", "/v1/documents", { json }));
+  }
+
+  /** Return the document with this id. Nothing is sent before it is used. */
+  open(id) {
+    return new Document(this._transport, id, `/v1/documents/${segment(id)}`);
+  }
+
+  /** Return documents, newest first. */
+  async list({ state = null, before = null, limit = 100 } = {}) {
+    return (await this._transport.ask("GET", "/v1/documents", { params: { state, before, limit } })).documents;
+  }
+
+  protect(id, requiredEvidence) {
+    return this.open(id).protect(requiredEvidence);
+  }
+
+  view(id) {
+    return this.open(id).view();
+  }
+
+  bundle(id, options) {
+    return this.open(id).bundle(options);
+  }
+
+  _added({ id, ...fields }) {
+    return Object.assign(this.open(id), fields);
+  }
+}
+
+/** The galleries of the tenant's products. */
+class Images {
+  constructor(transport, documents) {
+    this._transport = transport;
+    this._documents = documents;
+  }
+
+  /** Add an image at the end of a gallery. */
+  add(productId, data, { name = data.name ?? null, alt = null, supplierId = null, idempotencyKey } = {}) {
+    const form = new FormData();
+    for (const [field, value] of Object.entries({ name, alt, supplier_id: supplierId })) {
+      if (value !== null) form.append(field, value);
+    }
+    form.append("file", blobOf(data), name ?? "image"); // the last part
+    const headers = { "idempotency-key": idempotencyKey ?? globalThis.crypto.randomUUID() };
+    return this._transport.ask("POST", imagesOf(productId), { body: form, headers });
+  }
+
+  /** Return the images of a product, in order. */
+  async list(productId) {
+    return (await this._transport.ask("GET", imagesOf(productId))).images;
+  }
+
+  /** Move an image to a place; place 0 makes it the main one. */
+  move(productId, imageId, to, { expectedSeq = null } = {}) {
+    const json = { to, expected_seq: expectedSeq };
+    return this._transport.append(`${imagesOf(productId)}/${segment(imageId)}/move`, json);
+  }
+
+  /** Set the alternative text of an image. */
+  describe(productId, imageId, alt) {
+    return this._transport.ask("POST", `${imagesOf(productId)}/${segment(imageId)}/describe`, { json: { alt } });
+  }
+
+  /** Remove an image; those after it move up. */
+  remove(productId, imageId, { reason = "removed" } = {}) {
+    const request = { params: { reason }, safe: false };
+    return this._transport.ask("DELETE", `${imagesOf(productId)}/${segment(imageId)}`, request);
+  }
+
+  /** Add the sealed events of a gallery as a document and request evidence of it. */
+  async protect(productId, requiredEvidence = ["tsa"]) {
+    const json = { required_evidence: requiredEvidence };
+    const path = `/v1/products/${segment(productId)}/protect`;
+    return this._documents._added(await this._transport.ask("POST", path, { json }));
+  }
+}
+
+/** The jobs of the tenant. */
+class Jobs {
+  constructor(transport) {
+    this._transport = transport;
+  }
+
+  /** Return the newest jobs of these, newest first. */
+  async list({ state = null, type = null, entityId = null, limit = 100 } = {}) {
+    const params = { state, type, entity_id: entityId, limit };
+    return (await this._transport.ask("GET", "/v1/jobs", { params })).jobs;
+  }
+
+  show(jobId) {
+    return this._transport.ask("GET", `/v1/jobs/${segment(jobId)}`);
+  }
+}
+
+function imagesOf(productId) {
+  return `/v1/products/${segment(productId)}/images`;
+}
+
+function segment(value) {
+  return encodeURIComponent(String(value));
+}
+
+function blobOf(data) {
+  return data instanceof Blob ? data : new Blob([data]);
+}
+
+function sleep(ms) {
+  return new Promise((done) => setTimeout(done, ms));
+}
+
+/** A time-ordered id (UUIDv7), as the server makes them. */
+function newId() {
+  const bytes = globalThis.crypto.getRandomValues(new Uint8Array(16));
+  const now = BigInt(Date.now());
+  for (let place = 0; place < 6; place++) bytes[place] = Number((now >> BigInt(8 * (5 - place))) & 0xffn);
+  bytes[6] = (bytes[6] & 0x0f) | 0x70;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const hex = Array.from(bytes, (each) => each.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }

@@ -1,0 +1,68 @@
+"""Who calls a tool, and what a tool may use. Set for each request; tools take no key and no tenant."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
+
+from mcp.server.mcpserver.exceptions import ToolError
+
+from foja.access.model.principal import Principal, Scope
+from foja.errors import FojaError
+from foja.mcp.files import Root
+from foja.tenants.app import TenantApp
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """A caller of tools: its rights, its tenant's app, and the folder of files that it may use."""
+
+    principal: Principal
+    app: TenantApp
+    root: Root | None = None  # None: over HTTP no tool takes a path
+
+    @property
+    def actor(self) -> str | None:
+        """Who is recorded as the author of what a tool writes."""
+        return self.principal.author(None)
+
+
+_acting: ContextVar[Agent] = ContextVar("acting")
+
+
+@contextmanager
+def acting(agent: Agent) -> Iterator[None]:
+    """Let the tools that are called inside act for this agent."""
+    token = _acting.set(agent)
+    try:
+        yield
+    finally:
+        _acting.reset(token)
+
+
+def agent_with(scope: Scope) -> Agent:
+    """Return the agent that calls, or raise `NotAllowed` if it does not have a scope."""
+    agent = _acting.get()
+    agent.principal.check(scope)
+    return agent
+
+
+def explained(tool: Callable[Given, Awaitable[Result]]) -> Callable[Given, Awaitable[Result]]:
+    """Return a tool whose refusals an agent can read: what, why, what to do next, and the code."""
+
+    @functools.wraps(tool)
+    async def run(*values: Given.args, **named: Given.kwargs) -> Result:
+        try:
+            return await tool(*values, **named)
+        except FojaError as error:
+            again = "; it may succeed later" if error.retryable else ""
+            raise ToolError(f"{error} (code: {error.code}{again})") from error
+
+    return run

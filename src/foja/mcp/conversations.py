@@ -1,0 +1,85 @@
+"""Tools about conversations: open, append, read, prove."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from foja.access.model.principal import Scope
+from foja.conversations.model.events import CONVERSATION
+from foja.mcp.agent import agent_with
+
+ConversationId = Annotated[str, Field(description="the id of a conversation, a UUID")]
+Seq = Annotated[int, Field(ge=0, description="the number of an event, from 0 on")]
+
+
+async def conversation_kinds() -> dict[str, Any]:
+    """List the kinds of events that a conversation can record, with the fields of their payloads."""
+    agent_with(Scope.READ)
+    return {
+        "kinds": [
+            {"kind": kind.name, "required": dict(kind.required), "optional": dict(kind.optional)}
+            for kind in CONVERSATION.kinds
+            if "api" in kind.sources and not kind.retired
+        ]
+    }
+
+
+async def open_conversation() -> dict[str, Any]:
+    """Open a new conversation and return its id. It exists from its first event on."""
+    agent = agent_with(Scope.WRITE)
+    return {"conversation_id": str((await agent.app.conversations.open()).id)}
+
+
+async def append_event(
+    conversation_id: ConversationId,
+    kind: Annotated[str, Field(description="the kind of the event, such as agent_message_sent")],
+    payload: Annotated[dict[str, Any], Field(description="the fields of the kind; see conversation_kinds")],
+    idempotency_key: Annotated[
+        str | None, Field(description="your name for the event; the same key returns the same event")
+    ] = None,
+    expected_seq: Annotated[
+        int | None, Field(description="the number it must get; refused if the conversation has grown")
+    ] = None,
+) -> dict[str, Any]:
+    """Record an event at the end of a conversation. It cannot be changed afterwards, and can be proven."""
+    agent = agent_with(Scope.WRITE)
+    talk = await agent.app.conversations.open(conversation_id)
+    event = await talk.append(
+        kind, payload, idempotency_key=idempotency_key, expected_seq=expected_seq, actor=agent.actor
+    )
+    return {**event.envelope(), "replayed": event.replayed}
+
+
+async def read_conversation(
+    conversation_id: ConversationId,
+    after: Annotated[int | None, Field(description="only events after this number")] = None,
+    limit: Annotated[int, Field(ge=1, le=500, description="at most this many events")] = 100,
+) -> dict[str, Any]:
+    """Read the events of a conversation, in order."""
+    agent = agent_with(Scope.READ)
+    talk = await agent.app.conversations.open(conversation_id)
+    await talk.state()  # refuses a stream of another domain
+    events = await talk.events(after=after, limit=limit)
+    return {"events": [event.envelope() for event in events], "more": len(events) == limit}
+
+
+async def prove_event(conversation_id: ConversationId, seq: Seq) -> dict[str, Any]:
+    """Prove that an event is in the log of this installation. The two files are checked by `foja verify`."""
+    agent = agent_with(Scope.READ)
+    talk = await agent.app.conversations.open(conversation_id)
+    proven = await talk.prove(seq)
+    report = proven.verify(trust=agent.app.trust)
+    return {
+        "event": proven.event_text(),
+        "proof": proven.proof_text(),
+        "index": proven.index,
+        "size": proven.size,
+        "log_key": agent.app.trust[0],
+        "verdict": str(report.verdict),
+        "headline": report.document()["headline"],
+    }
+
+
+TOOLS = (conversation_kinds, open_conversation, append_event, read_conversation, prove_event)

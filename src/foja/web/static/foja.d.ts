@@ -1,0 +1,272 @@
+/** Types of `foja.js`: a client of Foja's HTTP API, and the reading order and view of a conversation. */
+
+export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+export type Payload = { [name: string]: Json };
+
+/** A persisted event; an open slot has no id, no time and no source. */
+export interface Event {
+  seq: number;
+  id: string | null;
+  kind: string;
+  at: string | null;
+  v: number;
+  actor: string | null;
+  entity_id: string;
+  correlation_id: string;
+  _source: string | null;
+  /** Null after an erasure. */
+  payload: Payload | null;
+  /** Where a reader continues; null above a hole. */
+  cursor: string | null;
+}
+
+/** An event that was just appended; `replayed`: it was recorded before. */
+export type Appended = Event & { replayed: boolean };
+
+/** A transient event: shown live, never stored. */
+export interface Transient {
+  seq: null;
+  id: string;
+  kind: string;
+  at: string;
+  v: number;
+  entity_id: string;
+  turn: string | number | null;
+  block_index: number | null;
+  event_index: number | null;
+  payload: Payload;
+  cursor: null;
+}
+
+/** Everything comes again: forget what you have. */
+export interface Reset {
+  seq: null;
+  kind: "reset";
+  reason: string;
+  cursor: null;
+}
+
+export type StreamItem = Event | Transient | Reset;
+
+/** Anything with the fields of an event; what is missing counts as absent. */
+export type Item = { [name: string]: any };
+
+/** Return these items in reading order. The order of the input does not matter. */
+export function order<Given extends Item>(items: Iterable<Given>): Given[];
+
+/** What a page shows of a conversation. Immutable: adding items returns a new view. */
+export class View {
+  constructor(items?: Iterable<Item>);
+  add(...items: Item[]): View;
+  addAll(items: Iterable<Item>): View;
+  /** True if no transient event is left. */
+  readonly settled: boolean;
+  items(): Item[];
+  groups(): Item[][];
+}
+
+/** Return the view after one more item. */
+export function reduce(view: View, item: Item): View;
+
+/** A refusal or a failure. */
+export class FojaError extends Error {
+  /** The stable code of the error; null if another server answered. */
+  readonly code: string | null;
+  /** 0 if there was no answer. */
+  readonly status: number;
+  readonly retryable: boolean;
+  readonly retryAfter: number | null;
+}
+
+export interface Options {
+  /** An API key. */
+  key?: string;
+  /** How long what is retryable is tried again, in milliseconds. */
+  retryMs?: number;
+  fetch?: typeof globalThis.fetch;
+}
+
+/** Return a client of a server; in a page of the server itself, the address may be left out. */
+export function connect(url?: string, options?: Options): Client;
+
+export type Data = string | Blob | ArrayBuffer | ArrayBufferView;
+export type Evidence = "tsa" | "polygon" | "bitcoin" | "rekor";
+export type Verdict = "TOTAL_PASSED" | "INDETERMINATE" | "TOTAL_FAILED";
+
+export interface AppendOptions {
+  idempotencyKey?: string;
+  expectedSeq?: number | null;
+  actor?: string | null;
+  v?: number;
+}
+
+export interface StreamState {
+  id: string;
+  next_seq: number;
+  sealed: number;
+  gaps: number;
+}
+
+export interface EventProof {
+  event: string;
+  proof: string;
+  index: number;
+  size: number;
+  key: string;
+}
+
+export class Stream {
+  readonly id: string;
+  append(kind: string, payload: Payload, options?: AppendOptions): Promise<Appended>;
+  events(options?: { after?: string | number | null; limit?: number }): Promise<Event[]>;
+  follow(options?: { after?: string | number | null; signal?: AbortSignal }): AsyncGenerator<StreamItem>;
+  state(): Promise<StreamState>;
+  prove(seq: number): Promise<EventProof>;
+}
+
+export interface Reservation {
+  token: string;
+  seqs: number[];
+  deadline: string;
+}
+
+export interface Approval {
+  id: string;
+  tool_name: string;
+  tool_args: Payload;
+  tool_use_id: string | null;
+  expires_at: string | null;
+  requested_seq: number;
+  state: "requested" | "approved" | "denied" | "expired";
+  reason: string | null;
+  decided_by: string | null;
+  decided_seq: number | null;
+}
+
+export class Conversation extends Stream {
+  reserve(count: number, options?: { ttl?: number; intents?: Json[] | null }): Promise<Reservation>;
+  fill(token: string, seq: number, kind: string, payload: Payload, options?: AppendOptions): Promise<Appended>;
+  void(token: string, seq: number, reason: string): Promise<{ seq: number; voided: true }>;
+  emit(
+    kind: string,
+    payload: Payload,
+    options?: { turn?: string | number | null; blockIndex?: number | null; eventIndex?: number | null },
+  ): Promise<Transient>;
+  requestApproval(
+    toolName: string,
+    toolArgs: Payload,
+    options?: { approvalId?: string; ttl?: number; toolUseId?: string | null; actor?: string | null },
+  ): Promise<Approval>;
+  decide(
+    approvalId: string,
+    decision: "approved" | "denied",
+    options?: { reason?: string | null; actor?: string | null },
+  ): Promise<Approval & { mine: boolean }>;
+  approvals(): Promise<Approval[]>;
+}
+
+export interface DocumentView {
+  id: string;
+  name: string | null;
+  state: "none" | "protected" | "reinforced" | "final";
+  pipeline: string | null;
+  witness_hash: string | null;
+  required_evidence: string[];
+  evidence: Payload[];
+  explain: string;
+  note: string | null;
+  [more: string]: any;
+}
+
+export class Document extends Stream {
+  /** Of a document that was just added. */
+  readonly sha256?: string | null;
+  readonly name?: string | null;
+  readonly size?: number | null;
+  readonly custody?: "stored" | "hash_only" | null;
+  readonly new?: boolean;
+  protect(requiredEvidence?: Evidence[]): Promise<Event>;
+  view(): Promise<DocumentView>;
+  bundle(options?: { withDocument?: boolean }): Promise<Uint8Array>;
+  trust(): Promise<string[]>;
+}
+
+export interface Image {
+  id: string;
+  order: number;
+  main: boolean;
+  url: string;
+  alt: string | null;
+  created_at: string;
+  variants: { [name: string]: string };
+  [more: string]: any;
+}
+
+export interface Report {
+  form: "foja/report/v1";
+  verdict: Verdict;
+  at: string;
+  headline: string[];
+  evidence: Payload[];
+  [more: string]: any;
+}
+
+export interface Job {
+  id: number;
+  type: string;
+  state: "queued" | "running" | "succeeded" | "retry_scheduled" | "dead" | "cancelled";
+  entity_id: string;
+  key: string;
+  tries: number;
+  last_error: string | null;
+  [more: string]: any;
+}
+
+export class Client {
+  readonly conversations: {
+    open(id?: string): Conversation;
+    list(options?: { before?: string | null; limit?: number }): Promise<string[]>;
+    protect(id: string, requiredEvidence?: Evidence[]): Promise<Document>;
+  };
+  readonly documents: {
+    add(
+      data: Data,
+      options?: { name?: string | null; mediaType?: string | null; predecessor?: string | null },
+    ): Promise<Document>;
+    addDigest(
+      sha256: string,
+      options?: { name?: string | null; size?: number | null; mediaType?: string | null },
+    ): Promise<Document>;
+    open(id: string): Document;
+    list(options?: { state?: string | null; before?: string | null; limit?: number }): Promise<Payload[]>;
+    protect(id: string, requiredEvidence?: Evidence[]): Promise<Event>;
+    view(id: string): Promise<DocumentView>;
+    bundle(id: string, options?: { withDocument?: boolean }): Promise<Uint8Array>;
+  };
+  readonly images: {
+    add(
+      productId: string,
+      data: Data,
+      options?: { name?: string | null; alt?: string | null; supplierId?: string | null; idempotencyKey?: string },
+    ): Promise<Image>;
+    list(productId: string): Promise<Image[]>;
+    move(productId: string, imageId: string, to: number, options?: { expectedSeq?: number | null }): Promise<Image>;
+    describe(productId: string, imageId: string, alt: string): Promise<Image>;
+    remove(productId: string, imageId: string, options?: { reason?: string }): Promise<Event>;
+    protect(productId: string, requiredEvidence?: Evidence[]): Promise<Document>;
+  };
+  readonly jobs: {
+    list(options?: {
+      state?: string | null;
+      type?: string | null;
+      entityId?: string | null;
+      limit?: number;
+    }): Promise<Job[]>;
+    show(jobId: number): Promise<Job>;
+  };
+  stream(domain: string, id?: string): Stream;
+  verify(
+    data: Data,
+    options?: { trust?: string[]; proofs?: Data[]; at?: Date | string | null; ownTrust?: boolean },
+  ): Promise<Report>;
+}
