@@ -88,18 +88,19 @@ begin
     end if;
 end $$;
 
--- The guard of galleries: each event by itself, in order. Statements over a whole batch were measured and are slower for
--- the few events that a batch has.
+-- The guard of galleries: plain additions together, anything else each by itself, in order.
 create function foja.track_images(p_entity uuid[], p_seq bigint[], p_at_head boolean) returns void
 language plpgsql as $$
 begin
     if not p_at_head then
         perform foja.refuse('bad_reservation', 'a gallery has no reserved numbers; append without a number');
     end if;
-    perform foja.track_image(o.new) from (
-        select new from unnest(p_entity, p_seq) with ordinality u(entity_id, seq, place)
-        join foja.event new using (entity_id, seq) order by u.place offset 0
-    ) o;
+    if not foja.add_images(p_entity, p_seq) then
+        perform foja.track_image(o.new) from (
+            select new from unnest(p_entity, p_seq) with ordinality u(entity_id, seq, place)
+            join foja.event new using (entity_id, seq) order by u.place offset 0
+        ) o;
+    end if;
 end $$;
 
 -- A product that is deleted takes its images with it, as events. From the last to the first: nothing has to move up.
