@@ -1,4 +1,4 @@
-"""Guards whose plans were made while the tables were empty: in a long stream they read their own events only."""
+"""Guards whose plans were made while the tables were empty: a long stream is not read."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ STREAM = UUID(int=7)
 # Events that nothing looks at, between those of the test.
 FILL: LiteralString = """
     insert into foja.event (entity_id, seq, event_id, kind, v, at, source, payload, salt, body_hash, tenant)
-        select %(stream)s, e.next_seq + n, md5('more' || n)::uuid, %(kind)s, 1, now(), 'api', '{}', sha256('salt'),
-            sha256('body'), 'default'
+        select %(stream)s, e.next_seq + n, md5('more' || n)::uuid, %(kind)s, 1, now(), 'api', '{}',
+            sha256('salt'), sha256('body'), 'default'
         from foja.entity e cross join generate_series(0, 2999) n where e.entity_id = %(stream)s;
     update foja.entity set next_seq = next_seq + 3000, sealed = sealed + 3000 where entity_id = %(stream)s;
 """

@@ -103,22 +103,6 @@ begin
     end if;
 end $$;
 
--- A product that is deleted takes its images with it, as events. From the last to the first: nothing has to move up.
-create function foja.end_gallery() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare
-    removals foja.draft[];
-begin
-    perform foja.check_isolation('deleting a product');
-    select array_agg(foja.new_draft(old.productid, 'image', old.tenant, 'image.removed', foja.canonical(
-        jsonb_build_object('image_id', i.id, 'reason', 'product deleted')), 'api') order by i.image_order desc)
-    into removals from public.product_images i where i.product_id = old.productid;
-    if removals is not null then
-        perform foja.record_drafts(removals, true, true, true);
-    end if;
-    return old;
-end $$;
-
 -- A snapshot that is older than the lock would number by what it does not see.
 create function foja.check_isolation(what text) returns void
 language plpgsql stable as $$
@@ -128,22 +112,3 @@ begin
             what, current_setting('transaction_isolation')));
     end if;
 end $$;
-
-create trigger product_deleted before delete on public.products for each row execute function foja.end_gallery();
-create trigger product_truncated before truncate on public.products for each statement execute function foja.forbid_change();
-create trigger product_images_truncated before truncate on public.product_images
-    for each statement execute function foja.forbid_change();
-alter table public.products enable always trigger product_deleted, enable always trigger product_truncated;
-alter table public.product_images enable always trigger product_images_truncated;
-
--- A product keeps its id and its tenant: they are those of its stream.
-create function foja.keep_product() returns trigger
-language plpgsql as $$
-begin
-    if (new.productid, new.tenant) <> (old.productid, old.tenant) then
-        perform foja.refuse('wrong_entity', format('the product %s keeps its id and its tenant', old.productid));
-    end if;
-    return new;
-end $$;
-
-create trigger product_kept before update on public.products for each row execute function foja.keep_product();
