@@ -102,7 +102,7 @@ async def test_each_change_is_reported(
 
 async def test_a_duplicate_number_is_reported(intruder: psycopg.Connection[Any], database_url: str) -> None:
     intruder.execute("alter table foja.event drop constraint event_pkey")
-    intruder.execute("alter table foja.event drop constraint event_entity_id_event_id_key")
+    intruder.execute("alter table foja.event drop constraint event_id_key")
     intruder.execute("insert into foja.event select * from foja.event where seq = 3")
     report = await check(database_url)
     assert [(f.check, f.seq) for f in report.findings] == [("duplicate", 3)]

@@ -24,6 +24,7 @@ from foja.errors import (
     ObjectMissing,
     ProductDeleted,
     UnknownImage,
+    UnknownProduct,
     WrongExpectedSeq,
     WrongSupplier,
 )
@@ -118,6 +119,32 @@ async def test_suppliers_products_and_limits(app: App, admin: Admin) -> None:
     with pytest.raises(ProductDeleted):
         await app.images.add(product, png())
     assert await app.images.list(product) == []
+
+
+async def test_a_deleted_product_names_its_reason_and_loses_its_objects(app: App, admin: Admin) -> None:
+    product = uuid4()
+    images = [await app.images.add(product, png(red=red)) for red in (1, 2)]
+    assert await app.images.delete(product, reason="recalled", actor="ana") == 2
+    events = (await (await app.images.open(product)).events())[2:]
+    assert [(e.kind, e.actor, e.payload) for e in events] == [
+        ("image.removed", "ana", {"image_id": str(image.id), "reason": "recalled"}) for image in images[::-1]
+    ]
+    assert admin.execute("select count(*) from foja.object_reference").fetchone() == (0,)
+    assert admin.execute("select count(*) from foja.object where released_at is null").fetchone() == (0,)
+    assert await app.images.delete(product) == 0, "a repeated call after a lost answer"
+    with pytest.raises(ProductDeleted):
+        await app.images.add(product, png(red=3))
+    with pytest.raises(UnknownProduct):
+        await app.images.delete(uuid4())
+
+
+async def test_no_tenant_deletes_the_product_of_another(open_app: Callable[..., App]) -> None:
+    product = uuid4()
+    async with open_app(tenant="acme") as acme, open_app(tenant="other") as other:
+        image = await acme.images.add(product, png())
+        with pytest.raises(UnknownProduct):
+            await other.images.delete(product)
+        assert await ids(acme, product) == [image.id]
 
 
 async def test_settings_become_rules_of_the_database(open_app: Callable[..., App], admin: Admin) -> None:
@@ -217,6 +244,8 @@ def test_the_command_line_keeps_a_gallery(run: Run, tmp_path: Path) -> None:
     assert run("images", "list", product, "--at", 3, "--json").document["next_seq"] == 3
     assert product in run("images").out
     assert run("images", "rebuild", "--json").document == {"products": 1, "mended": 0}
+    assert run("images", "delete", product, "--json").document == {"product_id": product, "removed": 2}
+    check_refused(run("images", "delete", UUID(int=1)), 1, "there is no product")
     assert run("audit").code == 0
 
 

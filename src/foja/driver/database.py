@@ -129,7 +129,7 @@ def _from_sqlstate(error: psycopg.Error, state: str) -> errors.FojaError:
         return refusal(detail if detail.startswith(f"{message}: ") else f"{message}: {detail}")
     if state == "FJ002":
         return errors.Refused(detail)
-    if state == "23505" and error.diag.constraint_name == "event_entity_id_event_id_key":
+    if state == "23505" and error.diag.constraint_name == "event_id_key":
         return AlreadyRecorded("this event was recorded before; read it")
     if state == "55P03":
         from foja.metrics import LOCK_TIMEOUTS  # here, so that `foja status` starts without metrics

@@ -16,7 +16,7 @@ from foja.images.model.events import IMAGE
 from foja.images.model.gallery import Image
 from foja.images.reads import ImageReads
 from foja.images.uploads import Uploads
-from foja.ledger.event import new_id
+from foja.ledger.event import bounded, new_id
 from foja.ledger.ledger import Ledger
 from foja.ledger.reader import HIGHEST
 from foja.ledger.stream import stream_id
@@ -140,6 +140,18 @@ class Images(Generic[Document]):
         """Return galleries as a list shows them, newest first; `before` is the last id of the page before."""
         rows = await self._ledger.ask("product_page", before=before or HIGHEST, limit=limit)
         return [GallerySummary(*row) for row in rows]
+
+    async def delete(
+        self, product_id: UUID | str, *, reason: str = "product deleted", actor: str | None = None
+    ) -> int:
+        """Delete a product: its images are removed, with an event each; return how many it had.
+
+        A product that was deleted before has none. Raise `UnknownProduct` if this tenant has no such product.
+        """
+        bounded([reason, actor])
+        product = stream_id(product_id, "product")
+        [(count,)] = await self._ledger.change("delete_product", product, reason=reason, actor=actor)
+        return int(count)
 
     async def products(self, *, after: UUID | None = None, limit: int = 100) -> Sequence[UUID]:
         """Return the ids of products in order; `after` is the last id of the page before."""

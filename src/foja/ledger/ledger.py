@@ -74,9 +74,15 @@ class Ledger(StreamReader):
         await self._erase("erase_all", domain, entity_id, seqs=list(seqs), reason=reason)
 
     async def _erase(self, query: str, domain: Domain, entity_id: UUID, **values: object) -> None:
-        values |= {"domain": domain.name, "entity": entity_id, "source": self._writer.source}
-        await self._writer.patiently(lambda: self.ask(query, **values), stream=entity_id)
+        await self.change(query, entity_id, domain=domain.name, source=self._writer.source, **values)
+
+    async def change(self, query: str, entity_id: UUID, **values: object) -> list[tuple[Any, ...]]:
+        """Run a query that appends to a stream and can be repeated; return its rows."""
+        rows = await self._writer.patiently(
+            lambda: self.ask(query, entity=entity_id, **values), stream=entity_id
+        )
         self._writer.notify(self.tenant, entity_id)
+        return rows
 
     def reserver(self, domain: Domain) -> Reserver:
         """Return what makes the reservations of a domain."""

@@ -1,4 +1,4 @@
-"""`foja images add`, `list`, `move`, `main`, `describe` and `remove`: the images of one product."""
+"""`foja images add`, `list`, `move`, `main`, `describe`, `remove` and `delete`: the images of one product."""
 
 from __future__ import annotations
 
@@ -94,6 +94,15 @@ async def remove(arguments: Namespace) -> int:
             image, reason=arguments.reason, expected_seq=expected, actor=arguments.actor
         )
     print_result(arguments, event.envelope(), f"removed image {image}: event {event.seq} of {gallery.id}")
+    return 0
+
+
+async def delete(arguments: Namespace) -> int:
+    """Delete a product with its images."""
+    async with open_to_write(arguments, existing=True) as app:
+        count = await app.images.delete(arguments.product, reason=arguments.reason, actor=arguments.actor)
+    body = {"product_id": str(arguments.product), "removed": count}
+    print_result(arguments, body, f"deleted the product {arguments.product} and its {count:,} images")
     return 0
 
 

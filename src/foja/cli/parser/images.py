@@ -42,6 +42,7 @@ def add_images(verbs: Verbs) -> None:
     _add_add(inner)
     for name in CHANGES:
         _add_change(inner, name)
+    _add_delete(inner)
     inner.add(
         "images.gallery:rebuild",
         "write the rows of every gallery again from its events, after `foja audit` finds a `gallery`",
@@ -106,6 +107,17 @@ def _add_change(verbs: Verbs, name: str) -> None:
         help="`next_seq` of the list that the change is about; refused if the gallery has changed since",
     )
     _add_actor(change)
+
+
+def _add_delete(verbs: Verbs) -> None:
+    delete = verbs.add(
+        "images.gallery:delete",
+        "delete a product: its images are removed, and their objects are purged later",
+        "  foja images delete PRODUCT --reason 'no longer sold'",
+    )
+    delete.add_argument("product", type=UUID, metavar="PRODUCT", help=PRODUCT)
+    delete.add_argument("--reason", default="product deleted", help="the reason, which is recorded")
+    _add_actor(delete)
 
 
 def _add_actor(verb: ArgumentParser) -> None:

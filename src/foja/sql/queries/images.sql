@@ -54,6 +54,10 @@ select foja.set_gallery_rule_v1(%(read)s, %(limit)s);
 insert into public.products (productid, supplier_id, tenant) values (%(product)s, %(supplier)s, %(tenant)s)
 on conflict do nothing returning productid;
 
+-- name: delete_product
+-- Delete a product of this tenant with its images; returns how many it had.
+select foja.delete_product_v1(%(tenant)s, %(entity)s, %(reason)s, %(actor)s);
+
 -- name: foreign_columns
 -- The columns of a table of another program.
 select a.attname from pg_attribute a

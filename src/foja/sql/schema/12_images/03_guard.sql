@@ -88,34 +88,19 @@ begin
     end if;
 end $$;
 
--- The guard of galleries: each event by itself, in order. Statements over a whole batch were measured and are slower for
--- the few events that a batch has.
+-- The guard of galleries: plain additions together, anything else each by itself, in order.
 create function foja.track_images(p_entity uuid[], p_seq bigint[], p_at_head boolean) returns void
 language plpgsql as $$
 begin
     if not p_at_head then
         perform foja.refuse('bad_reservation', 'a gallery has no reserved numbers; append without a number');
     end if;
-    perform foja.track_image(o.new) from (
-        select new from unnest(p_entity, p_seq) with ordinality u(entity_id, seq, place)
-        join foja.event new using (entity_id, seq) order by u.place offset 0
-    ) o;
-end $$;
-
--- A product that is deleted takes its images with it, as events. From the last to the first: nothing has to move up.
-create function foja.end_gallery() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare
-    removals foja.draft[];
-begin
-    perform foja.check_isolation('deleting a product');
-    select array_agg(foja.new_draft(old.productid, 'image', old.tenant, 'image.removed', foja.canonical(
-        jsonb_build_object('image_id', i.id, 'reason', 'product deleted')), 'api') order by i.image_order desc)
-    into removals from public.product_images i where i.product_id = old.productid;
-    if removals is not null then
-        perform foja.record_drafts(removals, true, true, true);
+    if not foja.add_images(p_entity, p_seq) then
+        perform foja.track_image(o.new) from (
+            select new from unnest(p_entity, p_seq) with ordinality u(entity_id, seq, place)
+            join foja.event new using (entity_id, seq) order by u.place offset 0
+        ) o;
     end if;
-    return old;
 end $$;
 
 -- A snapshot that is older than the lock would number by what it does not see.
@@ -127,22 +112,3 @@ begin
             what, current_setting('transaction_isolation')));
     end if;
 end $$;
-
-create trigger product_deleted before delete on public.products for each row execute function foja.end_gallery();
-create trigger product_truncated before truncate on public.products for each statement execute function foja.forbid_change();
-create trigger product_images_truncated before truncate on public.product_images
-    for each statement execute function foja.forbid_change();
-alter table public.products enable always trigger product_deleted, enable always trigger product_truncated;
-alter table public.product_images enable always trigger product_images_truncated;
-
--- A product keeps its id and its tenant: they are those of its stream.
-create function foja.keep_product() returns trigger
-language plpgsql as $$
-begin
-    if (new.productid, new.tenant) <> (old.productid, old.tenant) then
-        perform foja.refuse('wrong_entity', format('the product %s keeps its id and its tenant', old.productid));
-    end if;
-    return new;
-end $$;
-
-create trigger product_kept before update on public.products for each row execute function foja.keep_product();

@@ -2,7 +2,8 @@
 
 -- Append an image to the gallery of a product and return its place. An address that is not ours is kept, never fetched.
 create function public.insert_image_with_order(p_product_id uuid, p_image_url text, p_supplier_id uuid) returns integer
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+set enable_seqscan = off as $$  -- also in a session whose first call found no image
 declare
     held public.products;
     digest text := substring(p_image_url from '^foja:sha256/([0-9a-f]{64})$');

@@ -8,6 +8,12 @@ begin
         else least(2, r.max_attempts) end from foja.thumbnail_rule r);
 end $$;
 
+-- What is appended if the worker of an image never ends it.
+create function foja.rendering_death(p_image uuid) returns jsonb
+language sql stable
+return jsonb_build_object('kind', 'image.failed', 'v', 1, 'payload', jsonb_build_object('image_id', p_image,
+    'failure_code', 'job_died', 'reason', 'the worker did not finish it'));
+
 -- Ask for the variants of one image. A job for the same content and the same reason is queued once; the newest job of
 -- an image is the one that `image_thumbnail_jobs` shows.
 create function foja.request_rendering(p_product uuid, p_image uuid, p_tenant text, p_key text, p_priority integer,
@@ -19,8 +25,7 @@ begin
     insert into foja.job (type, entity_id, correlation_id, tenant, dedupe_key, priority, payload, max_tries, on_death)
     values ('render_image', p_product, p_product, p_tenant, p_key, p_priority,
         jsonb_build_object('image_id', p_image, 'again', p_again), foja.thumbnail_tries(),
-        jsonb_build_object('kind', 'image.failed', 'v', 1, 'payload', jsonb_build_object('image_id', p_image,
-            'failure_code', 'job_died', 'reason', 'the worker did not finish it')))
+        foja.rendering_death(p_image))
     on conflict (entity_id, type, dedupe_key) do nothing returning job_id into number;
     if number is not null then
         insert into public.image_thumbnail_jobs (product_id, product_image_id, status, tenant, job_id)
@@ -30,6 +35,21 @@ begin
             updated_at = clock_timestamp();
     end if;
 end $$;
+
+-- Ask for the variants of new images, as `request_rendering` does for one.
+create function foja.request_renderings(p_product uuid[], p_image uuid[], p_seq bigint[], p_tenant text) returns void
+language sql as $$
+    with queued as (
+        insert into foja.job (type, entity_id, correlation_id, tenant, dedupe_key, priority, payload, max_tries, on_death)
+        select 'render_image', u.product, u.product, p_tenant, u.image || ':' || u.seq, 1,
+            jsonb_build_object('image_id', u.image, 'again', false), (select foja.thumbnail_tries()),
+            foja.rendering_death(u.image)
+        from unnest(p_product, p_image, p_seq) u(product, image, seq)
+        returning job_id, entity_id, payload
+    )
+    insert into public.image_thumbnail_jobs (product_id, product_image_id, status, tenant, job_id)
+    select q.entity_id, (q.payload ->> 'image_id')::uuid, 'queued', p_tenant, q.job_id from queued q;
+$$;
 
 create function foja.thumbnail_status(p_state text) returns text
 language sql immutable
