@@ -153,7 +153,7 @@ def _public_names() -> list[str]:
 
 
 def _copy(name: str, table: d.Table) -> composed.Composed:
-    columns = composed.Composed(map(composed.Identifier, table.columns)).join(", ")
+    columns = composed.Composed([composed.Identifier(each) for each in table.columns]).join(", ")
     return composed.SQL(sql.query(name)).format(table=_identifier(table.name), columns=columns)
 
 

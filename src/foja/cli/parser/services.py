@@ -126,7 +126,19 @@ def add_domains(parser: ArgumentParser) -> None:
 
 def add_demo(verbs: Verbs) -> None:
     """Add the verb `demo`."""
-    verbs.add("demo.demo:demo", "show the ledger at work in a temporary folder", "  foja demo")
+    demo = verbs.add(
+        "demo.demo:demo",
+        "show the ledger at work in a temporary folder; or fill an installation to look at",
+        "  foja demo\n  foja demo --seed --home /tmp/try             then: foja up --home /tmp/try",
+    )
+    demo.add_argument(
+        "--seed",
+        action="store_const",
+        const="demo.seed.seed:seed",
+        dest="run",
+        default=SUPPRESS,
+        help="add documents, conversations and galleries to the installation; a second run adds nothing",
+    )
 
 
 def add_bench(verbs: Verbs) -> None:
