@@ -39,6 +39,7 @@ from foja.ledger.live.notifier import Notifier
 from foja.ledger.sequencer import Sequencer
 from foja.maintenance.lease import MaintenanceLease
 from foja.maintenance.loop import Maintenance, side_by_side, sparingly
+from foja.private import check_finished
 from foja.settings import Settings
 from foja.streams import Registry
 from foja.system import assembly as system
@@ -82,10 +83,18 @@ class App(TenantApp):
     access: Access
 
     def __init__(
-        self, settings: Settings, domains: Sequence[Domain] = (), *, any_log_key: bool = False
+        self,
+        settings: Settings,
+        domains: Sequence[Domain] = (),
+        *,
+        any_log_key: bool = False,
+        restoring: bool = False,
     ) -> None:
-        """Take the settings. `any_log_key` starts although another key signed the log, to restart it."""
-        self.settings, self._any_log_key = settings, any_log_key
+        """Take the settings. `any_log_key` starts although another key signed the log, to restart it.
+
+        `restoring` starts although a restore did not end, to end it.
+        """
+        self.settings, self._any_log_key, self._restoring = settings, any_log_key, restoring
         self._domains = unique([*load_domains(settings.domains), *unique(domains)])
         self._open = AsyncExitStack()
         self._tenants = lru_cache(MAX_TENANTS)(self._open_tenant)
@@ -140,6 +149,8 @@ class App(TenantApp):
         return await executor.rebuild_all(self.ledger)
 
     async def _start(self) -> None:
+        if not self._restoring:
+            check_finished(self.settings.home)
         url = await self._open.enter_async_context(database(self.settings))
         redis = await self._open.enter_async_context(redis_url(self.settings))
         self.settings = self.settings.model_copy(update={"database_url": url, "redis_url": redis})

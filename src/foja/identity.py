@@ -51,13 +51,19 @@ async def check_store(store: Store, settings: Settings, installation_id: UUID) -
 async def read_signer(settings: Settings, installation_id: UUID, database: Database) -> Signer:
     """Return the signer of the log, or raise `SetupFailed` if the log has another key."""
     row = await database.row(sql.query("newest_note"))
+    if row:
+        check_key(settings, installation_id, row[0])
+    return make_signer(settings, installation_id)
+
+
+def check_key(settings: Settings, installation_id: UUID, note: str) -> None:
+    """Raise `SetupFailed` if the key in the home is not the one that signed this checkpoint."""
     path = settings.home / LOG_KEY
-    if row and not path.exists():
-        raise _other_key(row[0], f"there is no key in {path}")
+    if not path.exists():
+        raise _other_key(note, f"there is no key in {path}")
     signer = make_signer(settings, installation_id)
-    if row and not _is_signed(row[0], signer):
-        raise _other_key(row[0], f"the key in {path} is {_short(signer.name, signer.verifier().key_id)}")
-    return signer
+    if not _is_signed(note, signer):
+        raise _other_key(note, f"the key in {path} is {_short(signer.name, signer.verifier().key_id)}")
 
 
 def make_signer(settings: Settings, installation_id: UUID) -> Signer:
@@ -81,7 +87,7 @@ def _compare(what: str, kept: bytes, settings: Settings, installation_id: UUID) 
         raise SetupFailed(
             f"{what} belongs to installation {found[:80]}, but the database "
             f"{address(settings.database_url)} is installation {installation_id}. "
-            "Use home, store and database of one installation; docs/operations.md says how to move one"
+            "Use home, store and database of one installation; docs/backup.md says how to move one"
         )
 
 

@@ -14,8 +14,18 @@ from foja.errors import SetupFailed
 
 _OTHERS, _TRAVERSE = 0o077, 0o010
 _OWN_FOLDERS = {"cosigner", "keys", "postgres", "store", "tsa", "uploads"}
-_OWN_FILES = ("installation", "postgres.", "redis.", "tsa.", ".tsa.", ".installation.")
+_OWN_FILES = ("installation", "postgres.", "redis.", "restore.", "tsa.", ".tsa.", ".installation.")
+UNFINISHED = "restore.unfinished"  # in the home while a backup is being restored
 log = logging.getLogger("foja.private")
+
+
+def check_finished(home: Path) -> None:
+    """Raise `SetupFailed` if a restore into this home did not end."""
+    if (home / UNFINISHED).exists():
+        raise SetupFailed(
+            f"a restore into {home} did not end, so the installation there is not complete. "
+            "Run the same `foja restore` again, or remove that folder"
+        )
 
 
 def make_folder(folder: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from foja.embedded.postgres import start, stop
 from foja.errors import MigrationFailed
 from foja.sql.access import repair
 from tests.conftest import FAST
+from tests.flow.command import FOJA
 
 ROLES = "select array_agg(rolname::text) from pg_roles where rolname ~ '^(foja_|service_role|anon|authent)'"
 RIGHTS = """select c.relname::text, array(select unnest(c.relacl)::text order by 1) from pg_class c
@@ -57,8 +60,30 @@ async def test_f11_o3_roles_are_restored_and_adopted(tmp_path: Path) -> None:
             with psycopg.connect(url) as conn:
                 assert conn.execute(RIGHTS.encode()).fetchall() == rights
             await use(url, tmp_path / "home")
+            await back_up_and_restore(server.url, url, tmp_path)
         finally:
             await asyncio.to_thread(stop, Path(folder), "immediate")
+
+
+async def back_up_and_restore(server: str, url: str, folder: Path) -> None:
+    """Do both as that administrator; the server that restores has none of the roles."""
+    environment = {**os.environ, "FOJA_DATABASE_URL": url, "FOJA_HOME": str(folder / "home")}
+    await asyncio.to_thread(foja_command, environment, "backup", "-o", folder / "b.tar")
+    await asyncio.to_thread(lose_roles, urlsplit(server)._replace(path="/managed").geturl())
+    with psycopg.connect(server, autocommit=True) as conn:
+        conn.execute("drop database managed")
+        conn.execute("create database managed owner manager")
+    environment |= {"FOJA_HOME": str(folder / "new")}
+    await asyncio.to_thread(foja_command, environment, "restore", folder / "b.tar")
+    await use(url, folder / "new")
+    await asyncio.to_thread(foja_command, environment, "fsck", "--tiles")
+
+
+def foja_command(environment: dict[str, str], *words: object) -> None:
+    ran = subprocess.run(
+        [*FOJA, *map(str, words)], env=environment, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
 
 
 def lose_roles(url: str) -> tuple[list[Any], list[str]]:

@@ -1,4 +1,4 @@
-"""O7: backup, restore, psql, the metrics of a worker and of the log, and the files of deploy/."""
+"""O7: psql, the metrics of a worker and of the log, and the files of deploy/."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import shlex
 import shutil
 import signal
 import subprocess
-import tempfile
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from configparser import ConfigParser
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -19,9 +18,8 @@ import psycopg
 import pytest
 
 from foja.cli.parser import build_parser
-from foja.embedded.postgres import stop
 from foja.settings import Settings
-from tests.flow.command import FOJA, CommandResult, Process, Run, check_refused
+from tests.flow.command import FOJA, CommandResult, Process, Run
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 Admin = psycopg.Connection[tuple[object, ...]]
@@ -42,48 +40,6 @@ def filled(run: Run, tmp_path: Path) -> UUID:
     return conversation
 
 
-@pytest.fixture
-def new_home() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="foja-test-"))
-    yield folder / "home"
-    stop(folder / "home", "immediate")
-    shutil.rmtree(folder)
-
-
-def test_a_backup_becomes_the_same_installation_in_a_new_cluster(
-    run: Run, filled: UUID, home: Path, new_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The new cluster has none of the roles; the embedded one replaces a server of one's own."""
-    before = [run("events", filled, "--json").out, run("log", "--json").out, run("log", "key").out]
-    documents = run("status").out
-    well(run("backup", tmp_path / "backup"))
-    modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "backup").rglob("*")}
-    assert (modes["database.dump"], modes["log.key"], modes["keys"]) == (0o600, 0o600, 0o700)
-    assert (tmp_path / "backup").stat().st_mode & 0o777 == 0o700
-    check_refused(run("backup", tmp_path / "backup"), 2, "exists")
-    check_refused(run("restore", tmp_path / "backup"), 2, "is not empty")
-    check_refused(run("restore", tmp_path / "backup", "--home", tmp_path / "other"), 2, "has a schema foja")
-    monkeypatch.delenv("FOJA_DATABASE_URL")
-    well(run("restore", tmp_path / "backup", "--home", new_home))
-    monkeypatch.setenv("FOJA_HOME", str(new_home))
-    events, log, key = (run("events", filled, "--json").out, run("log", "--json").out, run("log", "key").out)
-    assert _without_cursors(events) == _without_cursors(before[0])
-    assert [log, key] == before[1:]
-    assert run("status").out == documents
-    assert run("fsck", "--tiles").code == 0
-    assert well(run("chat", "say", filled, "still here")).out == f"event 1 of {filled}\n"
-
-
-def _without_cursors(lines: str) -> list[object]:
-    """Return events without their cursors: the epoch of a restored database is new."""
-    return [{**json.loads(line), "cursor": None} for line in lines.splitlines()]
-
-
-def test_another_folder_is_no_backup(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "some").mkdir()
-    check_refused(run("restore", tmp_path / "some"), 2, "not a complete backup")
-
-
 @pytest.mark.usefixtures("filled")
 def test_psql_runs_the_programs_of_the_wheel_without_showing_a_password(
     database_url: str, monkeypatch: pytest.MonkeyPatch
@@ -93,6 +49,17 @@ def test_psql_runs_the_programs_of_the_wheel_without_showing_a_password(
     ran = subprocess.run([*FOJA, *words], capture_output=True, text=True, check=True)
     assert ran.stdout.splitlines()[0] == "2"
     assert "hunter2" not in ran.stdout
+
+
+@pytest.mark.usefixtures("home")
+def test_psql_runs_commands_as_a_role() -> None:
+    words = ["psql", "--role", "service_role", "-c", "select current_user", "-c", "select 2", "--", "-At"]
+    ran = subprocess.run([*FOJA, *words], capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == ["service_role", "2"]
+    refused = subprocess.run(
+        [*FOJA, "psql", "--role", "no such", "-c", "select 1"], capture_output=True, check=False
+    )
+    assert refused.returncode == 2
 
 
 def read_metrics(url: str) -> dict[str, float]:

@@ -22,7 +22,7 @@ from foja.blobs.entries import Listed
 from foja.blobs.transfer import digest
 from foja.errors import ObjectMissing, Refused, SetupFailed, Tampered, Unavailable
 
-OBJECTS = "objects"
+OBJECTS, LOG = "objects", "log"
 _SEGMENT = r"[A-Za-z0-9_][A-Za-z0-9._-]*"
 _KEY = re.compile(rf"{_SEGMENT}(?:/{_SEGMENT})*")
 
@@ -101,6 +101,12 @@ class Store:
         """Yield pages of everything below `objects/`: what is there now, in the order of the store."""
         with self._our_errors(OBJECTS):
             async for page in self._backend.list(OBJECTS):
+                yield page
+
+    async def log_files(self) -> AsyncIterator[Sequence[Listed]]:
+        """Yield pages of everything below `log/`, for a backup."""
+        with self._our_errors(LOG):
+            async for page in self._backend.list(LOG):
                 yield page
 
     async def delete(self, keys: Collection[str]) -> None:

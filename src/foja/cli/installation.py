@@ -11,6 +11,7 @@ from foja.cli.log_format import start_logging
 from foja.cli.output import print_error
 from foja.embedded.servers import database
 from foja.errors import FojaError, SetupFailed
+from foja.private import check_finished
 from foja.settings import Settings, load, warn_about_unknown_names
 
 if TYPE_CHECKING:
@@ -34,11 +35,11 @@ def open_installation(arguments: Namespace, *, any_log_key: bool = False) -> App
     return create_app(read_existing(arguments), any_log_key=any_log_key)
 
 
-def create_app(settings: Settings, *, any_log_key: bool = False) -> App:
+def create_app(settings: Settings, *, any_log_key: bool = False, restoring: bool = False) -> App:
     """Return the App of these settings."""
     from foja.app import App
 
-    return App(settings, any_log_key=any_log_key)
+    return App(settings, any_log_key=any_log_key, restoring=restoring)
 
 
 @asynccontextmanager
@@ -88,6 +89,7 @@ async def _read_own_key(settings: Settings, url: str) -> Verifier:
 def read_existing(arguments: Namespace) -> Settings:
     """Return the settings of an installation that exists."""
     settings = read_settings(arguments)
+    check_finished(settings.home)
     if not is_installed(settings):
         raise SetupFailed(
             f"nothing is installed in {settings.home}; run `foja up`, or give --home or --database-url"

@@ -26,12 +26,16 @@ async def up(arguments: Namespace) -> int:
         addresses = {
             "home": str(settings.home),
             "database": redact(settings.database_url),
+            "redis": redact(settings.redis_url) or "none: PostgreSQL numbers all events",
             "objects": redact(settings.store_url),
+            "timestamps": redact(settings.tsa_urls)
+            or "local authority: proves order to you, not time to others",
+            "worker": "in this process, for all job types",
             "log_key": app.trust[0],
             "web": url,
         }
         if not arguments.json:
-            print_lines(f"{name.replace('_', ' '):<10}{value}" for name, value in addresses.items())
+            print_lines(f"{name.replace('_', ' '):<12}{value}" for name, value in addresses.items())
         print_started(arguments, "running", **addresses)
         _warn_of_idle_types(app)
         async with in_background(app.work()) as work:

@@ -41,6 +41,7 @@ REFUSALS: dict[str, type[errors.FojaError]] = {
     "slot_filled": errors.SlotFilled,
     "unknown_entity": errors.UnknownEntity,
     "object_missing": errors.ObjectMissing,
+    "purge_held": errors.Busy,
     "unknown_job": errors.UnknownJob,
     "unknown_product": errors.UnknownProduct,
     "unknown_image": errors.UnknownImage,

@@ -61,21 +61,50 @@ def add_server(verbs: Verbs) -> None:
     """Add the verbs `backup`, `restore` and `psql`."""
     backup = verbs.add(
         "server.backup:backup",
-        "write the store, the keys and the database to a new folder, in this order",
-        "  foja backup /backups/2026-11-17",
+        "write database, objects, log and keys to one file, while everything runs",
+        "  foja backup -o /backups                      a new file, named by the time\n"
+        "  foja backup -o today.tar --without-objects   the store is copied by other means\n"
+        "  foja backup -o - | age -r KEY > today.age    encrypted",
     )
+    backup.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE|FOLDER",
+        required=True,
+        help="the file to write, or a folder for it; - for standard output",
+    )
+    backup.add_argument("--without-objects", action="store_true", help="leave out the store: objects and log")
+    backup.add_argument(
+        "--skip-missing",
+        action="store_true",
+        help="leave out objects that the store lacks, and say so",
+    )
+    add_force(backup)
     restore = verbs.add(
         "server.restore:restore",
-        "restore a backup into a new home and an empty database",
-        "  foja restore /backups/2026-11-17 --home /srv/foja",
+        "restore a backup into an empty home and an empty database",
+        "  foja restore today.tar --home /srv/foja\n"
+        "  foja restore today.tar --check               only compare every digest\n"
+        "  foja restore today.tar --home /srv/foja --database-url postgresql://… --continue-log\n"
+        "                                               move a stopped installation to a server of your own",
     )
-    for parser in (backup, restore):
-        parser.add_argument("folder", type=path, metavar="FOLDER", help="the folder of the backup")
+    restore.add_argument("file", type=path, metavar="FILE", help="what `foja backup` wrote")
+    restore.add_argument("--check", action="store_true", help="only check the file, and restore nothing")
+    restore.add_argument(
+        "--continue-log",
+        action="store_true",
+        help="continue the log: only if the old installation never publishes anything after the backup",
+    )
     psql = verbs.add(
         "server.psql:psql",
-        "open psql as the administrator; everything after `--` is passed on",
-        "  foja psql\n  foja psql -- -c 'select count(*) from foja.event'",
+        "open psql as the administrator or as a role; everything after `--` is passed on",
+        "  foja psql\n"
+        "  foja psql -c 'select count(*) from foja.event'\n"
+        "  foja psql --role service_role -- --csv -c 'select * from products'",
     )
+    psql.add_argument("-c", "--command", action="append", default=[], metavar="SQL", help="run this and end")
+    psql.add_argument("--role", help="act as this role, such as service_role, instead of the administrator")
     psql.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="an argument of psql")
 
 
@@ -91,7 +120,19 @@ def add_domains(parser: ArgumentParser) -> None:
 
 def add_demo(verbs: Verbs) -> None:
     """Add the verb `demo`."""
-    verbs.add("demo.demo:demo", "show the ledger at work in a temporary folder", "  foja demo")
+    demo = verbs.add(
+        "demo.demo:demo",
+        "show the ledger at work in a temporary folder; or fill an installation to look at",
+        "  foja demo\n  foja demo --seed --home /tmp/try             then: foja up --home /tmp/try",
+    )
+    demo.add_argument(
+        "--seed",
+        action="store_const",
+        const="demo.seed.seed:seed",
+        dest="run",
+        default=SUPPRESS,
+        help="add documents, conversations and galleries to the installation; a second run adds nothing",
+    )
 
 
 def add_bench(verbs: Verbs) -> None:

@@ -1,74 +1,96 @@
-"""`foja backup`: the store, the keys and the database in one folder.
-
-The store is copied first, so that the database of a backup is never behind its store.
-"""
+"""`foja backup`: database, objects, log and keys of an installation in one file."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-import shutil
+import os
+import sys
 from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from typing import BinaryIO
 
 from foja import __version__
-from foja.cli.installation import open_database, read_settings
-from foja.cli.output import print_result
-from foja.cli.server.programs import run_program
-from foja.errors import SetupFailed, redact
+from foja.backup.writer import BackupWriter, Contents
+from foja.blobs.store import open_store
+from foja.cli.installation import read_existing
+from foja.cli.output import print_error, print_json, print_line, progress_bar
+from foja.cli.output_files import check_targets, new_file
+from foja.embedded.servers import database
 from foja.private import sync
 from foja.settings import Settings
 
-DUMP, STORE, MANIFEST = "database.dump", "store", "backup.json"
-SECRETS = ("keys", "tsa")  # folders of the home
+STDOUT = Path("-")
 
 
 async def backup(arguments: Namespace) -> int:
-    """Write a backup into a new folder and print what it contains."""
-    target: Path = arguments.folder
-    settings = read_settings(arguments)
-    async with open_database(arguments) as url:
-        await asyncio.to_thread(_copy_files, settings, target)
-        await asyncio.to_thread(run_program, "pg_dump", url, "--format=custom", f"--file={target / DUMP}")
-    (target / DUMP).chmod(0o600)
-    manifest = _describe(settings)
-    (target / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
-    sync(target)
-    lines = [f"wrote {target}: it contains the keys, so keep it as safe as the installation"]
-    if not manifest["store_included"]:
-        lines.append(f"the objects in {manifest['store']} are not in it; copy them before each backup")
-    print_result(arguments, {**manifest, "folder": str(target)}, *lines)
-    return 0
+    """Write a backup and print what it contains; return 1 if objects are missing in it."""
+    settings = read_existing(arguments)
+    target = _target(arguments.output)
+    if target != STDOUT:
+        check_targets(arguments, target)
+    async with database(settings) as url:
+        with progress_bar("backup") as progress, _open(arguments, target) as file:
+            store = None if arguments.without_objects else open_store(settings.store_url)
+            writer = BackupWriter(
+                __version__, settings, store, _scratch(target), arguments.skip_missing, progress
+            )
+            written = await writer.write(url, file)
+            file.flush()
+            if target != STDOUT:
+                os.fsync(file.fileno())
+    if target != STDOUT:
+        sync(target.parent)
+    _print(arguments, settings, target, written)
+    return 1 if written.missing else 0
 
 
-def local_store(settings: Settings) -> Path | None:
-    """Return the folder of the store, or None if the store is a bucket."""
-    parts = urlsplit(settings.store_url)
-    return Path(unquote(parts.path)) if parts.scheme == "file" else None
+def _target(output: Path) -> Path:
+    """Return the file to write; in a folder it is named by the time."""
+    if output == STDOUT or not output.is_dir():
+        return output
+    return output.absolute() / f"foja-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.backup.tar"
 
 
-def _copy_files(settings: Settings, target: Path) -> None:
-    """Make the folder and copy the store, then the keys. What is being written to the store is left out."""
-    try:
-        target.mkdir(parents=True, mode=0o700)
-    except FileExistsError:
-        raise SetupFailed(f"{target} exists, and nothing is replaced; name a new folder") from None
-    store = local_store(settings)
-    if store and store.exists():
-        shutil.copytree(store, target / STORE, ignore=shutil.ignore_patterns(".partial", ".lock"))
-    for name in SECRETS:
-        if (settings.home / name).exists():
-            shutil.copytree(settings.home / name, target / name)
-            (target / name).chmod(0o700)
+def _scratch(target: Path) -> Path:
+    """Return the folder for temporary files: that of the target, which needs the room anyway."""
+    return Path.cwd() if target == STDOUT else target.parent
 
 
-def _describe(settings: Settings) -> dict[str, object]:
-    return {
-        "form": "foja/backup/v1",
-        "foja": __version__,
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "store": redact(settings.store_url),
-        "store_included": local_store(settings) is not None,
+@contextmanager
+def _open(arguments: Namespace, target: Path) -> Iterator[BinaryIO]:
+    """Yield the file that becomes the backup when all is written. Only its owner can read it: it has keys."""
+    if target == STDOUT:
+        yield sys.stdout.buffer
+        return
+    with new_file(arguments, target) as file:
+        os.fchmod(file.fileno(), 0o600)
+        yield file
+
+
+def _print(arguments: Namespace, settings: Settings, target: Path, written: Contents) -> None:
+    result = {
+        "file": str(target),
+        "size": written.size,
+        "digest": written.digest,
+        "at": written.description.at,
+        "installation": written.description.installation,
+        "store": written.description.store,
+        "objects": written.objects,
+        "missing": written.missing,
+        "other_tables": written.other_tables,
     }
+    say = print_error if target == STDOUT or arguments.json else print_line
+    if arguments.json and target != STDOUT:
+        print_json(result)
+    else:
+        say(f"wrote {target}: {written.size:,} bytes, {written.objects:,} objects, digest {written.digest}")
+        say("it contains the keys: keep it as safe as the installation")
+    if not written.description.store:
+        say(f"the store {settings.store_url} is not in it; copy it yourself, after this backup")
+    if written.missing:
+        print_error(f"{len(written.missing):,} objects are missing in it; the first is {written.missing[0]}")
+    if written.other_tables:
+        names = ", ".join(written.other_tables[:5])
+        say(f"tables that are not Foja's are not in it: {names}; back them up with pg_dump")

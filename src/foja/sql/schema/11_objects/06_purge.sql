@@ -56,11 +56,24 @@ begin
     return adopted;
 end $$;
 
+-- Locked by a backup while it copies objects, in share mode, and by what is about to delete objects.
+create table foja.purge_lock (empty boolean check (false));
+
+-- Refuse to delete objects while a backup copies them.
+create function foja.begin_purge() returns void
+language plpgsql as $$
+begin
+    lock table foja.purge_lock in row exclusive mode nowait;
+exception when lock_not_available then
+    perform foja.refuse('purge_held', 'a backup is being written, and no object is deleted meanwhile; try again later');
+end $$;
+
 -- Take the objects whose quarantine is over, to delete their bytes: from now on they cannot be restored.
 create function foja.claim_orphans_v1(p_quarantine double precision, p_limit integer) returns table (path text, size bigint)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     perform foja.check_source('hygiene');
+    perform foja.begin_purge();
     return query
     with due as (
         select o.sha256, o.generation from foja.object o where o.state = 'quarantined'
@@ -79,6 +92,7 @@ declare
     used bigint;
 begin
     perform foja.check_source('hygiene');
+    perform foja.begin_purge();
     perform from foja.object o where o.sha256 = p_sha256 and o.state <> 'deleted' order by o.generation for update;
     if not found then
         perform foja.refuse('object_missing', format('there is no object %s: it was never stored, or was removed', p_sha256));

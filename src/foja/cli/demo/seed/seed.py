@@ -1,0 +1,36 @@
+"""Fill an installation, and print what was added."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from foja.app import App
+from foja.cli.demo.seed.conversations import seed_conversations
+from foja.cli.demo.seed.documents import give_up, revoke, seed_documents
+from foja.cli.demo.seed.galleries import seed_galleries
+from foja.cli.installation import read_settings
+from foja.cli.output import print_result
+
+
+async def seed(arguments: Namespace) -> int:
+    """Add what is not there yet, do the work that follows, and print it."""
+    async with App(read_settings(arguments)) as app:
+        added = await fill(app)
+        home = app.settings.home
+    lines = [f"{added[name]} {name} added" for name in added]
+    if not any(added.values()):
+        lines = ["everything was there already; nothing was added"]
+    print_result(arguments, {**added, "home": str(home)}, *lines, "look at them: `foja up`, `foja status`")
+    return 0
+
+
+async def fill(app: App) -> dict[str, int]:
+    """Add documents, conversations and galleries; return how many of each are new."""
+    talks = await seed_conversations(app)
+    galleries = await seed_galleries(app)
+    documents = await seed_documents(app)
+    await app.work(until_idle=True)
+    await revoke(app)
+    documents += await give_up(app)
+    await app.work(until_idle=True)
+    return {"documents": documents, "conversations": talks, "galleries": galleries}
