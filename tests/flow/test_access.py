@@ -180,6 +180,26 @@ async def test_every_change_is_recorded_with_its_actor(app: App, admin: Admin) -
         await app.access.keys.create("system", ["read"])
 
 
+async def test_what_a_key_does_about_jobs_is_recorded_under_its_name(
+    app: App, client: httpx.AsyncClient, admin: Admin
+) -> None:
+    key = await make_key(app, ["admin"], installation=True)
+    for verb in ("pause", "resume"):
+        answer = await client.post(f"/v1/jobs/types/run_tsa/{verb}", headers=bearer(key))
+        assert answer.status_code == 200, answer.text
+    query = "select actor, payload ->> 'action' from foja.event where kind = 'job.changed' order by seq"
+    name = f"key:{key.split('_')[1]}"
+    assert admin.execute(query).fetchall() == [(name, "pause"), (name, "resume")]
+
+
+async def test_a_key_of_another_tenant_sees_nothing_of_this_one(app: App, client: httpx.AsyncClient) -> None:
+    mine, other = await make_key(app, ["admin"]), await make_key(app, ["admin"], tenant="acme")
+    made = (await client.post(LIST, json=MESSAGE, headers=bearer(mine))).json()
+    assert (await client.get(LIST, headers=bearer(other))).json()["conversations"] == []
+    assert (await client.get(f"{LIST}/{made['id']}", headers=bearer(other))).status_code == 404
+    assert (await client.get(f"{LIST}/{made['id']}", headers=bearer(mine))).status_code == 200
+
+
 async def test_the_use_of_a_key_is_noted(app: App, client: httpx.AsyncClient) -> None:
     key = await make_key(app, ["read"])
     assert (await app.access.keys.list())[0].last_used_at is None

@@ -80,26 +80,28 @@ async def job(caller: Reader, job_id: JobNumber) -> Response:
 @routes.post("/{job_id:int}/retry", response_model=ChangedJobs)
 async def retry(caller: Operator, job_id: JobNumber) -> Response:
     """Queue a dead job anew with fresh tries, or a waiting one at once."""
-    return JsonAnswer({"asked": 1, "done": await caller.app.jobs.retry([job_id])})
+    done = await caller.app.jobs.retry([job_id], actor=caller.principal.actor)
+    return JsonAnswer({"asked": 1, "done": done})
 
 
 @routes.post("/{job_id:int}/cancel", response_model=ChangedJobs)
 async def cancel(caller: Operator, job_id: JobNumber) -> Response:
     """End a job that is not over, or put a dead one away."""
-    return JsonAnswer({"asked": 1, "done": await caller.app.jobs.cancel([job_id])})
+    done = await caller.app.jobs.cancel([job_id], actor=caller.principal.actor)
+    return JsonAnswer({"asked": 1, "done": done})
 
 
 @routes.post("/types/{job_type}/pause", response_model=JobTypeAnswer)
 async def pause(caller: TypeOperator, job_type: str) -> Response:
     """Let nothing of this type be claimed, of any tenant, until it is resumed; what runs goes on."""
-    await caller.app.jobs.pause(job_type)
+    await caller.app.jobs.pause(job_type, actor=caller.principal.actor)
     return JsonAnswer({"type": job_type, "paused": True})
 
 
 @routes.post("/types/{job_type}/resume", response_model=JobTypeAnswer)
 async def resume(caller: TypeOperator, job_type: str) -> Response:
     """Let this type be claimed again."""
-    await caller.app.jobs.resume(job_type)
+    await caller.app.jobs.resume(job_type, actor=caller.principal.actor)
     return JsonAnswer({"type": job_type, "paused": False})
 
 

@@ -83,7 +83,7 @@ async def retry(caller: Retrier, body: Annotated[RetryFailedBody, body_of(RetryF
     app, what = caller.app, body.what or ALL
     granted = await _grant(app, body.reason, caller.principal.actor) if "documents" in what else 0
     rendered = await app.images.render() if "images" in what else 0
-    queued = await _queue_dead(app) if "jobs" in what else 0
+    queued = await _queue_dead(app, caller.principal.actor) if "jobs" in what else 0
     return JsonAnswer({"evidence": granted, "images": rendered, "jobs": queued})
 
 
@@ -96,12 +96,12 @@ async def _grant(app: TenantApp, reason: str | None, actor: str) -> int:
     return count
 
 
-async def _queue_dead(app: TenantApp) -> int:
+async def _queue_dead(app: TenantApp, actor: str) -> int:
     """Queue dead jobs again, the newest first; those that their stream knows as failed are left alone."""
     count = 0
     for job in await app.jobs.list(state="dead", limit=MAX_JOBS):
         try:
-            count += await app.jobs.retry([job.id])
+            count += await app.jobs.retry([job.id], actor=actor)
         except Refused:
             continue
     return count
