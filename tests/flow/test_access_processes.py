@@ -71,10 +71,10 @@ def test_a_public_address_needs_a_key_first(run: Run, spawn: Callable[..., Proce
     made = run("access", "create", "--scopes", "operate", "--json").document
     server = spawn("web", "--host", "0.0.0.0", "--port", 0, "--json")
     port = json.loads(server.line())["web"].rpartition(":")[2]
-    url = f"http://127.0.0.1:{port}"
-    assert httpx.get(f"{url}/healthz").status_code == 200
-    assert httpx.get(f"{url}/metrics").status_code == 401
-    assert httpx.get(f"{url}/metrics", headers=bearer(made["key"])).status_code == 200
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=LIMIT) as client:
+        assert client.get("/healthz").status_code == 200
+        assert client.get("/metrics").status_code == 401
+        assert client.get("/metrics", headers=bearer(made["key"])).status_code == 200
 
 
 def test_keys_on_the_command_line(run: Run) -> None:

@@ -18,7 +18,7 @@ class NewKey(RequestBody):
     expires_at: str | None = None
 
 
-class Rotation(RequestBody):
+class KeyRotation(RequestBody):
     """A new secret for a key; the one before stays valid for a while."""
 
     overlap_seconds: float = 86_400.0

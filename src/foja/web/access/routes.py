@@ -14,12 +14,12 @@ from foja.access.model.principal import Scope
 from foja.errors import BadPayload, UnknownEntity
 from foja.web.access.answers import (
     KeyList,
+    KeyRotation,
     Me,
     NewKey,
     NewKeyAnswer,
     Revoked,
     RotatedKey,
-    Rotation,
     SessionList,
 )
 from foja.web.bodies import body_of, describe_body
@@ -70,9 +70,9 @@ async def revoke(caller: Administrator, key_id: str) -> Response:
     return _answer({"id": key_id, "revoked": revoked})
 
 
-@routes.post("/keys/{key_id}/rotate", response_model=RotatedKey, openapi_extra=describe_body(Rotation))
+@routes.post("/keys/{key_id}/rotate", response_model=RotatedKey, openapi_extra=describe_body(KeyRotation))
 async def rotate(
-    caller: Administrator, key_id: str, body: Annotated[Rotation, body_of(Rotation)]
+    caller: Administrator, key_id: str, body: Annotated[KeyRotation, body_of(KeyRotation)]
 ) -> Response:
     """Give a key a new text; the one before stays valid for a while."""
     key, until = await caller.ctx.app.access.keys.rotate(
