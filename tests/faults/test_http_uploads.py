@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from foja.app import App
+from foja.documents.service import Documents
 from foja.errors import Unavailable
 from foja.web.transfer.source import BodySource
 from tests.faults.test_http import address_of
@@ -58,7 +59,7 @@ async def test_an_upload_that_could_not_be_used_is_used_later(
     app: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All bytes saved, but not the document: asking for the offset makes it, once."""
-    add = app.documents.add
+    add = Documents.add
 
     async def fail(*given: object, **named: object) -> None:
         raise Unavailable("the database is away; try again")
@@ -71,10 +72,10 @@ async def test_an_upload_that_could_not_be_used_is_used_later(
         made = await client.post("/v1/uploads", headers={"Tus-Resumable": "1.0.0", "Upload-Length": "4"})
         url = made.headers["location"]
         with monkeypatch.context() as patch:
-            patch.setattr(app.documents, "add", fail)
+            patch.setattr(Documents, "add", fail)
             sent = await client.patch(url, content=b"data", headers={**CHUNK, "Upload-Offset": "0"})
             assert sent.status_code == 503
-            patch.setattr(app.documents, "add", saved_and_lost)
+            patch.setattr(Documents, "add", saved_and_lost)
             assert (await client.head(url, headers={"Tus-Resumable": "1.0.0"})).status_code == 503
         found = (await client.get(url)).json()
     assert found["document"]["sha256"] == hashlib.sha256(b"data").hexdigest()

@@ -143,7 +143,7 @@ async def test_an_upload_belongs_to_one_tenant_and_principal(
         await send(api, token, 0, b"x", 404)
         await api.call("DELETE", ONE, 404, headers=TUS, token=token)
     monkeypatch.undo()
-    for wrong in ("x", "%2e%2e%2f", "a" * 43):
+    for wrong in ("x", "a" * 43):
         assert (await api.client.get(f"{UPLOADS}/{wrong}")).status_code in (404, 405)
     assert await offset(api, token) == 0
 
