@@ -178,6 +178,7 @@ async def check_as_fresh(page: Page, fresh: Page, conversation: Conversation) ->
     expected = [[item["kind"], item["state"]] for item in shown]
     encoded = json.dumps(expected, separators=(",", ":"))
     for each in (page, fresh):
+        await each.until("document.getElementById('view').dataset.complete === 'yes'")
         await each.until(f"JSON.stringify({STATES}) === {encoded!r}")
     await asyncio.sleep(0.3)  # for late events
     assert await page.value(SHOWN) == await fresh.value(SHOWN)

@@ -13,6 +13,7 @@ from foja.web.pages.frame.language import Texts
 from foja.web.pages.frame.rendering import Requested, mark_code
 from foja.web.pages.frame.visitor import Visitor
 from foja.web.pages.texts.reference import TEXTS
+from foja.web.problems import MEDIA_TYPE
 
 Schema = Mapping[str, Any]
 routes = page_router()
@@ -35,6 +36,7 @@ class Part:
     title: str
     about: str = ""
     type: str = ""
+    schema: str = ""  # its name, if it has one
     fields: Sequence[Field] = ()
 
 
@@ -53,16 +55,15 @@ async def reference(request: Request, page: Requested, visitor: Visitor) -> Resp
     """Show every address with its parameters, bodies and answers."""
     document, texts = request.app.openapi(), page.texts(TEXTS)
     operations = [
-        Operation(
-            method.upper(), path, mark_code(each.get("description", "")), [*_parts(each, document, texts)]
-        )
+        Operation(method.upper(), path, mark_code(each.get("description", "")), [*_parts(each, texts)])
         for path, methods in document["paths"].items()
         for method, each in methods.items()
     ]
-    return page.render("reference.html", TEXTS, principal=visitor, operations=operations)
+    schemas = {name: _fields(each) for name, each in sorted(document["components"]["schemas"].items())}
+    return page.render("reference.html", TEXTS, principal=visitor, operations=operations, schemas=schemas)
 
 
-def _parts(operation: Schema, document: Schema, texts: Texts) -> Iterator[Part]:
+def _parts(operation: Schema, texts: Texts) -> Iterator[Part]:
     """Yield the parts of an operation: parameters, body, each answer."""
     parameters = [
         Field(
@@ -76,30 +77,37 @@ def _parts(operation: Schema, document: Schema, texts: Texts) -> Iterator[Part]:
     if parameters:
         yield Part(texts("parameters"), fields=parameters)
     for schema in _schemas(operation.get("requestBody", {})):
-        yield Part(texts("body"), type=_type(schema), fields=_fields(schema, document))
+        yield _part(texts("body"), "", schema)
+    refusals = [
+        status for status, each in operation["responses"].items() if MEDIA_TYPE in each.get("content", {})
+    ]
     for status, answer in operation["responses"].items():
+        if status in refusals:
+            continue
         title, about = f"{status} {', '.join(answer.get('content', {}))}", mark_code(answer["description"])
-        schemas = _schemas(answer)
-        yield Part(title, about, *((_type(schemas[0]), _fields(schemas[0], document)) if schemas else ()))
+        yield _part(title, about, *_schemas(answer)[:1])
+    if refusals:
+        yield Part(f"{', '.join(refusals)} {MEDIA_TYPE}", schema="Problem")
+
+
+def _part(title: str, about: str, schema: Schema | None = None) -> Part:
+    """Return a part; an object that has a name is described once, below all operations."""
+    if schema is None:
+        return Part(title, about)
+    return Part(title, about, _type(schema), schema.get("$ref", "").rpartition("/")[2], _fields(schema))
 
 
 def _schemas(holder: Schema) -> list[Schema]:
     return [each["schema"] for each in holder.get("content", {}).values() if "schema" in each]
 
 
-def _fields(schema: Schema, document: Schema) -> list[Field]:
+def _fields(schema: Schema) -> list[Field]:
     """Return the fields of an object; none for anything else."""
-    found = _resolve(schema, document)
-    required = found.get("required", [])
+    required = schema.get("required", [])
     return [
         Field(name, _type(each), name in required, mark_code(each.get("description", "")))
-        for name, each in found.get("properties", {}).items()
+        for name, each in schema.get("properties", {}).items()
     ]
-
-
-def _resolve(schema: Schema, document: Schema) -> Schema:
-    name = schema.get("$ref", "").rpartition("/")[2]
-    return document["components"]["schemas"][name] if name else schema
 
 
 def _type(schema: Schema) -> str:

@@ -56,6 +56,7 @@ function refresh() {
   complete ||= waiting.some((item) => item.kind === "reset" || item.seq >= Number(length) - 1);
   waiting = [];
   if (!complete) return;
+  main.dataset.complete = "yes";
   const groups = view.groups();
   empty.hidden = groups.length > 0;
   show(groups.flatMap(([first, ...rest]) => [[first, ""], ...rest.map((item) => [item, " answer"])]));

@@ -32,7 +32,7 @@ class WebhookChange(RequestBody):
     reason: str | None = None
 
 
-class Rotation(RequestBody):
+class SecretRotation(RequestBody):
     """A new secret, and how long the old one signs as well."""
 
     secret: str | None = None

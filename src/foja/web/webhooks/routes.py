@@ -21,7 +21,7 @@ from foja.web.webhooks.bodies import (
     RemovedWebhook,
     Replay,
     Replayed,
-    Rotation,
+    SecretRotation,
     WebhookAnswer,
     WebhookChange,
     WebhookList,
@@ -77,9 +77,11 @@ async def remove(caller: Administrator, webhook_id: UUID) -> Response:
     return JSONResponse({"id": str(webhook_id), "removed": True})
 
 
-@routes.post("/{webhook_id}/rotate", response_model=CreatedWebhook, openapi_extra=describe_body(Rotation))
+@routes.post(
+    "/{webhook_id}/rotate", response_model=CreatedWebhook, openapi_extra=describe_body(SecretRotation)
+)
 async def rotate(
-    caller: Administrator, webhook_id: UUID, body: Annotated[Rotation, body_of(Rotation)]
+    caller: Administrator, webhook_id: UUID, body: Annotated[SecretRotation, body_of(SecretRotation)]
 ) -> Response:
     """Sign with a new secret; the old one signs as well until the overlap ends."""
     made = await caller.app.webhooks.rotate(webhook_id, **dict(body), actor=caller.principal.actor)

@@ -12,6 +12,7 @@ TEXTS: Final[Table] = {
         "Every address, what it takes and what it answers. Errors are problem documents (RFC 9457).",
         "Cada dirección, lo que recibe y lo que responde. Los errores son documentos de problema (RFC 9457).",
     ),
+    "schemas": ("Objects", "Objetos"),
     "parameters": ("parameters", "parámetros"),
     "body": ("body", "cuerpo"),
     "required": ("required", "obligatorio"),
