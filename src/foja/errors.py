@@ -31,14 +31,15 @@ from __future__ import annotations
 import re
 
 HIDDEN = "***"
-# Greedy up to the last @: a password with an unescaped @ or / is hidden whole.
-_URL_PASSWORD = re.compile(r"([a-z][a-z0-9+.-]*://[^\s:/?#@'\"]*):[^\s'\"<>]*@", re.IGNORECASE)
+# Every pattern takes linear time: messages quote what a caller sent.
+_WORD = re.compile(r"[^\s'\"<>]+")
+_USER = re.compile(r"://[^:/?#@]*:")
 # The user of an HTTP address is often an access token.
 _HTTP_USER = re.compile(r"(https?://)[^\s/?#@:'\"]+@", re.IGNORECASE)
 _FIELD = re.compile(
     r"((?:\b|_)(?:password|passwd|pwd|secret|api_?key|access_?key|access_?token|credentials?|sig|signature)"
-    r"\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&;,'\")]+)",
-    re.IGNORECASE,
+    r"\s*=\s*)('(?:[^'\\]|\\.?)*(?:'|\Z)|[^\s&;,'\")]+)",
+    re.IGNORECASE | re.DOTALL,
 )
 # An access key and a bearer token, wherever they stand.
 _KEY = re.compile(r"\b(foja_[a-z0-9]{12}_)[0-9A-Za-z]{20,}(?:_[0-9a-f]{0,8})?")
@@ -279,6 +280,13 @@ class EmbeddedFailed(SetupFailed, code="embedded_failed"):
 
 def redact(text: str) -> str:
     """Return the text with `***` for each password, access key and token in an address or a field."""
-    text = _URL_PASSWORD.sub(rf"\1:{HIDDEN}@", text)
+    text = _WORD.sub(_hide_password, text)
     text = _TOKEN.sub(HIDDEN, _KEY.sub(rf"\1{HIDDEN}", text))
     return _FIELD.sub(rf"\1{HIDDEN}", _HTTP_USER.sub(rf"\1{HIDDEN}@", text))
+
+
+def _hide_password(word: re.Match[str]) -> str:
+    """Hide the password of an address, up to the last @: one with an unescaped @ or / is hidden whole."""
+    address, _, host = word[0].rpartition("@")
+    user = _USER.search(address)
+    return word[0] if user is None else f"{address[: user.end()]}{HIDDEN}@{host}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -46,6 +47,13 @@ async def codes(document: foja.Document) -> list[str]:
     """Return what became of the anchors of a document, in order."""
     ends = [each for each in await document.events() if each.kind.startswith(("anchor.", "rekor."))]
     return [each.payload.get("failure_code") or each.kind for each in ends]
+
+
+async def again(app: App, admin: Admin) -> None:
+    """Let what waits for its next try be tried now, then look at every batch."""
+    admin.execute("update foja.job set run_at = now() where state = 'retry_scheduled'")
+    await app.work(until_idle=True)
+    await look(app, admin)
 
 
 async def check(app: App) -> None:
@@ -126,6 +134,61 @@ async def test_calendars_that_answer_garbage_are_named_and_asked_again(
     world.calendars[1].anchor(world.bitcoin)
     world.bitcoin.grow(6)
     await work(app, admin, [document], State.REINFORCED)
+    await check(app)
+
+
+async def test_a_calendar_that_is_down_is_named_and_the_other_one_confirms(
+    world: World, app: App, admin: Admin
+) -> None:
+    down, up = world.calendars
+    down.status, up.status = 503, 503
+    [document] = await protect(app, "bitcoin", "polygon", count=1)
+    await look(app, admin)
+    told = await document.explain()
+    assert down.url in told
+    assert "HTTP status 503" in told
+    up.status = None
+    async with asyncio.timeout(240):  # a bound for a busy machine
+        while not up.promised:
+            await app.anchors.flush("bitcoin")
+            await again(app, admin)
+    assert "no calendar has a Bitcoin block for the root yet" in await document.explain()
+    up.anchor(world.bitcoin)
+    world.bitcoin.grow(6)
+    await work(app, admin, [document], State.REINFORCED)
+    await check(app)
+
+
+async def test_a_slow_checkpoint_of_rekor_is_explained_and_waited_for(
+    world: World, app: App, admin: Admin
+) -> None:
+    world.log.automatic = False
+    world.log.behave("lost", "honest")
+    [document] = await protect(app, "rekor", "bitcoin", count=1)
+    await again(app, admin)
+    view = await document.view()
+    assert view.state is State.PROTECTED
+    assert "checkpoint of 10 entries does not cover entry 10" in view.explain
+    world.log.automatic = True
+    world.log.publish()
+    await work(app, admin, [document], State.REINFORCED)
+    assert (await codes(document)).count("rekor.confirmed") == 1
+    await check(app)
+
+
+async def test_an_entry_of_rekor_that_is_not_ours_confirms_nothing(
+    world: World, app: App, admin: Admin
+) -> None:
+    world.log.behave("another entry")
+    [document] = await protect(app, "rekor", "bitcoin", count=1)
+    await look(app, admin)
+    told = await document.explain()
+    assert "proof_invalid" in told
+    assert {*await codes(document)} == {"proof_invalid", "anchor.submitted"}
+    world.log.behave("honest")
+    await document.retry("rekor")
+    await work(app, admin, [document], State.REINFORCED)
+    assert (await codes(document)).count("rekor.confirmed") == 1
     await check(app)
 
 
