@@ -72,8 +72,11 @@ def load(names: str) -> list[Domain]:
 
 def _load(name: str) -> Domain:
     module, _, attribute = name.partition(":")
-    if not (module and attribute):
+    if not attribute.isidentifier() or not all(map(str.isidentifier, module.removesuffix(".py").split("."))):
         raise SetupFailed(f"{name!r} does not name a domain: expected module:NAME, as in billing:INVOICE")
+    if module.endswith(".py"):
+        advice = f"{module.removesuffix('.py')}:{attribute}"
+        raise SetupFailed(f"{name!r} names a file; name its module, as in {advice}, and run in its folder")
     here = str(Path.cwd())
     if here not in sys.path:  # as `python -m` has it, which the installed command has not
         sys.path.insert(0, here)
@@ -81,7 +84,11 @@ def _load(name: str) -> Domain:
         found = getattr(import_module(module), attribute)
     except (Exception, SystemExit) as error:  # it is the user's module: anything may happen there
         problem = f"{type(error).__name__}: {error}".partition("\n")[0]
-        raise SetupFailed(f"the domain {name} cannot be loaded: {problem}; correct FOJA_DOMAINS") from error
+        raise SetupFailed(
+            f"the domain {name} cannot be loaded: {problem}; correct FOJA_DOMAINS or --domains"
+        ) from error
     if not isinstance(found, Domain):
-        raise SetupFailed(f"{name} is a {type(found).__name__}, not a foja.Domain; correct FOJA_DOMAINS")
+        raise SetupFailed(
+            f"{name} is of type {type(found).__name__}, not a foja.Domain; correct FOJA_DOMAINS or --domains"
+        )
     return found

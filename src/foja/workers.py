@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Collection, Iterable
 from contextlib import AsyncExitStack
 from functools import partial
@@ -47,6 +48,8 @@ class Workers:
             )
         if job_type in self._specs:
             raise BadDomain(f"{job_type} has a worker already")
+        if not callable(handler) or inspect.isasyncgenfunction(handler):
+            raise BadDomain(f"{handler!r:.100} is not a handler; use async def send(jobs), with a return")
         self._specs[job_type] = WorkerSpec(self._types[job_type], job_type, lambda _: handler, batch)
 
     async def open(self, only: Collection[str] | None = None) -> list[tuple[Worker, WorkerSpec]]:

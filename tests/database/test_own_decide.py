@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -13,6 +14,7 @@ import pytest
 
 from foja.app import App
 from foja.core.registry import Decide, Domain, JobType, Kind
+from foja.jobs import decider
 from foja.jobs.admin import JobView
 from foja.jobs.outcome import Done, Job, NewEvent, NewJob, Outcome
 from foja.ledger.event import Event
@@ -164,3 +166,37 @@ async def test_a_slow_decide_does_not_stop_its_process(open_app: Callable[..., A
         go_on.set()
         await asyncio.wait_for(working, 60)
         assert len(await stream.events()) == 2
+
+
+async def test_decide_that_ends_the_process_is_a_failed_try(open_app: Callable[..., App]) -> None:
+    def leave(events: Sequence[Event], now: datetime) -> list[NewEvent]:
+        sys.exit(3)
+
+    _, [job] = await decided(open_app, leave)
+    assert job.state == "retry_scheduled"
+    assert "it raised SystemExit: 3" in str(job.last_error)
+
+
+async def test_decide_that_does_not_return_is_reported_and_blocks_nothing_else(
+    open_app: Callable[..., App], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its thread cannot be ended, but the work can: nothing waits for that thread."""
+    monkeypatch.setattr(decider, "SLOW_SECONDS", 0.1)
+    going_on = threading.Event()
+
+    def wait(events: Sequence[Event], now: datetime) -> list[NewEvent]:
+        going_on.wait(120)
+        return []
+
+    domain = order(wait)
+    async with open_app(domains=[domain]) as app:
+        stream = await app.streams(domain).open()
+        await stream.append("order.asked", {})
+        working = asyncio.create_task(app.work())
+        while "has not returned for" not in caplog.text:
+            await asyncio.sleep(0.05)
+        assert (await stream.append("order.asked", {})).seq == 1
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+    assert not going_on.is_set()
+    going_on.set()

@@ -11,7 +11,7 @@ import pytest
 
 from foja.app import App
 from foja.core.registry import Domain, JobType, Kind
-from foja.errors import BadPayload
+from foja.errors import BadDomain, BadPayload
 from foja.jobs.outcome import Done, GiveUp, Job, NewEvent, NewJob, Outcome, Retry, Snooze
 from foja.jobs.worker import Work
 
@@ -129,3 +129,37 @@ async def test_a_job_that_cannot_be_sent_is_refused(open_app: Callable[..., App]
         ):
             with pytest.raises(BadPayload):
                 await app.jobs.enqueue("post_letter", **{**good, **wrong})
+
+
+def plain(jobs: Sequence[Job]) -> list[Outcome]:
+    return [Done() for _ in jobs]
+
+
+async def cancelled(jobs: Sequence[Job]) -> list[Outcome]:
+    raise asyncio.CancelledError
+
+
+@pytest.mark.parametrize(
+    ("handler", "said"), [(plain, "use async def"), (cancelled, "the handler raised CancelledError")]
+)
+async def test_a_handler_that_cannot_be_awaited_or_cancels_itself_is_a_failed_try(
+    open_app: Callable[..., App], handler: Any, said: str
+) -> None:
+    async with open_app(domains=[LETTER]) as app:
+        app.workers.add("post_letter", handler)
+        stream = await app.streams(LETTER).open()
+        await app.jobs.enqueue("post_letter", stream.id, key="1")
+        await asyncio.wait_for(app.work(until_idle=True), 120)
+        [job] = await app.jobs.list(job_type="post_letter")
+        assert job.state in ("retry_scheduled", "dead")
+        assert said in str(job.last_error)
+
+
+async def test_what_is_not_a_handler_is_refused_when_it_is_added(open_app: Callable[..., App]) -> None:
+    async def generator(jobs: Sequence[Job]) -> Any:
+        yield Done()
+
+    async with open_app(domains=[LETTER]) as app:
+        for handler in (generator, "send", None):
+            with pytest.raises(BadDomain, match="is not a handler"):
+                app.workers.add("post_letter", handler)  # type: ignore[arg-type]

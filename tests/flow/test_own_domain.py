@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from foja.judge.report import Verdict
 from foja.observe.audit import audit
 from foja.observe.fsck import Outside, fsck
 from tests.flow.client import served
-from tests.flow.command import FOJA, Run
+from tests.flow.command import FOJA, Process, Run
 
 Admin = psycopg.Connection[Any]
 MODULE = """
@@ -137,6 +138,18 @@ def test_the_command_line_registers_shows_and_exports(
         monkeypatch.setenv(name, billing[name])
     monkeypatch.syspath_prepend(tmp_path)
     assert run("migrate", "--domains", "billing:INVOICE", "--json").document["domains"] == ["invoice"]
+    twice = run("migrate", "--domains", "billing:INVOICE, billing:INVOICE")
+    assert twice.lines[-1:] == ["the domain invoice is registered"]
+    assert len(twice.lines) == 2
+    for name in (
+        "billing.py:INVOICE",
+        "./billing.py:INVOICE",
+        "../billing:INVOICE",
+        "billing:",
+        "billing:A.B",
+    ):
+        wrong = run("migrate", "--domains", name)
+        assert (wrong.code, "name" in wrong.err and "billing:INVOICE" in wrong.err) == (2, True), wrong.err
     refused = run("migrate", "--domains", "billing:NOTHING")
     assert (refused.code, "billing:NOTHING cannot be loaded" in refused.err) == (2, True)
     assert run("migrate", "--domains", "billing").code == 2
@@ -242,3 +255,34 @@ async def check_routes(app: App, client: httpx.AsyncClient) -> None:
     assert refused.status_code == 422
     names = [each["domain"] for each in (await client.get("/v1/streams")).json()["domains"]]
     assert names == ["conversation", "document", "image", "invoice", "system", "thread"]
+
+
+LOOPING = """
+import pathlib, foja
+
+def decide(events, now):
+    pathlib.Path("begun").touch()
+    while True:
+        pass
+
+LOOPING = foja.Domain("looping", kinds=[foja.Kind("looping.begun")], decide=decide)
+"""
+
+
+def test_a_worker_ends_although_decide_never_returns(
+    home: Path,
+    database_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    spawn: Callable[..., Process],
+) -> None:
+    (tmp_path / "looping.py").write_text(LOOPING)
+    monkeypatch.chdir(tmp_path)
+    process = spawn("worker", "--domains", "looping:LOOPING")
+    assert "working on" in process.line()
+    with psycopg.connect(database_url, autocommit=True) as conn:
+        conn.execute("select foja.append_event(%s, 'looping', 'looping.begun', '{}')", [uuid4()])
+    while not (tmp_path / "begun").exists():
+        time.sleep(0.05)
+    assert process.end(signal.SIGTERM).code == 0
+    assert home.exists()

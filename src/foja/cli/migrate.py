@@ -22,7 +22,7 @@ async def migrate(arguments: Namespace) -> int:
             return await _print_status(arguments, url)
         await _confirm_way_back(arguments, url)
         moved = await prepare(url, domains, to=arguments.to, report=None if arguments.json else print_line)
-    names = [domain.name for domain in domains]
+    names = list(dict.fromkeys(domain.name for domain in domains))
     print_result(
         arguments,
         {"before": moved.before, "after": moved.after, "domains": names},

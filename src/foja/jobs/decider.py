@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
+import logging
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
@@ -13,8 +15,12 @@ from foja.driver import encoding
 from foja.driver.database import Database
 from foja.errors import BadPayload, Refused
 from foja.jobs.outcome import Done, GiveUp, Job, NewEvent, NewJob, Outcome, check_outcome
+from foja.jobs.thread import run_apart
 from foja.jobs.worker import Work
 from foja.ledger.event import Draft, Event, draft, event_of
+
+SLOW_SECONDS = 30.0
+log = logging.getLogger("foja.jobs")
 
 
 async def decide_streams(database: Database, domain: Domain, jobs: Sequence[Job]) -> list[Outcome]:
@@ -29,7 +35,21 @@ async def decide_streams(database: Database, domain: Domain, jobs: Sequence[Job]
     def decide() -> list[Outcome]:
         return [_decide(domain, job, histories.get(job.entity_id, []), now) for job in jobs]
 
-    return await asyncio.to_thread(decide)  # a user's code: it may take long, and nothing else should wait
+    return await _await_decision(domain, asyncio.ensure_future(run_apart(decide)))
+
+
+async def _await_decision(domain: Domain, deciding: asyncio.Future[list[Outcome]]) -> list[Outcome]:
+    """Wait for a user's code, which may take long, and report it if it does."""
+    try:
+        if not (await asyncio.wait([deciding], timeout=SLOW_SECONDS))[0]:
+            log.error(
+                "decide of %s has not returned for %.0f s, and its streams wait; it must be pure and quick",
+                domain.name,
+                SLOW_SECONDS,
+            )
+        return await deciding
+    finally:
+        deciding.cancel()
 
 
 def _decide(domain: Domain, job: Job, events: list[Event], now: datetime) -> Outcome:
@@ -74,7 +94,7 @@ def drafting(domain: Domain, source: str, work: Work) -> Work:
     """Return a handler whose outcomes carry drafts; an outcome that is refused gives its job up."""
 
     async def run(jobs: Sequence[Job]) -> Sequence[Outcome]:
-        outcomes = await work(jobs)
+        outcomes = await _call(work, jobs)
         if not isinstance(outcomes, list | tuple) or len(outcomes) != len(jobs):
             given = f"{len(outcomes)} outcomes" if isinstance(outcomes, list | tuple) else repr(outcomes)
             raise BadPayload(
@@ -83,6 +103,22 @@ def drafting(domain: Domain, source: str, work: Work) -> Work:
         return [_drafted(domain, source, job, end) for job, end in zip(jobs, outcomes, strict=True)]
 
     return run
+
+
+async def _call(work: Work, jobs: Sequence[Job]) -> Sequence[Outcome]:
+    """Call a handler; what it raises is a failed try, also a cancellation that nobody asked for."""
+    result = work(jobs)
+    if not inspect.isawaitable(result):
+        raise BadPayload(
+            f"the handler returned a {type(result).__name__}, and nothing to await: use async def"
+        )
+    try:
+        return await result
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        raise RuntimeError("the handler raised CancelledError") from error
 
 
 def _drafted(domain: Domain, source: str, job: Job, outcome: Outcome) -> Outcome:
