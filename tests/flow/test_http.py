@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID, uuid4
@@ -27,6 +27,13 @@ from tests.flow.client import SAY, served
 TOOL = "tool_use_completed"
 DEEP = b"[" * 80 + b"]" * 80
 CHUNK = {"kind": "message_chunk", "payload": {"text": "x"}}
+
+
+@pytest.fixture
+async def app(open_app: Callable[..., App]) -> AsyncIterator[App]:
+    """An App whose metrics are always new."""
+    async with open_app(metrics_cache_seconds=0) as app:
+        yield app
 
 
 @pytest.fixture

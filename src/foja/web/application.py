@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from fastapi import FastAPI, Response
-from fastapi.responses import JSONResponse, PlainTextResponse
-from prometheus_client import CONTENT_TYPE_LATEST
+from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from foja import __version__, sql
-from foja.errors import Unavailable
-from foja.metrics import exposition
-from foja.observe.anchors import gauge_anchors
-from foja.observe.gaps import count_gaps
-from foja.observe.logs import gauge_log
-from foja.observe.queue import gauge_jobs
+from foja import __version__
 from foja.web import pages, streams
-from foja.web.context import Context, WebContext
+from foja.web.context import WebContext
 from foja.web.conversations import approvals, routes, slots
+from foja.web.operations.routes import add_operations
 from foja.web.problems import add_problems, problem
 from foja.web.reference import page
-from foja.web.reference.answers import Health
 from foja.web.reference.openapi import ERRORS, describe
 
 LOCAL_NAMES = {"localhost", "127.0.0.1", "[::1]"}
@@ -48,44 +39,22 @@ def create_application(ctx: WebContext, *, exposed: bool) -> ASGIApp:
         web.include_router(module.routes)
     if find_spec("ag_ui"):
         web.include_router(import_module("foja.web.conversations.ag_ui").routes)
-    _add_operations(web)
+    add_operations(web)
     return web if exposed else LocalOnly(web)
 
 
 def create_metrics_application(ctx: WebContext, *, exposed: bool) -> ASGIApp:
-    """Return an application with `/healthz` and `/metrics` only, for a worker."""
+    """Return an application with `/healthz`, `/readyz` and `/metrics` only, for a worker."""
     web = FastAPI(title="Foja worker", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
     web.state.ctx = ctx
     add_problems(web)
-    _add_operations(web)
+    add_operations(web)
     return web if exposed else LocalOnly(web)
-
-
-def _add_operations(web: FastAPI) -> None:
-    web.add_api_route("/healthz", health, tags=["operations"], response_model=Health)
-    web.add_api_route("/metrics", metrics, tags=["operations"], response_class=PlainTextResponse)
 
 
 def _described(web: FastAPI) -> dict[str, Any]:
     web.openapi_schema = web.openapi_schema or describe(web)
     return web.openapi_schema
-
-
-async def health(ctx: Context) -> Response:
-    """Return 200 if the database answers."""
-    await ctx.app.database.row(sql.query("installation"))
-    return JSONResponse({"status": "ok"})
-
-
-async def metrics(ctx: Context) -> Response:
-    """Return the metrics of this process and of the database, in the format of Prometheus."""
-    with suppress(Unavailable):  # the metrics of this process need no database
-        tenant = ctx.app.settings.tenant or None
-        await count_gaps(ctx.app.database, tenant)
-        await gauge_jobs(ctx.app.database, tenant)
-        await gauge_anchors(ctx.app.database)
-        await gauge_log(ctx.app.sweeper)
-    return Response(exposition(), media_type=CONTENT_TYPE_LATEST)
 
 
 class LocalOnly:

@@ -21,6 +21,7 @@ from foja.errors import SetupFailed
 from foja.web.application import create_application, create_metrics_application
 from foja.web.connection import SPARE_CONNECTIONS, Capacity, Connection
 from foja.web.context import WebContext
+from foja.web.operations.measure import Failures, Measured
 
 BACKLOG = 1024
 ACCEPTED_AT_ONCE = 64
@@ -73,8 +74,9 @@ async def serving(
     """Serve an app until the block ends; then close every stream."""
     ctx = WebContext(app)
     create = create_metrics_application if metrics_only else create_application
-    application = create(ctx, exposed=expose)
-    async with running(application, listener, app.settings.max_connections) as task:
+    failures = Failures(app.database)
+    application = Measured(create(ctx, exposed=expose), failures)
+    async with failures.flushing(), running(application, listener, app.settings.max_connections) as task:
         try:
             yield task
         finally:
