@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from time import perf_counter
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -15,6 +16,7 @@ from foja.driver.database import Database
 from foja.errors import FojaError
 from foja.metrics import HTTP_REQUESTS, HTTP_SECONDS
 from foja.tracing import span, traced
+from foja.tracing.correlation import correlated
 from foja.web.operations.routes import PATHS
 
 FLUSH_SECONDS = 5.0
@@ -76,7 +78,10 @@ class Measured:
             return
         method = scope["method"] if scope["method"] in METHODS else "other"
         carrier = _headers(scope) if traced() else None
-        with span(method, {"http.request.method": method}, carrier) as request:
+        with (
+            correlated(partial(_entity, scope)),
+            span(method, {"http.request.method": method}, carrier) as request,
+        ):
             began, status = perf_counter(), 500  # if it ends without an answer
 
             async def answer(message: Message) -> None:
@@ -102,6 +107,12 @@ class Measured:
 def _route(scope: Scope) -> str:
     """Return the template of the route that matched."""
     return str(getattr(scope.get("route"), "path_format", UNMATCHED))
+
+
+def _entity(scope: Scope) -> object:
+    """Return the id in the address of a request, once it is known."""
+    found = scope.get("path_params", {})
+    return next((value for name, value in found.items() if name.endswith("_id")), None)
 
 
 def _headers(scope: Scope) -> dict[str, str]:
