@@ -126,6 +126,7 @@ async def test_c6_answers_are_as_described(client: httpx.AsyncClient, document: 
     await call("GET", "/v1/streams/{domain}/{stream_id}/events", 200, **stream)
     await call("POST", "/v1/streams/{domain}/{stream_id}/events", 422, message("x"), **stream)
     await call("GET", "/healthz", 200)
+    await call("GET", "/readyz", 200)
     streamed = {"text/event-stream", "text/plain"}
     for method, path, operation in operations(document):
         kinds = {kind for status in operation["responses"].values() for kind in status["content"]}
