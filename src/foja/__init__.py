@@ -119,6 +119,11 @@ def connect(
     orphan_fresh_seconds: float | None = None,
     orphan_purge_limit: int | None = None,
     orphan_max_share: float | None = None,
+    webhook_networks: str | None = None,
+    webhook_timeout_seconds: float | None = None,
+    webhook_attempts: int | None = None,
+    webhook_off_seconds: float | None = None,
+    webhook_log_seconds: float | None = None,
     protect_attempts: int | None = None,
     protect_pause_seconds: float | None = None,
     image_max_mb: float | None = None,
@@ -146,13 +151,26 @@ def connect(
     runbook_url: str | None = None,
     web_host: str | None = None,
     web_port: int | None = None,
-    web_expose: bool | None = None,
+    web_url: str | None = None,
+    trusted_proxies: str | None = None,
     metrics_port: int | None = None,
     metrics_cache_seconds: float | None = None,
     metrics_timeout_seconds: float | None = None,
     heartbeat_seconds: float | None = None,
     max_connections: int | None = None,
     max_streams: int | None = None,
+    session_idle_seconds: float | None = None,
+    session_seconds: float | None = None,
+    jwt_issuer: str | None = None,
+    jwt_audience: str | None = None,
+    jwt_jwks_url: str | None = None,
+    jwt_algorithms: str | None = None,
+    jwt_tenant_claim: str | None = None,
+    jwt_scopes_claim: str | None = None,
+    oidc_issuer: str | None = None,
+    oidc_client_id: str | None = None,
+    oidc_client_secret: str | None = None,
+    oidc_default_scopes: str | None = None,
 ) -> App:
     """Return an installation, to be used as `async with foja.connect() as app`.
 
@@ -208,6 +226,10 @@ def connect(
     orphan_grace_seconds, orphan_quarantine_seconds: how long an orphan waits, and can then be restored.
     orphan_fresh_seconds: younger objects are not staged: their event may be on its way.
     orphan_purge_limit, orphan_max_share: most objects of one purge, and most of all objects that may be due.
+    webhook_networks: networks that are not public and that webhooks may be in, as 10.1.0.0/16.
+    webhook_timeout_seconds, webhook_attempts: time for one attempt to deliver, and how many there are.
+    webhook_off_seconds: a webhook whose attempts all fail for so long is switched off.
+    webhook_log_seconds: how long ended deliveries are listed.
     protect_attempts: attempts at a timestamp or artifact before it is given up.
     protect_pause_seconds: pause before the second attempt; each next one is four times longer.
     image_max_mb, image_max_megapixels, image_max_side, image_max_frames: the largest image that is accepted.
@@ -224,11 +246,18 @@ def connect(
     alert_webhook_url: where a notification is posted when an alert fires or clears.
     alert_mail_to, alert_mail_from, smtp_url: who gets it by e-mail, its sender, and the mail server.
     runbook_url: where the runbooks are published; empty: `docs/runbooks/`.
-    web_host, web_port, web_expose: address of `foja web`, and whether other machines may reach it.
+    web_host, web_port: address of `foja web`; other machines can reach it once there is an access key.
+    web_url, trusted_proxies: its public address, and the proxies whose forwarded headers are believed.
     max_connections: largest number of HTTP connections.
     metrics_port: port of `foja worker` for `/metrics` and `/healthz`; None: no port.
     metrics_cache_seconds, metrics_timeout_seconds: how long a part of `/metrics` is kept, and may take.
     heartbeat_seconds, max_streams: longest silence and largest number of HTTP event streams.
+    session_idle_seconds, session_seconds: how long a login lasts without a request, and at most.
+    jwt_issuer, jwt_audience: whose bearer tokens are accepted, and the name of this service in them.
+    jwt_jwks_url, jwt_algorithms: the keys of the issuer, if it does not say where, and its signatures.
+    jwt_tenant_claim, jwt_scopes_claim: the claims of a token with the tenant and the scopes.
+    oidc_issuer, oidc_client_id, oidc_client_secret: OpenID Connect provider with which people log in.
+    oidc_default_scopes: scopes of a person whose token names none; empty: such a person is refused.
     """
     settings = {name: value for name, value in {**locals()}.items() if value is not None}
     settings.pop("domains", None)

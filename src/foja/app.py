@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Self
 from uuid import UUID
 
 from foja import sql
+from foja.access import assembly as access
+from foja.access.service import Access
 from foja.alerts.assembly import open_alerts
 from foja.alerts.service import Alerting
 from foja.anchors.admin import Anchors
@@ -17,29 +19,23 @@ from foja.blobs.objects import Objects
 from foja.blobs.store import Store, open_store
 from foja.conversations import assembly as conversations
 from foja.conversations.model.events import CONVERSATION
-from foja.conversations.service import Conversations
 from foja.core.note import Signer
 from foja.core.registry import Domain
 from foja.documents import assembly as documents
-from foja.documents.bundles import Bundles
 from foja.documents.document import Document
-from foja.documents.service import Documents
-from foja.documents.stamper import Stamper
 from foja.documents.workers.executor import SOURCE as EXECUTOR
 from foja.documents.workers.executor import Executor, Rebuilt
 from foja.domains import load as load_domains
 from foja.domains import prepare, unique
 from foja.driver.database import Database, connect
 from foja.embedded.servers import database, redis_url
-from foja.errors import BadDomain, MigrationFailed, SetupFailed, UnknownDomain
+from foja.errors import BadDomain, MigrationFailed, SetupFailed
 from foja.identity import check_home, check_store, make_signer, read_signer
 from foja.images import assembly as images
-from foja.images.service import Images
 from foja.jobs.admin import Jobs
 from foja.jobs.assembly import Chore, Shared
 from foja.jobs.sweeper import run_ticks, sweep_jobs
 from foja.ledger.assembly import API, LedgerOpener
-from foja.ledger.ledger import Ledger
 from foja.ledger.live.notifier import Notifier
 from foja.ledger.sequencer import Sequencer
 from foja.maintenance.lease import MaintenanceLease
@@ -48,18 +44,20 @@ from foja.observe.metrics.assembly import open_scrape
 from foja.observe.metrics.scrape import Scrape
 from foja.observe.readiness import Readiness
 from foja.settings import Settings
-from foja.streams import Registry, Streams
+from foja.streams import Registry
 from foja.system import assembly as system
 from foja.system.hygiene.service import Hygiene, open_hygiene
 from foja.system.keys import KeyRecorder
 from foja.system.model.events import HYGIENE
 from foja.system.service import System
+from foja.tenants.app import TenantApp, TenantServices, check_tenant
 from foja.threads import assembly as threads
-from foja.threads.service import Threads
+from foja.webhooks import assembly as webhooks
 from foja.workers import Workers
 
 SWEEPER = "sweeper"
 SWEEP_SECONDS = 1.0
+MAX_TENANTS = 1_024  # whose services are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,30 +69,20 @@ class Installation:
     draft_type: int  # what this database calls a draft
 
 
-class App:
-    """A running installation. Use it as an async context manager."""
+class App(TenantApp):
+    """A running installation, and what its own tenant can do. Use it as an async context manager."""
 
-    settings: Settings
-    ledger: Ledger
-    jobs: Jobs
     workers: Workers
-    conversations: Conversations[Document]
-    documents: Documents
-    images: Images[Document]
-    threads: Threads
     system: System
     signing_keys: KeyRecorder
     sequencer: Sequencer
-    stamper: Stamper
-    bundles: Bundles
     anchors: Anchors
     store: Store
     objects: Objects
     orphans: Hygiene
-    signer: Signer
     database: Database
     sweeper: Database  # as the role of the sequencer
-    registry: Registry
+    access: Access
     metrics: Scrape
     alerts: Alerting
     readiness: Readiness
@@ -106,6 +94,7 @@ class App:
         self.settings, self._any_log_key = settings, any_log_key
         self._domains = unique([*load_domains(settings.domains), *unique(domains)])
         self._open = AsyncExitStack()
+        self._tenants = lru_cache(MAX_TENANTS)(self._open_tenant)
 
     async def __aenter__(self) -> Self:
         try:
@@ -118,13 +107,9 @@ class App:
     async def __aexit__(self, *exception: object) -> None:
         await self._open.aclose()
 
-    def streams(self, domain: Domain) -> Streams:
-        """Return the streams of a domain of yours: open, append, follow, prove, protect."""
-        if not isinstance(domain, Domain):
-            raise UnknownDomain(
-                f"{domain!r} is not a foja.Domain; `await app.registry.find(name)` returns one"
-            )
-        return Streams(self.ledger, domain, self._protect_stream, self.registry)
+    def tenant(self, name: str) -> TenantApp:
+        """Return the same services for another tenant, on the same connections."""
+        return self._tenants(check_tenant(name))
 
     async def work(self, *, until_idle: bool = False, only: Collection[str] | None = None) -> None:
         """Do what no caller waits for; with `until_idle`, return when nothing is runnable now.
@@ -160,11 +145,6 @@ class App:
         executor = Executor(database, self.documents.policy)
         return await executor.rebuild_all(self.ledger)
 
-    @property
-    def trust(self) -> list[str]:
-        """This installation's own trust roots: its log's key, and the roots of its timestamps, as PEM."""
-        return [self.signer.verifier().vkey(), *(root.pem.decode() for root in self.stamper.terms.roots)]
-
     async def _start(self) -> None:
         url = await self._open.enter_async_context(database(self.settings))
         redis = await self._open.enter_async_context(redis_url(self.settings))
@@ -194,6 +174,7 @@ class App:
         tenant, own_tenant = self.settings.tenant or None, self.settings.own_tenant
         self.jobs = Jobs(self.database, self._notifier, tenant, own_tenant)
         self._open.push_async_callback(self.jobs.close)
+        self.access = access.assemble(self.settings, self._notifier, installation.id, self._open)
         await self._start_domains(installation)
 
     async def _start_domains(self, installation: Installation) -> None:
@@ -209,24 +190,48 @@ class App:
             closing=self._open,
         )
         document = await documents.assemble(shared)
-        conversation = conversations.assemble(shared, self._protect_stream)
-        image = await images.assemble(shared, self._protect_stream)
+        conversation = conversations.assemble(shared, self._protect_of)
+        image = await images.assemble(shared, self._protect_of)
         thread = threads.assemble(shared)
         own = system.assemble(shared, document.proofs)
+        webhook = webhooks.assemble(shared)
         self.system, self.signing_keys = own.service, own.keys
-        self.documents, self.threads = document.service, thread.service
-        self.conversations, self.images = conversation.service, image.service
         self.stamper, self.bundles = document.stamper, document.bundles
+        self._services = TenantServices(
+            document.service_of,
+            conversation.service_of,
+            image.service_of,
+            thread.service_of,
+            webhook.service_of,
+        )
+        self._services.give(self, self.settings.own_tenant)
         self.anchors = Anchors(self.database, document.networks, document.proofs, self.settings)
         self.alerts = open_alerts(
             self.settings, self.sweeper, self.metrics, document.networks, installation.id
         )
         self._chores = [*document.chores, *conversation.chores, *image.chores, *thread.chores]
-        self._chores += own.chores
+        self._chores += [*own.chores, *webhook.chores]
         self._chores += [partial(sweep_jobs, self.sweeper), partial(run_ticks, self.sweeper)]
         specs = [*document.workers, *conversation.workers, *image.workers, *thread.workers, *own.workers]
+        specs += webhook.workers
         self.workers = Workers(self.settings, self._notifier, self._open, specs, self._domains)
         self.orphans = open_hygiene(self.settings, self.store, self.workers.queue(HYGIENE).database)
+
+    def _open_tenant(self, name: str) -> TenantApp:
+        other = TenantApp()
+        other.settings = self.settings.model_copy(update={"tenant": name})
+        other.ledger, other.jobs, other.bundles = (
+            self.ledger.of(name),
+            self.jobs.of(name),
+            self.bundles.of(name),
+        )
+        other.stamper, other.signer, other.registry = self.stamper, self.signer, self.registry
+        self._services.give(other, name)
+        return other
+
+    def _protect_of(self, tenant: str) -> Callable[[UUID, Iterable[str]], Awaitable[Document]]:
+        """Return what makes a document of a tenant's stream, which is asked for only then."""
+        return lambda entity_id, evidence: self.tenant(tenant).protect_stream(entity_id, evidence)
 
     async def _migrate(self) -> None:
         try:
@@ -253,9 +258,3 @@ class App:
         if self._any_log_key:
             return make_signer(self.settings, installation.id)
         return await read_signer(self.settings, installation.id, self.database)
-
-    async def _protect_stream(self, entity_id: UUID, required_evidence: Iterable[str]) -> Document:
-        """Add the sealed events of a stream as a document and request evidence of it."""
-        document = await self.documents.add_transcript(entity_id)
-        await self.documents.protect(document.id, required_evidence)
-        return document

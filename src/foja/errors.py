@@ -11,7 +11,7 @@ FojaError
 │   ├── BadPayload
 │   │   └── NotCanonical, TooLarge, BadPlace
 │   ├── UnknownEntity
-│   │   └── UnknownApproval, UnknownProduct, UnknownImage
+│   │   └── UnknownApproval, UnknownProduct, UnknownImage, UnknownWebhook
 │   └── OutOfTurn
 │       └── PreconditionFailed, DocumentFinal, DocumentClosed
 ├── Unavailable
@@ -40,6 +40,9 @@ _FIELD = re.compile(
     r"\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&;,'\")]+)",
     re.IGNORECASE,
 )
+# An access key and a bearer token, wherever they stand.
+_KEY = re.compile(r"\b(foja_[a-z0-9]{12}_)[0-9A-Za-z]{20,}(?:_[0-9a-f]{0,8})?")
+_TOKEN = re.compile(r"\beyJ[\w-]{5,}\.[\w-]+\.[\w-]*")
 
 
 class FojaError(Exception):
@@ -130,6 +133,10 @@ class UnknownEntity(Refused, code="unknown_entity"):
 
 class UnknownApproval(UnknownEntity, code="unknown_approval"):
     """The conversation has no such approval."""
+
+
+class UnknownWebhook(UnknownEntity, code="unknown_webhook"):
+    """There is no such webhook, or no such delivery of it."""
 
 
 class UnknownProduct(UnknownEntity, code="unknown_product"):
@@ -273,4 +280,5 @@ class EmbeddedFailed(SetupFailed, code="embedded_failed"):
 def redact(text: str) -> str:
     """Return the text with `***` for each password, access key and token in an address or a field."""
     text = _URL_PASSWORD.sub(rf"\1:{HIDDEN}@", text)
+    text = _TOKEN.sub(HIDDEN, _KEY.sub(rf"\1{HIDDEN}", text))
     return _FIELD.sub(rf"\1{HIDDEN}", _HTTP_USER.sub(rf"\1{HIDDEN}@", text))

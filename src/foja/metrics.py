@@ -123,6 +123,10 @@ HTTP_FAILURES = Counter(
     "foja_http_failures_total", "Answers with a status of 500 or more, of all processes.", ["route"]
 )
 HTTP_FAILURES_DAY = Gauge("foja_http_failures_day", "Answers with a status of 500 or more, of 24 hours.")
+WEBHOOK_ATTEMPTS = Counter(
+    "foja_webhook_attempts_total", "Attempts to deliver to webhooks: `delivered` or `failed`.", ["outcome"]
+)
+
 STREAMS = Gauge("foja_streams_open", "Event streams over HTTP that are open now.")
 BUFFERS_LOST = Counter(
     "foja_stream_buffers_lost_total", "Times an HTTP stream was too slow and continued from the database."

@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import os
 from difflib import get_close_matches
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 import platformdirs
 from pydantic import AfterValidator, Field, ValidationError
@@ -27,6 +29,35 @@ def _not_reserved(tenant: str) -> str:
 
 
 Tenant: TypeAlias = Annotated[str, AfterValidator(_not_reserved)]
+
+
+def _networks(text: str) -> str:
+    for each in text.replace(",", " ").split():
+        ip_network(each, strict=False)  # its error names what is wrong
+    return text
+
+
+def _issuer(url: str) -> str:
+    parts = urlsplit(url)
+    local = parts.hostname in ("localhost", "127.0.0.1", "::1")
+    if url and not (parts.hostname and (parts.scheme == "https" or (parts.scheme == "http" and local))):
+        raise ValueError("an https:// address is needed; http:// is accepted for this machine only")
+    return url
+
+
+def _algorithms(text: str) -> str:
+    if unknown := sorted(set(text.split()) - SIGNATURES) or ([] if text.split() else ["none"]):
+        raise ValueError(f"{unknown[0]} is not accepted; choose from {', '.join(sorted(SIGNATURES))}")
+    return text
+
+
+# Signatures of a key pair only: with a shared secret, the public key could be used as one.
+SIGNATURES = frozenset(
+    {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+)
+Networks: TypeAlias = Annotated[str, AfterValidator(_networks)]
+Issuer: TypeAlias = Annotated[str, AfterValidator(_issuer)]
+Algorithms: TypeAlias = Annotated[str, AfterValidator(_algorithms)]
 
 
 class Settings(BaseSettings):
@@ -112,6 +143,12 @@ class Settings(BaseSettings):
     orphan_purge_limit: int = Field(default=1_000, ge=1)
     orphan_max_share: float = Field(default=0.1, gt=0, le=1)
 
+    webhook_networks: str = ""
+    webhook_timeout_seconds: float = Field(default=15.0, gt=0)
+    webhook_attempts: int = Field(default=12, ge=1)
+    webhook_off_seconds: float = Field(default=259_200.0, ge=0)
+    webhook_log_seconds: float = Field(default=604_800.0, ge=0)
+
     protect_attempts: int = Field(default=5, ge=1)
     protect_pause_seconds: float = Field(default=30.0, ge=0)
 
@@ -143,13 +180,27 @@ class Settings(BaseSettings):
 
     web_host: str = "127.0.0.1"
     web_port: int = Field(default=8000, ge=0, le=65535)
-    web_expose: bool = False
+    web_url: str = ""
+    trusted_proxies: Networks = ""
     metrics_port: int | None = Field(default=None, ge=0, le=65535)
     metrics_cache_seconds: float = Field(default=5.0, ge=0)
     metrics_timeout_seconds: float = Field(default=5.0, gt=0)
     heartbeat_seconds: float = Field(default=15.0, gt=0)
     max_connections: int = Field(default=1024, ge=1)
     max_streams: int = Field(default=512, ge=1)
+
+    session_idle_seconds: float = Field(default=3_600.0, gt=0)
+    session_seconds: float = Field(default=43_200.0, gt=0)
+    jwt_issuer: Issuer = ""
+    jwt_audience: str = ""
+    jwt_jwks_url: Issuer = ""
+    jwt_algorithms: Algorithms = "RS256 PS256 ES256 EdDSA"
+    jwt_tenant_claim: str = "tenant"
+    jwt_scopes_claim: str = "scope"
+    oidc_issuer: Issuer = ""
+    oidc_client_id: str = ""
+    oidc_client_secret: Secret = ""
+    oidc_default_scopes: str = "read"
 
     @property
     def own_tenant(self) -> str:

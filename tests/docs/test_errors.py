@@ -39,6 +39,7 @@ CODES = {
     "unknown_entity",
     "unknown_approval",
     "unknown_product",
+    "unknown_webhook",
     "unknown_image",
     "bad_place",
     "product_deleted",

@@ -9,7 +9,7 @@ from datetime import datetime
 from importlib.resources import files
 from typing import Any, BinaryIO, Literal, LiteralString, TypeVar
 
-from foja.blobs.listing import Listed
+from foja.blobs.entries import Listed
 from foja.blobs.store import ObjectBackend, Spool
 from foja.driver.database import Database
 from foja.errors import LedgerUnavailable

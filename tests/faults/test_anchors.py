@@ -127,6 +127,7 @@ async def recover(stage: Scene, documents: list[UUID]) -> None:
             return
 
 
+@pytest.mark.timeout(1200)
 async def test_a_process_that_dies_at_any_step_pays_once_and_confirms_once(
     open_app: Callable[..., App], admin: Admin, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,7 +26,7 @@ from foja.embedded.cosigner import SIZE_TYPE, LocalCosigner, own_signer, seen_lo
 from foja.embedded.cosigner.state import State, StateFile
 from foja.errors import Refused, SetupFailed
 from foja.proofs.cosignature import CosignerKey, CosignRequest, read_answer
-from foja.web.cosigner import CosignerEndpoint
+from foja.web.endpoints.cosigner import CosignerEndpoint
 from foja.web.server import address, bind, running
 from tests.rules.logs import KEY, MemoryLog
 

@@ -550,7 +550,7 @@ async def test_an_app_closes_after_its_connections_were_cut(
 def wake(app: App, talk: Conversation) -> None:
     """Notify the followers of a stream and of the log, as an append and the sequencer do."""
     notifier = app.ledger._notifier
-    notifier.touch(talk.id)
+    notifier.touch((app.ledger.tenant, talk.id))
     notifier.touch(None)
 
 

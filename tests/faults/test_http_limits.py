@@ -19,8 +19,8 @@ import pytest
 from foja.app import App
 from foja.web import connection
 from foja.web.bodies import MAX_REQUEST_BYTES
+from foja.web.endpoints.timestamps import TimestampEndpoint
 from foja.web.server import address, bind, running
-from foja.web.timestamps import TimestampEndpoint
 from tests.faults.test_http import address_of
 from tests.flow.client import SAY, served, until
 

@@ -115,6 +115,27 @@ async def test_a_wire_cut_again_and_again(
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
+async def test_a_lone_caller_learns_that_its_process_closes(
+    wire: Wire, tmp_path: Path, database_url: str, moment: Moment
+) -> None:
+    """It asks again for the lost answer when the app closes: what it gets is retryable, and says why.
+
+    The error is emitted live, too; that opened a connection which nothing closed.
+    """
+    async with foja.connect(database_url=wire.url, home=tmp_path) as app:
+        talk = await app.conversations.open()
+        for text in ("first", "second", "third"):  # one after the other: the caller is known to be alone
+            await talk.append(SAY, words(text))
+        wire.cut(MARK, moment, times=1_000_000)
+        waiting = asyncio.create_task(append(talk))
+        while not wire.cuts:
+            await asyncio.sleep(0.01)
+    with pytest.raises(LedgerUnavailable, match="closing; the event may have been written"):
+        await waiting
+    assert len(audit(database_url).streams[talk.id].events()) == (3 if moment == "before" else 4)
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
 async def test_neighbours_in_a_batch_are_written_once(
     wire: Wire, wired_app: App, database_url: str, moment: Moment
 ) -> None:

@@ -176,7 +176,7 @@ async def test_f2_a_caller_cancelled_while_connecting_leaves_no_half_connection(
 async def test_f2_odd_answers_do_not_end_the_listening_for_chunks(proxy: OddProxy, answer: bytes) -> None:
     """F2: a listener that got an odd answer fails with our error, and the next one receives."""
     pubsub = RedisPubSub(proxy.url, "odd", 5.0)
-    entity, received = uuid4(), asyncio.Event()
+    entity, received = ("t", uuid4()), asyncio.Event()
     proxy.replace(b"SUBSCRIBE", answer)
 
     async def listen() -> None:

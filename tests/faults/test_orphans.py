@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from foja.app import App
-from foja.blobs.listing import Listed
+from foja.blobs.entries import Listed
 from foja.blobs.store import Store, object_key
 from foja.errors import LedgerUnavailable
 from foja.system.hygiene.purge import Purger

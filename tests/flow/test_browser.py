@@ -16,7 +16,7 @@ import pytest
 
 from foja.app import App
 from foja.cli.chat.transcript import Deadlines, groups
-from foja.conversations.model.pairing import group
+from foja.conversations.model.pairs import group
 from foja.conversations.model.view import ConversationView
 from foja.conversations.service import Conversation
 from foja.web import pages

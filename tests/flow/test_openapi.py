@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
 import httpx
@@ -127,10 +127,29 @@ async def test_c6_answers_are_as_described(client: httpx.AsyncClient, document: 
     await call("POST", "/v1/streams/{domain}/{stream_id}/events", 422, message("x"), **stream)
     await call("GET", "/healthz", 200)
     await call("GET", "/readyz", 200)
+    await call_webhooks(call)
     streamed = {"text/event-stream", "text/plain"}
     for method, path, operation in operations(document):
         kinds = {kind for status in operation["responses"].values() for kind in status["content"]}
         assert (method, path) in called or kinds & streamed, f"{method} {path} was not called"
+
+
+async def call_webhooks(call: Callable[..., Awaitable[Any]]) -> None:
+    """Call each operation of webhooks."""
+    path = "/v1/webhooks/{webhook_id}"
+    made = await call("POST", "/v1/webhooks", 201, {"url": "https://example.org/"})
+    await call("POST", "/v1/webhooks", 422, {"url": "https://10.0.0.1/"})
+    hook = {"webhook_id": made["id"]}
+    await call("GET", "/v1/webhooks", 200)
+    await call("GET", path, 200, **hook)
+    await call("PATCH", path, 200, {"description": "x", "state": "off"}, **hook)
+    await call("POST", f"{path}/replay", 422, {"failed": True}, **hook)
+    await call("PATCH", path, 200, {"state": "on"}, **hook)
+    await call("POST", f"{path}/replay", 202, {"failed": True}, **hook)
+    await call("POST", f"{path}/rotate", 200, {}, **hook)
+    await call("GET", f"{path}/deliveries", 200, **hook)
+    await call("GET", f"{path}/deliveries/{{number}}", 404, **hook, number=1)
+    await call("DELETE", path, 200, **hook)
 
 
 async def test_c6_bodies_are_described_as_they_are_read(document: dict[str, Any]) -> None:

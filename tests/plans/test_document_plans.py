@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, LiteralString
 from uuid import UUID
 
-import pytest
-
 from foja.sql import query
-from tests.plans.filled import Admin, Copied, connected, filled
+from tests.plans.filled import Admin
 
 ROUNDS = 7  # a plan made for one call may become a plan for all calls after the fifth
 
@@ -26,21 +23,8 @@ FILL: LiteralString = """
 """
 
 
-@pytest.fixture(params=["analyzed", "never analyzed"], scope="module")
-def full_template(request: pytest.FixtureRequest, copied: Copied, template: str) -> Iterator[str]:
-    def fill(conn: Admin) -> None:
-        conn.execute(FILL)
-        if request.param == "analyzed":
-            conn.execute("analyze")
-
-    with filled(copied, template, fill) as name:
-        yield name
-
-
-@pytest.fixture
-def full(copied: Copied, full_template: str) -> Iterator[Admin]:
-    with connected(copied, full_template) as conn:
-        yield conn
+def fill(conn: Admin) -> None:
+    conn.execute(FILL)
 
 
 def fetched(conn: Admin) -> int:

@@ -10,7 +10,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from foja.sql import query
-from tests.plans.filled import Admin, Copied, connected, filled
+from tests.plans.filled import Admin
 
 ROUNDS = 7  # a plan made for one call may become a plan for all calls after the fifth
 OWN = UUID(int=7)
@@ -26,21 +26,8 @@ READ: LiteralString = """select coalesce(sum(coalesce(seq_scan, 0) * 100000 + co
     from pg_stat_xact_user_tables where relname in ('products', 'product_images')"""
 
 
-@pytest.fixture(params=["analyzed", "never analyzed"], scope="module")
-def full_template(request: pytest.FixtureRequest, copied: Copied, template: str) -> Iterator[str]:
-    def fill(conn: Admin) -> None:
-        conn.execute(FILL)
-        if request.param == "analyzed":
-            conn.execute("analyze")
-
-    with filled(copied, template, fill) as name:
-        yield name
-
-
-@pytest.fixture
-def full(copied: Copied, full_template: str) -> Iterator[Admin]:
-    with connected(copied, full_template) as conn:
-        yield conn
+def fill(conn: Admin) -> None:
+    conn.execute(FILL)
 
 
 def reads(conn: Admin, statement: LiteralString, values: Any) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, LiteralString
 from uuid import UUID
 
@@ -10,7 +9,7 @@ import pytest
 
 from foja.sql import query
 from tests.job_domain import install
-from tests.plans.filled import Admin, Copied, connected, filled
+from tests.plans.filled import Admin
 
 ROUNDS = 12  # a plan made for one call may become a plan for all calls after the fifth
 
@@ -35,22 +34,9 @@ FILL: LiteralString = """
 """
 
 
-@pytest.fixture(params=["analyzed", "never analyzed"], scope="module")
-def full_template(request: pytest.FixtureRequest, copied: Copied, template: str) -> Iterator[str]:
-    def fill(conn: Admin) -> None:
-        install(conn)
-        conn.execute(FILL)
-        if request.param == "analyzed":
-            conn.execute("analyze")
-
-    with filled(copied, template, fill) as name:
-        yield name
-
-
-@pytest.fixture
-def full(copied: Copied, full_template: str) -> Iterator[Admin]:
-    with connected(copied, full_template) as conn:
-        yield conn
+def fill(conn: Admin) -> None:
+    install(conn)
+    conn.execute(FILL)
 
 
 def cost(conn: Admin) -> tuple[int, int]:

@@ -18,7 +18,7 @@ from foja.sql import query
 from tests.database.seed import FALLBACK
 from tests.drafts import BATCH as BATCH_DRAFTS
 from tests.drafts import NAMED, columns, named
-from tests.plans.filled import Admin, Copied, connected, filled
+from tests.plans.filled import Admin, Copied, filled
 
 LARGE = ("event", "leaves", "leaf_place", "entity")
 ROUNDS = 12  # a plan made for one call may become a plan for all calls after the fifth
@@ -69,12 +69,6 @@ def fill(conn: Admin) -> None:
 def full_template(copied: Copied, template: str) -> Iterator[str]:
     with filled(copied, template, fill) as name:
         yield name
-
-
-@pytest.fixture
-def full(copied: Copied, full_template: str) -> Iterator[Admin]:
-    with connected(copied, full_template) as conn:
-        yield conn
 
 
 def scans(conn: Admin) -> dict[str, tuple[int, int]]:

@@ -365,6 +365,7 @@ def drive(world: World, how: settings) -> None:
     audit_idle(world.url)
 
 
+@pytest.mark.timeout(1200)
 def test_the_machine_finds_nothing(world: World) -> None:
     drive(world, QUICK)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 import obstore
 from obstore.exceptions import AlreadyExistsError, PreconditionError
 
-from foja.blobs.listing import PAGE_KEYS, Listed
+from foja.blobs.entries import PAGE_KEYS, Listed
 from foja.blobs.transfer import copy
 from foja.errors import ObjectChanged
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from foja import private
-from foja.blobs.listing import PAGE_KEYS, Listed
+from foja.blobs.entries import PAGE_KEYS, Listed
 from foja.blobs.transfer import copy
 from foja.errors import ObjectChanged
 from foja.private import sync

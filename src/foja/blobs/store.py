@@ -18,7 +18,7 @@ from obstore.store import from_url
 from foja import private
 from foja.blobs.bucket import Bucket
 from foja.blobs.disk import Disk
-from foja.blobs.listing import Listed
+from foja.blobs.entries import Listed
 from foja.blobs.transfer import digest
 from foja.errors import ObjectMissing, Refused, SetupFailed, Tampered, Unavailable
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from foja.blobs.store import Store
     from foja.core.note import Verifier
 
-OPTIONS = ("home", "database_url", "domains", "web_host", "web_port", "web_expose", "metrics_port")
+OPTIONS = ("home", "database_url", "domains", "web_host", "web_port", "metrics_port")
 
 
 def read_settings(arguments: Namespace) -> Settings:

@@ -6,6 +6,7 @@ import json
 from argparse import Namespace
 from datetime import datetime
 
+from foja.cli.access.actor import actor_of
 from foja.cli.installation import open_installation
 from foja.cli.output import print_result, shorten, table
 from foja.jobs.admin import JobView
@@ -42,19 +43,23 @@ async def show(arguments: Namespace) -> int:
 async def retry(arguments: Namespace) -> int:
     """Queue jobs again."""
     async with open_installation(arguments) as app:
-        return _print_changed(arguments, await app.jobs.retry(arguments.jobs), "queued again")
+        return _print_changed(
+            arguments, await app.jobs.retry(arguments.jobs, actor=actor_of(arguments)), "queued again"
+        )
 
 
 async def cancel(arguments: Namespace) -> int:
     """Cancel jobs."""
     async with open_installation(arguments) as app:
-        return _print_changed(arguments, await app.jobs.cancel(arguments.jobs), "cancelled")
+        return _print_changed(
+            arguments, await app.jobs.cancel(arguments.jobs, actor=actor_of(arguments)), "cancelled"
+        )
 
 
 async def pause(arguments: Namespace) -> int:
     """Pause a job type."""
     async with open_installation(arguments) as app:
-        await app.jobs.pause(arguments.job_type)
+        await app.jobs.pause(arguments.job_type, actor=actor_of(arguments))
     print_result(arguments, {"type": arguments.job_type, "paused": True}, f"{arguments.job_type} is paused")
     return 0
 
@@ -62,7 +67,7 @@ async def pause(arguments: Namespace) -> int:
 async def resume(arguments: Namespace) -> int:
     """Resume a job type."""
     async with open_installation(arguments) as app:
-        await app.jobs.resume(arguments.job_type)
+        await app.jobs.resume(arguments.job_type, actor=actor_of(arguments))
     print_result(arguments, {"type": arguments.job_type, "paused": False}, f"{arguments.job_type} is resumed")
     return 0
 

@@ -103,11 +103,10 @@ def print_started(arguments: Namespace, message: str, **fields: str | None) -> N
 
 @asynccontextmanager
 async def _web_server(app: App) -> AsyncIterator[tuple[asyncio.Task[None], str]]:
-    from foja.web.server import address, bind, serving  # late: a worker starts without it
+    from foja.web.server import address, bind_for, serving  # late: a worker starts without it
 
-    settings = app.settings
-    with bind(settings.web_host, settings.web_port, expose=settings.web_expose) as listener:
-        async with serving(app, listener, expose=settings.web_expose) as server:
+    with await bind_for(app, app.settings.web_port) as listener:
+        async with serving(app, listener) as server:
             yield server, address(listener)
 
 
@@ -118,10 +117,10 @@ async def _metrics_server(app: App) -> AsyncIterator[tuple[list[asyncio.Task[Non
     if settings.metrics_port is None:
         yield [], None
         return
-    from foja.web.server import address, bind, serving
+    from foja.web.server import address, bind_for, serving
 
-    with bind(settings.web_host, settings.metrics_port, expose=settings.web_expose) as listener:
-        async with serving(app, listener, expose=settings.web_expose, metrics_only=True) as server:
+    with await bind_for(app, settings.metrics_port) as listener:
+        async with serving(app, listener, metrics_only=True) as server:
             yield [server], address(listener)
 
 

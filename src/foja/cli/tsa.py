@@ -15,8 +15,8 @@ from foja.documents.stamper import Confirmed, Stamper, TimestampAuthority
 from foja.embedded.tsa import LocalAuthority, kept_root
 from foja.errors import redact
 from foja.proofs.tsa import LOCAL_NOTICE, Terms, trusted
+from foja.web.endpoints.timestamps import TimestampEndpoint
 from foja.web.server import address, bind, running
-from foja.web.timestamps import TimestampEndpoint
 
 
 def status(arguments: Namespace) -> int:

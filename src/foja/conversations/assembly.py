@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from foja.conversations.expiry import expire_approvals
 from foja.conversations.service import Conversations, Document, Protect
-from foja.jobs.assembly import Assembly, Shared
+from foja.jobs.assembly import Shared, TenantAssembly
 
 
-def assemble(shared: Shared, protect: Protect[Document]) -> Assembly[Conversations[Document]]:
-    """Return the conversations of an installation; `protect` makes a document of one."""
-    return Assembly(
-        service=Conversations(shared.ledger, protect),
+def assemble(
+    shared: Shared, protect_of: Callable[[str], Protect[Document]]
+) -> TenantAssembly[Conversations[Document]]:
+    """Return the conversations of an installation; `protect_of` a tenant makes a document of one."""
+    return TenantAssembly(
+        service_of=lambda tenant: Conversations(shared.ledger.of(tenant), protect_of(tenant)),
         chores=[partial(expire_approvals, shared.sweeper, shared.notifier)],
     )

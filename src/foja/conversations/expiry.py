@@ -19,21 +19,21 @@ async def expire_approvals(database: Database, notifier: Notifier) -> int:
     done = 0
     while True:
         known = len(held)
-        for entity, decision in await database.rows(sql.query("due_approvals"), most=BATCH, held=list(held)):
-            if entity not in held:
-                done += await _expire(database, notifier, entity, decision, held)
+        due = await database.rows(sql.query("due_approvals"), most=BATCH, held=list(held))
+        for tenant, entity, decision in due:
+            if entity not in held and await _expire(database, entity, decision, held):
+                notifier.touch((tenant, entity))
+                done += 1
         if len(held) == known:
             return done
 
 
-async def _expire(
-    database: Database, notifier: Notifier, entity: UUID, decision: UUID, held: set[UUID]
-) -> int:
+async def _expire(database: Database, entity: UUID, decision: UUID, held: set[UUID]) -> bool:
+    """Record the expiry of one approval; return False if another session holds its stream."""
     try:
         with contextlib.suppress(IdempotencyConflict):  # decided at the last moment
             await database.row(sql.query("expire_approval"), entity=entity, event=decision)
     except Locked:
         held.add(entity)
-        return 0
-    notifier.touch(entity)
-    return 1
+        return False
+    return True

@@ -24,7 +24,7 @@ from foja.documents.workers import artifacts, executor, timestamps
 from foja.documents.workers.anchor_batches import BatchWorker
 from foja.documents.workers.anchors import Gather, Gatherer, Submitter
 from foja.driver.database import Database
-from foja.jobs.assembly import Assembly, Shared
+from foja.jobs.assembly import Shared, TenantAssembly
 from foja.jobs.queue import Queue, topic
 from foja.jobs.worker import Work, WorkerSpec
 from foja.ledger.live.notifier import Notifier
@@ -37,7 +37,7 @@ WAKE_SECONDS, STALLED_LIMIT = 600.0, 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DocumentAssembly(Assembly[Documents]):
+class DocumentAssembly(TenantAssembly[Documents]):
     """Documents with what an installation shows of them."""
 
     stamper: Stamper
@@ -52,20 +52,25 @@ async def assemble(shared: Shared) -> DocumentAssembly:
     networks = open_networks(shared.settings, stamper.token, stamper.terms)
     proofs = AnchorProofs(shared.database, networks)
     bundles = open_bundles(shared.ledger, shared.objects, stamper, proofs, shared.vkey)
-    policy = _policy(shared.settings)
-    documents = Documents(
-        shared.ledger,
-        shared.objects,
-        namespace=shared.installation_id,
-        abilities={row[0] for row in await shared.database.rows(sql.query("abilities"))},
-        policy=policy,
-        bundles=bundles,
-        notify=partial(shared.notifier.touch, topic(DOCUMENT.name)),
-        note=local_notice(shared.settings),
-    )
+    policy, note = _policy(shared.settings), local_notice(shared.settings)
+    abilities = {row[0] for row in await shared.database.rows(sql.query("abilities"))}
+    notify = partial(shared.notifier.touch, topic(DOCUMENT.name))
+
+    def documents(tenant: str) -> Documents:
+        return Documents(
+            shared.ledger.of(tenant),
+            shared.objects,
+            namespace=shared.installation_id,
+            abilities=abilities,
+            policy=policy,
+            bundles=bundles.of(tenant),
+            notify=notify,
+            note=note,
+        )
+
     return DocumentAssembly(
-        service=documents,
-        workers=[*_workers(shared, documents, stamper, bundles), *_anchor_workers(shared.settings, networks)],
+        service_of=documents,
+        workers=[*_workers(shared, policy, stamper, bundles), *_anchor_workers(shared.settings, networks)],
         chores=[
             partial(expire_attempts, shared.sweeper, shared.notifier),
             sparingly(partial(wake_stalled, shared.sweeper, policy), WAKE_SECONDS),
@@ -112,7 +117,7 @@ def _anchor_workers(settings: Settings, networks: Mapping[str, Network]) -> Iter
         yield WorkerSpec(DOCUMENT, f"process_{name}_anchors", follow, batch=10)
 
 
-def _workers(shared: Shared, documents: Documents, stamper: Stamper, bundles: Bundles) -> list[WorkerSpec]:
+def _workers(shared: Shared, policy: Policy, stamper: Stamper, bundles: Bundles) -> list[WorkerSpec]:
     wait = max(shared.settings.checkpoint_seconds, MIN_CHECKPOINT_WAIT)
     builds = artifacts.ArtifactWorker(bundles, shared.objects, wait)
     bulk, gathering = shared.settings.tsa_batch > 1, shared.settings.anchor_batch_seconds
@@ -121,7 +126,7 @@ def _workers(shared: Shared, documents: Documents, stamper: Stamper, bundles: Bu
         WorkerSpec(
             DOCUMENT,
             executor.TYPE,
-            lambda queue: executor.Executor(queue.database, documents.policy, gathering).work,
+            lambda queue: executor.Executor(queue.database, policy, gathering).work,
             batch=256,
             wake_on=[DOCUMENT.name],
         ),
@@ -147,6 +152,6 @@ async def wake_stalled(database: Database, policy: Policy) -> int:
 async def expire_attempts(database: Database, notifier: Notifier) -> int:
     """Close attempts past their deadline, and cancel their jobs; return how many."""
     closed = await database.rows(sql.query("expire_attempts"), most=EXPIRY_LIMIT)
-    for (document,) in closed:
-        notifier.touch(document)
+    for tenant, document in closed:
+        notifier.touch((tenant, document))
     return len(closed)

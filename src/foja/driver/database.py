@@ -44,6 +44,7 @@ REFUSALS: dict[str, type[errors.FojaError]] = {
     "unknown_job": errors.UnknownJob,
     "unknown_product": errors.UnknownProduct,
     "unknown_image": errors.UnknownImage,
+    "unknown_webhook": errors.UnknownWebhook,
     "bad_place": errors.BadPlace,
     "product_deleted": errors.ProductDeleted,
     "wrong_supplier": errors.WrongSupplier,
@@ -60,6 +61,7 @@ REFUSALS: dict[str, type[errors.FojaError]] = {
     "already_submitted": errors.OutOfTurn,
     "already_confirmed": errors.OutOfTurn,
     "attempt_not_open": errors.OutOfTurn,
+    "out_of_turn": errors.OutOfTurn,
 }
 PRECONDITION = "precondition_failed:"
 ADVICE = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from foja import sql
@@ -13,7 +13,7 @@ from foja.images.model.variants import VariantSpec, set_digest, specs_of
 from foja.images.service import Document, Images, Protect
 from foja.images.uploads import Uploads
 from foja.images.workers import render
-from foja.jobs.assembly import Assembly, Chore, Shared
+from foja.jobs.assembly import Chore, Shared, TenantAssembly
 from foja.jobs.queue import Queue, topic
 from foja.jobs.worker import Work, WorkerSpec
 from foja.maintenance.loop import sparingly
@@ -21,16 +21,18 @@ from foja.maintenance.loop import sparingly
 SWEEP_SECONDS, ARM_SECONDS = 10.0, 3600.0
 
 
-async def assemble(shared: Shared, protect: Protect[Document]) -> Assembly[Images[Document]]:
-    """Return the galleries of an installation; `protect` makes a document of one."""
+async def assemble(
+    shared: Shared, protect_of: Callable[[str], Protect[Document]]
+) -> TenantAssembly[Images[Document]]:
+    """Return the galleries of an installation; `protect_of` a tenant makes a document of one."""
     settings = shared.settings
     specs = specs_of(settings.thumbnail_sets, settings.thumbnail_formats)
     decoders = open_decoders(settings)
     shared.closing.push_async_callback(decoders.close)
     await _set_rules(shared)
-    notify = partial(shared.notifier.touch, topic(render.TYPE))
-    return Assembly(
-        service=Images(shared.ledger, Uploads(shared.objects, decoders), protect, notify),
+    notify, uploads = partial(shared.notifier.touch, topic(render.TYPE)), Uploads(shared.objects, decoders)
+    return TenantAssembly(
+        service_of=lambda tenant: Images(shared.ledger.of(tenant), uploads, protect_of(tenant), notify),
         workers=[_renderer(shared, decoders, specs)],
         chores=_chores(shared, decoders, specs),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, get_args
@@ -55,6 +56,12 @@ class Jobs:
         self._database, self._tenant, self._own_tenant = database, tenant, own_tenant
         self._queue = Queue(database, notifier, source="api")
 
+    def of(self, tenant: str) -> Jobs:
+        """Return the jobs of one tenant, on the same connections."""
+        other = copy(self)
+        other._tenant = other._own_tenant = tenant
+        return other
+
     async def close(self) -> None:
         """Close the connections that enqueue."""
         await self._queue.close()
@@ -101,34 +108,36 @@ class Jobs:
         """Return the types of which nothing is claimed now."""
         return [name for (name,) in await self._database.rows(sql.query("paused_types"))]
 
-    async def retry(self, jobs: Sequence[int]) -> int:
+    async def retry(self, jobs: Sequence[int], *, actor: str | None = None) -> int:
         """Queue dead jobs anew with fresh tries, and waiting ones at once; return how many there were."""
-        return await self._steer("retry_jobs", jobs)
+        return await self._change("retry", jobs, actor)
 
-    async def cancel(self, jobs: Sequence[int]) -> int:
+    async def cancel(self, jobs: Sequence[int], *, actor: str | None = None) -> int:
         """End jobs that are not over, and put dead ones away; return how many there were."""
-        return await self._steer("cancel_jobs", jobs)
+        return await self._change("cancel", jobs, actor)
 
-    async def pause(self, job_type: str) -> None:
+    async def pause(self, job_type: str, *, actor: str | None = None) -> None:
         """Let nothing of this type be claimed until it is resumed; what runs goes on."""
-        await self._switch("pause_jobs", job_type)
+        await self._switch("pause", job_type, actor)
 
-    async def resume(self, job_type: str) -> None:
+    async def resume(self, job_type: str, *, actor: str | None = None) -> None:
         """Let this type be claimed again."""
-        await self._switch("resume_jobs", job_type)
+        await self._switch("resume", job_type, actor)
 
     async def _find(self, **wanted: object) -> Sequence[JobView]:
         filters = dict.fromkeys(("state", "type", "entity", "job")) | {"limit": 1} | wanted
         rows = await self._database.rows(sql.query("list_jobs"), tenant=self._tenant, **filters)
         return [JobView(*row) for row in rows]
 
-    async def _steer(self, query: str, jobs: Sequence[int]) -> int:
+    async def _change(self, action: str, jobs: Sequence[int], actor: str | None) -> int:
         for job_id in jobs:
             await self.show(job_id)
-        row = await self._database.row(sql.query(query), jobs=list(jobs))
+        row = await self._database.row(
+            sql.query("change_jobs"), action=action, jobs=list(jobs), tenant=self._tenant, actor=actor
+        )
         return int(row[0]) if row else 0
 
-    async def _switch(self, query: str, job_type: str) -> None:
-        row = await self._database.row(sql.query(query), type=job_type)
+    async def _switch(self, action: str, job_type: str, actor: str | None) -> None:
+        row = await self._database.row(sql.query("switch_jobs"), action=action, type=job_type, actor=actor)
         if row is None or not row[0]:
             raise UnknownJob(f"there is no job type {job_type!r}; `foja jobs list` shows those in use")

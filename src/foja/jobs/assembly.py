@@ -35,9 +35,15 @@ class Shared:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Assembly(Generic[Service]):
-    """One domain, put together: the service for callers, its workers and its chores."""
+class Assembly:
+    """One domain, put together: its workers and its chores."""
 
-    service: Service
     workers: Sequence[WorkerSpec] = ()
     chores: Sequence[Chore] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TenantAssembly(Assembly, Generic[Service]):
+    """A domain whose service each tenant has. It is made quickly: all tenants share the connections."""
+
+    service_of: Callable[[str], Service]

@@ -21,9 +21,9 @@ from foja.metrics import JOB_CORRECTIONS, JOBS_SETTLED
 STATEMENTS = ("enqueue_jobs", "settle_jobs")
 
 
-def topic(name: str) -> UUID:
-    """Return the id under which a job type or a domain is notified; streams have their own."""
-    return derived_id(b"foja/topic/v1", name.encode())
+def topic(name: str) -> tuple[str, UUID]:
+    """Return the topic under which a job type or a domain is notified; all tenants share it."""
+    return "", derived_id(b"foja/topic/v1", name.encode())
 
 
 class Queue:
@@ -88,8 +88,8 @@ class Queue:
         for name in set(names):
             self._notifier.touch(topic(name))
 
-    def touch(self, streams: Iterable[UUID], domain: str) -> None:
-        """Notify the readers of these streams, and the executor of their domain."""
+    def touch(self, streams: Iterable[tuple[str, UUID]], domain: str) -> None:
+        """Notify the readers of these tenants' streams, and the executor of their domain."""
         for stream in streams:
             self._notifier.touch(stream)
         self.notify([domain])
@@ -118,7 +118,7 @@ class Queue:
             names.update([draft.domain for draft in drafts], [new.type for new in jobs_of(outcome)])
             if verdict in ("done", "give_up"):
                 for draft in drafts:
-                    self._notifier.touch(draft.entity_id)
+                    self._notifier.touch((draft.tenant, draft.entity_id))
         for labels, count in ends.items():
             JOBS_SETTLED.labels(*labels).inc(count)
         self.notify(names)

@@ -80,7 +80,7 @@ class LedgerOpener:
         lanes = Lanes(
             self._database, pipelines, writer, batch or writer, await self._redis_lane(pipelines, writer)
         )
-        transients = Transients(self._transports(installation_id), notifier, settings.own_tenant)
+        transients = Transients(self._transports(installation_id), notifier)
         self._closing.push_async_callback(transients.close)
         return Ledger(self._database, notifier, transients, log, writer, lanes, settings.own_tenant)
 

@@ -12,7 +12,7 @@ from foja.core.registry import Domain
 from foja.driver.clock import DatabaseClock
 from foja.driver.database import Database
 from foja.errors import UnknownEntity
-from foja.ledger.event import MAX_SEQ, Draft, StreamItem, bounded, draft
+from foja.ledger.event import MAX_SEQ, Draft, StreamItem, Transient, bounded, draft
 from foja.ledger.lanes.lanes import Lanes
 from foja.ledger.live.follower import PAGE_EVENTS, Follower, follow
 from foja.ledger.live.notifier import Notifier, Subscription
@@ -39,7 +39,6 @@ class Ledger(StreamReader):
         super().__init__(database, tenant)
         self.log, self.now = log, DatabaseClock(database).now
         self.append, self.append_many, self.append_each = lanes.append, lanes.append_many, lanes.append_each
-        self.emit = transients.emit
         self._notifier, self._transients, self._writer, self._lanes = notifier, transients, writer, lanes
 
     def of(self, tenant: str) -> Ledger:
@@ -77,11 +76,15 @@ class Ledger(StreamReader):
     async def _erase(self, query: str, domain: Domain, entity_id: UUID, **values: object) -> None:
         values |= {"domain": domain.name, "entity": entity_id, "source": self._writer.source}
         await self._writer.patiently(lambda: self.ask(query, **values), stream=entity_id)
-        self._writer.notify(entity_id)
+        self._writer.notify(self.tenant, entity_id)
 
     def reserver(self, domain: Domain) -> Reserver:
         """Return what makes the reservations of a domain."""
         return Reserver(self._database, self._writer, self._lanes, domain, self.tenant)
+
+    def emit(self, transient: Transient) -> None:
+        """Send a transient to the current followers of its stream. It is not stored."""
+        self._transients.emit(self.tenant, transient)
 
     def follow(self, entity_id: UUID, after: str | int | None) -> AsyncGenerator[StreamItem]:
         """Yield every event of a stream and its transients, without end."""
@@ -99,8 +102,8 @@ class Ledger(StreamReader):
 
     def watch(self, entity_id: UUID) -> AbstractContextManager[Subscription]:
         """Return a subscription that is set whenever the stream may have grown."""
-        return self._notifier.watch(entity_id)
+        return self._notifier.watch((self.tenant, entity_id))
 
     def go_on(self, follower: Follower) -> AsyncGenerator[StreamItem]:
         """Yield the events that a follower lacks and new transients, without end."""
-        return follow(self._notifier, follower, self._transients.hearing(follower.entity_id))
+        return follow(self._notifier, follower, self._transients.hearing(*follower.key))

@@ -77,7 +77,7 @@ class Slots:
             "reason": reason,
         }
         await reserver.ask("void", self.entity_id, values)
-        reserver.writer.notify(self.entity_id)
+        reserver.writer.notify(reserver.tenant, self.entity_id)
 
     async def extend(self, ttl: float) -> datetime:
         """Extend the numbers that are still open to `ttl` seconds from now; return the new deadline."""
@@ -135,7 +135,7 @@ class Reserver:
         request = ReservationRequest(entity_id, self.domain.name, self.tenant, count, float(ttl), texts)
         _, first, token, deadline = await self.lanes.reserve(request)
         assert deadline is not None
-        self.writer.notify(entity_id)
+        self.writer.notify(self.tenant, entity_id)
         return Slots(entity_id, tuple(range(first, first + count)), token, deadline, self)
 
     def resume(self, entity_id: UUID, seqs: Sequence[int], token: UUID) -> Slots:

@@ -89,9 +89,9 @@ class Writer:
         if draft.source != self.source:
             raise errors.WrongSource(f"this process writes as {self.source!r}, not as {draft.source!r}")
 
-    def notify(self, entity_id: UUID) -> None:
-        """Notify the followers of a stream that it has grown."""
-        self._notifier.touch(entity_id)
+    def notify(self, tenant: str, entity_id: UUID) -> None:
+        """Notify the followers of a tenant's stream that it has grown."""
+        self._notifier.touch((tenant, entity_id))
 
     async def patiently(
         self,
@@ -126,7 +126,7 @@ class Writer:
         status, detail, seq, at, body_hash, sealed = receipt
         if seq is None or at is None or body_hash is None:
             raise refusal(detail or "")
-        self.notify(draft.entity_id)
+        self.notify(draft.tenant, draft.entity_id)
         cursor = f"{self._notifier.epoch}:{seq}" if sealed else None
         return draft.recorded(seq, at, body_hash, cursor, status=status)
 

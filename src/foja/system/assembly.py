@@ -24,9 +24,10 @@ PLAN_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SystemAssembly(Assembly[System]):
+class SystemAssembly(Assembly):
     """The stream of an installation with what records its keys."""
 
+    service: System
     keys: KeyRecorder
 
 

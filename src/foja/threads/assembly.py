@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from foja.jobs.assembly import Assembly, Shared
+from foja.jobs.assembly import Shared, TenantAssembly
 from foja.threads.service import Threads
 
 
-def assemble(shared: Shared) -> Assembly[Threads]:
+def assemble(shared: Shared) -> TenantAssembly[Threads]:
     """Return the threads of an installation."""
-    return Assembly(service=Threads(shared.ledger))
+    return TenantAssembly(service_of=lambda tenant: Threads(shared.ledger.of(tenant)))

@@ -7,23 +7,27 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Response
+from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from foja import __version__
+from foja.errors import Unavailable
 from foja.web import pages, streams
+from foja.web.access import login
+from foja.web.access import routes as access
+from foja.web.access.front import LOCAL_NAMES, host_name
 from foja.web.context import WebContext
 from foja.web.conversations import approvals, routes, slots
 from foja.web.operations.routes import add_operations
-from foja.web.problems import add_problems, problem
+from foja.web.problems import add_problems, problem, problem_of
 from foja.web.reference import page
 from foja.web.reference.openapi import ERRORS, describe
+from foja.web.webhooks import routes as webhooks
 
-LOCAL_NAMES = {"localhost", "127.0.0.1", "[::1]"}
 
-
-def create_application(ctx: WebContext, *, exposed: bool) -> ASGIApp:
-    """Return the application; unless exposed, it accepts only local host names."""
+def create_application(ctx: WebContext) -> ASGIApp:
+    """Return the application; while there are no keys, it accepts only local host names."""
     web = FastAPI(
         title="Foja",
         version=__version__,
@@ -34,22 +38,22 @@ def create_application(ctx: WebContext, *, exposed: bool) -> ASGIApp:
     )
     web.openapi = partial(_described, web)  # type: ignore[method-assign]
     web.state.ctx = ctx
-    add_problems(web)
-    for module in (routes, slots, approvals, streams, pages, page):
+    add_problems(web, login.to_login)
+    for module in (routes, slots, approvals, streams, webhooks, pages, page, login, access):
         web.include_router(module.routes)
     if find_spec("ag_ui"):
         web.include_router(import_module("foja.web.conversations.ag_ui").routes)
     add_operations(web)
-    return web if exposed else LocalOnly(web)
+    return LocalNames(web, ctx)
 
 
-def create_metrics_application(ctx: WebContext, *, exposed: bool) -> ASGIApp:
+def create_metrics_application(ctx: WebContext) -> ASGIApp:
     """Return an application with `/healthz`, `/readyz` and `/metrics` only, for a worker."""
     web = FastAPI(title="Foja worker", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
     web.state.ctx = ctx
     add_problems(web)
     add_operations(web)
-    return web if exposed else LocalOnly(web)
+    return LocalNames(web, ctx)
 
 
 def _described(web: FastAPI) -> dict[str, Any]:
@@ -57,24 +61,28 @@ def _described(web: FastAPI) -> dict[str, Any]:
     return web.openapi_schema
 
 
-class LocalOnly:
-    """Refuses other host names: a foreign page can resolve its own name to this machine."""
+class LocalNames:
+    """Refuses other host names while there are no keys: a foreign page can resolve its own to here."""
 
-    def __init__(self, inner: ASGIApp) -> None:
-        self._inner = inner
+    def __init__(self, inner: ASGIApp, ctx: WebContext) -> None:
+        self._inner, self._access = inner, ctx.app.access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and _host(scope) not in LOCAL_NAMES:
-            refusal = problem(
-                421,
-                "This host name is not served.",
-                "use localhost, or start with --expose to accept every host name",
-            )
-            await refusal(scope, receive, send)
-        else:
-            await self._inner(scope, receive, send)
+        if scope["type"] == "http" and host_name(HTTPConnection(scope)) not in LOCAL_NAMES:
+            try:
+                required = await self._access.required()
+            except Unavailable as error:
+                await problem_of(error)(scope, receive, send)
+                return
+            if not required:
+                await _wrong_host()(scope, receive, send)
+                return
+        await self._inner(scope, receive, send)
 
 
-def _host(scope: Scope) -> str:
-    host = next((value for name, value in scope["headers"] if name == b"host"), b"").decode("latin-1")
-    return host if host.endswith("]") else host.rpartition(":")[0] or host
+def _wrong_host() -> Response:
+    return problem(
+        421,
+        "This host name is not served.",
+        "use localhost, or make a key with `foja access create`: with keys, every host name is served",
+    )

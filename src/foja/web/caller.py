@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import Depends, Request
+from fastapi import Depends
 
-from foja.access.model.principal import ALL, Principal, Scope
-from foja.app import App
+from foja.access.model.grant import Grant
+from foja.access.model.principal import Principal, Scope
+from foja.tenants.app import TenantApp
+from foja.web.access.authentication import grant_of
+from foja.web.bodies import RequestBody
 from foja.web.context import Context, WebContext
 
 
@@ -17,26 +22,52 @@ from foja.web.context import Context, WebContext
 class Caller:
     """A checked request: who sends it, and what it may use."""
 
-    principal: Principal
+    grant: Grant
     ctx: WebContext
 
     @property
-    def app(self) -> App:
+    def principal(self) -> Principal:
+        """Who sends the request."""
+        return self.grant.principal
+
+    @property
+    def app(self) -> TenantApp:
         """The app as the principal's tenant uses it."""
-        return self.ctx.app
+        return self.ctx.app.tenant(self.principal.tenant)
+
+    def author(self, named: str | None) -> str | None:
+        """Return the actor to record, where the request names one or none."""
+        return self.principal.author(named)
+
+    def signed(self, body: RequestBody) -> dict[str, Any]:
+        """Return the fields of a body with the actor to record."""
+        fields = dict(body)
+        return {**fields, "actor": self.author(fields.get("actor"))}
+
+    def lasting(self) -> AbstractContextManager[asyncio.Event]:
+        """Yield an event that is set when the caller's key, token or session ends. For what lasts."""
+        return self.ctx.app.access.use(self.grant)
 
 
-async def principal_of(request: Request, ctx: Context) -> Principal:
-    """Return who sends a request. Without keys, the local user is the administrator."""
-    return Principal(ctx.app.settings.own_tenant, "local", ALL, installation=True)
+async def caller_of(ctx: Context, grant: Annotated[Grant, Depends(grant_of)]) -> Caller:
+    """Return the caller of a request, whatever it may do: a route asks for a scope beside."""
+    return Caller(grant, ctx)
+
+
+AnyCaller = Annotated[Caller, Depends(caller_of)]
+
+
+async def principal_of(caller: AnyCaller) -> Principal:
+    """Return who sends a request."""
+    return caller.principal
 
 
 def needs(scope: Scope, *, installation: bool = False) -> Callable[..., Awaitable[Caller]]:
     """Return a dependency that refuses a request whose principal does not have a scope."""
 
-    async def caller(ctx: Context, principal: Annotated[Principal, Depends(principal_of)]) -> Caller:
-        principal.check(scope, installation=installation)
-        return Caller(principal, ctx)
+    async def caller(caller: AnyCaller) -> Caller:
+        caller.principal.check(scope, installation=installation)
+        return caller
 
     return caller
 

@@ -10,10 +10,8 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from foja.app import App
-from foja.conversations.service import Conversation
-from foja.errors import UnknownEntity
-from foja.ledger.stream import Stream
 from foja.metrics import STREAMS
+from foja.web.access.front import Front
 from foja.web.conversations.feed import Feeds
 from foja.web.problems import Rejected
 
@@ -24,8 +22,9 @@ class WebContext:
     def __init__(self, app: App) -> None:
         self.app = app
         self.heartbeat = app.settings.heartbeat_seconds
-        self.feeds = Feeds(app.ledger, self.heartbeat)
+        self.feeds = Feeds(self.heartbeat)
         self.closing = asyncio.Event()
+        self.front = Front(app.settings)
         self._streams, self._max_streams = 0, app.settings.max_streams
 
     @contextmanager
@@ -52,20 +51,3 @@ async def context_of(request: Request) -> WebContext:
 
 
 Context = Annotated[WebContext, Depends(context_of)]
-
-
-async def conversation_of(ctx: Context, conversation_id: str) -> Conversation:
-    """Return the conversation that the address of a request names."""
-    conversation = await ctx.app.conversations.open(conversation_id)
-    await check_domain(ctx, conversation)
-    return conversation
-
-
-async def check_domain(ctx: WebContext, stream: Stream) -> None:
-    """Raise `UnknownEntity` if a stream has events of another domain."""
-    rows = await ctx.app.ledger.ask("stream_domain", entity=stream.id)
-    if rows and rows[0][0] != stream.domain.name:
-        raise UnknownEntity(f"there is no {stream.domain.name} {stream.id}; check the id and the domain")
-
-
-NamedConversation = Annotated[Conversation, Depends(conversation_of)]

@@ -16,7 +16,8 @@ from fastapi.responses import RedirectResponse
 
 from foja.conversations.model.text import message_text
 from foja.conversations.service import Summary
-from foja.web.context import Context, NamedConversation
+from foja.web.caller import Reader
+from foja.web.conversations.named import NamedConversation
 from foja.web.translations import TRANSLATIONS, choose_language
 
 STATIC = files("foja.web") / "static"
@@ -45,9 +46,9 @@ async def home() -> Response:
 
 
 @routes.get("/conversations")
-async def conversations(ctx: Context, language: Language, before: UUID | None = None) -> Response:
+async def conversations(caller: Reader, language: Language, before: UUID | None = None) -> Response:
     """Show the newest conversations with their last messages."""
-    found = await ctx.app.conversations.summaries(before=before, limit=LIST_LIMIT)
+    found = await caller.app.conversations.summaries(before=before, limit=LIST_LIMIT)
     texts = TRANSLATIONS[language]
     items = "".join(_item(each, language) for each in found) or f"<li>{texts['none']}</li>"
     more = ""
@@ -71,7 +72,7 @@ def _item(summary: Summary, language: str) -> str:
 
 
 @routes.get("/conversations/{conversation_id}")
-async def page(conversation: NamedConversation, language: Language) -> Response:
+async def page(caller: Reader, conversation: NamedConversation, language: Language) -> Response:
     """Show one conversation, live."""
     texts = TRANSLATIONS[language]
     encoded = escape(json.dumps(texts, ensure_ascii=False))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -14,7 +15,7 @@ from starlette.requests import ClientDisconnect
 from foja import errors
 
 MEDIA_TYPE = "application/problem+json"
-RETRY_AFTER = "1"
+HEADERS = {503: {"Retry-After": "1"}, 401: {"WWW-Authenticate": 'Bearer realm="foja"'}}
 # The first match applies; any other error is a fault of the server (500).
 STATUSES: tuple[tuple[type[errors.FojaError], int], ...] = (
     (errors.TooLarge, 413),
@@ -64,7 +65,7 @@ def problem(
     }
     if name:
         body |= {"error": name, "code": code}
-    headers = {"Retry-After": RETRY_AFTER} if status == 503 else {}
+    headers = HEADERS.get(status, {})
     return JSONResponse(body, status, headers, MEDIA_TYPE)
 
 
@@ -77,11 +78,13 @@ def problem_of(error: errors.FojaError) -> Response:
     return problem(status, title, str(error), name=type(error).__name__, code=error.code)
 
 
-def add_problems(web: FastAPI) -> None:
-    """Register handlers that turn every error into a problem document."""
+def add_problems(web: FastAPI, to_login: Callable[[Request], Response] | None = None) -> None:
+    """Register handlers that turn every error into a problem document; a person is sent to the login."""
 
     @web.exception_handler(errors.FojaError)
-    async def refused(_: Request, error: errors.FojaError) -> Response:
+    async def refused(request: Request, error: errors.FojaError) -> Response:
+        if isinstance(error, errors.NotAuthenticated) and to_login and _is_page(request):
+            return to_login(request)
         return problem_of(error)
 
     @web.exception_handler(Rejected)
@@ -106,6 +109,12 @@ def add_problems(web: FastAPI) -> None:
     @web.exception_handler(Exception)
     async def unexpected(_: Request, error: Exception) -> Response:
         return problem(500, "The server failed.", "see the log of the server; try again later")
+
+
+def _is_page(request: Request) -> bool:
+    """Return whether a browser asks for a page, rather than a program for an answer."""
+    wanted, path = request.headers.get("accept", ""), request.url.path
+    return request.method == "GET" and "text/html" in wanted and not path.startswith(("/v1/", "/login"))
 
 
 def describe_errors(found: Any) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
 import logging
 import os
 import resource
@@ -18,6 +17,7 @@ from starlette.types import ASGIApp
 
 from foja.app import App
 from foja.errors import SetupFailed
+from foja.web.access.front import is_loopback
 from foja.web.application import create_application, create_metrics_application
 from foja.web.connection import SPARE_CONNECTIONS, Capacity, Connection
 from foja.web.context import WebContext
@@ -47,12 +47,12 @@ class HttpServer(uvicorn.Server):
         yield
 
 
-def bind(host: str, port: int, *, expose: bool) -> socket.socket:
-    """Return a listening socket. There are no access keys yet, so other machines need `expose`."""
-    if not expose and not _is_loopback(host):
+def bind(host: str, port: int, *, expose: bool, advice: str = "pass --expose") -> socket.socket:
+    """Return a listening socket. Raise `SetupFailed` for an address of other machines without `expose`."""
+    if not expose and not is_loopback(host):
         raise SetupFailed(
-            f"{host} is reachable from other machines and there are no access keys yet; "
-            "use 127.0.0.1 behind a proxy that authenticates, or pass --expose"
+            f"{host} is reachable from other machines, and callers need not say who they are; "
+            f"use 127.0.0.1, or {advice}"
         )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -67,15 +67,23 @@ def bind(host: str, port: int, *, expose: bool) -> socket.socket:
     return listener
 
 
+async def bind_for(app: App, port: int) -> socket.socket:
+    """Return a socket at the address in the settings; other machines are served once there is a key."""
+    required = await app.access.required()
+    advice = "make a key first: `foja access create --scopes admin --installation`"
+    return bind(app.settings.web_host, port, expose=required, advice=advice)
+
+
 @contextlib.asynccontextmanager
 async def serving(
-    app: App, listener: socket.socket, *, expose: bool = False, metrics_only: bool = False
+    app: App, listener: socket.socket, *, metrics_only: bool = False
 ) -> AsyncIterator[asyncio.Task[None]]:
     """Serve an app until the block ends; then close every stream."""
+    await app.access.open()
     ctx = WebContext(app)
     create = create_metrics_application if metrics_only else create_application
     failures = Failures(app.database)
-    application = Measured(create(ctx, exposed=expose), failures)
+    application = Measured(create(ctx), failures)
     async with failures.flushing(), running(application, listener, app.settings.max_connections) as task:
         try:
             yield task
@@ -99,6 +107,7 @@ async def running(
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=False,  # `web/access/front.py` decides which proxies are believed
             timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         )
     )
@@ -150,10 +159,3 @@ def _accept_failures_logged_once() -> Iterator[None]:
 
 def _default_handler(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     loop.default_exception_handler(context)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 
-from foja.core.registry import RESERVED_DOMAINS, Domain
+from foja.core.registry import RESERVED_DOMAINS
 from foja.errors import Refused
-from foja.ledger.stream import Stream
 from foja.web.bodies import NextEvent, body_of, describe_body
-from foja.web.context import Context, WebContext, check_domain
+from foja.web.caller import Reader, Writer
 from foja.web.conversations.long_poll import RequestedPage, Start, poll
+from foja.web.conversations.named import NamedStream, open_stream
 from foja.web.conversations.routes import Key, append_to, state_of, status_of
 from foja.web.conversations.stream import stream_events
 from foja.web.reference.answers import DomainList, DomainStreamState, EventAnswer, EventPage
@@ -21,23 +21,15 @@ from foja.web.reference.openapi import EVENT_STREAM, REPLAYED
 routes = APIRouter(prefix="/v1/streams", tags=["streams"])
 
 
-async def stream_of(ctx: Context, domain: str, stream_id: str) -> Stream:
-    """Return the stream that the address of a request names."""
-    return await _open(ctx, await ctx.app.registry.find(domain), stream_id)
-
-
-NamedStream = Annotated[Stream, Depends(stream_of)]
-
-
 @routes.get("", response_model=DomainList)
-async def domains(ctx: Context) -> Response:
+async def domains(caller: Reader) -> Response:
     """List the registered domains with their kinds."""
-    found = await ctx.app.registry.domains()
+    found = await caller.app.registry.domains()
     return JSONResponse({"domains": [domain.definition() for domain in found]})
 
 
 @routes.get("/{domain}/{stream_id}", response_model=DomainStreamState)
-async def state(stream: NamedStream) -> Response:
+async def state(caller: Reader, stream: NamedStream) -> Response:
     """Return how many events a stream has, and how many are sealed."""
     return JSONResponse({**await state_of(stream), "domain": stream.domain.name})
 
@@ -50,7 +42,7 @@ async def state(stream: NamedStream) -> Response:
     openapi_extra=describe_body(NextEvent),
 )
 async def append(
-    ctx: Context,
+    caller: Writer,
     domain: str,
     stream_id: str,
     body: Annotated[NextEvent, body_of(NextEvent)],
@@ -59,26 +51,19 @@ async def append(
     """Append an event of a domain of yours. The same Idempotency-Key again returns the first event."""
     if domain in RESERVED_DOMAINS:
         raise Refused(f"events of a {domain} are not appended here; use the routes of its own")
-    found = await ctx.app.registry.find(domain, (body.kind, body.v))
-    event = await append_to(await _open(ctx, found, stream_id), body, key)
+    found = await caller.app.registry.find(domain, (body.kind, body.v))
+    event = await append_to(caller, await open_stream(caller.app, found, stream_id), body, key)
     return JSONResponse(event.envelope(), status_of(event))
 
 
 @routes.get("/{domain}/{stream_id}/events", response_model=EventPage)
-async def events(ctx: Context, stream: NamedStream, page: RequestedPage) -> Response:
+async def events(caller: Reader, stream: NamedStream, page: RequestedPage) -> Response:
     """Read a page of events and open slots; with `wait`, wait for new ones (long polling)."""
     address = f"/v1/streams/{stream.domain.name}/{stream.id}/events"
-    return JSONResponse(await poll(ctx, stream.id, page, address))
+    return JSONResponse(await poll(caller, stream.id, page, address))
 
 
 @routes.get("/{domain}/{stream_id}/stream", response_class=Response, responses=EVENT_STREAM)
-async def follow(ctx: Context, stream: NamedStream, start: Start) -> Response:
+async def follow(caller: Reader, stream: NamedStream, start: Start) -> Response:
     """Follow as server-sent events (`event`, `reset`), after Last-Event-ID."""
-    return stream_events(ctx, stream.id, start)
-
-
-async def _open(ctx: WebContext, domain: Domain, stream_id: str) -> Stream:
-    """Return a stream of this domain; one of another domain is unknown here."""
-    stream = await ctx.app.streams(domain).open(stream_id)
-    await check_domain(ctx, stream)
-    return stream
+    return stream_events(caller, stream.id, start)

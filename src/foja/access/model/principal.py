@@ -23,6 +23,7 @@ class Scope(StrEnum):
 
 
 ALL = frozenset(Scope)
+LOCAL = "local"  # the user of this machine, while there are no keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class Principal:
     actor: str  # recorded with what it does, such as `key:8f3a2c` or `user:ana@example.org`
     scopes: frozenset[Scope]
     installation: bool = False  # whether `admin` covers what all tenants share: the log, job types, the store
+    person: bool = False  # acts only under its own name; a program may act for the people that use it
 
     def may(self, scope: Scope) -> bool:
         """Return whether this principal has a scope."""
@@ -46,6 +48,12 @@ class Principal:
             raise NotAllowed(
                 "this concerns all tenants; use a key made with `foja access create --installation`"
             )
+
+    def author(self, named: str | None) -> str | None:
+        """Return the actor to record, where a request names one or none. A person cannot name another."""
+        if self.person and named not in (None, self.actor):
+            raise NotAllowed(f"you are {self.actor} and cannot write as {named!r}; leave `actor` out")
+        return named or (None if self.actor == LOCAL else self.actor)
 
 
 def parse_scopes(names: Collection[str]) -> frozenset[Scope]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from foja.conversations.model.pairing import group
+from foja.conversations.model.pairs import group
 from foja.conversations.model.text import brief, message_text
 
 Item = Mapping[str, Any]

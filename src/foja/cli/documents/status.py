@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from foja.cli.documents.files import digest
-from foja.cli.documents.listing import open_lists
+from foja.cli.documents.lists import open_lists
 from foja.cli.installation import open_installation
 from foja.cli.output import print_json_line, print_line, print_lines, print_notes, print_result, table
 from foja.documents.lists import DocumentLists

@@ -10,7 +10,7 @@ from foja.cli.log.verify import read_key
 from foja.cli.output import print_result, table
 from foja.cli.services import print_started, run_until_stopped
 from foja.embedded.cosigner import LocalCosigner, own_signer, seen_logs
-from foja.web.cosigner import CosignerEndpoint
+from foja.web.endpoints.cosigner import CosignerEndpoint
 from foja.web.server import address, bind, running
 
 HEAD = ("log", "size", "root", "signed at")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 
 from foja import __version__
+from foja.cli.parser.access import add_access
 from foja.cli.parser.anchors import add_anchors
 from foja.cli.parser.cosigner import add_cosigner
 from foja.cli.parser.documents import add_bundle, add_documents, add_sign, add_trust, add_verify
@@ -23,6 +24,7 @@ from foja.cli.parser.services import (
     add_tsa,
 )
 from foja.cli.parser.verbs import Verbs, shared_options
+from foja.cli.parser.webhooks import add_webhooks
 
 EXAMPLES = """examples:
   foja demo                                   show every feature, in a temporary folder
@@ -62,7 +64,18 @@ def build_parser() -> ArgumentParser:
         add_trust,
         add_verify,
     )
-    last = (add_stress, add_jobs, add_orphans, add_anchors, add_log, add_cosigner, add_keys, add_tsa)
+    last = (
+        add_stress,
+        add_jobs,
+        add_webhooks,
+        add_orphans,
+        add_anchors,
+        add_log,
+        add_cosigner,
+        add_keys,
+        add_access,
+        add_tsa,
+    )
     for group in (*first, add_doctor, add_alerts, add_events, add_chat, add_images, add_integrity, *last):
         group(verbs)
     return parser

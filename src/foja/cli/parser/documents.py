@@ -179,6 +179,20 @@ def add_verify(verbs: Verbs) -> None:
         "--html report.html\n"
         "  foja verify contract.asice --trust roots.pem --trust foja.vkey --lang es",
     )
+    _add_proofs(verify)
+    _add_trust(verify)
+    verify.add_argument("--domain", metavar="NAME", help="the domain of a history that does not name it")
+    verify.add_argument("--policy", type=Path, metavar="FILE", help="requirements and trust, as JSON")
+    verify.add_argument("--at", type=moment, metavar="TIME", help="check as of this time (now)")
+    verify.add_argument("--html", type=Path, metavar="OUT", help="also write the report as an HTML page")
+    _add_language(verify, "the language of the text and of the page (en)")
+    add_force(verify)
+    verify.add_argument(
+        "--online", action="store_true", help="request missing headers and blocks from your own nodes"
+    )
+
+
+def _add_proofs(verify: ArgumentParser) -> None:
     verify.add_argument("file", nargs="?", type=Path, metavar="FILE", help="a bundle, or a file with --proof")
     verify.add_argument(
         "--proof",
@@ -189,6 +203,9 @@ def add_verify(verbs: Verbs) -> None:
         help="a proof, or the blinding of one; may be repeated",
     )
     verify.add_argument("--digest", metavar="sha256:HEX", help="the digest of the file, instead of the file")
+
+
+def _add_trust(verify: ArgumentParser) -> None:
     verify.add_argument(
         "--trust",
         action="append",
@@ -203,15 +220,6 @@ def add_verify(verbs: Verbs) -> None:
         type=Path,
         metavar="FILE",
         help="a trusted Bitcoin header (block-<height>.*) or EVM header; may be repeated",
-    )
-    verify.add_argument("--domain", metavar="NAME", help="the domain of a history that does not name it")
-    verify.add_argument("--policy", type=Path, metavar="FILE", help="requirements and trust, as JSON")
-    verify.add_argument("--at", type=moment, metavar="TIME", help="check as of this time (now)")
-    verify.add_argument("--html", type=Path, metavar="OUT", help="also write the report as an HTML page")
-    _add_language(verify, "the language of the text and of the page (en)")
-    add_force(verify)
-    verify.add_argument(
-        "--online", action="store_true", help="request missing headers and blocks from your own nodes"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
+from foja.cli.parser.access import add_actor
 from foja.cli.parser.values import positive
 from foja.cli.parser.verbs import Verbs
 
@@ -29,7 +30,20 @@ def add_orphans(verbs: Verbs) -> None:
         name="list",
     )
     listing.add_argument("--limit", type=positive, default=100, help="at most this many (100)")
-    purge = inner.add(
+    purge, restore = _add_purge(inner), _add_restore(inner)
+    inner.add(
+        "orphans.orphans:report",
+        "show candidates by age, the last runs, and whether the automatic purge is armed",
+        "  foja orphans report\n  foja orphans report --json",
+    )
+    for parser in (scan, purge):
+        parser.add_argument("--dry-run", action="store_true", help="only count; change and record nothing")
+    for parser in (scan, purge, restore):
+        add_actor(parser)
+
+
+def _add_purge(verbs: Verbs) -> ArgumentParser:
+    purge = verbs.add(
         "orphans.orphans:purge",
         "purge what was a candidate for long enough; exit code 1 if the run is aborted",
         "  foja orphans purge --dry-run\n"
@@ -39,23 +53,15 @@ def add_orphans(verbs: Verbs) -> None:
     )
     purge.add_argument("--object", metavar="SHA256", help="delete this object without a grace period")
     purge.add_argument("--reason", metavar="TEXT", help="why; recorded, and required with --object")
-    restore = inner.add(
+    return purge
+
+
+def _add_restore(verbs: Verbs) -> ArgumentParser:
+    restore = verbs.add(
         "orphans.orphans:restore",
         "let a candidate, or an object in quarantine, be live again",
         "  foja orphans restore SHA256 --reason 'the import is not finished'",
     )
     restore.add_argument("object", metavar="SHA256", help="the digest of the object")
     restore.add_argument("--reason", metavar="TEXT", required=True, help="why; recorded")
-    inner.add(
-        "orphans.orphans:report",
-        "show candidates by age, the last runs, and whether the automatic purge is armed",
-        "  foja orphans report\n  foja orphans report --json",
-    )
-    for parser in (scan, purge):
-        parser.add_argument("--dry-run", action="store_true", help="only count; change and record nothing")
-    for parser in (scan, purge, restore):
-        _add_actor(parser)
-
-
-def _add_actor(parser: ArgumentParser) -> None:
-    parser.add_argument("--as", dest="actor", metavar="NAME", help="who does it; recorded")
+    return restore

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from uuid import UUID
 
+from foja.cli.parser.access import add_actor
 from foja.cli.parser.values import path, port, positive, seconds
 from foja.cli.parser.verbs import Verbs, add_force
 
@@ -23,22 +24,10 @@ def add_services(verbs: Verbs) -> None:
         "serve HTTP until stopped",
         "  foja web\n"
         "  foja web --port 8080\n"
-        "  foja web --host 0.0.0.0 --expose             behind a proxy that authenticates",
+        "  foja web --host 0.0.0.0                      for other machines, once there is a key",
     )
     for parser in (up, web):
-        parser.add_argument(
-            "--host", default=SUPPRESS, dest="web_host", help="the address to listen on (127.0.0.1)"
-        )
-        parser.add_argument(
-            "--port", type=port, default=SUPPRESS, dest="web_port", help="the port (8000); 0 for any free one"
-        )
-        parser.add_argument(
-            "--expose",
-            action="store_true",
-            default=SUPPRESS,
-            dest="web_expose",
-            help="accept requests from other machines: there are no access keys yet",
-        )
+        _add_address(parser)
     worker = verbs.add(
         "services:worker",
         "run jobs, seal, number, sign and publish until stopped",
@@ -57,6 +46,15 @@ def add_services(verbs: Verbs) -> None:
     )
     for parser in (up, web, worker):
         add_domains(parser)
+
+
+def _add_address(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--host", default=SUPPRESS, dest="web_host", help="the address to listen on (127.0.0.1)"
+    )
+    parser.add_argument(
+        "--port", type=port, default=SUPPRESS, dest="web_port", help="the port (8000); 0 for any free one"
+    )
 
 
 def add_server(verbs: Verbs) -> None:
@@ -148,12 +146,14 @@ def add_jobs(verbs: Verbs) -> None:
     }.items():
         change = inner.add(f"jobs:{name}", sentence, f"  foja jobs {name} 41 42")
         change.add_argument("jobs", type=positive, metavar="ID", nargs="+")
+        add_actor(change)
     for name, sentence in {
         "pause": "claim no more jobs of a type; running jobs finish, attempts do not time out",
         "resume": "claim jobs of a type again; attempts past their deadline end now",
     }.items():
         change = inner.add(f"jobs:{name}", sentence, f"  foja jobs {name} run_tsa")
         change.add_argument("job_type", metavar="TYPE")
+        add_actor(change)
 
 
 def _add_filters(parser: ArgumentParser) -> None:

@@ -1,1 +1,1 @@
-"""Pure part of conversations: event kinds, reading order, pairing, approvals, view."""
+"""Pure part of conversations: event kinds, reading order, pairs, approvals, view."""

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from foja.conversations.model.order import ABSENT, Envelope, HasEnvelope, envelope_of, instant, order
-from foja.conversations.model.pairing import body
+from foja.conversations.model.pairs import body
 
 REQUESTED, APPROVED, DENIED, EXPIRED = "requested", "approved", "denied", "expired"
 

@@ -24,7 +24,7 @@ from foja.conversations.model.order import (
     order,
     turn_name,
 )
-from foja.conversations.model.pairing import Pairing, body
+from foja.conversations.model.pairs import Pairs, body
 
 Shown: TypeAlias = dict[str, Any]
 CHUNKS = frozenset({"message_chunk", "thinking_chunk"})
@@ -60,8 +60,8 @@ class ConversationView:
 
     def items(self) -> list[Shown]:
         """Return the items to show, in reading order."""
-        pairing = Pairing(self._events)
-        shown = [_show(item, *pairing.of(seq)) for seq, item in sorted(pairing.events.items())]
+        pairs = Pairs(self._events)
+        shown = [_show(item, *pairs.of(seq)) for seq, item in sorted(pairs.events.items())]
         return shown + _fold(self._transients.values())
 
     def _reset(self) -> None:

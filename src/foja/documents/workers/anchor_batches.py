@@ -159,7 +159,7 @@ class BatchWorker:
             drafts = await asyncio.to_thread(self._drafts, claimed, endings, prove)
             verdict = await self._store.tell(claimed, start, stop, drafts, self._terms.every)
             if verdict == "told":
-                self._queue.touch([each.entity_id for each in endings], DOCUMENT.name)
+                self._queue.touch([(each.tenant, each.entity_id) for each in endings], DOCUMENT.name)
                 return True
             if verdict == "stale":
                 return False

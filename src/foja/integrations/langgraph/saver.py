@@ -24,11 +24,11 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from foja.app import App
 from foja.errors import Refused
 from foja.integrations.langgraph.cache import CheckpointCache
 from foja.integrations.langgraph.reader import CheckpointReader
 from foja.integrations.langgraph.writer import CheckpointWriter
+from foja.tenants.app import TenantApp
 
 Result = TypeVar("Result")
 
@@ -39,7 +39,7 @@ class LedgerSaver(BaseCheckpointSaver[str]):
     The synchronous methods are for other threads: they wait for that loop.
     """
 
-    def __init__(self, app: App, *, serde: SerializerProtocol | None = None) -> None:
+    def __init__(self, app: TenantApp, *, serde: SerializerProtocol | None = None) -> None:
         super().__init__(serde=serde)
         self._loop = asyncio.get_running_loop()
         self._threads = app.threads

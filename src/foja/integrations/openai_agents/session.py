@@ -14,13 +14,13 @@ from agents.items import TResponseInputItem
 from agents.memory.session import SessionABC
 from agents.memory.session_settings import SessionSettings, resolve_session_limit
 
-from foja.app import App
 from foja.conversations.service import Conversation
 from foja.core.event import derived_id, utf8
 from foja.core.registry import BODY_ERASED
 from foja.errors import NotCanonical
 from foja.integrations.openai_agents.items import KINDS, REQUESTED, Item, event_of, item_of, opaque_event
 from foja.ledger.event import Draft
+from foja.tenants.app import TenantApp
 
 PAGE_EVENTS = 1000
 
@@ -36,7 +36,9 @@ def conversation_id(tenant: str, session_id: str) -> UUID:
 class LedgerSession(SessionABC):
     """One session. Several runs may use it at once; each batch of items stays together."""
 
-    def __init__(self, session_id: str, app: App, *, session_settings: SessionSettings | None = None) -> None:
+    def __init__(
+        self, session_id: str, app: TenantApp, *, session_settings: SessionSettings | None = None
+    ) -> None:
         self.session_id = session_id
         self.session_settings = session_settings or SessionSettings()
         self.conversation = Conversation(conversation_id(app.ledger.tenant, session_id), app.ledger)

@@ -6,7 +6,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
 from foja import metrics, sql
@@ -17,6 +17,7 @@ from foja.ledger.writer import Writer
 
 FRESH = 5.0
 MAX_KNOWN = 10_000
+StreamKey: TypeAlias = tuple[str, UUID]  # tenant and stream
 Reason = Literal["enter", "missing", "run_id", "taken", "unavailable"]
 
 
@@ -48,22 +49,20 @@ class Moves:
         self._database, self._writer, self._counter = database, writer, counter
         self._domain, self._rest = domain, return_seconds
         # The streams written last. An outdated entry costs a round trip, never a number.
-        self._known: OrderedDict[UUID, LaneState] = OrderedDict()
-        self._running: dict[UUID, asyncio.Task[LaneState]] = {}
+        self._known: OrderedDict[StreamKey, LaneState] = OrderedDict()
+        self._running: dict[StreamKey, asyncio.Task[LaneState]] = {}
 
     async def state(self, entity_id: UUID, tenant: str) -> LaneState:
         """Return the lane of a tenant's stream, moved to Redis if possible."""
-        known = self._known.get(entity_id)
-        if known is not None and known.tenant != tenant:
-            return await self._enter(entity_id, tenant)
+        known = self._known.get((tenant, entity_id))
         if known is None or (known.may_return(self.now(), self._rest) and not self._counter.unavailable):
-            return await self._share(entity_id, lambda: self._enter(entity_id, tenant))
+            return await self._share((tenant, entity_id), lambda: self._enter(entity_id, tenant))
         return known
 
     def forget(self, entity_id: UUID, seen: LaneState) -> None:
         """Drop the cached lane of a stream, unless it has changed since it was seen."""
-        if self._known.get(entity_id) is seen:
-            del self._known[entity_id]
+        if self._known.get((seen.tenant, entity_id)) is seen:
+            del self._known[seen.tenant, entity_id]
 
     async def renew(self, entity_id: UUID, seen: LaneState, reason: Reason) -> None:
         """Give the stream a new fence: the counter of this one is not reliable."""
@@ -84,10 +83,9 @@ class Moves:
 
     async def _replace(self, entity_id: UUID, seen: LaneState, run_id: str | None, reason: Reason) -> None:
         """Move the stream, unless its lane has changed since it was seen."""
-        if self._known.get(entity_id) is seen:
-            await self._share(
-                entity_id, lambda: self._move(entity_id, seen.tenant, seen.fence, run_id, reason)
-            )
+        key = seen.tenant, entity_id
+        if self._known.get(key) is seen:
+            await self._share(key, lambda: self._move(entity_id, seen.tenant, seen.fence, run_id, reason))
 
     async def _enter(self, entity_id: UUID, tenant: str) -> LaneState:
         try:
@@ -128,28 +126,28 @@ class Moves:
         if moved:
             metrics.LANE_MOVES.labels(reason).inc()
         if voided:
-            self._writer.notify(entity_id)
+            self._writer.notify(tenant, entity_id)
         return self._cache(entity_id, tenant, row)
 
     def _cache(self, entity_id: UUID, tenant: str, row: Sequence[Any]) -> LaneState:
         fence, run_id, seed, age = row[:4]
         state = LaneState(tenant, fence, run_id, seed, None if age is None else self.now() - age)
-        self._known[entity_id] = state
-        self._known.move_to_end(entity_id)
+        self._known[tenant, entity_id] = state
+        self._known.move_to_end((tenant, entity_id))
         if len(self._known) > MAX_KNOWN:
             self._known.popitem(last=False)
         return state
 
-    async def _share(self, entity_id: UUID, call: Callable[[], Awaitable[LaneState]]) -> LaneState:
+    async def _share(self, key: StreamKey, call: Callable[[], Awaitable[LaneState]]) -> LaneState:
         """Run `call` once for all concurrent callers of one stream."""
-        running = self._running.get(entity_id)
+        running = self._running.get(key)
         if running is None:
             running = asyncio.ensure_future(call())
-            self._running[entity_id] = running
-            running.add_done_callback(lambda task: self._done(entity_id, task))
+            self._running[key] = running
+            running.add_done_callback(lambda task: self._done(key, task))
         return await asyncio.shield(running)
 
-    def _done(self, entity_id: UUID, task: asyncio.Task[LaneState]) -> None:
-        del self._running[entity_id]
+    def _done(self, key: StreamKey, task: asyncio.Task[LaneState]) -> None:
+        del self._running[key]
         if not task.cancelled():
             task.exception()  # marks it as retrieved, in case all callers were cancelled

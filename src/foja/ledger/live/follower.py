@@ -37,6 +37,11 @@ class Follower:
         self._checked = False  # whether the next event is known to be still stored
         self._reader, self._after, self.page = reader, after, page
 
+    @property
+    def key(self) -> tuple[str, UUID]:
+        """The tenant and the stream."""
+        return self._reader.tenant, self.entity_id
+
     async def step(self) -> Sequence[Event | Reset]:
         """Return the next events, a page at most, or a reset if the reader must start again."""
         if self.position is None:
@@ -94,7 +99,7 @@ async def follow(
     """
     due = True
     transients: list[Transient] = []
-    with listening, notifier.watch(follower.entity_id) as subscription:
+    with listening, notifier.watch(follower.key) as subscription:
         while True:
             due = due or subscription.grown
             subscription.clear()

@@ -1,7 +1,8 @@
 """Notifications that a stream may have grown. They carry no data: a reader then reads rows.
 
 They are sent after commit, one for everything of the last 5 ms. If one is lost,
-a reader finds the events at its next poll.
+a reader finds the events at its next poll. A stream is named together with its tenant,
+so that no tenant learns from another one's id when something is written there.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ import asyncio
 import contextlib
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterator
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 from uuid import UUID
 
 from foja import errors, sql
+from foja.core.event import derived_id
 from foja.driver import encoding
 from foja.driver.database import connect, our_errors
 from foja.driver.pipeline import Pipeline
@@ -28,7 +30,10 @@ PAUSE_SECONDS = 0.005
 RECONNECT_SECONDS = 0.2
 CHECK_SECONDS = 1.0
 MAX_IDS = 7_900 // 37
+NAME = b"foja/notification/v1"
 MAX_TRANSIENTS = 4_096
+# A stream of a tenant; a topic that all tenants share, with "" instead of a tenant; None is the whole log.
+Topic: TypeAlias = tuple[str, UUID] | None
 
 
 class Subscription:
@@ -74,9 +79,9 @@ class Notifier:
     def __init__(self, url: str, role: str, epoch: str = "") -> None:
         self.epoch = epoch
         self._url, self._role = url, role
-        self._subscriptions: defaultdict[UUID | None, set[Subscription]] = defaultdict(set)
-        self._names: dict[str, UUID | None] = {}  # as in notifications
-        self._touched: set[UUID | None] = set()
+        self._subscriptions: defaultdict[Topic, set[Subscription]] = defaultdict(set)
+        self._names: dict[str, Topic] = {}  # as in notifications
+        self._touched: set[Topic] = set()
         self._due = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._listening: asyncio.Task[None] | None = None
@@ -90,41 +95,41 @@ class Notifier:
         await end(self._tasks)
         self._watch.close()
 
-    def touch(self, entity_id: UUID | None) -> None:
+    def touch(self, topic: Topic) -> None:
         """Notify the followers of this stream, or of the whole log, in all processes."""
         if self._subscriptions:
-            self._wake(entity_id)
-        self._touched.add(entity_id)
+            self._wake(topic)
+        self._touched.add(topic)
         self._due.set()
 
-    def deliver(self, transient: Transient) -> None:
-        """Deliver a transient to the followers of its stream in this process."""
-        for subscription in self._subscriptions.get(transient.entity_id, ()):
+    def deliver(self, tenant: str, transient: Transient) -> None:
+        """Deliver a transient to this tenant's followers of its stream in this process."""
+        for subscription in self._subscriptions.get((tenant, transient.entity_id), ()):
             subscription.deliver(transient)
 
     @contextlib.contextmanager
-    def watch(self, entity_id: UUID | None) -> Iterator[Subscription]:
+    def watch(self, topic: Topic) -> Iterator[Subscription]:
         """Yield a subscription that is set whenever this stream (or the log) may have grown."""
         subscription = Subscription()
-        self._subscriptions[entity_id].add(subscription)
-        self._names[_name(entity_id)] = entity_id
+        self._subscriptions[topic].add(subscription)
+        self._names[name_of(topic)] = topic
         if self._listening is None:
             self._listening = asyncio.create_task(keep_trying(self._listen))
             self._tasks.append(self._listening)
         try:
             yield subscription
         finally:
-            self._subscriptions[entity_id].discard(subscription)
-            if not self._subscriptions[entity_id]:
-                del self._subscriptions[entity_id], self._names[_name(entity_id)]
+            self._subscriptions[topic].discard(subscription)
+            if not self._subscriptions[topic]:
+                del self._subscriptions[topic], self._names[name_of(topic)]
 
-    def _wake(self, entity_id: UUID | None) -> None:
-        for subscription in self._subscriptions.get(entity_id, ()):
+    def _wake(self, topic: Topic) -> None:
+        for subscription in self._subscriptions.get(topic, ()):
             subscription.set()
 
     def _wake_all(self) -> None:
-        for entity_id in list(self._subscriptions):
-            self._wake(entity_id)
+        for topic in list(self._subscriptions):
+            self._wake(topic)
 
     async def _send(self) -> None:
         """Send notifications until the connection breaks. A lost one only delays a reader."""
@@ -149,7 +154,7 @@ class Notifier:
         touched, self._touched = self._touched, set()
         if len(touched) > MAX_IDS:
             return EVERYTHING
-        return ",".join(map(_name, touched))
+        return ",".join(map(name_of, touched))
 
     async def _listen(self) -> None:
         connection = await connect(self._url, self._role)
@@ -181,5 +186,9 @@ async def keep_trying(call: Callable[[], Awaitable[None]], watch: Watch | None =
         await asyncio.sleep(RECONNECT_SECONDS)
 
 
-def _name(entity_id: UUID | None) -> str:
-    return LOG if entity_id is None else str(entity_id)
+def name_of(topic: Topic) -> str:
+    """Return a topic as other processes see it: neither the tenant nor the stream can be read from it."""
+    if topic is None:
+        return LOG
+    tenant, stream = topic
+    return str(derived_id(NAME, tenant.encode(), stream.bytes))

@@ -12,7 +12,6 @@ import contextlib
 import os
 from collections.abc import Collection, Iterator, Mapping
 from itertools import count
-from uuid import UUID
 
 import redis.asyncio as redis
 from cryptography.exceptions import InvalidTag
@@ -22,7 +21,8 @@ from redis.asyncio.client import PubSub as RedisSubscription
 from foja import sql
 from foja.driver.database import Connection, connect, our_errors
 from foja.errors import LedgerUnavailable
-from foja.ledger.live.transient import Receive
+from foja.ledger.live.notifier import name_of
+from foja.ledger.live.transient import Receive, StreamKey
 from foja.tasks import end
 
 HEARTBEAT_SECONDS = 5.0
@@ -47,7 +47,7 @@ class PostgresPubSub:
         self._key = b""
         self._batches = count()
 
-    async def send(self, texts: Mapping[UUID, str]) -> None:
+    async def send(self, texts: Mapping[StreamKey, str]) -> None:
         with our_errors():
             try:
                 if self._sender is None:
@@ -60,7 +60,9 @@ class PostgresPubSub:
                 await self.close()
                 raise
 
-    async def listen(self, receive: Receive, _followed: Collection[UUID], _changed: asyncio.Event) -> None:
+    async def listen(
+        self, receive: Receive, _followed: Collection[StreamKey], _changed: asyncio.Event
+    ) -> None:
         """Receive everything: there is one channel for all conversations."""
         connection = await connect(self._url, self._role)
         try:
@@ -91,19 +93,19 @@ class RedisPubSub:
             url, socket_connect_timeout=timeout, health_check_interval=HEARTBEAT_SECONDS
         )
 
-    async def send(self, texts: Mapping[UUID, str]) -> None:
+    async def send(self, texts: Mapping[StreamKey, str]) -> None:
         clock = asyncio.get_running_loop().time
         if clock() < self._retry_at:
             raise LedgerUnavailable("Redis did not answer a moment ago; notifications are used meanwhile")
         try:
             with our_errors(ANY, _unavailable):
-                for entity_id, text in texts.items():
-                    await self._sender.publish(self._channel(entity_id), text)
+                for key, text in texts.items():
+                    await self._sender.publish(self._channel(key), text)
         except LedgerUnavailable:
             self._retry_at = clock() + RETRY_SECONDS
             raise
 
-    async def listen(self, receive: Receive, followed: Collection[UUID], changed: asyncio.Event) -> None:
+    async def listen(self, receive: Receive, followed: Collection[StreamKey], changed: asyncio.Event) -> None:
         with our_errors(ANY, _unavailable):
             async with self._listener.pubsub(ignore_subscribe_messages=True) as channels:
                 await channels.subscribe(self._name)  # an unused channel: reading needs at least one
@@ -121,11 +123,11 @@ class RedisPubSub:
             with contextlib.suppress(Exception):
                 await client.aclose()
 
-    def _channel(self, entity_id: UUID) -> str:
-        return f"{self._name}:{entity_id.hex}"
+    def _channel(self, key: StreamKey) -> str:
+        return f"{self._name}:{name_of(key)}"
 
     async def _keep_subscribed(
-        self, channels: RedisSubscription, followed: Collection[UUID], changed: asyncio.Event
+        self, channels: RedisSubscription, followed: Collection[StreamKey], changed: asyncio.Event
     ) -> None:
         """Subscribe to the followed conversations and unsubscribe from the others, until it is cancelled."""
         task, current = asyncio.current_task(), set[str]()
@@ -134,7 +136,7 @@ class RedisPubSub:
         while task and not task.cancelling():
             await changed.wait()
             changed.clear()
-            wanted = {self._channel(entity_id) for entity_id in followed}
+            wanted = {self._channel(key) for key in followed}
             if new := wanted - current:
                 await channels.subscribe(*new)
             if old := current - wanted:

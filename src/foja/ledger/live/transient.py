@@ -15,7 +15,7 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 from uuid import UUID, uuid4
 
 from foja.errors import FojaError, LedgerUnavailable, TooLarge
@@ -29,15 +29,16 @@ MAX_WAITING = 4_096
 MAX_SENDERS = 1_024
 
 Receive = Callable[[str], None]
+StreamKey: TypeAlias = tuple[str, UUID]  # tenant and stream
 
 
 class PubSub(Protocol):
     """Sends texts to the other processes, in order. Some may be lost."""
 
-    async def send(self, texts: Mapping[UUID, str]) -> None:
+    async def send(self, texts: Mapping[StreamKey, str]) -> None:
         """Send a text about each of these conversations. Raise one of our errors if that fails."""
 
-    async def listen(self, receive: Receive, followed: Collection[UUID], changed: asyncio.Event) -> None:
+    async def listen(self, receive: Receive, followed: Collection[StreamKey], changed: asyncio.Event) -> None:
         """Call `receive` with the texts of other processes about the followed conversations.
 
         `changed` is set whenever these are others. Raise one of our errors if listening fails.
@@ -48,50 +49,55 @@ class PubSub(Protocol):
 
 
 class Transients:
-    """The transients of one tenant. Listens to all transports; sends through the first that answers."""
+    """The transients of all tenants. Listens to all transports; sends through the first that answers."""
 
-    def __init__(self, transports: Sequence[PubSub], notifier: Notifier, tenant: str) -> None:
-        self._transports, self._notifier, self._tenant = transports, notifier, tenant
+    def __init__(self, transports: Sequence[PubSub], notifier: Notifier) -> None:
+        self._transports, self._notifier = transports, notifier
         self._name = uuid4().hex[:12]
         self._batch = 0
-        self._followed: Counter[UUID] = Counter()
+        self._followed: Counter[StreamKey] = Counter()
         self._changed = asyncio.Event()
         self._senders: OrderedDict[str, int] = OrderedDict()  # the last batch of each sender
-        self._waiting: deque[Transient] = deque(maxlen=MAX_WAITING)
+        self._waiting: deque[tuple[str, Transient]] = deque(maxlen=MAX_WAITING)
         self._due = asyncio.Event()
         self._sending: list[asyncio.Task[None]] = []
         self._listening: list[asyncio.Task[None]] = []
+        self._closed = False
 
-    def emit(self, transient: Transient) -> None:
-        """Deliver a transient: in this process at once, in others soon."""
+    def emit(self, tenant: str, transient: Transient) -> None:
+        """Deliver a transient of a tenant: in this process at once, in others soon."""
         size = len(json.dumps(transient.payload, ensure_ascii=False).encode())
         if size > MAX_BYTES:
             raise TooLarge(f"a transient has {size:,} bytes, the limit is {MAX_BYTES:,}; send several")
-        self._notifier.deliver(transient)
-        self._waiting.append(transient)
+        self._notifier.deliver(tenant, transient)
+        if self._closed:  # an append that was under way failed: the connection would never be closed
+            return
+        self._waiting.append((tenant, transient))
         self._due.set()
         if not self._sending:
             self._sending = [asyncio.create_task(self._send())]
 
     @contextlib.contextmanager
-    def hearing(self, entity_id: UUID) -> Iterator[None]:
-        """Receive the transients of other processes about a conversation meanwhile."""
+    def hearing(self, tenant: str, entity_id: UUID) -> Iterator[None]:
+        """Receive the transients of other processes about a tenant's conversation meanwhile."""
+        key = tenant, entity_id
         if not self._listening:
             values = (self._receive, self._followed, self._changed)
             listens = [partial(each.listen, *values) for each in self._transports]
             self._listening = [asyncio.create_task(keep_trying(listen)) for listen in listens]
-        self._followed[entity_id] += 1
+        self._followed[key] += 1
         self._changed.set()
         try:
             yield
         finally:
-            self._followed[entity_id] -= 1
-            if not self._followed[entity_id]:
-                del self._followed[entity_id]
+            self._followed[key] -= 1
+            if not self._followed[key]:
+                del self._followed[key]
                 self._changed.set()
 
     async def close(self) -> None:
         """End all tasks and close all connections."""
+        self._closed = True
         await end([*self._sending, *self._listening])
         for transport in self._transports:
             await transport.close()
@@ -104,31 +110,32 @@ class Transients:
                 await self._send_batch(self._take_batch())
             await asyncio.sleep(PAUSE_SECONDS)
 
-    async def _send_batch(self, texts: Mapping[UUID, str]) -> None:
+    async def _send_batch(self, texts: Mapping[StreamKey, str]) -> None:
         for transport in self._transports:
             with contextlib.suppress(LedgerUnavailable):
                 await transport.send(texts)
                 return
 
-    def _take_batch(self) -> dict[UUID, str]:
+    def _take_batch(self) -> dict[StreamKey, str]:
         """Return the waiting transients, as one text for each conversation."""
-        waiting: defaultdict[UUID, list[Transient]] = defaultdict(list)
-        for each in self._waiting:
-            waiting[each.entity_id].append(each)
+        waiting: defaultdict[StreamKey, list[Transient]] = defaultdict(list)
+        for tenant, each in self._waiting:
+            waiting[tenant, each.entity_id].append(each)
         self._waiting.clear()
         self._batch += 1
-        return {entity: pack(self._name, self._batch, self._tenant, each) for entity, each in waiting.items()}
+        return {key: pack(self._name, self._batch, key[0], each) for key, each in waiting.items()}
 
     def _receive(self, text: str) -> None:
         # Any client of the server may send; a text of another form is ignored.
         with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
             name, batch, tenant, envelopes = json.loads(text)
             transients = [unpack(each) for each in envelopes]
-            if transients and tenant == self._tenant and name != self._name:
-                self._deliver_once(f"{name}:{transients[0].entity_id}", int(batch), transients)
+            if transients and name != self._name:
+                self._deliver_once(name, int(batch), str(tenant), transients)
 
-    def _deliver_once(self, sender: str, batch: int, transients: list[Transient]) -> None:
+    def _deliver_once(self, name: str, batch: int, tenant: str, transients: list[Transient]) -> None:
         """Deliver a batch, unless it or a later one has arrived through the other transport."""
+        sender = f"{name}:{transients[0].entity_id}:{tenant}"
         if batch <= self._senders.get(sender, 0):
             return
         self._senders[sender] = batch
@@ -136,7 +143,7 @@ class Transients:
         if len(self._senders) > MAX_SENDERS:
             self._senders.popitem(last=False)
         for transient in transients:
-            self._notifier.deliver(transient)
+            self._notifier.deliver(tenant, transient)
 
 
 def pack(name: str, batch: int, tenant: str, transients: list[Transient]) -> str:

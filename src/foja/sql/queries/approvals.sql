@@ -8,7 +8,7 @@ order by seq;
 
 -- name: due_approvals
 -- Requests past their deadline, the oldest first, except those of held streams.
-select entity_id, event_id from foja.approval_due
+select tenant, entity_id, event_id from foja.approval_due
 where due <= clock_timestamp() and entity_id <> all (%(held)s::uuid[]) order by due limit %(most)s;
 
 -- name: expire_approval

@@ -146,8 +146,8 @@ select entity_id from (
 select foja.rebuild_documents(%(entities)s::uuid[]) union select foja.rebuild_references_v1(%(entities)s::uuid[]);
 
 -- name: expire_attempts
--- Close attempts past their deadline.
-select foja.expire_attempts(%(most)s);
+-- Close attempts past their deadline; returns the tenants and streams.
+select e.tenant, e.entity_id from foja.expire_attempts(%(most)s) closed join foja.entity e on e.entity_id = closed;
 
 -- name: document_obstacles
 -- What the events of a document do not say: what this installation can produce, which of its job types are paused, the

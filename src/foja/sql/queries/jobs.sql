@@ -65,19 +65,3 @@ group by t.type;
 -- name: paused_types
 -- The types of which nothing is claimed now.
 select type from foja.job_type where paused order by type;
-
--- name: retry_jobs
--- Queue dead jobs anew, and scheduled ones at once.
-select foja.retry_jobs_v1(%(jobs)s::bigint[]);
-
--- name: cancel_jobs
--- End jobs that are not over.
-select foja.cancel_jobs_v1(%(jobs)s::bigint[]);
-
--- name: pause_jobs
--- Let nothing of a type be claimed.
-select foja.pause_jobs_v1(%(type)s);
-
--- name: resume_jobs
--- Let a type be claimed again.
-select foja.resume_jobs_v1(%(type)s);

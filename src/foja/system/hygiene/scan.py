@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from foja.blobs.listing import Listed
+from foja.blobs.entries import Listed
 from foja.blobs.store import Store
 from foja.driver.database import Database
 from foja.system.hygiene.run import PAGE_OBJECTS, Aborted, Progress, Run, RunResult, log

@@ -13,8 +13,9 @@ from fastapi import APIRouter, Query, Response
 from foja.conversations.service import Conversation
 from foja.integrations.ag_ui import AgUiFrame, encode, frames
 from foja.web.bodies import JSON, body_of
-from foja.web.context import Context, NamedConversation
+from foja.web.caller import Caller, Reader, Writer
 from foja.web.conversations.feed import HEARTBEAT_FRAME
+from foja.web.conversations.named import NamedConversation
 from foja.web.conversations.stream import EventStream
 from foja.web.reference.openapi import EVENT_STREAM
 
@@ -25,33 +26,34 @@ Last = Annotated[int | None, Query(ge=1, le=10_000, description="how many events
 
 
 @routes.get("/{conversation_id}/ag-ui", response_class=Response, responses=EVENT_STREAM)
-async def follow(ctx: Context, conversation: NamedConversation, last: Last = None) -> Response:
+async def follow(caller: Reader, conversation: NamedConversation, last: Last = None) -> Response:
     """Follow as AG-UI events: a snapshot, then live events without end."""
-    return EventStream(_pieces(frames(conversation, last=last), ctx.heartbeat), ctx)
+    return EventStream(_pieces(frames(conversation, last=last), caller.ctx.heartbeat), caller)
 
 
 @routes.post("/{conversation_id}/ag-ui", response_class=Response, responses=EVENT_STREAM, openapi_extra=INPUT)
 async def run(
-    ctx: Context,
+    caller: Writer,
     body: Annotated[RunAgentInput, body_of(RunAgentInput)],
     conversation: NamedConversation,
     last: Last = None,
 ) -> Response:
     """Append the client's last message, then follow until its run ends."""
-    await _append_last(conversation, body)
+    await _append_last(caller, conversation, body)
     shown = [message.id for message in body.messages]
     found = frames(conversation, one_run=True, shown=shown, last=last)
-    return EventStream(_pieces(found, ctx.heartbeat), ctx)
+    return EventStream(_pieces(found, caller.ctx.heartbeat), caller)
 
 
-async def _append_last(conversation: Conversation, run_input: RunAgentInput) -> None:
+async def _append_last(caller: Caller, conversation: Conversation, run_input: RunAgentInput) -> None:
     """Append the user's last message once, under the client's own id."""
     last = run_input.messages[-1] if run_input.messages else None
     if last is None or last.role != "user":
         return
     message: dict[str, Any] = last.model_dump(by_alias=True, exclude_none=True, mode="json")
     payload = {"content": message["content"], "ag_ui_id": message["id"]}
-    await conversation.append("user_message_sent", payload, idempotency_key=f"ag-ui:{message['id']}")
+    key, actor = f"ag-ui:{message['id']}", caller.author(None)
+    await conversation.append("user_message_sent", payload, idempotency_key=key, actor=actor)
 
 
 async def _pieces(source: AsyncGenerator[AgUiFrame, None], heartbeat: float) -> AsyncGenerator[bytes]:

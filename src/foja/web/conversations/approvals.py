@@ -10,7 +10,8 @@ from fastapi.responses import JSONResponse
 
 from foja.conversations.model.approvals import Approval
 from foja.web.bodies import ApprovalRequest, DecisionBody, body_of, describe_body
-from foja.web.context import NamedConversation
+from foja.web.caller import Approver, Reader, Writer
+from foja.web.conversations.named import NamedConversation
 from foja.web.reference.answers import ApprovalAnswer, ApprovalList, DecidedApproval
 
 routes = APIRouter(prefix="/v1/conversations/{conversation_id}/approvals", tags=["approvals"])
@@ -18,30 +19,35 @@ routes = APIRouter(prefix="/v1/conversations/{conversation_id}/approvals", tags=
 
 @routes.post("", status_code=201, response_model=ApprovalAnswer, openapi_extra=describe_body(ApprovalRequest))
 async def request(
-    body: Annotated[ApprovalRequest, body_of(ApprovalRequest)], conversation: NamedConversation
+    caller: Writer,
+    body: Annotated[ApprovalRequest, body_of(ApprovalRequest)],
+    conversation: NamedConversation,
 ) -> Response:
     """Request an approval of a tool use. The same approval_id again returns the first request."""
-    return JSONResponse(as_json(await conversation.request_approval(**dict(body))), 201)
+    return JSONResponse(as_json(await conversation.request_approval(**caller.signed(body))), 201)
 
 
 @routes.get("", response_model=ApprovalList)
-async def approvals(conversation: NamedConversation) -> Response:
+async def approvals(caller: Reader, conversation: NamedConversation) -> Response:
     """List the approvals of a conversation in order, with their states."""
     return JSONResponse({"approvals": [as_json(each) for each in await conversation.approvals()]})
 
 
 @routes.get("/{approval_id:path}", response_model=ApprovalAnswer)
-async def approval(conversation: NamedConversation, approval_id: str) -> Response:
+async def approval(caller: Reader, conversation: NamedConversation, approval_id: str) -> Response:
     """Return one approval with its state."""
     return JSONResponse(as_json(await conversation.approval(approval_id)))
 
 
 @routes.post("/{approval_id:path}", response_model=DecidedApproval, openapi_extra=describe_body(DecisionBody))
 async def decide(
-    body: Annotated[DecisionBody, body_of(DecisionBody)], conversation: NamedConversation, approval_id: str
+    caller: Approver,
+    body: Annotated[DecisionBody, body_of(DecisionBody)],
+    conversation: NamedConversation,
+    approval_id: str,
 ) -> Response:
     """Decide. The first decision or expiry wins and is returned; `mine` says whether it is yours."""
-    decision = await conversation.decide(approval_id, **dict(body))
+    decision = await conversation.decide(approval_id, **caller.signed(body))
     return JSONResponse({**as_json(decision.approval), "mine": decision.mine})
 
 

@@ -1,4 +1,4 @@
-"""One shared reader per conversation and process, and its listeners.
+"""One shared reader per tenant, conversation and process, and its listeners.
 
 A listener attaches first, then catches up from its own cursor, then takes the frames
 that the shared reader has buffered meanwhile. Its own position skips what it already
@@ -129,16 +129,17 @@ class Feed:
 class Feeds:
     """The feeds of this process; each exists while it has listeners."""
 
-    def __init__(self, ledger: Ledger, heartbeat: float) -> None:
-        self._ledger, self._heartbeat = ledger, heartbeat
-        self._feeds: dict[UUID, Feed] = {}
+    def __init__(self, heartbeat: float) -> None:
+        self._heartbeat = heartbeat
+        self._feeds: dict[tuple[str, UUID], Feed] = {}
 
     @contextlib.contextmanager
-    def join(self, entity_id: UUID) -> Iterator[tuple[Feed, Listener]]:
-        """Yield the feed of a conversation and a new listener of it."""
-        feed = self._feeds.get(entity_id)
+    def join(self, ledger: Ledger, entity_id: UUID) -> Iterator[tuple[Feed, Listener]]:
+        """Yield the feed of a tenant's conversation and a new listener of it."""
+        key = ledger.tenant, entity_id
+        feed = self._feeds.get(key)
         if feed is None:
-            feed = self._feeds[entity_id] = Feed(self._ledger, entity_id, self._heartbeat)
+            feed = self._feeds[key] = Feed(ledger, entity_id, self._heartbeat)
         listener = Listener()
         feed.listeners.add(listener)
         try:
@@ -147,7 +148,7 @@ class Feeds:
             feed.listeners.discard(listener)
             if not feed.listeners:
                 feed.stop()
-                self._feeds.pop(entity_id, None)
+                self._feeds.pop(key, None)
 
 
 def encode(item: Event | Transient) -> Frame:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -16,12 +16,11 @@ from uuid import UUID
 
 from fastapi import Depends, Header, Query
 
-from foja.errors import CursorLost
+from foja.errors import CursorLost, NotAuthenticated
 from foja.ledger.event import Event, Reset
 from foja.ledger.live.follower import POLL_SECONDS, Follower
-from foja.ledger.live.notifier import Subscription
 from foja.ledger.reader import NUMBER, Position, parse_cursor
-from foja.web.context import WebContext
+from foja.web.caller import Caller
 
 MAX_HOLES = 10_000
 RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?")
@@ -63,19 +62,22 @@ def _parse_after(text: str | None) -> str | int | None:
     return int(text) if text and NUMBER.fullmatch(text) else text or None
 
 
-async def poll(ctx: WebContext, entity_id: UUID, request: PageRequest, address: str) -> dict[str, Any]:
+async def poll(caller: Caller, entity_id: UUID, request: PageRequest, address: str) -> dict[str, Any]:
     """Return a page of events and the address of the next; wait up to `wait` seconds for it."""
-    follower = ctx.app.ledger.follower(entity_id, request.after, _position(request), request.limit)
+    ledger, closing = caller.app.ledger, caller.ctx.closing
+    follower = ledger.follower(entity_id, request.after, _position(request), request.limit)
     clock = asyncio.get_running_loop().time
     deadline = clock() + request.wait
-    with ctx.app.ledger.watch(entity_id) as wake:
+    with ledger.watch(entity_id) as wake, caller.lasting() as ended:
         while True:
             wake.clear()
             events = _events(request, await follower.step())
             left = deadline - clock()
-            if events or left <= 0 or ctx.closing.is_set():
+            if events or left <= 0 or closing.is_set():
                 return _page(request, follower, events, address)
-            await _wait_either(wake, ctx.closing, min(left, POLL_SECONDS))
+            await _wait_any(min(left, POLL_SECONDS), wake.wait(), closing.wait(), ended.wait())
+            if ended.is_set():
+                raise NotAuthenticated("your key or session ended while you waited; log in again")
 
 
 def _position(request: PageRequest) -> Position | None:
@@ -117,9 +119,9 @@ def _page(request: PageRequest, follower: Follower, events: Sequence[Event], add
     }
 
 
-async def _wait_either(wake: Subscription, closing: asyncio.Event, seconds: float) -> None:
-    """Wait for a notification or for the shutdown, up to `seconds`."""
-    waits = [asyncio.ensure_future(wake.wait()), asyncio.ensure_future(closing.wait())]
+async def _wait_any(seconds: float, *waited: Coroutine[Any, Any, Any]) -> None:
+    """Wait until one of these is done, up to `seconds`."""
+    waits = [asyncio.ensure_future(each) for each in waited]
     try:
         await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
     finally:

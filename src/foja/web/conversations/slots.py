@@ -13,7 +13,8 @@ from foja.errors import UnknownEntity
 from foja.ledger.reader import NUMBER
 from foja.ledger.slots import Slots
 from foja.web.bodies import Chunk, Extension, NewEvent, Reservation, Voiding, body_of, describe_body
-from foja.web.context import NamedConversation
+from foja.web.caller import Writer
+from foja.web.conversations.named import NamedConversation
 from foja.web.conversations.routes import Key, status_of
 from foja.web.reference.answers import Deadline, EventAnswer, ReservedSlots, TransientAnswer, VoidedSlot
 from foja.web.reference.openapi import REPLAYED
@@ -25,7 +26,7 @@ routes = APIRouter(prefix="/v1/conversations/{conversation_id}", tags=["slots"])
     "/slots", status_code=201, response_model=ReservedSlots, openapi_extra=describe_body(Reservation)
 )
 async def reserve(
-    body: Annotated[Reservation, body_of(Reservation)], conversation: NamedConversation
+    caller: Writer, body: Annotated[Reservation, body_of(Reservation)], conversation: NamedConversation
 ) -> Response:
     """Reserve the next numbers, to be filled in any order before the deadline."""
     slots = await conversation.reserve(**dict(body))
@@ -35,7 +36,10 @@ async def reserve(
 
 @routes.post("/slots/{token}/extend", response_model=Deadline, openapi_extra=describe_body(Extension))
 async def extend(
-    body: Annotated[Extension, body_of(Extension)], conversation: NamedConversation, token: str
+    caller: Writer,
+    body: Annotated[Extension, body_of(Extension)],
+    conversation: NamedConversation,
+    token: str,
 ) -> Response:
     """Extend the deadline of the slots that are still open."""
     deadline = await _slots(conversation, token).extend(body.ttl)
@@ -50,6 +54,7 @@ async def extend(
     openapi_extra=describe_body(NewEvent),
 )
 async def fill(
+    caller: Writer,
     body: Annotated[NewEvent, body_of(NewEvent)],
     conversation: NamedConversation,
     token: str,
@@ -58,13 +63,17 @@ async def fill(
 ) -> Response:
     """Fill a slot with its event. The same event again returns the first, with 200."""
     slots = _slots(conversation, token, seq)
-    event = await slots.fill(0, **dict(body), idempotency_key=key)
+    event = await slots.fill(0, **caller.signed(body), idempotency_key=key)
     return JSONResponse(event.envelope(), status_of(event))
 
 
 @routes.post("/slots/{token}/{seq}/void", response_model=VoidedSlot, openapi_extra=describe_body(Voiding))
 async def void(
-    body: Annotated[Voiding, body_of(Voiding)], conversation: NamedConversation, token: str, seq: str
+    caller: Writer,
+    body: Annotated[Voiding, body_of(Voiding)],
+    conversation: NamedConversation,
+    token: str,
+    seq: str,
 ) -> Response:
     """Void a slot; the conversation records the reason."""
     slots = _slots(conversation, token, seq)
@@ -75,7 +84,9 @@ async def void(
 @routes.post(
     "/transients", status_code=202, response_model=TransientAnswer, openapi_extra=describe_body(Chunk)
 )
-async def emit(body: Annotated[Chunk, body_of(Chunk)], conversation: NamedConversation) -> Response:
+async def emit(
+    caller: Writer, body: Annotated[Chunk, body_of(Chunk)], conversation: NamedConversation
+) -> Response:
     """Send a transient event to the current followers; it is not numbered and not stored."""
     return JSONResponse((await conversation.emit(**dict(body))).envelope(), 202)
 

@@ -18,7 +18,7 @@ from foja.ledger.ledger import Ledger
 from foja.ledger.live.follower import PAGE_EVENTS, RETRY_SECONDS
 from foja.ledger.reader import parse_cursor
 from foja.tasks import end
-from foja.web.context import WebContext
+from foja.web.caller import Caller
 from foja.web.conversations.feed import HEARTBEAT_FRAME, Feed, Feeds, Frame, Listener, encode, encode_reset
 
 RETRY = b"retry: 1000\n\n"
@@ -37,7 +37,7 @@ class ClientStream:
     """The stream of one client that follows one conversation."""
 
     def __init__(self, ledger: Ledger, entity_id: UUID, after: str | int | None, heartbeat: float) -> None:
-        self._heartbeat = heartbeat
+        self._ledger, self._heartbeat = ledger, heartbeat
         try:
             parse_cursor(after)
             self._first: Sequence[Reset] = ()
@@ -48,7 +48,7 @@ class ClientStream:
     async def pieces(self, feeds: Feeds) -> AsyncGenerator[bytes]:
         """Yield the bytes to send, without end."""
         yield RETRY + b"".join(map(encode_reset, self._first))
-        with feeds.join(self._follower.entity_id) as (feed, listener):
+        with feeds.join(self._ledger, self._follower.entity_id) as (feed, listener):
             while True:
                 if piece := await self._next(feed, listener):
                     yield piece
@@ -103,34 +103,34 @@ class ClientStream:
         return encode_reset(frame) if isinstance(frame, Reset) else _with_id(frame.cursor, encode(frame).data)
 
 
-def stream_events(ctx: WebContext, entity_id: UUID, after: str | int | None) -> EventStream:
+def stream_events(caller: Caller, entity_id: UUID, after: str | int | None) -> EventStream:
     """Return the response that sends the events of a stream after a cursor or number."""
-    client = ClientStream(ctx.app.ledger, entity_id, after, ctx.heartbeat)
-    return EventStream(client.pieces(ctx.feeds), ctx)
+    client = ClientStream(caller.app.ledger, entity_id, after, caller.ctx.heartbeat)
+    return EventStream(client.pieces(caller.ctx.feeds), caller)
 
 
 class EventStream(Response):
-    """Sends pieces until the client disconnects or the server closes."""
+    """Sends pieces until the client disconnects, its key or session ends, or the server closes."""
 
-    def __init__(self, pieces: AsyncGenerator[bytes], ctx: WebContext) -> None:
+    def __init__(self, pieces: AsyncGenerator[bytes], caller: Caller) -> None:
         super().__init__()
-        self._pieces, self._ctx = pieces, ctx
+        self._pieces, self._caller, self._ctx = pieces, caller, caller.ctx
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with self._ctx.stream():
-            await self._run(receive, send)
+        with self._ctx.stream(), self._caller.lasting() as ended:
+            await self._run(receive, send, ended)
 
-    async def _run(self, receive: Receive, send: Send) -> None:
+    async def _run(self, receive: Receive, send: Send, ended: asyncio.Event) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         sending = asyncio.create_task(self._send(send))
-        closing = asyncio.create_task(self._ctx.closing.wait())
-        ends = [sending, closing, asyncio.create_task(_disconnected(receive))]
+        closing = [asyncio.create_task(each.wait()) for each in (self._ctx.closing, ended)]
+        ends = [sending, *closing, asyncio.create_task(_disconnected(receive))]
         try:
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         finally:
             await end(ends)
         _log_failure(sending)
-        if any(_succeeded(task) for task in (sending, closing)):
+        if any(_succeeded(task) for task in (sending, *closing)):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _send(self, send: Send) -> None:

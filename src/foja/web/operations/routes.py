@@ -8,6 +8,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from foja import __version__, sql
 from foja.metrics import BUILD, exposition
+from foja.web.caller import Operator
 from foja.web.context import Context
 from foja.web.reference.answers import Health, Readiness
 
@@ -41,7 +42,7 @@ async def ready(ctx: Context) -> Response:
     return JSONResponse(body, 200 if fine else 503, {"Cache-Control": "no-store"})
 
 
-async def metrics(ctx: Context) -> Response:
+async def metrics(caller: Operator, ctx: Context) -> Response:
     """Return the metrics of this process and of the database, in the format of Prometheus."""
     await ctx.app.metrics.read()
     return Response(exposition(), media_type=CONTENT_TYPE_LATEST)

@@ -14,7 +14,7 @@ EMPTY: Mapping[str, Any] = {}
 RESPONSES = frozenset({"tool_use_completed", "approval_completed"})
 
 
-class Pairing:
+class Pairs:
     """The state of each event of a conversation, and the number of its request or result."""
 
     def __init__(self, events: Mapping[int, Envelope]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from starlette.types import Receive, Scope, Send
 
-from foja.web.asgi import read_body, send_answer
+from foja.web.endpoints.asgi import read_body, send_answer
 
 MAX_REQUEST_BYTES = 4096
 PATHS = ("/", "/tsr")

@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 
 from foja.embedded.cosigner import TEXT_TYPE, CosignerAnswer
 from foja.proofs.cosignature import MAX_REQUEST_BYTES
-from foja.web.asgi import read_body, send_answer
+from foja.web.endpoints.asgi import read_body, send_answer
 
 PATH = "/add-checkpoint"
 TEXT = TEXT_TYPE.encode()

@@ -1,0 +1,57 @@
+"""What the claims of a checked token say: who it is, of which tenant, with which scopes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from foja.access.model.principal import Principal, Scope
+from foja.errors import NotAllowed
+
+INSTALLATION = "installation"  # beside the scopes: it covers what all tenants share
+PREFIX = "foja:"
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRules:
+    """Which claims name the tenant and the scopes, and what holds where they are absent."""
+
+    tenant_claim: str
+    scopes_claim: str
+    own_tenant: str
+    default_scopes: frozenset[Scope] = frozenset()
+
+    def principal(self, claims: Mapping[str, Any]) -> Principal:
+        """Return the principal of these claims, or raise `NotAllowed` if they give no scope or no tenant."""
+        names = _names(claims.get(self.scopes_claim))
+        scopes = frozenset(Scope(name) for name in names if name in set(Scope)) or self.default_scopes
+        if not scopes:
+            raise NotAllowed(
+                f"the token gives no scope: its claim `{self.scopes_claim}` needs one of {', '.join(Scope)}"
+            )
+        actor = f"user:{_subject(claims)}"
+        return Principal(self._tenant(claims), actor, scopes, INSTALLATION in names, person=True)
+
+    def _tenant(self, claims: Mapping[str, Any]) -> str:
+        if not self.tenant_claim:
+            return self.own_tenant
+        tenant = claims.get(self.tenant_claim)
+        if not isinstance(tenant, str) or not 0 < len(tenant.encode()) <= 255 or tenant == "system":
+            raise NotAllowed(
+                f"the token names no tenant: its claim `{self.tenant_claim}` needs a name; "
+                "FOJA_JWT_TENANT_CLAIM chooses the claim"
+            )
+        return tenant
+
+
+def _names(value: object) -> frozenset[str]:
+    """Return the names in a claim: a text with spaces, or a list."""
+    found = value.split() if isinstance(value, str) else value if isinstance(value, list) else []
+    return frozenset(name.removeprefix(PREFIX) for name in found if isinstance(name, str))
+
+
+def _subject(claims: Mapping[str, Any]) -> str:
+    """Return the name to record: the address if the issuer checked it, or else the subject."""
+    email = claims.get("email")
+    return email if isinstance(email, str) and claims.get("email_verified") is True else str(claims["sub"])

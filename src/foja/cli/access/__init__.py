@@ -1,0 +1,1 @@
+"""`foja access`: who may use this installation over HTTP."""

@@ -1,0 +1,66 @@
+"""`foja webhooks deliveries` and `replay`."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from foja.cli.installation import open_installation, open_to_write
+from foja.cli.output import print_result, table
+from foja.errors import Refused
+
+HEAD = ("id", "state", "event", "kind", "attempts", "last answer", "created")
+ATTEMPTS_HEAD = ("at", "status", "seconds", "error")
+
+
+async def deliveries(arguments: Namespace) -> int:
+    """Print deliveries, newest first, or one of them with its attempts."""
+    if arguments.number is not None:
+        return await _delivery(arguments)
+    async with open_installation(arguments) as app:
+        found = await app.webhooks.deliveries(arguments.webhook, state=arguments.state, limit=arguments.limit)
+    rows = [
+        (
+            each.id,
+            each.state,
+            f"{each.entity_id} {each.seq}",
+            each.kind,
+            each.attempts,
+            each.error or each.status,
+            each.created_at.isoformat(timespec="seconds"),
+        )
+        for each in found
+    ]
+    lines = list(table(HEAD, rows)) if rows else ["no deliveries match"]
+    print_result(arguments, [each.document() for each in found], *lines)
+    return 0
+
+
+async def replay(arguments: Namespace) -> int:
+    """Deliver again."""
+    if arguments.number is not None and (arguments.first, arguments.last) != (None, None):
+        raise Refused("a number names one delivery; leave it out with --first and --last")
+    async with open_to_write(arguments, existing=True) as app:
+        count = await app.webhooks.replay(
+            arguments.webhook,
+            first=arguments.number if arguments.number is not None else arguments.first,
+            last=arguments.number if arguments.number is not None else arguments.last,
+            since=arguments.since,
+            until=arguments.until,
+            failed=arguments.failed,
+            actor=arguments.actor,
+        )
+    print_result(arguments, {"replayed": count}, f"{count:,} deliveries are sent again by `foja worker`")
+    return 0 if count else 1
+
+
+async def _delivery(arguments: Namespace) -> int:
+    async with open_installation(arguments) as app:
+        found, attempts = await app.webhooks.delivery(arguments.webhook, arguments.number)
+    document = {**found.document(), "log": [each.document() for each in attempts]}
+    rows = [
+        (each.at.isoformat(timespec="seconds"), each.status, f"{each.seconds:.3f}", each.error)
+        for each in attempts
+    ]
+    lines = [f"{name:<16}{'' if value is None else value}" for name, value in found.document().items()]
+    print_result(arguments, document, *lines, *(table(ATTEMPTS_HEAD, rows) if rows else ()))
+    return 0

@@ -1,0 +1,1 @@
+"""Tenants: what one of them can use of an installation."""

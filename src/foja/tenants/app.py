@@ -1,0 +1,90 @@
+"""An installation as one tenant uses it: the services, on connections that all tenants share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from uuid import UUID
+
+from foja.conversations.service import Conversations
+from foja.core.note import Signer
+from foja.core.registry import Domain
+from foja.documents.bundles import Bundles
+from foja.documents.document import Document
+from foja.documents.service import Documents
+from foja.documents.stamper import Stamper
+from foja.errors import Refused, UnknownDomain
+from foja.images.service import Images
+from foja.jobs.admin import Jobs
+from foja.ledger.ledger import Ledger
+from foja.settings import Settings
+from foja.streams import Registry, Streams
+from foja.system.model.events import TENANT as SYSTEM
+from foja.threads.service import Threads
+from foja.webhooks.service import Webhooks
+
+MAX_NAME = 200
+
+
+class TenantApp:
+    """What one tenant can do. An id of another tenant is unknown here, for reading and for writing."""
+
+    settings: Settings
+    ledger: Ledger
+    jobs: Jobs
+    conversations: Conversations[Document]
+    documents: Documents
+    images: Images[Document]
+    threads: Threads
+    webhooks: Webhooks
+    bundles: Bundles
+    stamper: Stamper
+    signer: Signer
+    registry: Registry
+
+    def streams(self, domain: Domain) -> Streams:
+        """Return the streams of a domain of yours: open, append, follow, prove, protect."""
+        if not isinstance(domain, Domain):
+            raise UnknownDomain(
+                f"{domain!r} is not a foja.Domain; `await app.registry.find(name)` returns one"
+            )
+        return Streams(self.ledger, domain, self.protect_stream, self.registry)
+
+    @property
+    def trust(self) -> list[str]:
+        """This installation's own trust roots: its log's key, and the roots of its timestamps, as PEM."""
+        return [self.signer.verifier().vkey(), *(root.pem.decode() for root in self.stamper.terms.roots)]
+
+    async def protect_stream(self, entity_id: UUID, required_evidence: Iterable[str]) -> Document:
+        """Add the sealed events of a stream as a document and request evidence of it."""
+        document = await self.documents.add_transcript(entity_id)
+        await self.documents.protect(document.id, required_evidence)
+        return document
+
+
+@dataclass(frozen=True, slots=True)
+class TenantServices:
+    """What makes the services of a tenant, by its name."""
+
+    documents: Callable[[str], Documents]
+    conversations: Callable[[str], Conversations[Document]]
+    images: Callable[[str], Images[Document]]
+    threads: Callable[[str], Threads]
+    webhooks: Callable[[str], Webhooks]
+
+    def give(self, app: TenantApp, tenant: str) -> None:
+        """Make the services of a tenant and set them."""
+        app.documents, app.conversations = self.documents(tenant), self.conversations(tenant)
+        app.images, app.threads = self.images(tenant), self.threads(tenant)
+        app.webhooks = self.webhooks(tenant)
+
+
+def check_tenant(name: str) -> str:
+    """Return the name of a tenant, or raise `Refused` if no tenant can have it."""
+    if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or not name.isprintable():
+        raise Refused(
+            f"{name!r:.100} is not a name of a tenant: expected 1 to {MAX_NAME} printable characters"
+        )
+    if name == SYSTEM:
+        raise Refused(f"the tenant `{SYSTEM}` is that of the installation's own stream; choose another")
+    return name
