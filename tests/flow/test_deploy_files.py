@@ -25,6 +25,7 @@ FILES = {
     "Containerfile",
     "compose.yaml",
     "grafana/foja.json",
+    "kubernetes/first-key.yaml",
     "kubernetes/foja.yaml",
     "nginx.conf",
     "prometheus/alerts.yml",
@@ -46,7 +47,8 @@ def compose() -> dict[str, Any]:
 
 
 def manifests() -> list[dict[str, Any]]:
-    return list(yaml.safe_load_all(read("kubernetes/foja.yaml")))
+    texts = [path.read_text() for path in sorted(DEPLOY.glob("kubernetes/*.yaml"))]
+    return [each for text in texts for each in yaml.safe_load_all(text)]
 
 
 def run(*command: object, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -84,7 +86,7 @@ def test_every_file_is_known_and_names_only_commands_and_settings_that_exist() -
     assert found == FILES
     named = {name for file in found for name in re.findall(r"\bFOJA_([A-Z_]+)", read(file))}
     assert named <= {name.upper() for name in Settings.model_fields}
-    assert len(commands()) == 3 + 1 + 3 + 3
+    assert len(commands()) == 3 + 1 + 3 + 4
     for words in commands():
         build_parser().parse_args(shlex.split(words))
 
@@ -151,12 +153,12 @@ def test_docker_compose_accepts_the_file() -> None:
     assert "set POSTGRES_PASSWORD" in refused.stderr
 
 
-def validate(file: Path) -> subprocess.CompletedProcess[str]:
-    return run(Path(sys.executable).with_name("kubernetes-validate"), "--strict", file)
+def validate(*files: Path) -> subprocess.CompletedProcess[str]:
+    return run(Path(sys.executable).with_name("kubernetes-validate"), "--strict", *files)
 
 
 def test_the_manifests_are_valid_for_kubernetes(tmp_path: Path) -> None:
-    checked = validate(DEPLOY / "kubernetes" / "foja.yaml")
+    checked = validate(*DEPLOY.glob("kubernetes/*.yaml"))
     assert checked.returncode == 0, checked.stdout + checked.stderr
     assert f"{checked.stdout}{checked.stderr}".count("passed for resource") == len(manifests())
     broken = read("kubernetes/foja.yaml").replace("replicas: 2", "replicas: two", 1)
@@ -169,7 +171,7 @@ def test_the_pods_run_without_rights_and_are_probed() -> None:
         assert container["securityContext"]["allowPrivilegeEscalation"] is False
         assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
         probe = container.get("readinessProbe", {"httpGet": {"path": None}})
-        assert container["name"] == "migrate" or probe["httpGet"]["path"] == "/readyz"
+        assert container["name"] in ("migrate", "first-key") or probe["httpGet"]["path"] == "/readyz"
     users = {
         each["spec"]["template"]["spec"]["securityContext"]["runAsUser"]
         for each in manifests()

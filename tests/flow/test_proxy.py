@@ -1,4 +1,4 @@
-"""deploy/nginx.conf in a real nginx: TLS, a password, live event streams, large bodies, closed metrics."""
+"""deploy/nginx.conf in a real nginx: TLS, keys, live event streams, large bodies, closed metrics."""
 
 from __future__ import annotations
 
@@ -25,37 +25,34 @@ from foja.app import App
 from foja.ledger.event import MAX_BODY
 from foja.web.server import address, bind, serving
 from tests.counterparties.ports import free_port
+from tests.flow.access_scene import bearer, make_key
 
 EXAMPLE = Path(__file__).parents[2] / "deploy" / "nginx.conf"
-HOST, USER, PASSWORD = "foja.example", "ana", "right"
+HOST = "foja.example"
 pytestmark = pytest.mark.skipif(not shutil.which("nginx"), reason="no nginx (apt install nginx)")
 
 
 @pytest.fixture
 async def proxied(open_app: Callable[..., App], tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of the proxy, with the name of the example and its password."""
+    """A client of the proxy, with the name of the example and a key."""
     port = free_port()
-    async with open_app() as app:
+    async with open_app(trusted_proxies="127.0.0.1") as app:
+        key = await make_key(app, ["read", "write", "operate"])
         with bind("127.0.0.1", 0, expose=False) as listener:
             async with serving(app, listener):
                 configure(tmp_path, port, address(listener))
-                async with running_nginx(tmp_path, port), client(tmp_path, port) as found:
+                async with running_nginx(tmp_path, port), client(tmp_path, port, key) as found:
                     yield found
 
 
 def configure(folder: Path, port: int, upstream: str) -> None:
     """Write the example with other ports and paths, and what it needs around it."""
     _write_certificate(folder)
-    secret = subprocess.run(
-        ["openssl", "passwd", "-apr1", PASSWORD], capture_output=True, text=True, check=True
-    ).stdout.strip()
-    (folder / "htpasswd").write_text(f"{USER}:{secret}\n")
     text = EXAMPLE.read_text()
     for old, new in (
         ("listen 443 ssl;", f"listen 127.0.0.1:{port} ssl;"),
         ("http://127.0.0.1:8000;", f"{upstream};"),
         ("/etc/foja/tls/", f"{folder}/"),
-        ("/etc/foja/htpasswd", f"{folder}/htpasswd"),
     ):
         assert old in text
         text = text.replace(old, new)
@@ -107,10 +104,10 @@ async def running_nginx(folder: Path, port: int) -> AsyncIterator[None]:
         await asyncio.to_thread(process.wait, 30)
 
 
-def client(folder: Path, port: int) -> httpx.AsyncClient:
+def client(folder: Path, port: int, key: str) -> httpx.AsyncClient:
     trust = ssl.create_default_context(cafile=str(folder / "fullchain.pem"))
     return httpx.AsyncClient(
-        transport=_Named(port, trust), base_url=f"https://{HOST}", auth=(USER, PASSWORD), timeout=60
+        transport=_Named(port, trust), base_url=f"https://{HOST}", headers=bearer(key), timeout=60
     )
 
 
@@ -158,11 +155,13 @@ async def test_a_large_body_reaches_foja_and_its_own_limit_answers(proxied: http
     assert answer.headers["content-type"] == "application/problem+json"  # not a page of nginx
 
 
-async def test_a_password_is_needed_and_metrics_are_for_this_machine(proxied: httpx.AsyncClient) -> None:
-    assert (await proxied.get("/v1/conversations", auth=("ana", "wrong"))).status_code == 401
+async def test_a_key_is_needed_and_metrics_are_for_this_machine(proxied: httpx.AsyncClient) -> None:
+    wrong = {"authorization": "Bearer nonsense"}
+    assert (await proxied.get("/v1/conversations", headers=wrong)).status_code == 401
     assert (await proxied.get("/v1/conversations")).status_code == 200
-    assert (await proxied.get("/metrics", auth=None)).status_code == 200  # asked from here
-    assert (await proxied.get("/readyz", auth=None)).json()["status"] == "ok"
+    assert (await proxied.get("/metrics", headers=wrong)).status_code == 401
+    assert (await proxied.get("/metrics")).status_code == 200  # asked from here
+    assert (await proxied.get("/readyz", headers=wrong)).json()["status"] == "ok"
     closed = re.search(r"location ~ \^/\(metrics\|readyz\)\$ \{([^}]*)\}", EXAMPLE.read_text())
     assert closed
     assert "deny all;" in closed[1]

@@ -32,6 +32,10 @@ class PartState:
         return {"ok": self.ok} if self.detail is None else {"ok": self.ok, "detail": self.detail}
 
 
+class NotReady(Unavailable):
+    """A part answers, and cannot be used."""
+
+
 class Readiness:
     """Asks every part, each within its time, all at once; the answer is kept for a second."""
 
@@ -60,17 +64,17 @@ class Readiness:
     async def _schema(self) -> None:
         rows = await self._sweeper.rows(sql.query("applied_migrations"))
         if [(number, digest) for number, _, digest, _ in rows] != _known_steps():
-            raise Unavailable("the schema is not that of this version of Foja; run `foja migrate --status`")
+            raise NotReady("the schema is not that of this version of Foja; run `foja migrate --status`")
 
     async def _log(self) -> None:
         if await self._sweeper.rows(sql.query("halted_logs")):
-            raise Unavailable("the log is halted; `foja log` shows why")
+            raise NotReady("the log is halted; `foja log` shows why")
 
     async def _answers(self) -> None:
         try:
             await self._store.read(KNOWN_KEY)
         except ObjectMissing:
-            raise Unavailable(
+            raise NotReady(
                 "the store answers, but is not that of this installation: is its disk mounted? "
                 "If it was never reached before, start again"
             ) from None
@@ -87,6 +91,8 @@ async def _state(ask: Callable[[], Awaitable[None]]) -> PartState:
             await ask()
     except TimeoutError:
         return PartState(False, f"no answer within {PART_SECONDS:g} seconds")
-    except FojaError as error:
+    except NotReady as error:
         return PartState(False, str(error))
+    except FojaError:  # its message may name servers, and everyone may ask
+        return PartState(False, "it does not answer; `foja doctor` says why")
     return PartState(True)
