@@ -37,11 +37,16 @@ $(BROWSER): $(READY)
 		echo "no Chromium here: the test in a real browser will be skipped (apt install chromium)"
 	@touch $@
 
-# Go and its transparency-log library, for the outside check of cosignatures; faketime, for wrong clocks.
+# Go and its transparency-log library, for the outside check of cosignatures; faketime, for wrong clocks; what
+# checks the files of deploy/ and reads the metrics. A test whose program cannot be had is skipped, and says so.
+PACKAGES := golang-go golang-golang-x-mod-dev faketime prometheus nginx systemd docker-compose
 $(LONG): $(READY)
-	@command -v go > /dev/null && command -v faketime > /dev/null && test -d /usr/share/gocode/src/golang.org/x/mod || \
-		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends golang-go golang-golang-x-mod-dev faketime; } > /dev/null 2>&1 || \
-		echo "no Go or faketime here: the tests with them will be skipped (apt install golang-go golang-golang-x-mod-dev faketime)"
+	@for program in go faketime prometheus promtool nginx systemd-analyze docker-compose; do \
+		command -v $$program > /dev/null || missing=yes; done; test -d /usr/share/gocode/src/golang.org/x/mod || missing=yes; \
+		test -z "$$missing" || { apt-get update -qq; for package in $(PACKAGES); do \
+			apt-get install -y -qq --no-install-recommends $$package; done; } > /dev/null 2>&1 || true
+	@for program in go faketime promtool nginx systemd-analyze docker-compose; do command -v $$program > /dev/null || \
+		echo "no $$program here: the tests with it will be skipped (apt install $(PACKAGES))"; done
 	@touch $@
 
 demo: $(if $(wildcard $(READY)),$(READY),$(DEMO))

@@ -142,11 +142,20 @@ def connect(
     gallery_limit: int | None = None,
     log_format: Literal["text", "json"] | None = None,
     log_level: Literal["debug", "info", "warning", "error"] | None = None,
+    alert_seconds: float | None = None,
+    alert_limits: str | None = None,
+    alert_webhook_url: str | None = None,
+    alert_mail_to: str | None = None,
+    alert_mail_from: str | None = None,
+    smtp_url: str | None = None,
+    runbook_url: str | None = None,
     web_host: str | None = None,
     web_port: int | None = None,
     web_url: str | None = None,
     trusted_proxies: str | None = None,
     metrics_port: int | None = None,
+    metrics_cache_seconds: float | None = None,
+    metrics_timeout_seconds: float | None = None,
     heartbeat_seconds: float | None = None,
     max_connections: int | None = None,
     max_streams: int | None = None,
@@ -240,10 +249,16 @@ def connect(
     gallery_read: who may read galleries with SQL: their tenant, every user, or everyone.
     gallery_limit: most images of one product.
     log_format, log_level: how commands write their log to stderr; a library leaves that to its program.
+    alert_seconds: pause between two evaluations of the alerts by a worker; 0: none.
+    alert_limits: limits of alerts other than the defaults: `log_lag=120 disk_space=off`.
+    alert_webhook_url: where a notification is posted when an alert fires or clears.
+    alert_mail_to, alert_mail_from, smtp_url: who gets it by e-mail, its sender, and the mail server.
+    runbook_url: where the runbooks are published; empty: `docs/runbooks/`.
     web_host, web_port: address of `foja web`; other machines can reach it once there is an access key.
     web_url, trusted_proxies: its public address, and the proxies whose forwarded headers are believed.
     max_connections: largest number of HTTP connections.
     metrics_port: port of `foja worker` for `/metrics` and `/healthz`; None: no port.
+    metrics_cache_seconds, metrics_timeout_seconds: how long a part of `/metrics` is kept, and may take.
     heartbeat_seconds, max_streams: longest silence and largest number of HTTP event streams.
     session_idle_seconds, session_seconds: how long a login lasts without a request, and at most.
     jwt_issuer, jwt_audience: whose bearer tokens are accepted, and the name of this service in them.

@@ -12,6 +12,8 @@ from uuid import UUID
 from foja import sql
 from foja.access import assembly as access
 from foja.access.service import Access
+from foja.alerts.assembly import open_alerts
+from foja.alerts.service import Alerting
 from foja.anchors.admin import Anchors
 from foja.blobs.objects import Objects
 from foja.blobs.store import Store, open_store
@@ -39,6 +41,9 @@ from foja.ledger.live.notifier import Notifier
 from foja.ledger.sequencer import Sequencer
 from foja.maintenance.lease import MaintenanceLease
 from foja.maintenance.loop import Maintenance, side_by_side, sparingly
+from foja.observe.metrics.assembly import open_scrape
+from foja.observe.metrics.scrape import Scrape
+from foja.observe.readiness import Readiness
 from foja.private import check_finished
 from foja.settings import Settings
 from foja.streams import Registry
@@ -81,6 +86,9 @@ class App(TenantApp):
     database: Database
     sweeper: Database  # as the role of the sequencer
     access: Access
+    metrics: Scrape
+    alerts: Alerting
+    readiness: Readiness
 
     def __init__(
         self,
@@ -129,7 +137,7 @@ class App(TenantApp):
                 beside=self._collectors,
                 lease=MaintenanceLease(self.sweeper),
             )
-            await side_by_side(maintenance.run(), *(worker.run() for worker, _ in workers))
+            await side_by_side(maintenance.run(), self.alerts.run(), *(worker.run() for worker, _ in workers))
             return
         chores += [worker.step for worker, spec in workers if not spec.after_checkpoint]
         waiting: list[Chore] = [worker.step for worker, spec in workers if spec.after_checkpoint]
@@ -175,6 +183,8 @@ class App(TenantApp):
         self._collectors = opener.collectors(self.sweeper, log, self.signer.verifier().public_key)
         self.ledger = await opener.open(log, installation.id, installation.draft_type)
         self.registry = Registry(self.database)
+        self.metrics = open_scrape(self.settings, self.sweeper)
+        self.readiness = Readiness(self.sweeper, self.store)
         tenant, own_tenant = self.settings.tenant or None, self.settings.own_tenant
         self.jobs = Jobs(self.database, self._notifier, tenant, own_tenant)
         self._open.push_async_callback(self.jobs.close)
@@ -210,6 +220,9 @@ class App(TenantApp):
         )
         self._services.give(self, self.settings.own_tenant)
         self.anchors = Anchors(self.database, document.networks, document.proofs, self.settings)
+        self.alerts = open_alerts(
+            self.settings, self.sweeper, self.metrics, document.networks, installation.id
+        )
         self._chores = [*document.chores, *conversation.chores, *image.chores, *thread.chores]
         self._chores += [*own.chores, *webhook.chores, self.uploads.sweep]
         self._chores += [partial(sweep_jobs, self.sweeper), partial(run_ticks, self.sweeper)]

@@ -170,11 +170,21 @@ class Settings(BaseSettings):
     log_format: Literal["text", "json"] = "text"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
+    alert_seconds: float = Field(default=30.0, ge=0)
+    alert_limits: str = ""
+    alert_webhook_url: Secret = ""
+    alert_mail_to: str = ""
+    alert_mail_from: str = ""
+    smtp_url: Secret = ""
+    runbook_url: str = ""
+
     web_host: str = "127.0.0.1"
     web_port: int = Field(default=8000, ge=0, le=65535)
     web_url: str = ""
     trusted_proxies: Networks = ""
     metrics_port: int | None = Field(default=None, ge=0, le=65535)
+    metrics_cache_seconds: float = Field(default=5.0, ge=0)
+    metrics_timeout_seconds: float = Field(default=5.0, gt=0)
     heartbeat_seconds: float = Field(default=15.0, gt=0)
     max_connections: int = Field(default=1024, ge=1)
     max_streams: int = Field(default=512, ge=1)

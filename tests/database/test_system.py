@@ -13,7 +13,7 @@ from foja.app import App
 from foja.conversations.model.events import CONVERSATION
 from foja.conversations.service import Conversation
 from foja.errors import SetupFailed, WrongEntity
-from foja.observe.anchors import gauge_anchors
+from foja.observe.metrics.anchors import gauge_anchors
 
 Admin = psycopg.Connection[Any]
 ROTATED = '{"key_id": "k", "purpose": "rekor"}'
@@ -89,6 +89,6 @@ async def test_the_metrics_say_that_a_network_is_held(app: App, admin: Admin) ->
     admin.execute(
         "update foja.anchor_network set held = 'the daily cap is reached' where network = 'polygon'"
     )
-    await gauge_anchors(app.database)
+    await gauge_anchors(app.database, app.settings)
     assert ANCHORS_HELD.labels("polygon")._value.get() == 1
     assert ANCHORS_HELD.labels("bitcoin")._value.get() == 0

@@ -30,6 +30,13 @@ CHUNK = {"kind": "message_chunk", "payload": {"text": "x"}}
 
 
 @pytest.fixture
+async def app(open_app: Callable[..., App]) -> AsyncIterator[App]:
+    """An App whose metrics are always new."""
+    async with open_app(metrics_cache_seconds=0) as app:
+        yield app
+
+
+@pytest.fixture
 async def client(app: App) -> AsyncIterator[httpx.AsyncClient]:
     async with served(app) as client:
         yield client

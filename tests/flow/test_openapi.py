@@ -127,6 +127,7 @@ async def test_c6_answers_are_as_described(client: httpx.AsyncClient, document: 
     await call("GET", "/v1/streams/{domain}/{stream_id}/events", 200, **stream)
     await call("POST", "/v1/streams/{domain}/{stream_id}/events", 422, message("x"), **stream)
     await call("GET", "/healthz", 200)
+    await call("GET", "/readyz", 200)
     await call_webhooks(call)
     await call_access(call)  # the last one: from the first key on, every call needs one
     streamed = {"text/event-stream", "text/plain"}

@@ -1,4 +1,4 @@
-"""The format of log lines: time, level, logger and message, as text or as JSON. Secrets are removed."""
+"""The format of log lines: time, level, logger, message and stream, as text or JSON. Secrets are removed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 from foja.errors import redact
 from foja.settings import Settings
+from foja.tracing.correlation import correlation_id
 
 STANDARD = {*vars(logging.makeLogRecord({})), "message", "asctime"}
 
@@ -69,5 +70,8 @@ def _time(record: logging.LogRecord) -> str:
 
 
 def _extra(record: logging.LogRecord) -> dict[str, Any]:
-    """Return the fields that the caller added to the record."""
-    return {name: value for name, value in vars(record).items() if name not in STANDARD}
+    """Return the fields that the caller added to the record, and the stream that it is about."""
+    fields = {name: value for name, value in vars(record).items() if name not in STANDARD}
+    if "correlation_id" not in fields and (found := correlation_id()):
+        fields["correlation_id"] = found
+    return fields

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import signal
 from argparse import Namespace
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
+from foja import __version__
 from foja.app import App
 from foja.cli.installation import read_settings
 from foja.cli.output import print_error, print_json_line, print_line, print_lines
 from foja.errors import redact
 
+COLLECTORS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 GARBAGE_OBJECTS = 50_000  # made since the last look for cycles
 
 
 async def up(arguments: Namespace) -> int:
     """Start database, worker and web, and print their addresses."""
-    async with App(read_settings(arguments)) as app, _web_server(app) as (server, url):
+    async with _sending_traces(), App(read_settings(arguments)) as app, _web_server(app) as (server, url):
         await app.workers.open()  # a role that is missing is known before anything is printed
         settings = app.settings
         addresses = {
@@ -44,7 +47,7 @@ async def up(arguments: Namespace) -> int:
 
 async def worker(arguments: Namespace) -> int:
     """Run the workers and the maintenance."""
-    async with App(read_settings(arguments)) as app:
+    async with _sending_traces(), App(read_settings(arguments)) as app:
         await app.workers.open(arguments.only)  # so is a type that no worker does
         _collect_seldom()
         url = redact(app.settings.database_url)
@@ -54,6 +57,22 @@ async def worker(arguments: Namespace) -> int:
             _warn_of_idle_types(app)
             async with in_background(app.work(only=arguments.only)) as work:
                 return await run_until_stopped(arguments, work, *server)
+
+
+@asynccontextmanager
+async def _sending_traces() -> AsyncIterator[None]:
+    """Send traces while the block runs, if a collector is named and `foja[otel]` is installed."""
+    if not any(os.environ.get(name) for name in COLLECTORS) or os.environ.get("OTEL_SDK_DISABLED") == "true":
+        yield
+        return
+    try:
+        from foja.integrations.otel import sending
+    except ModuleNotFoundError as error:
+        print_error(f"no traces are sent: {error.name} is not installed; pip install 'foja[otel]'")
+        yield
+        return
+    with sending(__version__):
+        yield
 
 
 def _collect_seldom() -> None:
@@ -73,7 +92,7 @@ def _warn_of_idle_types(app: App) -> None:
 
 async def web(arguments: Namespace) -> int:
     """Serve HTTP."""
-    async with App(read_settings(arguments)) as app, _web_server(app) as (server, url):
+    async with _sending_traces(), App(read_settings(arguments)) as app, _web_server(app) as (server, url):
         print_started(arguments, f"serving {url}", web=url)
         return await run_until_stopped(arguments, server)
 

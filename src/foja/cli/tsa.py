@@ -47,14 +47,15 @@ async def ask(arguments: Namespace) -> int:
     """Request one token from every authority and check it; return 1 if any check fails."""
     async with AsyncExitStack() as closing:
         stamper = await open_stamper(read_settings(arguments), closing)
-        results = {each.name: await _request(each, stamper.terms) for each in stamper.authorities}
+        results = {each.name: await request_token(each, stamper.terms) for each in stamper.authorities}
     document = {name: {"confirmed": good, "detail": detail} for name, (good, detail) in results.items()}
     rows = [(name, "good" if good else "bad", detail) for name, (good, detail) in results.items()]
     print_result(arguments, document, *table(("authority", "verdict", "detail"), rows))
     return 0 if all(good for good, _ in results.values()) else 1
 
 
-async def _request(authority: TimestampAuthority, terms: Terms) -> tuple[bool, str]:
+async def request_token(authority: TimestampAuthority, terms: Terms) -> tuple[bool, str]:
+    """Request a token for random bytes and check it. Return whether it is good, and what was found."""
     found = await Stamper([authority], terms).stamp(sha256(secrets.token_bytes(16)).digest())
     if isinstance(found, Confirmed):
         stamp = found.stamp

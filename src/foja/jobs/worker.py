@@ -21,6 +21,8 @@ from foja.jobs.heartbeat import Heartbeat
 from foja.jobs.outcome import GiveUp, Job, Outcome, Retry, Settlement, Snooze
 from foja.jobs.queue import Queue
 from foja.metrics import JOB_SECONDS
+from foja.tracing import Span, span, traced
+from foja.tracing.correlation import correlated
 
 POLL_SECONDS = 1.0
 ERROR_PAUSE_SECONDS = 1.0
@@ -108,10 +110,11 @@ class Worker:
         if not jobs:
             return 0
         began = perf_counter()
-        outcomes = await self._do(jobs)
-        if outcomes is not None:
-            await _to_the_end(self._settle_all(list(zip(jobs, outcomes, strict=True))))
-            JOB_SECONDS.labels(self.type).observe(perf_counter() - began)
+        with _traced(self.type, jobs):
+            outcomes = await self._do(jobs)
+            if outcomes is not None:
+                await _to_the_end(self._settle_all(list(zip(jobs, outcomes, strict=True))))
+                JOB_SECONDS.labels(self.type).observe(perf_counter() - began)
         return len(jobs)
 
     async def _patiently(self) -> int:
@@ -157,6 +160,10 @@ class Worker:
             return await self._try(jobs)
 
     async def _try(self, jobs: Sequence[Job]) -> Sequence[Outcome]:
+        with correlated(lambda: jobs[0].entity_id if len(jobs) == 1 else None):
+            return await self._attempt(jobs)
+
+    async def _attempt(self, jobs: Sequence[Job]) -> Sequence[Outcome]:
         try:
             outcomes = await self._work(jobs)
             if len(outcomes) != len(jobs):
@@ -212,7 +219,8 @@ class Worker:
         results = await asyncio.gather(*(self._settle([each]) for each in settled), return_exceptions=True)
         for (job, _), result in zip(settled, results, strict=True):
             if isinstance(result, Locked):
-                log.warning("%s %s is not settled: %s", job.type, job.id, result)
+                about = {"correlation_id": job.entity_id}
+                log.warning("%s %s is not settled: %s", job.type, job.id, result, extra=about)
             elif isinstance(result, BaseException):
                 raise result
         return [result[0] if isinstance(result, list) else "lost" for result in results]
@@ -224,7 +232,9 @@ class Worker:
                 verdicts = await self._queue.settle(settled)
                 for (job, _), verdict in zip(settled, verdicts, strict=True):
                     if verdict == "lost":
-                        log.warning("%s %s: %s", job.type, job.id, LOST if pause == 0 else LOST_OR_DONE)
+                        about = {"correlation_id": job.entity_id}
+                        reason = LOST if pause == 0 else LOST_OR_DONE
+                        log.warning("%s %s: %s", job.type, job.id, reason, extra=about)
                 return verdicts
             except Unavailable as error:
                 if isinstance(error, Locked) and len(settled) > 1:
@@ -238,6 +248,16 @@ class Worker:
         """Release the jobs for other workers; it does not count as a try."""
         with contextlib.suppress(FojaError):  # then the leases run out
             await self._queue.settle([(job, Snooze(0)) for job in jobs])
+
+
+def _traced(job_type: str, jobs: Sequence[Job]) -> contextlib.AbstractContextManager[Span]:
+    """Return the span of a batch of jobs."""
+    if not traced():
+        return span("")
+    attributes: dict[str, str | int] = {"foja.job.type": job_type, "foja.job.count": len(jobs)}
+    if len(jobs) == 1:
+        attributes |= {"foja.job.id": jobs[0].id, "foja.entity_id": str(jobs[0].entity_id)}
+    return span(f"job {job_type}", attributes)
 
 
 def _told_to_stop() -> bool:

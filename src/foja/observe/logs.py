@@ -6,12 +6,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from foja import sql
-from foja.driver.database import Database
-from foja.metrics import LOG_HALTED, LOG_LAG
 from foja.observe.snapshot import Snapshot
-
-LAGS = ("audit_sealing", "audit_numbering", "audit_publishing")  # the third column is the wait in seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +59,3 @@ async def read_cosigners(moment: Snapshot) -> list[CosignerState]:
 async def read_logs(moment: Snapshot) -> list[LogState]:
     """Return every log, oldest first; the last one is open."""
     return [LogState(*row) async for row in moment.rows("logs")]
-
-
-async def gauge_log(database: Database) -> None:
-    """Set the gauges of the open log from the database, as the role of the sequencer."""
-    waits = [row[2] for name in LAGS for row in await database.rows(sql.query(name), grace=0, limit=0)]
-    LOG_LAG.set(max(waits, default=0))
-    halted = await database.rows(sql.query("halted_logs"))
-    LOG_HALTED.set(len(halted))

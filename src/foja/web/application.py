@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 from fastapi import Depends, FastAPI, Response
-from fastapi.responses import JSONResponse, PlainTextResponse
-from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from foja import __version__, sql
+from foja import __version__
 from foja.errors import Unavailable
-from foja.metrics import exposition
-from foja.observe.anchors import gauge_anchors
-from foja.observe.gaps import count_gaps
-from foja.observe.logs import gauge_log
-from foja.observe.queue import gauge_jobs
 from foja.web.access import login
 from foja.web.access import routes as access
 from foja.web.access.front import LOCAL_NAMES, host_name
 from foja.web.anchors import routes as anchors
-from foja.web.caller import Operator
-from foja.web.context import Context, WebContext
+from foja.web.context import WebContext
 from foja.web.conversations import approvals, proofs, slots
 from foja.web.conversations import routes as conversations
 from foja.web.documents import additions, evidence, lifecycle
@@ -38,10 +29,10 @@ from foja.web.jobs import routes as jobs
 from foja.web.limits.admission import admit
 from foja.web.log import routes as log
 from foja.web.maintenance import routes as maintenance
+from foja.web.operations.routes import add_operations
 from foja.web.pages.routes import add_pages
 from foja.web.problems import add_problems, problem, problem_of
 from foja.web.reference import page
-from foja.web.reference.answers.answer import Health
 from foja.web.reference.openapi import ERRORS, describe
 from foja.web.streams import routes as streams
 from foja.web.streams.direct import DirectAppends
@@ -79,44 +70,22 @@ def create_application(ctx: WebContext) -> ASGIApp:
         web.include_router(import_module("foja.web.conversations.ag_ui").routes)
     if find_spec("mcp"):
         web.include_router(import_module("foja.web.endpoints.mcp").routes)
-    _add_operations(web)
+    add_operations(web)
     return LocalNames(DirectAppends(web, ctx), ctx)
 
 
 def create_metrics_application(ctx: WebContext) -> ASGIApp:
-    """Return an application with `/healthz` and `/metrics` only, for a worker."""
+    """Return an application with `/healthz`, `/readyz` and `/metrics` only, for a worker."""
     web = FastAPI(title="Foja worker", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
     web.state.ctx = ctx
     add_problems(web)
-    _add_operations(web)
+    add_operations(web)
     return LocalNames(web, ctx)
-
-
-def _add_operations(web: FastAPI) -> None:
-    web.add_api_route("/healthz", health, tags=["operations"], response_model=Health)
-    web.add_api_route("/metrics", metrics, tags=["operations"], response_class=PlainTextResponse)
 
 
 def _described(web: FastAPI) -> dict[str, Any]:
     web.openapi_schema = web.openapi_schema or describe(web)
     return web.openapi_schema
-
-
-async def health(ctx: Context) -> Response:
-    """Return 200 if the database answers."""
-    await ctx.app.database.row(sql.query("installation"))
-    return JSONResponse({"status": "ok"})
-
-
-async def metrics(caller: Operator, ctx: Context) -> Response:
-    """Return the metrics of this process and of the database, in the format of Prometheus."""
-    with suppress(Unavailable):  # the metrics of this process need no database
-        tenant = ctx.app.settings.tenant or None
-        await count_gaps(ctx.app.database, tenant)
-        await gauge_jobs(ctx.app.database, tenant)
-        await gauge_anchors(ctx.app.database)
-        await gauge_log(ctx.app.sweeper)
-    return Response(exposition(), media_type=CONTENT_TYPE_LATEST)
 
 
 class LocalNames:

@@ -21,6 +21,7 @@ from foja.web.access.front import is_loopback
 from foja.web.application import create_application, create_metrics_application
 from foja.web.connection import SPARE_CONNECTIONS, Capacity, Connection
 from foja.web.context import WebContext
+from foja.web.operations.measure import Failures, Measured
 
 BACKLOG = 1024
 ACCEPTED_AT_ONCE = 64
@@ -81,8 +82,9 @@ async def serving(
     await app.access.open()
     ctx = WebContext(app)
     create = create_metrics_application if metrics_only else create_application
-    application = create(ctx)
-    async with running(application, listener, app.settings.max_connections) as task:
+    failures = Failures(app.database)
+    application = Measured(create(ctx), failures)
+    async with failures.flushing(), running(application, listener, app.settings.max_connections) as task:
         try:
             yield task
         finally:

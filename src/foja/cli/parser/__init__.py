@@ -12,6 +12,7 @@ from foja.cli.parser.documents import add_bundle, add_documents, add_sign, add_t
 from foja.cli.parser.images import add_images, add_stress
 from foja.cli.parser.ledger import add_chat, add_events, add_integrity, add_log
 from foja.cli.parser.mcp import add_mcp
+from foja.cli.parser.operations import add_alerts, add_doctor
 from foja.cli.parser.orphans import add_orphans
 from foja.cli.parser.services import (
     add_bench,
@@ -77,6 +78,6 @@ def build_parser() -> ArgumentParser:
         add_access,
         add_tsa,
     )
-    for group in (*first, add_events, add_chat, add_images, add_integrity, *last):
+    for group in (*first, add_doctor, add_alerts, add_events, add_chat, add_images, add_integrity, *last):
         group(verbs)
     return parser

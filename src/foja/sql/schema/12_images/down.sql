@@ -3,19 +3,8 @@
 
 update foja.domain set guard = null where domain = 'image';
 
--- Domains are registered at the newest step only. Kinds and domains that streams were written with stay; their jobs go,
--- since no process could do them.
-update foja.kind set tracked = false, wakes = false where tracked or wakes;
-update foja.domain set executor = null where executor is not null;
-update foja.entity set awake = null where awake is not null;
-delete from foja.woken;
-delete from foja.tick;
-delete from foja.job;
-delete from foja.job_type;
-delete from foja.source;
-delete from foja.kind k where not exists (select from foja.entity e where e.domain = k.domain);
-delete from foja.domain d where (not d.reserved or d.domain = 'image')
-    and not exists (select from foja.entity e where e.domain = d.domain);
+delete from foja.kind k where k.domain = 'image' and not exists (select from foja.entity e where e.domain = 'image');
+delete from foja.domain d where d.domain = 'image' and not exists (select from foja.entity e where e.domain = 'image');
 
 drop view public.vw_image_closing_criteria, public.vw_image_system_overview, public.vw_image_orphan_run_metrics,
     public.vw_image_gallery_metrics, public.vw_image_thumbnail_job_metrics;

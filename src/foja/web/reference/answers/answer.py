@@ -19,6 +19,20 @@ class Health(Answer):
     status: Literal["ok"]
 
 
+class Part(BaseModel):
+    """One part of an installation."""
+
+    ok: bool
+    detail: str | None = None
+
+
+class Readiness(BaseModel):
+    """Whether requests can be served, and which part cannot."""
+
+    status: Literal["ok", "failed"]
+    parts: dict[str, Part]
+
+
 class Problem(BaseModel):
     """Why a request was refused, and what to do next (RFC 9457)."""
 

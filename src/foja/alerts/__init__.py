@@ -1,0 +1,1 @@
+"""Alerts: one table of rules, for Prometheus, for Grafana and for the built-in evaluation."""

@@ -1,0 +1,48 @@
+"""The alerts, put together for an installation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from uuid import UUID
+
+from foja.alerts.balances import Balances
+from foja.alerts.channels import open_channels
+from foja.alerts.model.alert import read_limits
+from foja.alerts.model.table import ALERTS
+from foja.alerts.service import Alerting
+from foja.anchors.network import Network
+from foja.driver.database import Database
+from foja.errors import Refused, SetupFailed
+from foja.observe.metrics.scrape import Scrape
+from foja.settings import Settings
+
+RUNBOOKS = "docs/runbooks/"
+
+
+def open_alerts(
+    settings: Settings, sweeper: Database, scrape: Scrape, networks: Mapping[str, Network], installation: UUID
+) -> Alerting:
+    """Return the alerts of an installation, with the limits and channels of the settings."""
+    return Alerting(
+        sweeper,
+        scrape,
+        limits_of(settings),
+        open_channels(settings),
+        installation=installation,
+        runbooks=runbooks_of(settings),
+        seconds=settings.alert_seconds,
+        before=Balances(sweeper, networks).note,
+    )
+
+
+def limits_of(settings: Settings) -> dict[str, float | None]:
+    """Return the limit of every alert, or raise `SetupFailed`."""
+    try:
+        return read_limits(settings.alert_limits, ALERTS)
+    except Refused as error:
+        raise SetupFailed(f"FOJA_ALERT_LIMITS is not valid: {error}") from None
+
+
+def runbooks_of(settings: Settings) -> str:
+    """Return where the runbooks are, with a slash at the end."""
+    return f"{settings.runbook_url.rstrip('/')}/" if settings.runbook_url else RUNBOOKS

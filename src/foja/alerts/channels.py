@@ -1,0 +1,76 @@
+"""Where notices go: a webhook, and e-mail."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from email.message import EmailMessage
+from email.utils import format_datetime
+from typing import Protocol
+
+from foja.alerts.model.notification import Notification
+from foja.errors import SetupFailed
+from foja.remote.mail import MailServer, parse_server, send_mail
+from foja.remote.notice import post_notice
+from foja.settings import Settings
+
+SEND_SECONDS = 10.0
+
+
+class Channel(Protocol):
+    """A way to tell someone."""
+
+    @property
+    def name(self) -> str: ...
+    async def send(self, notification: Notification) -> None:
+        """Send it, or raise `Unavailable`. The same notice may be sent again after a lost answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """Posts notices to an address."""
+
+    url: str = field(repr=False)
+    name: str = "webhook"
+
+    async def send(self, notification: Notification) -> None:
+        """Post the notice."""
+        await post_notice(self.url, notification.document(), str(notification.id), seconds=SEND_SECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """Sends notices by e-mail."""
+
+    server: MailServer
+    sender: str
+    to: str
+    name: str = "mail"
+
+    async def send(self, notification: Notification) -> None:
+        """Send the notice."""
+        await send_mail(self.server, self.message(notification), seconds=SEND_SECONDS)
+
+    def message(self, notification: Notification) -> EmailMessage:
+        """Return the e-mail. Its id is that of the notice, so that a repeated one is recognised."""
+        message = EmailMessage()
+        message["Subject"], message["From"], message["To"] = notification.subject, self.sender, self.to
+        message["Date"] = format_datetime(notification.at)
+        message["Message-ID"] = f"<{notification.id}@{notification.installation}.foja>"
+        message["Auto-Submitted"] = "auto-generated"
+        message.set_content(notification.text)
+        return message
+
+
+def open_channels(settings: Settings) -> list[Channel]:
+    """Return the channels that are set, or raise `SetupFailed`."""
+    channels: list[Channel] = []
+    if settings.alert_webhook_url:
+        if not settings.alert_webhook_url.startswith(("http://", "https://")):
+            raise SetupFailed("FOJA_ALERT_WEBHOOK_URL is not valid; write https://host/path")
+        channels.append(Webhook(settings.alert_webhook_url))
+    if settings.alert_mail_to:
+        if not settings.smtp_url:
+            raise SetupFailed("FOJA_ALERT_MAIL_TO needs a mail server; set FOJA_SMTP_URL")
+        sender = settings.alert_mail_from or settings.alert_mail_to.partition(",")[0].strip()
+        channels.append(Mail(parse_server(settings.smtp_url), sender, settings.alert_mail_to))
+    return channels

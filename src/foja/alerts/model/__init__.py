@@ -1,0 +1,1 @@
+"""The rules of alerts: no clock, no database, no network."""

@@ -1,0 +1,206 @@
+"""The built-in evaluation: read the metrics, compare them with the table, tell what changed.
+
+Every worker does this; an evaluation that another one made within the interval is not repeated. The one that
+evaluated also sends, so a notice is sent once. After a lost answer it is sent again, with the same id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal, cast
+from uuid import UUID, uuid4
+
+from foja import sql
+from foja.alerts.channels import Channel
+from foja.alerts.model.alert import Alert
+from foja.alerts.model.evaluation import AlertState, Change, breaches, evaluate
+from foja.alerts.model.notification import Notification
+from foja.alerts.model.table import ALERTS
+from foja.alerts.outage import Outage
+from foja.driver.database import Database
+from foja.errors import FojaError, LedgerUnavailable
+from foja.faults import Watch
+from foja.metrics import samples
+from foja.observe.metrics.scrape import Scrape
+
+DOWN = "database_down"
+OUTAGE_PAUSE_SECONDS = 10.0
+MAX_SENT = 20  # notices of one evaluation
+FIRST_PAUSE, LAST_PAUSE, MAX_TRIES = 30.0, 3_600.0, 30  # of a notice that cannot be sent
+log = logging.getLogger("foja.alerts")
+
+
+@dataclass(frozen=True, slots=True)
+class AlertView:
+    """An alert as it stands: its limit, its largest value now, and whether it fires."""
+
+    alert: Alert
+    limit: float | None
+    values: Mapping[str, float]
+    states: Sequence[AlertState]
+    blind: bool
+
+    @property
+    def firing(self) -> bool:
+        """Whether it fires."""
+        return any(state.fired_at for state in self.states)
+
+    @property
+    def state(self) -> str:
+        """One word about it."""
+        if self.limit is None:
+            return "off"
+        if self.firing:
+            return "firing"
+        return "blind" if self.blind else "pending" if self.states else "ok"
+
+
+class Alerting:
+    """The alerts of an installation."""
+
+    def __init__(
+        self,
+        database: Database,
+        scrape: Scrape,
+        limits: Mapping[str, float | None],
+        channels: Sequence[Channel],
+        *,
+        installation: UUID,
+        runbooks: str,
+        seconds: float,
+        before: Callable[[], Awaitable[None]],
+    ) -> None:
+        """`database` acts as the sweeper; `before` is called before each evaluation."""
+        self._database, self._scrape, self._limits, self.channels = database, scrape, limits, channels
+        self._installation, self._runbooks, self._seconds = str(installation), runbooks, seconds
+        self._before, self._watch = before, Watch("alerts")
+        self._outage = Outage(channels, ALERTS[DOWN].seconds, self._down)
+
+    async def run(self) -> None:
+        """Evaluate for ever, at the interval that is set."""
+        while self._seconds:
+            pause = self._seconds
+            try:
+                if await self._is_due():
+                    await self._before()
+                    await self.evaluate()
+                    await self.deliver()
+                await self._outage.over()
+                self._watch.worked()
+            except FojaError as error:
+                self._watch.failed(error)
+                if isinstance(error, LedgerUnavailable):
+                    await self._outage.seen()
+                    pause = min(pause, OUTAGE_PAUSE_SECONDS)
+            await asyncio.sleep(pause)
+
+    async def evaluate(self) -> Sequence[Change]:
+        """Compare now; record and return what changed. Nothing if another process was faster."""
+        await self._scrape.read()
+        [(version, _, now)] = await self._database.rows(sql.query("alert_round"))
+        found = breaches(self._active(), self._limits, list(samples()))
+        states, changes = evaluate(await self._states(), found, ALERTS, self._blind(), now)
+        channels = [channel.name for channel in self.channels]
+        notices = [
+            {"notice_id": str(uuid4()), "at": now.isoformat(), "channels": channels, **_fields(change)}
+            for change in changes
+        ]
+        [(recorded,)] = await self._database.rows(
+            sql.query("record_alerts"),
+            version=version,
+            states=json.dumps([_fields(state) for state in states], default=str),
+            notices=json.dumps(notices),
+        )
+        if not recorded:
+            return []
+        for change in changes:
+            level = logging.ERROR if change.event == "fired" else logging.WARNING
+            log.log(level, "%s: %s", change.event, ALERTS[change.alert].words(change.label))
+        return changes
+
+    async def deliver(self) -> int:
+        """Send the notices that are due; return how many reached a channel."""
+        rows = await self._database.rows(sql.query("due_notices"), limit=MAX_SENT)
+        sent = 0
+        for notice_id, alert, label, event, value, at, names, tries in rows:
+            if alert in ALERTS:
+                notification = self.notification(notice_id, event, alert, label, value, at)
+                sent += await self._send(notification, names, tries)
+        return sent
+
+    async def views(self) -> Sequence[AlertView]:
+        """Return every alert with its value now. Nothing is recorded."""
+        await self._scrape.read()
+        found, states, blind = list(samples()), await self._states(), self._blind()
+        return [
+            AlertView(
+                alert,
+                self._limits[alert.name],
+                alert.expression.values(found),
+                [state for state in states if state.alert == alert.name],
+                alert.name in blind,
+            )
+            for alert in ALERTS.values()
+            if alert.built_in
+        ]
+
+    async def history(self, limit: int = 100) -> Sequence[dict[str, Any]]:
+        """Return the newest notices, newest first."""
+        names = ("id", "alert", "label", "event", "value", "at", "undelivered", "error")
+        rows = await self._database.rows(sql.query("recent_notices"), limit=limit)
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+    def notification(
+        self, notice_id: UUID, event: str, name: str, label: str, value: float | None, at: datetime
+    ) -> Notification:
+        """Return what is told about an alert."""
+        told = cast(Literal["fired", "cleared", "test"], event)
+        limit = self._limits[name]
+        alert = ALERTS[name]
+        return Notification(
+            notice_id, told, alert, label, value, limit, at, self._installation, self._runbooks
+        )
+
+    async def _send(self, notification: Notification, names: Sequence[str], tries: int) -> int:
+        """Send a notice to the channels that it did not reach. A channel that is set no more is left out."""
+        channels, sent = {channel.name: channel for channel in self.channels}, 0
+        for name in names:
+            error = None
+            try:
+                if name in channels:
+                    await channels[name].send(notification)
+                    sent += 1
+            except FojaError as failed:
+                error = str(failed)
+                log.warning("a notice was not sent: %s", error)
+            pause = min(FIRST_PAUSE * 2**tries, LAST_PAUSE) if tries < MAX_TRIES else None
+            told = {"notice": notification.id, "channel": name, "error": error, "pause": pause}
+            await self._database.rows(sql.query("settle_notice"), **told)
+        return sent
+
+    async def _is_due(self) -> bool:
+        """Return whether no process evaluated within the interval."""
+        [(_, evaluated_at, now)] = await self._database.rows(sql.query("alert_round"))
+        return evaluated_at is None or not 0 <= (now - evaluated_at).total_seconds() < 0.9 * self._seconds
+
+    async def _states(self) -> list[AlertState]:
+        return [AlertState(*row) for row in await self._database.rows(sql.query("alert_states"))]
+
+    def _active(self) -> list[Alert]:
+        return [alert for alert in ALERTS.values() if alert.built_in]
+
+    def _blind(self) -> set[str]:
+        """Return the alerts whose metrics could not be read."""
+        return {alert.name for alert in self._active() if self._scrape.failed.intersection(alert.parts)}
+
+    def _down(self, event: str) -> Notification:
+        return self.notification(uuid4(), event, DOWN, "", None, datetime.now(UTC))
+
+
+def _fields(value: AlertState | Change) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in value.__slots__}

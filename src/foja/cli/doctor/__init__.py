@@ -1,0 +1,1 @@
+"""The verb `foja doctor`: what is set, what answers, what would fail."""

@@ -1,0 +1,120 @@
+"""What other servers say: Redis, the store, timestamp authorities, networks, the mail server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from foja.anchors.network import Network
+from foja.anchors.networks import open_networks
+from foja.blobs.store import open_store
+from foja.cli.doctor.finding import Finding, fail, note, ok, warn
+from foja.cli.tsa import request_token
+from foja.documents.authorities import local_notice, open_stamper
+from foja.errors import FojaError, ObjectMissing, redact
+from foja.identity import NAME
+from foja.remote.mail import greet, parse_server
+from foja.remote.redis import redis_version
+from foja.settings import Settings
+
+ASK_SECONDS = 10.0
+Check = Callable[[Settings], Awaitable[Sequence[Finding]]]
+
+
+async def check_servers(settings: Settings, *, offline: bool) -> list[Finding]:
+    """Ask every server that is set, all at once."""
+    checks: list[Check] = [_redis, _store]
+    if not offline:
+        checks += [_authorities, _networks, _mail]
+    results = await asyncio.gather(*(_safely(check, settings) for check in checks))
+    return [finding for findings in results for finding in findings]
+
+
+async def _safely(check: Check, settings: Settings) -> Sequence[Finding]:
+    name = check.__name__.strip("_")
+    try:
+        async with asyncio.timeout(2 * ASK_SECONDS):
+            return await check(settings)
+    except TimeoutError:
+        return [fail(name, f"no answer within {2 * ASK_SECONDS:g} seconds")]
+    except (FojaError, OSError) as error:
+        return [fail(name, redact(str(error)))]
+
+
+async def _redis(settings: Settings) -> Sequence[Finding]:
+    if not settings.redis_url:
+        return [note("redis", "not set: PostgreSQL numbers conversations")]
+    if settings.redis_url == "embedded":
+        return [note("redis", "embedded: started with `foja up`, `foja web` and `foja worker`")]
+    try:
+        version = await redis_version(settings.redis_url, seconds=ASK_SECONDS)
+    except FojaError as error:
+        return [warn("redis", str(error), "PostgreSQL numbers conversations meanwhile; nothing is lost")]
+    return [ok("redis", f"Redis {version}")]
+
+
+async def _store(settings: Settings) -> Sequence[Finding]:
+    url = settings.store_url
+    shown = redact(url)
+    if not _may_exist(url):
+        return [note("store", f"{shown} does not exist", "it is made at the first start")]
+    try:
+        identity = (await open_store(url).read(NAME)).data.decode(errors="replace").strip()
+    except ObjectMissing:
+        return [note("store", f"{shown} answers, and has no installation yet")]
+    return [ok("store", f"{shown} answers, of installation {identity[:36]}")]
+
+
+def _may_exist(url: str) -> bool:
+    """Return whether a store can be asked; that of a folder would be made by asking."""
+    return urlsplit(url).scheme != "file" or Path(unquote(urlsplit(url).path)).is_dir()
+
+
+async def _authorities(settings: Settings) -> Sequence[Finding]:
+    if not settings.tsa_urls:
+        return [note("timestamps", "by the local authority", local_notice(settings) or "")]
+    async with AsyncExitStack() as closing:
+        stamper = await open_stamper(settings, closing)
+        results = await asyncio.gather(*(request_token(each, stamper.terms) for each in stamper.authorities))
+    findings = []
+    for authority, (good, detail) in zip(stamper.authorities, results, strict=True):
+        tell = ok if good else fail
+        findings.append(tell("timestamps", f"{authority.name}: {detail}"))
+    return findings
+
+
+async def _networks(settings: Settings) -> Sequence[Finding]:
+    if not (settings.polygon_rpc_url or settings.ots_calendars or settings.rekor_url):
+        return [note("networks", "none is set: no anchors")]
+    async with AsyncExitStack() as closing:
+        stamper = await open_stamper(settings, closing)
+        networks = open_networks(settings, _no_token, stamper.terms)
+        return await asyncio.gather(*map(_network, networks.values()))
+
+
+async def _network(network: Network) -> Finding:
+    try:
+        found = await network.check()
+    except FojaError as error:
+        return fail(network.name, str(error))
+    if found.missing:
+        return fail(network.name, "; ".join(found.missing))
+    facts = ", ".join(
+        f"{name} {value}" for name, value in found.found.items() if isinstance(value, str | int)
+    )
+    return ok(network.name, facts or "answers")
+
+
+async def _no_token(digest: bytes) -> bytes:
+    raise AssertionError("a check needs no token")
+
+
+async def _mail(settings: Settings) -> Sequence[Finding]:
+    if not settings.smtp_url:
+        return []
+    server = parse_server(settings.smtp_url)
+    await greet(server, seconds=ASK_SECONDS)
+    return [ok("mail", f"{server.name} accepts us; `foja alerts test` sends a message")]

@@ -1,0 +1,41 @@
+"""The parts of `/metrics`, put together for an installation."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from foja.driver.database import Database
+from foja.ledger.cosigners.configuration import read_cosigners, read_quorum
+from foja.observe.metrics.anchors import gauge_anchors
+from foja.observe.metrics.gaps import count_gaps
+from foja.observe.metrics.images import gauge_galleries, gauge_thumbnails
+from foja.observe.metrics.jobs import gauge_jobs
+from foja.observe.metrics.log import gauge_log
+from foja.observe.metrics.objects import gauge_objects
+from foja.observe.metrics.reader import TimedReader
+from foja.observe.metrics.scrape import Part, Scrape
+from foja.observe.metrics.server import count_failures, gauge_alerts, gauge_disk, gauge_server
+from foja.settings import Settings
+
+
+def open_scrape(settings: Settings, sweeper: Database) -> Scrape:
+    """Return what reads the metrics of an installation, as the role that sees every row."""
+    reader = TimedReader(sweeper, settings.metrics_timeout_seconds)
+    tenant = settings.tenant or None
+    quorum = read_quorum(settings, read_cosigners(settings))
+    return Scrape(
+        [
+            Part("log", partial(gauge_log, reader, quorum)),
+            Part("jobs", partial(gauge_jobs, reader, tenant)),
+            Part("gaps", partial(count_gaps, reader, tenant)),
+            Part("anchors", partial(gauge_anchors, reader, settings)),
+            Part("objects", partial(gauge_objects, reader, settings.orphan_grace_seconds)),
+            Part("thumbnails", partial(gauge_thumbnails, reader)),
+            Part("galleries", partial(gauge_galleries, reader)),
+            Part("http", partial(count_failures, reader)),
+            Part("alerts", partial(gauge_alerts, reader)),
+            Part("database", partial(gauge_server, reader)),
+            Part("disk", partial(gauge_disk, settings.home)),
+        ],
+        settings.metrics_cache_seconds,
+    )

@@ -1,0 +1,29 @@
+"""Post a notice to the operator's own address, as JSON."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httpx
+
+from foja.errors import Unavailable, redact
+from foja.remote.tsa import NO_PROXY
+
+
+async def post_notice(url: str, body: dict[str, Any], notice_id: str, *, seconds: float) -> None:
+    """Post it, or raise `Unavailable`. A receiver recognises a repeated notice by the header `webhook-id`."""
+    headers = {"webhook-id": notice_id, "user-agent": "foja"}
+    try:
+        async with (
+            asyncio.timeout(seconds),
+            httpx.AsyncClient(timeout=seconds, mounts=NO_PROXY) as client,
+            client.stream("POST", url, json=body, headers=headers) as answer,
+        ):
+            if not answer.is_success:
+                raise Unavailable(f"the webhook {redact(url)} answers with HTTP status {answer.status_code}")
+    except (TimeoutError, httpx.TimeoutException):
+        raise Unavailable(f"the webhook {redact(url)} does not answer within {seconds:g} seconds") from None
+    except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+        reason = redact(str(error)) or type(error).__name__
+        raise Unavailable(f"the webhook {redact(url)} cannot be reached ({reason})") from None

@@ -1,0 +1,48 @@
+"""`/healthz`, `/readyz` and `/metrics`: what probes and Prometheus read."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI, Response
+from fastapi.responses import JSONResponse, PlainTextResponse
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from foja import __version__, sql
+from foja.metrics import BUILD, exposition
+from foja.web.caller import Operator
+from foja.web.context import Context
+from foja.web.reference.answers.answer import Health, Readiness
+
+PATHS = ("/healthz", "/readyz", "/metrics")
+
+
+def add_operations(web: FastAPI) -> None:
+    """Add the routes that operators need."""
+    BUILD.labels(__version__).set(1)
+    web.add_api_route("/healthz", health, tags=["operations"], response_model=Health)
+    web.add_api_route(
+        "/readyz", ready, tags=["operations"], response_model=Readiness, responses={503: {"model": Readiness}}
+    )
+    web.add_api_route("/metrics", metrics, tags=["operations"], response_class=PlainTextResponse)
+
+
+async def health(ctx: Context) -> Response:
+    """Return 200 if the database answers."""
+    await ctx.app.database.row(sql.query("installation"))
+    return JSONResponse({"status": "ok"})
+
+
+async def ready(ctx: Context) -> Response:
+    """Return 200 if the database answers and is migrated, the log runs and the store answers; else 503."""
+    parts = await ctx.app.readiness.check()
+    fine = all(part.ok for part in parts.values())
+    body = {
+        "status": "ok" if fine else "failed",
+        "parts": {name: part.document() for name, part in parts.items()},
+    }
+    return JSONResponse(body, 200 if fine else 503, {"Cache-Control": "no-store"})
+
+
+async def metrics(caller: Operator, ctx: Context) -> Response:
+    """Return the metrics of this process and of the database, in the format of Prometheus."""
+    await ctx.app.metrics.read()
+    return Response(exposition(), media_type=CONTENT_TYPE_LATEST)
