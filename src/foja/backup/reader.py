@@ -139,7 +139,7 @@ class BackupReader:
 
     async def _check_whole(self, transfer: Transfer) -> None:
         """Check that the key signed the log, and that the store has every object, before all is committed."""
-        for (note,) in await transfer.rows("newest_note"):
+        for note, *_ in await transfer.rows("newest_note"):
             check_key(self._settings, self._backup.description.installation, note)
         keys = [key for (key,) in await transfer.rows("stored_objects") if key not in self._missing]
         for at in range(0, len(keys), PAGE_KEYS):

@@ -84,7 +84,7 @@ class BackupWriter:
                 f"the home {self.settings.home} belongs to installation {kept.read_text().strip()[:80]}, but "
                 f"the database is installation {installation_id}; give home and database of one installation"
             )
-        for (note,) in await transfer.rows("newest_note"):
+        for note, *_ in await transfer.rows("newest_note"):
             check_key(self.settings, installation_id, note)
         [(now,)] = await transfer.rows("clock")
         steps = await transfer.rows("applied_migrations")
