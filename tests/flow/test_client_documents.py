@@ -155,10 +155,13 @@ const second = await client.images.add(product, new Blob([pixels]));
 await client.images.move(product, second.id, 0);
 const order = (await client.images.list(product)).map((each) => each.id === second.id);
 await client.images.remove(product, first.id);
+const talk = client.conversations.open();
+await talk.append("user_message_sent", { content: "hi" });
+const proof = await talk.prove(0);
 const jobs = await client.jobs.list({ entityId: document.id });
 process.stdout.write(JSON.stringify({
   state: view.state, sha256: document.sha256, verdict: report.verdict, own: own.verdict, refused, order,
-  left: (await client.images.list(product)).length, jobs: jobs.length > 0,
+  left: (await client.images.list(product)).length, jobs: jobs.length > 0, proof: proof.size > 0,
   listed: (await client.documents.list()).length,
 }));
 """
@@ -192,5 +195,6 @@ async def test_the_same_in_javascript(app: App, url: str, tmp_path: Path) -> Non
         "order": [True, False],
         "left": 1,
         "jobs": True,
+        "proof": True,
         "listed": 2,
     }

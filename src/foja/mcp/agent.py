@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import ParamSpec, TypeVar
+from typing import Any, BinaryIO, ParamSpec, TypeVar
 
 from mcp.server.mcpserver.exceptions import ToolError
 
@@ -15,9 +16,17 @@ from foja.access.model.principal import Principal, Scope
 from foja.errors import FojaError
 from foja.mcp.files import Root
 from foja.tenants.app import TenantApp
+from foja.verification import verify
 
+# Judges a bundle with these roots and returns the report as a document.
+Judge = Callable[[BinaryIO, Sequence[str]], Awaitable[Mapping[str, Any]]]
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
+
+
+async def judge_here(file: BinaryIO, trust: Sequence[str]) -> Mapping[str, Any]:
+    """Judge in this process: the files are the user's own."""
+    return (await asyncio.to_thread(verify, file, trust)).document()
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +36,7 @@ class Agent:
     principal: Principal
     app: TenantApp
     root: Root | None = None  # None: over HTTP no tool takes a path
+    judge: Judge = judge_here
 
     @property
     def actor(self) -> str | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from base64 import b64decode, b64encode
 from binascii import Error as NotBase64
-from collections.abc import Sequence
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, BinaryIO, cast
 
 from pydantic import Field
 
@@ -16,7 +17,6 @@ from foja.documents.model.view import DocumentView
 from foja.errors import BadPayload, Refused
 from foja.mcp.agent import Agent, agent_with
 from foja.mcp.files import Root
-from foja.verification import verify
 
 MAX_CONTENT_BYTES = 2 * 1_048_576
 POLL_SECONDS = 0.2
@@ -102,7 +102,7 @@ async def verify_document(document_id: DocumentId) -> dict[str, Any]:
     """Judge the evidence of a document as a reader would, with the roots of this installation."""
     agent = agent_with(Scope.READ)
     document = await agent.app.documents.open(document_id)
-    return await _judge(await document.bundle(), await document.trust())
+    return await _judge(agent, await document.bundle(), await document.trust())
 
 
 async def verify_content(
@@ -114,7 +114,7 @@ async def verify_content(
 ) -> dict[str, Any]:
     """Judge a bundle that you have. Nothing inside a bundle is trusted; the roots come from outside."""
     agent = agent_with(Scope.READ)
-    return await _judge(_bytes(content_base64), agent.app.trust if trust is None else trust)
+    return await _judge(agent, _bytes(content_base64), agent.app.trust if trust is None else trust)
 
 
 async def verify_file(
@@ -128,8 +128,7 @@ async def verify_file(
     agent = agent_with(Scope.READ)
     roots = agent.app.trust if trust is None else trust
     with _root(agent).reading(path) as file:
-        report = await asyncio.to_thread(verify, file, roots)
-    return _verdict(report.document())
+        return _verdict(await agent.judge(file, roots))
 
 
 ANYWHERE = (protect_content, protect_digest, document_status, fetch_bundle, verify_document, verify_content)
@@ -165,11 +164,14 @@ def _status(view: DocumentView) -> dict[str, Any]:
     return {**{name: found[name] for name in names}, "evidence": evidence}
 
 
-async def _judge(data: bytes, trust: list[str]) -> dict[str, Any]:
-    return _verdict((await asyncio.to_thread(verify, data, trust)).document())
+async def _judge(agent: Agent, data: bytes, trust: Sequence[str]) -> dict[str, Any]:
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        return _verdict(await agent.judge(cast("BinaryIO", file), trust))
 
 
-def _verdict(report: dict[str, Any]) -> dict[str, Any]:
+def _verdict(report: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: report[name] for name in ("verdict", "headline", "no_later_than", "according_to", "evidence")
     }

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, BinaryIO
+
 from fastapi import APIRouter, Response
 
+from foja.errors import Unavailable
 from foja.mcp.agent import Agent
 from foja.mcp.server import PATH, ProtocolAnswer
 from foja.web.caller import AnyCaller
+from foja.web.problems import Rejected
+from foja.web.verify.judge import Judges, VerifyRequest
 
 routes = APIRouter(include_in_schema=False)
 
@@ -14,4 +22,13 @@ routes = APIRouter(include_in_schema=False)
 @routes.post(PATH)
 async def answer(caller: AnyCaller) -> Response:
     """Answer one request of the protocol. Each tool asks for its own scope; none takes a path."""
-    return ProtocolAnswer(Agent(caller.principal, caller.app))
+    return ProtocolAnswer(Agent(caller.principal, caller.app, judge=partial(_judge, caller.ctx.judges)))
+
+
+async def _judge(judges: Judges, file: BinaryIO, trust: Sequence[str]) -> Mapping[str, Any]:
+    """Judge in a process with limits, as `/v1/verify` does."""
+    try:
+        report: Mapping[str, Any] = json.loads(await judges.judge(file, VerifyRequest(trust=trust)))
+    except Rejected as error:
+        raise Unavailable(f"{error}") from error
+    return report

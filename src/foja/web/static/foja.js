@@ -431,6 +431,7 @@ const RETRY_MS = 10_000;
 const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [100, 5_000];
 const SILENCE_MS = 60_000; // a stream sends a heartbeat four times as often
 const RETRYABLE = new Set([429, 502, 503, 504]);
+const NOT_COVERED = "not_covered"; // 409: a checkpoint will cover the event
 const JSON_TYPE = "application/json";
 const BYTES = "application/octet-stream";
 
@@ -444,7 +445,7 @@ export class FojaError extends Error {
     this.name = error ?? "FojaError";
     this.status = status;
     this.code = code ?? (status === 0 ? "unavailable" : null);
-    this.retryable = status === 0 || RETRYABLE.has(status);
+    this.retryable = status === 0 || RETRYABLE.has(status) || code === NOT_COVERED;
     this.retryAfter = retryAfter;
   }
 }
