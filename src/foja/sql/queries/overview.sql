@@ -40,27 +40,31 @@ where j.finished_at > clock_timestamp() - interval '1 day' group by 1 order by 1
 select phase, criterion, value, threshold, met from public.vw_image_closing_criteria;
 
 -- name: jobs_in_state
--- Ids of the newest jobs in a state. One branch per state, so that each uses its own index; the others cost nothing.
--- Jobs that wait behind an earlier one of their stream are left out.
+-- Ids of the newest jobs in a state. One branch per state, so that each uses its own index; the others cost nothing. Of
+-- jobs that wait or run, 5,000 of each type are ordered: their indexes have another order. Jobs that wait behind an earlier
+-- one of their stream are left out.
 select job_id from (
-    (select job_id from foja.job where %(state)s = 'queued' and head and state in ('queued', 'retry_scheduled') and state = 'queued'
-        and (%(tenant)s::text is null or tenant = %(tenant)s) and (%(type)s::text is null or type = %(type)s)
-        and (%(before)s::bigint is null or job_id < %(before)s) order by job_id desc limit %(limit)s)
-    union all (select job_id from foja.job where %(state)s = 'retry_scheduled' and head and state in ('queued', 'retry_scheduled') and state = 'retry_scheduled'
-        and (%(tenant)s::text is null or tenant = %(tenant)s) and (%(type)s::text is null or type = %(type)s)
-        and (%(before)s::bigint is null or job_id < %(before)s) order by job_id desc limit %(limit)s)
-    union all (select job_id from foja.job where %(state)s = 'running' and state = 'running'
-        and (%(tenant)s::text is null or tenant = %(tenant)s) and (%(type)s::text is null or type = %(type)s)
-        and (%(before)s::bigint is null or job_id < %(before)s) order by job_id desc limit %(limit)s)
-    union all (select job_id from foja.job where %(state)s = 'dead' and state = 'dead'
-        and (%(tenant)s::text is null or tenant = %(tenant)s) and (%(type)s::text is null or type = %(type)s)
-        and (%(before)s::bigint is null or job_id < %(before)s) order by job_id desc limit %(limit)s)
-    union all (select job_id from foja.job where %(state)s = 'cancelled' and state = 'cancelled'
-        and (%(tenant)s::text is null or tenant = %(tenant)s) and (%(type)s::text is null or type = %(type)s)
-        and (%(before)s::bigint is null or job_id < %(before)s) order by job_id desc limit %(limit)s)
-    union all (select job_id from foja.job where %(state)s = 'succeeded' and state = 'succeeded'
-        and (%(tenant)s::text is null or tenant = %(tenant)s) and (%(type)s::text is null or type = %(type)s)
-        and (%(before)s::bigint is null or job_id < %(before)s) order by job_id desc limit %(limit)s)
+    (select f.job_id from foja.job_type t cross join lateral (select j.job_id from foja.job j
+        where %(state)s = 'queued' and j.type = t.type and j.head and j.state in ('queued', 'retry_scheduled') and j.state = 'queued'
+        and (%(tenant)s::text is null or j.tenant = %(tenant)s) and (%(type)s::text is null or j.type = %(type)s)
+        and (%(before)s::bigint is null or j.job_id < %(before)s) limit 5000) f)
+    union all (select f.job_id from foja.job_type t cross join lateral (select j.job_id from foja.job j
+        where %(state)s = 'retry_scheduled' and j.type = t.type and j.head and j.state in ('queued', 'retry_scheduled') and j.state = 'retry_scheduled'
+        and (%(tenant)s::text is null or j.tenant = %(tenant)s) and (%(type)s::text is null or j.type = %(type)s)
+        and (%(before)s::bigint is null or j.job_id < %(before)s) limit 5000) f)
+    union all (select f.job_id from foja.job_type t cross join lateral (select j.job_id from foja.job j
+        where %(state)s = 'running' and j.type = t.type and j.state = 'running'
+        and (%(tenant)s::text is null or j.tenant = %(tenant)s) and (%(type)s::text is null or j.type = %(type)s)
+        and (%(before)s::bigint is null or j.job_id < %(before)s) limit 5000) f)
+    union all (select j.job_id from foja.job j where %(state)s = 'dead' and j.state = 'dead'
+        and (%(tenant)s::text is null or j.tenant = %(tenant)s) and (%(type)s::text is null or j.type = %(type)s)
+        and (%(before)s::bigint is null or j.job_id < %(before)s) order by j.job_id desc limit %(limit)s)
+    union all (select j.job_id from foja.job j where %(state)s = 'cancelled' and j.state = 'cancelled'
+        and (%(tenant)s::text is null or j.tenant = %(tenant)s) and (%(type)s::text is null or j.type = %(type)s)
+        and (%(before)s::bigint is null or j.job_id < %(before)s) order by j.job_id desc limit %(limit)s)
+    union all (select j.job_id from foja.job j where %(state)s = 'succeeded' and j.state = 'succeeded'
+        and (%(tenant)s::text is null or j.tenant = %(tenant)s) and (%(type)s::text is null or j.type = %(type)s)
+        and (%(before)s::bigint is null or j.job_id < %(before)s) order by j.job_id desc limit %(limit)s)
 ) found order by job_id desc limit %(limit)s;
 
 -- name: job_counts
