@@ -153,12 +153,12 @@ class App(TenantApp):
         opener = LedgerOpener(
             self.settings, self.database, self._notifier, self._open, redis_domain=CONVERSATION.name
         )
-        log = opener.log(self.store)
+        log = opener.log(self.sweeper, self.store)
         self._collectors = opener.collectors(self.sweeper, log, self.signer.verifier().public_key)
         self.ledger = await opener.open(log, installation.id, installation.draft_type)
         self.registry = Registry(self.database)
         tenant, own_tenant = self.settings.tenant or None, self.settings.own_tenant
-        self.jobs = Jobs(self.database, self._notifier, tenant, own_tenant)
+        self.jobs = Jobs(self.database, self.sweeper, self._notifier, tenant, own_tenant)
         self._open.push_async_callback(self.jobs.close)
         await self._start_domains(installation)
 
@@ -185,7 +185,7 @@ class App(TenantApp):
             document.service_of, conversation.service_of, image.service_of, thread.service_of
         )
         self._services.give(self, self.settings.own_tenant)
-        self.anchors = Anchors(self.database, document.networks, document.proofs, self.settings)
+        self.anchors = Anchors(self.sweeper, document.networks, document.proofs, self.settings)
         self._chores = [*document.chores, *conversation.chores, *image.chores, *thread.chores]
         self._chores += own.chores
         self._chores += [partial(sweep_jobs, self.sweeper), partial(run_ticks, self.sweeper)]

@@ -82,10 +82,13 @@ def run_all(conn: Admin, most: int) -> list[int]:
     conn.execute("set role foja_protect_document_v2")
     read = check(conn, query("document_histories"), most, entities=documents)
     check(conn, query("write_summaries"), most, **summaries(documents))
-    conn.execute("set role foja_api")
+    conn.execute("set role foja_sweeper")
     proven = check(conn, query("first_checkpoints"), most, entities=documents, seqs=[0] * 10)
+    conn.execute("set role foja_api")
+    conn.execute("set foja.tenant = 'default'")
     told = check(conn, query("read_histories"), most, entities=documents, lengths=[1] * 10, tenant="default")
     conn.execute("reset role")
+    conn.execute("set foja.tenant = ''")
     check(conn, WAKE, most, documents=documents)
     return [len(read), len(proven), len(told)]
 

@@ -81,9 +81,9 @@ async def metrics(ctx: Context) -> Response:
     """Return the metrics of this process and of the database, in the format of Prometheus."""
     with suppress(Unavailable):  # the metrics of this process need no database
         tenant = ctx.app.settings.tenant or None
-        await count_gaps(ctx.app.database, tenant)
-        await gauge_jobs(ctx.app.database, tenant)
-        await gauge_anchors(ctx.app.database)
+        await count_gaps(ctx.app.sweeper, tenant)
+        await gauge_jobs(ctx.app.sweeper, tenant)
+        await gauge_anchors(ctx.app.sweeper)
         await gauge_log(ctx.app.sweeper)
     return Response(exposition(), media_type=CONTENT_TYPE_LATEST)
 
