@@ -75,7 +75,7 @@ class FojaSqlGallery(SeedGallery):
     async def open(self, callers: int) -> None:
         await super().open(callers)
         for connection in self._connections:
-            await connection.execute("set role foja_api")
+            await connection.execute("set role foja_api; set foja.tenant = 'default'")
 
     async def _make(self, url: str) -> None:
         await prepare(url)

@@ -179,14 +179,14 @@ class App(TenantApp):
         opener = LedgerOpener(
             self.settings, self.database, self._notifier, self._open, redis_domain=CONVERSATION.name
         )
-        log = opener.log(self.store)
+        log = opener.log(self.sweeper, self.store)
         self._collectors = opener.collectors(self.sweeper, log, self.signer.verifier().public_key)
         self.ledger = await opener.open(log, installation.id, installation.draft_type)
         self.registry = Registry(self.database)
         self.metrics = open_scrape(self.settings, self.sweeper)
         self.readiness = Readiness(self.sweeper, self.store)
         tenant, own_tenant = self.settings.tenant or None, self.settings.own_tenant
-        self.jobs = Jobs(self.database, self._notifier, tenant, own_tenant)
+        self.jobs = Jobs(self.database, self.sweeper, self._notifier, tenant, own_tenant)
         self._open.push_async_callback(self.jobs.close)
         self.access = access.assemble(self.settings, self._notifier, installation.id, self._open)
         await self._start_domains(installation)
@@ -219,7 +219,7 @@ class App(TenantApp):
             webhook.service_of,
         )
         self._services.give(self, self.settings.own_tenant)
-        self.anchors = Anchors(self.database, document.networks, document.proofs, self.settings)
+        self.anchors = Anchors(self.sweeper, document.networks, document.proofs, self.settings)
         self.alerts = open_alerts(
             self.settings, self.sweeper, self.metrics, document.networks, installation.id
         )

@@ -26,11 +26,22 @@ def later(seconds: float) -> str:
 
 @contextmanager
 def acting(admin: Admin, role: str) -> Iterator[None]:
+    """Act as a role meanwhile; the role of requests, which acts for no tenant by itself, for `default`."""
     admin.execute(sql.SQL("set role {}").format(sql.Identifier(role)))
+    unnamed = role == "foja_api" and not tenant_of(admin)
+    if unnamed:
+        admin.execute("set foja.tenant = 'default'")
     try:
         yield
     finally:
-        admin.execute("reset role")
+        admin.execute("reset role; set foja.tenant = ''" if unnamed else "reset role")
+
+
+def tenant_of(admin: Admin) -> str | None:
+    """Return the tenant that the session acts for."""
+    row = admin.execute("select current_setting('foja.tenant', true)").fetchone()
+    assert row
+    return str(row[0]) if row[0] else None
 
 
 def have_object(admin: Admin, sha256: str) -> None:

@@ -44,7 +44,7 @@ async def stage(
 
 
 def counted(stage: Scene) -> tuple[CountingDatabase, AnchorProofs]:
-    database = CountingDatabase(stage.app.database)
+    database = CountingDatabase(stage.app.sweeper)
     return database, AnchorProofs(database, stage.networks)  # type: ignore[arg-type]
 
 

@@ -30,7 +30,7 @@ def append_in_sql(admin: Admin, talk: Conversation, kind: str, payload: Any, **m
     names = "".join(f", {name} => %({name})s" for name in more)
     call = f"foja.append_event(%(id)s, 'conversation', %(kind)s, %(payload)s{names})"
     with admin.transaction():
-        admin.execute("set local role foja_api")
+        admin.execute("set local role foja_api; set local foja.tenant = 'default'")
         row = admin.execute(
             f"select seq, event_id, at, body_hash from {call}".encode(),
             {"id": talk.id, "kind": kind, "payload": Jsonb(payload), **more},
@@ -86,7 +86,7 @@ BAD_IN_SQL: list[tuple[str, Any, dict[str, Any], str]] = [
     ("thinking", SAID, {"source": "sweeper"}, "wrong_source"),
     ("approval_completed", APPROVED, {"source": "sweeper"}, "wrong_source"),
     ("thinking", SAID, {"expected_seq": 0}, "wrong_expected_seq"),
-    ("thinking", SAID, {"tenant": "other"}, "wrong_entity"),
+    ("thinking", SAID, {"tenant": "other"}, "unknown_entity"),
 ]
 
 

@@ -98,8 +98,9 @@ async def test_an_erasure_that_is_rolled_back_never_was(app: App, admin: Admin) 
     talk = await app.conversations.open()
     await talk.append("user_message_sent", SAID)
     with admin.transaction(force_rollback=True):
-        admin.execute("set local role foja_api")
+        admin.execute("set local role foja_api; set local foja.tenant = 'default'")
         admin.execute("select foja.erase(%s, 'conversation', 'default', 0, 'api', null, 'asked')", [talk.id])
+        admin.execute("set local role none")
         assert rows(admin)["event"] == 2
     assert [event.payload for event in await talk.events()] == [SAID]
 
@@ -228,7 +229,7 @@ async def test_two_equal_bodies_have_nothing_in_common(app: App, admin: Admin) -
     for _ in range(20):
         await talk.append("user_message_sent", {"content": "yes"}, actor="ana")
     with psycopg.connect(app.settings.database_url, autocommit=True) as sql:
-        sql.execute("set role foja_api")
+        sql.execute("set role foja_api; set foja.tenant = 'default'")
         for _ in range(20):
             sql.execute(
                 "select foja.append_event(%s, 'conversation', 'user_message_sent', '{\"content\": \"yes\"}')",
@@ -252,7 +253,7 @@ async def test_a_reason_is_a_text_of_bounded_length(app: App, admin: Admin) -> N
     await talk.append("user_message_sent", SAID)
     with pytest.raises(errors.TooLarge):
         await talk.erase(0, reason="x" * MAX_BODY)
-    admin.execute("set role foja_api")
+    admin.execute("set role foja_api; set foja.tenant = 'default'")
     with pytest.raises(psycopg.Error):
         admin.execute("select foja.erase(%s, 'conversation', 'default', 0, 'api', null, null)", [talk.id])
     assert [event.payload for event in await talk.events()] == [SAID]

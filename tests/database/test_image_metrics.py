@@ -159,5 +159,8 @@ def test_the_views_are_for_the_installation_and_jobs_for_their_tenant(admin: Adm
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             view(admin, name)
     admin.execute("set role foja_api")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        view(admin, "vw_image_system_overview")
+    admin.execute("set role service_role")
     assert view(admin, "vw_image_system_overview")["queued"] == 1
     assert len(criteria(admin)) == 4

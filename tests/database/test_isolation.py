@@ -29,7 +29,7 @@ APPEND: LiteralString = """select seq, event_id, at, body_hash from foja.append_
 
 async def strict_connection(url: str, level: IsolationLevel) -> Strict:
     conn = await AsyncConnection.connect(url, autocommit=True)
-    await conn.execute("set role foja_api")
+    await conn.execute("set role foja_api; set foja.tenant = 'default'")
     await conn.set_isolation_level(level)
     return conn
 

@@ -21,7 +21,7 @@ APPEND = "select foja.append_event(%(e)s, 'conversation', 'thinking', '{\"conten
 
 @pytest.fixture
 def api(admin: Admin) -> Admin:
-    admin.execute("set role foja_api")
+    admin.execute("set role foja_api; set foja.tenant = 'default'")
     return admin
 
 
@@ -41,7 +41,7 @@ def appended(conn: Admin, entity: UUID) -> None:
 def test_f3_a_slot_is_not_filled_with_an_event_of_another_domain(admin: Admin, role: str) -> None:
     """F3: a conversation's slot refuses a kind of threads."""
     entity = uuid4()
-    admin.execute(f"set role {role}".encode())
+    admin.execute(f"set role {role}; set foja.tenant = 'default'".encode())
     appended(admin, entity)
     row = admin.execute(
         "select first_seq, token from foja.reserve(%s, 'conversation', 'default', 'api', 1, '1 min', null)",
@@ -161,7 +161,9 @@ def test_f9_intents_reasons_and_tenants_have_limits(api: Admin) -> None:
     large = '"' + "x" * (MEGABYTE - 2) + '"'
     refused(api, "too_large", reserve, e=entity, t="default", i=[large + " "])
     refused(api, "too_large", reserve, e=entity, t="default", i=[large] * 5)
+    api.execute("select set_config('foja.tenant', %s, false)", ["t" * 256])
     refused(api, "too_large", reserve, e=entity, t="t" * 256, i=None)
+    api.execute("set foja.tenant = 'default'")
     refused(api, "bad_reservation", reserve, e=entity, t="default", i=["1"] * 6)
     row = api.execute(reserve.encode(), {"e": entity, "t": "default", "i": [large]}).fetchone()
     assert row

@@ -43,7 +43,7 @@ NEVER = [DENIED] * 4
 )
 def test_each_role_may_do_what_it_was_granted(role: str, verdicts: Sequence[str], admin: Admin) -> None:
     insert(admin, "there")
-    admin.execute(sql.SQL("set role {}").format(sql.Identifier(role)))
+    admin.execute(sql.SQL("set role {}; set foja.tenant = 'default'").format(sql.Identifier(role)))
     found: list[str | None] = []
     for call in CALLS:
         try:
@@ -62,7 +62,7 @@ def test_a_login_that_may_insert_is_still_not_the_api(admin: Admin) -> None:
     with admin.transaction(force_rollback=True):
         admin.execute(sql.SQL("create role {}").format(name))
         admin.execute(sql.SQL("grant insert, select on message_events to {}").format(name))
-        admin.execute(sql.SQL("set local role {}").format(name))
+        admin.execute(sql.SQL("set local role {}; set local foja.tenant = 'default'").format(name))
         with pytest.raises(psycopg.Error, match="wrong_source"):
             insert(admin, "mine")
 

@@ -109,7 +109,7 @@ def test_what_cannot_be_said_is_refused_and_written_nowhere(values: str, says: s
 async def test_a_stream_of_another_tenant_is_refused(app: App, writer: Admin) -> None:
     await (await opened(app)).append("thinking", SAID)
     writer.execute("set foja.tenant = 'blue'")
-    assert "wrong_entity" in refusal(insert, writer, "mine")[1]
+    assert "unknown_entity" in refusal(insert, writer, "mine")[1]
     assert insert(writer, "mine", session=UUID(int=1)).sequence_number == 0
     assert as_owner(writer).execute("select tenant from foja.event order by tenant").fetchall() == [
         ("blue",),

@@ -20,9 +20,9 @@ from foja.errors import (
     BadPayload,
     BadReservation,
     UnknownDomain,
+    UnknownEntity,
     UnknownJob,
     UnknownKind,
-    WrongEntity,
     WrongSource,
 )
 from foja.jobs.outcome import Done, GiveUp, Job, NewEvent, NewJob, Outcome, Retry
@@ -183,7 +183,7 @@ async def test_the_same_key_of_another_stream_or_tenant_is_another_job(open_app:
         assert await app.jobs.enqueue("send_invoice", yours.id, key="send")
         assert await other.jobs.enqueue("send_invoice", theirs.id, key="send")
         assert not await app.jobs.enqueue("send_invoice", mine.id, key="send")
-        with pytest.raises(WrongEntity, match="another tenant"):
+        with pytest.raises(UnknownEntity, match="there is no invoice"):
             await app.jobs.enqueue("send_invoice", theirs.id, key="send")
         app.workers.add("send_invoice", send)
         await app.work(until_idle=True)  # of all tenants

@@ -146,13 +146,12 @@ async def test_sql_writes_for_the_tenant_of_its_session(open_app: Callable[..., 
     """E14: without a `tenant` argument, the setting `foja.tenant` says whose event or job it is."""
     stream = uuid4()
     async with open_app(domains=[NOTE], tenant="acme") as acme, open_app(domains=[NOTE]) as other:
-        admin.execute("set role foja_api")
-        admin.execute("set foja.tenant = 'acme'")
+        admin.execute("set role foja_api; set foja.tenant = 'acme'")
         admin.execute("select foja.append_event(%s, 'note', 'note.made', '{}')", [stream])
         admin.execute("select foja.enqueue_job_v1('print_note', %s, 'k')", [stream])
         assert await acme.streams(NOTE).list() == [stream]
         assert [job.tenant for job in await acme.jobs.list()] == ["acme"]
         admin.execute("reset foja.tenant")
-        with pytest.raises(psycopg.Error, match="wrong_entity"):
+        with pytest.raises(psycopg.Error, match="unknown_entity"):
             admin.execute("select foja.append_event(%s, 'note', 'note.made', '{}')", [stream])
         assert not await other.streams(NOTE).list()

@@ -143,11 +143,11 @@ async def test_a_stream_belongs_to_one_tenant(open_app: Callable[..., App], admi
         await talk.append("user_message_sent", SAID)
         same = await theirs.conversations.open(talk.id)
         before = rows(admin)
-        with pytest.raises(errors.WrongEntity):
+        with pytest.raises(errors.UnknownEntity):
             await same.append("user_message_sent", SAID)
-        with pytest.raises(errors.WrongEntity):
+        with pytest.raises(errors.UnknownEntity):
             await same.append_many([same.draft("user_message_sent", SAID)])
-        with pytest.raises(errors.WrongEntity):
+        with pytest.raises(errors.UnknownEntity):
             await same.reserve(1)
         with pytest.raises(errors.UnknownEntity):
             await same.erase(0, reason="not mine")

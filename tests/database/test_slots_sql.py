@@ -15,7 +15,7 @@ from tests.database.rows import Admin
 def test_a_reservation_does_not_weaken_the_next_statement(admin: Admin) -> None:
     reserve = "select foja.reserve(%s, 'conversation', 'default', 'api', 1, '1 min', null)"
     entity = uuid4()
-    admin.execute("set role foja_api")
+    admin.execute("set role foja_api; set foja.tenant = 'default'")
     admin.execute(reserve, [entity])
     assert admin.execute("show synchronous_commit").fetchone() == ("on",)
 
@@ -23,7 +23,7 @@ def test_a_reservation_does_not_weaken_the_next_statement(admin: Admin) -> None:
 def test_a_reservation_does_not_weaken_the_transaction_it_is_part_of(admin: Admin) -> None:
     """An event whose commit was acknowledged is on disk, also if its transaction reserved numbers too."""
     entity = uuid4()
-    admin.execute("set role foja_api")
+    admin.execute("set role foja_api; set foja.tenant = 'default'")
     with admin.transaction():
         admin.execute("select foja.reserve(%s, 'conversation', 'default', 'api', 1, '1 min', null)", [entity])
         admin.execute(

@@ -89,6 +89,6 @@ async def test_the_metrics_say_that_a_network_is_held(app: App, admin: Admin) ->
     admin.execute(
         "update foja.anchor_network set held = 'the daily cap is reached' where network = 'polygon'"
     )
-    await gauge_anchors(app.database, app.settings)
+    await gauge_anchors(app.sweeper, app.settings)
     assert ANCHORS_HELD.labels("polygon")._value.get() == 1
     assert ANCHORS_HELD.labels("bitcoin")._value.get() == 0

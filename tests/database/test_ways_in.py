@@ -181,7 +181,9 @@ def ways_in(admin: Admin, role: str, forged: Forgery) -> set[str]:
 
 @contextmanager
 def acting_for_now(admin: Admin, role: str) -> Iterator[None]:
-    admin.execute(sql.SQL("set local role {}").format(sql.Identifier(role)))
+    admin.execute(
+        sql.SQL("set local role {}; set local foja.tenant = 'default'").format(sql.Identifier(role))
+    )
     yield
     admin.execute("reset role")
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from foja import errors
-from foja.driver.database import REFUSALS, refusal
+from foja.driver.refusals import REFUSALS, refusal
 from foja.web.problems import STATUSES
 from tests.docs.pages import ROOT
 

@@ -51,7 +51,7 @@ def test_what_waits_for_a_paused_type_is_not_read_again_every_second(full: Admin
 
 
 def test_what_was_given_up_is_found_without_reading_the_rest(full: Admin) -> None:
-    full.execute("set local role foja_api")
+    full.execute("set local role foja_api; set local foja.tenant = 'default'")
     for _ in range(ROUNDS):
         found, after = list[Any](), UUID(int=0)
         while page := check(

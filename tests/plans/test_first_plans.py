@@ -98,7 +98,7 @@ STEPS = {
     ),
     "summaries": Step("foja_protect_document_v2", query("write_summaries"), summaries, 1),
     "checkpoints": Step(
-        "foja_api", query("first_checkpoints"), lambda ids: {"entities": ids, "seqs": [0] * 10}, 10
+        "foja_sweeper", query("first_checkpoints"), lambda ids: {"entities": ids, "seqs": [0] * 10}, 10
     ),
     "excerpts": Step(
         "foja_api",
@@ -116,8 +116,10 @@ def run(conn: Admin, step: Step, most: int) -> int:
     """Run a step for ten documents; return how many rows it gives."""
     documents = few(conn)
     conn.execute(b"set role " + step.role.encode())
+    conn.execute("set foja.tenant = 'default'")
     rows = check(conn, step.statement, most, **step.values(documents))
     conn.execute("reset role")
+    conn.execute("set foja.tenant = ''")
     return len(rows)
 
 

@@ -103,7 +103,7 @@ MODES = pytest.mark.parametrize("mode", ["force_custom_plan", "force_generic_pla
 @MODES
 def test_reading_goes_by_index(full: Admin, mode: str) -> None:
     full.execute(f"set local plan_cache_mode = {mode}".encode())
-    full.execute("set local role foja_api")
+    full.execute("set local role foja_api; set local foja.tenant = 'default'")
     for n in range(1, ROUNDS):
         here: dict[str, object] = {"entity": stream(0), "tenant": "default"}
         assert len(check(full, query("read_tail"), 25, {"event"}, **here, after=400 * n, limit=20)) == 20
@@ -121,6 +121,7 @@ def test_reading_goes_by_index(full: Admin, mode: str) -> None:
         state = check(full, query("stream_state"), 1, {"entity"}, **here)[0]
         assert state[1:] == (5_010, 5_000, "conversation")
         assert len(check(full, query("missing_numbers"), 30, {"event"}, **here, low=4_990, high=5_009)) == 10
+        full.execute("set local role foja_sweeper")  # the log is that of all tenants
         span: dict[str, object] = {"origin": 1, "after": 1_500 * n, "size": 20_000}
         assert (
             len(check(full, query("read_log"), 120, {"event", "leaves"}, **span, limit=100)) >= 97
@@ -132,6 +133,7 @@ def test_reading_goes_by_index(full: Admin, mode: str) -> None:
         )
         check(full, query("published_checkpoint"), 0, set(), origin=1, idx=5_000)
         check(full, query("last_checkpoint"), 0, set(), origin=1, size=5_000)
+        full.execute("set local role foja_api")
 
 
 APPEND: LiteralString = f"select status from foja.append({NAMED})"
@@ -156,7 +158,7 @@ MOVE: dict[str, object] = {
 @MODES
 def test_appending_goes_by_index(full: Admin, mode: str) -> None:
     full.execute(f"set local plan_cache_mode = {mode}".encode())
-    full.execute("set local role foja_api")
+    full.execute("set local role foja_api; set local foja.tenant = 'default'")
     for n in range(1, ROUNDS):
         single = named(draft(CONVERSATION, stream(n), "thinking", {"content": "x"}, tenant="default"))
         assert check(full, APPEND, 10, {"entity"}, **single) == [("appended",)]
@@ -190,7 +192,7 @@ def test_slots_go_by_index(full: Admin, mode: str) -> None:
         scope: dict[str, object] = {
             "entity": stream(n), "domain": "conversation", "tenant": "default", "source": "api"
         }  # fmt: skip
-        full.execute("set local role foja_api")
+        full.execute("set local role foja_api; set local foja.tenant = 'default'")
         check(full, RESERVE, 10, {"entity"}, **scope)
         check(full, FILL_SLOT, 10, {"entity"}, **named(event), seq=5, token=token[0])
         check(full, query("void"), 10, {"entity"}, **scope, seq=6, token=token[0], reason="r")
@@ -223,13 +225,13 @@ def test_approvals_go_by_index(full: Admin, mode: str) -> None:
     """One conversation's approvals are found among its 5,000 events; the due ones without any of them."""
     full.execute(f"set local plan_cache_mode = {mode}".encode())
     for n in range(1, ROUNDS):
-        full.execute("set local role foja_api")
+        full.execute("set local role foja_api; set local foja.tenant = 'default'")
         assert check(full, ASK, 10, {"entity"}, entity=stream(0), name=f"a{n}") == [("appended",)]
         here: dict[str, object] = {"entity": stream(0), "tenant": "default"}
         assert len(check(full, query("approvals"), 40, {"event"}, **here, approval=f"a{n}")) == 1
         full.execute("reset role")
         full.execute("set local role foja_sweeper")
-        [(entity, event)] = check(full, query("due_approvals"), 0, set(), most=100, held=[])
+        [(_, entity, event)] = check(full, query("due_approvals"), 0, set(), most=100, held=[])
         assert check(full, query("expire_approval"), 10, {"entity"}, entity=entity, event=event) == [(True,)]
         assert (
             check(full, query("approvals"), 60, {"event"}, **here, approval=None)[-1][2]
@@ -301,7 +303,7 @@ def test_checking_one_stream_goes_by_index(full: Admin, mode: str) -> None:
 def test_the_lanes_go_by_index(full: Admin, mode: str) -> None:
     full.execute(f"set local plan_cache_mode = {mode}".encode())
     for n in range(ROUNDS):
-        full.execute("set local role foja_api")
+        full.execute("set local role foja_api; set local foja.tenant = 'default'")
         [(fence, _, seq, *_)] = check(
             full, query("move_lane"), 40, {"entity"}, **MOVE, entity=stream(n), seen=None
         )

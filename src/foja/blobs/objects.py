@@ -95,7 +95,8 @@ class Objects:
         return [live for _, live in sorted(rows)]
 
     async def _generation(self, tenant: str, sha256: str) -> int:
-        rows = await self._rows("referred_generation", sha256=sha256, tenant=tenant)
+        database = self._database.of(tenant)
+        rows = await database.rows(sql.query("referred_generation"), sha256=sha256, tenant=tenant)
         if not rows:  # whether another tenant has it does not show
             raise ObjectMissing(f"there is no object {sha256}: it was never stored, or was removed.")
         return int(rows[0][0])

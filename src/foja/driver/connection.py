@@ -7,11 +7,14 @@ as much as decoding one of them.
 from __future__ import annotations
 
 import select
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from psycopg import AsyncConnection
 from psycopg.abc import PQGen
 from psycopg.waiting import Ready, Wait
+
+if TYPE_CHECKING:
+    from foja.driver.tenant_statement import TenantStatements
 
 MAX_READS = 64  # in a row, so that other tasks can run
 INTERVAL = 0.1
@@ -19,7 +22,9 @@ Result = TypeVar("Result")
 
 
 class Connection(AsyncConnection[tuple[Any, ...]]):
-    """A psycopg connection that waits less often."""
+    """A psycopg connection that waits less often, with statements that act for one tenant."""
+
+    statements: TenantStatements
 
     async def wait(
         self,

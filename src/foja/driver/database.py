@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from copy import copy
 from typing import Any, LiteralString
 
 import orjson
@@ -18,63 +19,11 @@ from foja import errors
 from foja.driver.connection import Connection as Connection
 from foja.driver.encoding import Packed
 from foja.driver.pool import Pool
+from foja.driver.refusals import OnRedis as OnRedis
+from foja.driver.refusals import refusal as refusal
+from foja.driver.tenant_statement import TenantStatements
 from foja.sql import query
 
-
-class OnRedis(errors.Refused):
-    """Redis numbers this stream: take a number there, or claim the stream first."""
-
-
-REFUSALS: dict[str, type[errors.FojaError]] = {
-    "unknown_kind": errors.UnknownKind,
-    "wrong_source": errors.WrongSource,
-    "bad_payload": errors.BadPayload,
-    "bad_hash": errors.BadPayload,
-    "not_canonical": errors.NotCanonical,
-    "too_large": errors.TooLarge,
-    "wrong_entity": errors.WrongEntity,
-    "wrong_expected_seq": errors.WrongExpectedSeq,
-    "idempotency_conflict": errors.IdempotencyConflict,
-    "not_erasable": errors.NotErasable,
-    "bad_reservation": errors.BadReservation,
-    "slot_voided": errors.SlotVoided,
-    "slot_filled": errors.SlotFilled,
-    "unknown_entity": errors.UnknownEntity,
-    "object_missing": errors.ObjectMissing,
-    "purge_held": errors.Busy,
-    "unknown_job": errors.UnknownJob,
-    "unknown_product": errors.UnknownProduct,
-    "unknown_image": errors.UnknownImage,
-    "unknown_webhook": errors.UnknownWebhook,
-    "bad_place": errors.BadPlace,
-    "product_deleted": errors.ProductDeleted,
-    "wrong_supplier": errors.WrongSupplier,
-    "gallery_full": errors.GalleryFull,
-    "wrong_isolation": errors.WrongIsolation,
-    "bad_domain": errors.BadDomain,
-    "on_redis": OnRedis,
-    "cannot_produce": errors.CannotProduce,
-    "document_final": errors.DocumentFinal,
-    "document_closed": errors.DocumentClosed,
-    "already_added": errors.OutOfTurn,
-    "already_requested": errors.OutOfTurn,
-    "already_asked": errors.OutOfTurn,
-    "already_submitted": errors.OutOfTurn,
-    "already_confirmed": errors.OutOfTurn,
-    "attempt_not_open": errors.OutOfTurn,
-    "out_of_turn": errors.OutOfTurn,
-}
-PRECONDITION = "precondition_failed:"
-ADVICE = {
-    "wrong_expected_seq": "read the stream again and decide anew",
-    "idempotency_conflict": "use another idempotency key for another event",
-    "slot_voided": "append at the head instead",
-    "unknown_image": "list the gallery again",
-    "bad_place": "list the gallery again",
-    "product_deleted": "use the id of another product",
-    "gallery_full": "remove an image, or raise FOJA_GALLERY_LIMIT",
-    "cannot_produce": "leave it out, or install what produces it",
-}
 LOGIN_REFUSED = re.compile(
     r'authentication failed|no password supplied|no pg_hba\.conf entry|(role|database) ".*" does not exist'
     r"|is not permitted to log in|permission denied for database"
@@ -91,15 +40,6 @@ class Locked(errors.Busy):
 
 class AlreadyRecorded(errors.Busy):
     """An event with this id exists; `replay` checks whether it is the same event."""
-
-
-def refusal(detail: str) -> errors.FojaError:
-    """Return the error for a refusal of the database, written `code: detail`."""
-    code, _, message = detail.partition(": ")
-    if code.startswith(PRECONDITION):
-        return errors.PreconditionFailed(code, detail)
-    advice = f"; {ADVICE[code]}" if code in ADVICE else ""
-    return REFUSALS.get(code, errors.Refused)(f"{message or code}{advice}")
 
 
 def translate(error: Exception) -> errors.FojaError:
@@ -194,6 +134,7 @@ async def connect(url: str, role: str, lock_seconds: float = LOCK_SECONDS) -> Co
     for loader in (_Json, _BinaryJson):
         connection.adapters.register_loader("json", loader)
     connection.adapters.register_dumper(Packed, _Packed)
+    connection.statements = TenantStatements(connection)
     try:
         await act_as(connection, role, lock_seconds)
     except BaseException:
@@ -229,10 +170,11 @@ async def _backend(connection: Connection) -> int:
 
 
 class Database:
-    """A pool of connections that act as one role."""
+    """A pool of connections that act as one role; `of` makes each statement act for one tenant."""
 
     def __init__(self, url: str, role: str, most: int) -> None:
         self.url, self.role = url, role
+        self._tenant: str | None = None
         self._pool = Pool(lambda: connect(url, role), most)
         self._checked = False
 
@@ -270,9 +212,15 @@ class Database:
         """Close every connection; one in use is closed when it is released."""
         self._pool.close()
 
+    def of(self, tenant: str) -> Database:
+        """Return the same connections, with every statement in a transaction of its own for one tenant."""
+        other = copy(self)
+        other._tenant = tenant
+        return other
+
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
-        """Yield a connection in autocommit mode."""
+        """Yield a connection in autocommit mode. It acts for no tenant."""
         connection = await self._pool.acquire()
         try:
             with our_errors():
@@ -282,15 +230,21 @@ class Database:
 
     async def rows(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]:
         """Run one statement and return its rows."""
-        async with self.connection() as connection:
-            return await (await connection.execute(query, values)).fetchall()
+        return await self._fetch(query, values, binary=False)
 
     async def many(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]:
         """Run one statement and return its rows, in binary: faster for thousands of rows."""
-        async with self.connection() as connection:
-            return await (await connection.execute(query, values, binary=True)).fetchall()
+        return await self._fetch(query, values, binary=True)
 
     async def row(self, query: LiteralString, **values: object) -> tuple[Any, ...] | None:
         """Run one statement and return its only row, if any."""
         found = await self.rows(query, **values)
         return found[0] if found else None
+
+    async def _fetch(
+        self, statement: LiteralString, values: dict[str, object], *, binary: bool
+    ) -> list[tuple[Any, ...]]:
+        async with self.connection() as connection:
+            if self._tenant is None:
+                return await (await connection.execute(statement, values, binary=binary)).fetchall()
+            return await connection.statements.fetch(self._tenant, statement, values, binary=binary)

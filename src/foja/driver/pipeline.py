@@ -5,7 +5,8 @@ its own work. So the statements of an append use `psycopg.pq`: prepared once, va
 one reader on the event loop for the life of the connection.
 
 A request is sent at once, also while others wait for their results. Each request is a
-transaction, and results arrive in the order of the requests.
+transaction, and results arrive in the order of the requests. The tenant that a request acts
+for is set in the same transaction, and ends with it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from foja.driver.encoding import Value
 
 BINARY = 1
 GOOD = (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK)
+ACT_FOR = "act_for"
 
 
 class Pipeline:
@@ -49,21 +51,21 @@ class Pipeline:
         connection = await connect(url, role, lock_seconds)
         try:
             with our_errors():
-                for name in statements:
+                for name in (ACT_FOR, *statements):
                     await connection.execute(sql.query(f"prepare_{name}"))
         except BaseException:
             connection.pgconn.finish()
             raise
         return cls(connection)
 
-    async def ask(self, statement: str, values: Sequence[Value]) -> bytes:
-        """Run a prepared statement with binary values and return its only value.
+    async def ask(self, statement: str, values: Sequence[Value], tenant: str | None = None) -> bytes:
+        """Run a prepared statement with binary values, for one tenant if named, and return its only value.
 
         If the caller is cancelled, the statement still runs and its result is dropped.
         """
         request: asyncio.Future[PGresult] = self._loop.create_future()
         try:
-            self._send(statement, values)
+            self._send(statement, values, tenant)
             self._requests.append(request)
             result = await request
         except RAISED as error:
@@ -95,8 +97,10 @@ class Pipeline:
             if not request.done():
                 request.set_exception(error or psycopg.OperationalError("the connection is closed"))
 
-    def _send(self, statement: str, values: Sequence[Value]) -> None:
+    def _send(self, statement: str, values: Sequence[Value], tenant: str | None) -> None:
         try:
+            if tenant is not None:
+                self._pgconn.send_query_prepared(ACT_FOR.encode(), [tenant.encode()], [BINARY], BINARY)
             self._pgconn.send_query_prepared(statement.encode(), values, [BINARY] * len(values), BINARY)
             self._pgconn.pipeline_sync()
             self._flush()
@@ -122,7 +126,8 @@ class Pipeline:
         if result is None:  # the end of one statement's results
             return
         if result.status != ExecStatus.PIPELINE_SYNC:
-            self._result = self._result or result
+            if self._result is None or self._result.status in GOOD:  # the last one, or the first that failed
+                self._result = result
         elif self._result:
             self._answer(self._result)
 

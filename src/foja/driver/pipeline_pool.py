@@ -28,9 +28,9 @@ class PipelinePool:
         self._changed = asyncio.Event()
         self._closed = False
 
-    async def ask(self, statement: str, values: Sequence[Value]) -> bytes:
-        """Run a prepared statement and return its only value."""
-        return await (await self._choose()).ask(statement, values)
+    async def ask(self, statement: str, values: Sequence[Value], tenant: str | None = None) -> bytes:
+        """Run a prepared statement, for one tenant if named, and return its only value."""
+        return await (await self._choose()).ask(statement, values, tenant)
 
     async def close(self) -> None:
         """Close every pipeline once its requests have their results, or after a timeout."""

@@ -12,7 +12,7 @@ from uuid import UUID
 from foja import sql
 from foja.core.fields import check_limit
 from foja.driver.database import Database
-from foja.errors import Refused, UnknownJob
+from foja.errors import NotAllowed, Refused, UnknownJob
 from foja.jobs.outcome import NewJob, State, check_outcome
 from foja.jobs.queue import Queue
 from foja.ledger.live.notifier import Notifier
@@ -52,14 +52,19 @@ class JobView:
 class Jobs:
     """Jobs of one tenant, or of all; new ones are of `own_tenant`."""
 
-    def __init__(self, database: Database, notifier: Notifier, tenant: str | None, own_tenant: str) -> None:
-        self._database, self._tenant, self._own_tenant = database, tenant, own_tenant
-        self._queue = Queue(database, notifier, source="api")
+    def __init__(
+        self, database: Database, operator: Database, notifier: Notifier, tenant: str | None, own_tenant: str
+    ) -> None:
+        """`operator` are connections of a role that works for all tenants."""
+        self._api, self._operator, self._own_tenant = database, operator, own_tenant
+        self._tenant, self._database = tenant, operator if tenant is None else database.of(tenant)
+        self._queue, self._shared = Queue(database, notifier, source="api"), True
 
     def of(self, tenant: str) -> Jobs:
         """Return the jobs of one tenant, on the same connections."""
         other = copy(self)
         other._tenant = other._own_tenant = tenant
+        other._database, other._shared = self._api.of(tenant), False
         return other
 
     async def close(self) -> None:
@@ -139,6 +144,8 @@ class Jobs:
         return int(row[0]) if row else 0
 
     async def _switch(self, action: str, job_type: str, actor: str | None) -> None:
-        row = await self._database.row(sql.query("switch_jobs"), action=action, type=job_type, actor=actor)
+        if not self._shared:
+            raise NotAllowed("all tenants share a job type; only the operator of the installation pauses one")
+        row = await self._operator.row(sql.query("switch_jobs"), action=action, type=job_type, actor=actor)
         if row is None or not row[0]:
             raise UnknownJob(f"there is no job type {job_type!r}; `foja jobs list` shows those in use")

@@ -54,7 +54,7 @@ class Queue:
         if not jobs:
             return 0
         values = [job_array([(job, tenant) for job in jobs], await self._numbers())]
-        added = await self._pipelines.ask("enqueue_jobs", values)
+        added = await self._pipelines.ask("enqueue_jobs", values, tenant)
         self.notify(job.type for job in jobs)
         return encoding.number(added)
 

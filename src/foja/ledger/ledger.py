@@ -44,7 +44,7 @@ class Ledger(StreamReader):
     def of(self, tenant: str) -> Ledger:
         """Return the same ledger for another tenant, on the same connections."""
         other = copy(self)
-        other.tenant = tenant
+        other.tenant, other._database = tenant, self._database.of(tenant)
         return other
 
     def only(self, domain: Domain) -> Ledger:

@@ -103,7 +103,7 @@ class StreamReader:
     """Reads the streams of one tenant."""
 
     def __init__(self, database: Database, tenant: str) -> None:
-        self.tenant, self._database = tenant, database
+        self.tenant, self._database = tenant, database.of(tenant)
         self._domain: str | None = None  # whose streams it reads; None: of every domain
 
     async def ask(self, question: str, **values: object) -> list[tuple[Any, ...]]:

@@ -58,6 +58,8 @@ class Writer:
         """Write all of these events or none."""
         for draft in drafts:
             self.check(draft)
+        if len({draft.tenant for draft in drafts}) > 1:
+            raise errors.Refused("these events are of several tenants; append those of each by themselves")
         try:
             receipts = await self._unless_held(drafts, lambda: self._send(drafts, atomic=True))
         except Locked:
@@ -132,9 +134,9 @@ class Writer:
 
     async def _append(self, draft: Draft) -> Receipt:
         try:
-            return read_receipt(await _ask(self._pipelines, "append", [draft_record(draft)]))
+            return read_receipt(await _ask(self._pipelines, "append", [draft_record(draft)], draft.tenant))
         except AlreadyRecorded:
-            return read_receipt(await _ask(self._pipelines, "replay", [draft_record(draft)]))
+            return read_receipt(await _ask(self._pipelines, "replay", [draft_record(draft)], draft.tenant))
 
     async def _append_free(self, draft: Draft) -> Event:
         return self.accept(draft, await self._unless_held([draft], lambda: self._append(draft)))
@@ -149,8 +151,19 @@ class Writer:
         return await self._verdict(self.held.append(draft)) if isinstance(result, Locked) else result
 
     async def _send_each(self, drafts: Sequence[Draft], *, apart: bool = False) -> list[AppendResult]:
+        if len({draft.tenant for draft in drafts}) > 1:
+            return await self._send_by_tenant(drafts, apart=apart)
         receipts = await self._send(drafts, atomic=False, apart=apart)
         return [self._judge(draft, receipt) for draft, receipt in zip(drafts, receipts, strict=True)]
+
+    async def _send_by_tenant(self, drafts: Sequence[Draft], *, apart: bool) -> list[AppendResult]:
+        """Send the drafts of each tenant in a call of its own: a transaction acts for one tenant."""
+        groups: dict[str, list[Draft]] = {}
+        for draft in drafts:
+            groups.setdefault(draft.tenant, []).append(draft)
+        sent = await asyncio.gather(*(self._send_each(own, apart=apart) for own in groups.values()))
+        results = {tenant: iter(own) for tenant, own in zip(groups, sent, strict=True)}
+        return [next(results[draft.tenant]) for draft in drafts]
 
     async def _send_apart(self, drafts: Sequence[Draft]) -> list[AppendResult]:
         return await self._send_each(drafts, apart=True)
@@ -181,12 +194,12 @@ class Writer:
     ) -> list[Receipt]:
         array = draft_array(drafts, self._draft_type)
         values = [array, encoding.boolean(atomic), encoding.boolean(careful)]
-        return read_receipts(await _ask(pool, "append_drafts", values), drafts)
+        return read_receipts(await _ask(pool, "append_drafts", values, drafts[0].tenant), drafts)
 
 
-async def _ask(pool: PipelinePool, statement: str, values: Sequence[Value]) -> bytes:
+async def _ask(pool: PipelinePool, statement: str, values: Sequence[Value], tenant: str) -> bytes:
     began = perf_counter()
-    answer = await pool.ask(statement, values)
+    answer = await pool.ask(statement, values, tenant)
     _numbering.observe(perf_counter() - began)
     return answer
 

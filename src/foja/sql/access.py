@@ -30,6 +30,7 @@ async def repair(conn_url: str) -> list[str]:
     """
     try:
         async with await AsyncConnection.connect(conn_url, prepare_threshold=None) as conn:
+            await conn.execute(query("act_as_reader"))
             owner, missing = await (await conn.execute(query("access_state"))).fetchone() or (False, [])
             if not owner:
                 return []

@@ -116,6 +116,7 @@ async def _session(conn_url: str) -> AsyncIterator[AsyncConnection]:
     """Yield a connection in autocommit mode. Its errors become `MigrationFailed`."""
     try:
         async with await AsyncConnection.connect(conn_url, autocommit=True, prepare_threshold=None) as conn:
+            await conn.execute(query("act_as_reader"))
             yield conn
     except psycopg.Error as error:
         raise MigrationFailed(

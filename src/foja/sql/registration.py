@@ -20,6 +20,7 @@ async def register(conn_url: str, definitions: Sequence[Definition], *, own: boo
     """Register these domains unless they are; all of them or none. `own`: they are Foja's."""
     try:
         async with await AsyncConnection.connect(conn_url, prepare_threshold=None) as conn:
+            await conn.execute(query("act_as_reader"))
             await conn.execute(query("wait_for_locks"), {"timeout": LOCK_TIMEOUT})
             rows = await (await conn.execute(query("registered_domains"))).fetchall()
             stored = {name: definition for name, _, definition in rows}

@@ -39,7 +39,7 @@ def assemble(shared: Shared) -> TenantAssembly[Webhooks]:
 
     chores = Chores(shared)
     return TenantAssembly(
-        service_of=lambda tenant: Webhooks(shared.database, tenant, networks),
+        service_of=lambda tenant: Webhooks(shared.database.of(tenant), tenant, networks),
         workers=[WorkerSpec(SYSTEM, DELIVER, work, batch=JOBS_AT_ONCE)],
         chores=[chores.plan, sparingly(chores.forget, FORGET_SECONDS)],
     )

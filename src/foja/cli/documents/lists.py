@@ -25,7 +25,7 @@ class TenantQueries:
 
     async def ask(self, question: str, **values: object) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
-        return await self._database.rows(sql.query(question), tenant=self._tenant, **values)
+        return await self._database.of(self._tenant).rows(sql.query(question), tenant=self._tenant, **values)
 
 
 @asynccontextmanager

@@ -81,16 +81,12 @@ async def images(arguments: Namespace) -> int:
 
 async def _call_from_sql(app: App, report: StressReport) -> None:
     """Run the seed's own test: 10 calls at once on a new product, some rounds."""
-    insert = sql.query("insert_image_with_order")
+    insert, database = sql.query("insert_image_with_order"), app.database.of(app.ledger.tenant)
     for _ in range(ROUNDS):
         product = new_id()
         await app.ledger.ask("create_product", product=product, supplier=None)
-        rows = await asyncio.gather(
-            *(
-                app.database.rows(insert, product=product, url=f"https://cdn.example/{n}")
-                for n in range(CALLS)
-            )
-        )
+        calls = (database.rows(insert, product=product, url=f"https://cdn.example/{n}") for n in range(CALLS))
+        rows = await asyncio.gather(*calls)
         places = sorted(place for [(place,)] in rows)
         if places == list(range(CALLS)):
             report.seed_rounds += 1
@@ -145,7 +141,7 @@ async def _change_once(choice: random.Random, gallery: Gallery, report: StressRe
 
 
 async def _check(app: App, report: StressReport) -> None:
-    for product, images, first, last, places in await app.database.rows(sql.query("gallery_faults")):
+    for product, images, first, last, places in await app.sweeper.rows(sql.query("gallery_faults")):
         report.faults.append(f"{product} has {images} images at {places} places from {first} to {last}")
     found = await audit(app.settings.database_url, max_lag_seconds=app.settings.max_lag_seconds)
     report.faults += map(str, found.findings)

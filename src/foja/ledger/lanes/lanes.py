@@ -45,14 +45,13 @@ class Lanes:
             try:
                 return await self._appender.append(draft)
             except OnRedis:
-                return await self._with_claim([draft.entity_id], lambda: self._appender.append(draft))
+                return await self._with_claim([draft], lambda: self._appender.append(draft))
         self._writer.check(draft)
         return await _logged(draft.entity_id, redis.append(draft, lambda: self._appender.append(draft)))
 
     async def append_many(self, drafts: Sequence[Draft]) -> list[Event]:
         """Append all of these events or none. PostgreSQL numbers them."""
-        entity_ids = [draft.entity_id for draft in drafts]
-        return await self._with_claim(entity_ids, lambda: self._writer.append_many(drafts))
+        return await self._with_claim(drafts, lambda: self._writer.append_many(drafts))
 
     async def append_each(self, drafts: Sequence[Draft]) -> list[AppendResult]:
         """Append each event that can be appended. PostgreSQL numbers them."""
@@ -61,7 +60,7 @@ class Lanes:
             left = [n for n, result in enumerate(results) if isinstance(result, OnRedis)]
             if not left:
                 break
-            await self._claim([drafts[n].entity_id for n in left])
+            await self._claim([drafts[n] for n in left])
             repeated = await self._writer.append_each([drafts[n] for n in left])
             for n, result in zip(left, repeated, strict=True):
                 results[n] = result
@@ -71,7 +70,7 @@ class Lanes:
         """Reserve numbers."""
         redis = self._redis
         if redis is None or request.domain != redis.domain:
-            return await self._with_claim([request.entity_id], lambda: self._reserve(request))
+            return await self._with_claim([request], lambda: self._reserve(request))
         return await _logged(request.entity_id, redis.reserve(request, lambda: self._reserve(request)))
 
     async def _reserve(self, request: ReservationRequest) -> Reservation:
@@ -79,23 +78,30 @@ class Lanes:
         # Not repeated after a lost answer: a second try would take other numbers, and the
         # first ones expire.
         answer = await self._writer.patiently(
-            lambda: self._pipelines.ask("reserve", values), again=Busy, stream=request.entity_id
+            lambda: self._pipelines.ask("reserve", values, request.tenant),
+            again=Busy,
+            stream=request.entity_id,
         )
         return read_reservation(answer)
 
-    async def _with_claim(self, entity_ids: Sequence[UUID], call: Callable[[], Awaitable[Result]]) -> Result:
+    async def _with_claim(
+        self, wanted: Sequence[Draft | ReservationRequest], call: Callable[[], Awaitable[Result]]
+    ) -> Result:
         """Repeat `call` after claiming the streams for PostgreSQL, if Redis numbers one of them."""
         for _ in range(MAX_TRIES):
             try:
                 return await call()
             except OnRedis:
-                await self._claim(entity_ids)
+                await self._claim(wanted)
         raise Busy("the streams returned to Redis too often; try again")
 
-    async def _claim(self, entity_ids: Sequence[UUID]) -> None:
-        claimed = list(set(entity_ids))
+    async def _claim(self, wanted: Sequence[Draft | ReservationRequest]) -> None:
+        for tenant in {each.tenant for each in wanted}:
+            await self._claim_of(tenant, list({each.entity_id for each in wanted if each.tenant == tenant}))
+
+    async def _claim_of(self, tenant: str, claimed: list[UUID]) -> None:
         row = await self._writer.patiently(
-            lambda: self._database.row(sql.query("claim_lanes"), entities=claimed),
+            lambda: self._database.of(tenant).row(sql.query("claim_lanes"), entities=claimed),
             stream=claimed[0] if len(claimed) == 1 else None,
         )
         LANE_MOVES.labels("numbered").inc(row[0] if row else 0)

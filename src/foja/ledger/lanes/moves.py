@@ -99,7 +99,9 @@ class Moves:
 
     async def _read(self, entity_id: UUID, tenant: str) -> LaneState:
         values = {"entity": entity_id, "domain": self._domain, "tenant": tenant}
-        row = await self._writer.patiently(lambda: self._database.row(sql.query("lane_state"), **values))
+        row = await self._writer.patiently(
+            lambda: self._database.of(tenant).row(sql.query("lane_state"), **values)
+        )
         return self._cache(entity_id, tenant, row or (None, None, 0, None))
 
     async def _move(
@@ -119,7 +121,7 @@ class Moves:
             "rest": self._rest,
         }
         row = await self._writer.patiently(
-            lambda: self._database.row(sql.query("move_lane"), **values), stream=entity_id
+            lambda: self._database.of(tenant).row(sql.query("move_lane"), **values), stream=entity_id
         )
         assert row is not None
         *_, moved, voided = row

@@ -112,7 +112,7 @@ class RedisLane:
         # Repeated with the same number: if only the answer was lost, the repetition is a replay.
         receipt = read_receipt(
             await self._writer.patiently(
-                lambda: self._pipelines.ask("lane_append", values), stream=draft.entity_id
+                lambda: self._pipelines.ask("lane_append", values, draft.tenant), stream=draft.entity_id
             )
         )
         status = receipt[0]
@@ -124,7 +124,9 @@ class RedisLane:
         values = [*request.values(self._writer.source), encoding.bigint(seq), fence.bytes]
         reservation = read_reservation(
             await self._writer.patiently(
-                lambda: self._pipelines.ask("lane_reserve", values), again=Busy, stream=request.entity_id
+                lambda: self._pipelines.ask("lane_reserve", values, request.tenant),
+                again=Busy,
+                stream=request.entity_id,
             )
         )
         return reservation[0], reservation if reservation[0] == "reserved" else None

@@ -200,10 +200,8 @@ select array(select evidence from foja.ability),
         where j.entity_id = %(document)s and j.last_error is not null and j.state in ('queued', 'running', 'retry_scheduled')),
     (select l.halted from foja.log l where l.closed_size is null),
     (select max(c.published_at) from foja.checkpoint c join foja.log l on l.origin = c.origin and l.closed_size is null),
-    (select coalesce(jsonb_object_agg(n.network, n.held), '{}') from foja.anchor_network n where n.held is not null),
-    (select coalesce(jsonb_object_agg(b.network, b.detail order by b.created_at), '{}')
-        from foja.anchor_member m join foja.anchor_batch b on b.batch_id = m.batch_id
-        where m.entity_id = %(document)s and b.status in ('drafted', 'sent', 'reorged') and b.detail is not null);
+    anchors.held, anchors.waiting
+from foja.anchor_obstacles_v1(%(document)s) anchors;
 
 -- name: documents_length
 -- How many events these documents have.
@@ -242,10 +240,4 @@ where exists (select from foja.attempt a
             and (j.state = 'running' or j.state in ('queued', 'retry_scheduled') and not t.paused))
    or exists (select from foja.entity e join foja.job_type t on t.type = 'protect_document_v2'
         where e.entity_id = asked.entity_id and e.awake is not null and not t.paused)
-   or exists (select from foja.anchor_member m join foja.anchor_batch b on b.batch_id = m.batch_id
-        where m.entity_id = asked.entity_id and (b.told is not null
-            or b.status in ('sent', 'reorged') and b.next_look <= clock_timestamp() + make_interval(secs => %(within)s)
-            or exists (select from foja.job j join foja.job_type t on t.type = j.type
-                where j.entity_id = b.batch_id and j.type = 'broadcast_anchor_' || b.network and (j.state = 'running'
-                    or j.state in ('queued', 'retry_scheduled') and not t.paused
-                        and j.run_at <= clock_timestamp() + make_interval(secs => %(within)s)))));
+   or foja.is_anchoring_v1(asked.entity_id, %(within)s);

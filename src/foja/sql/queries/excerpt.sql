@@ -31,12 +31,4 @@ select domain, sealed from foja.entity where entity_id = %(entity)s and tenant =
 
 -- name: covered_events
 -- How many events of a stream, from the first on, are covered by a published checkpoint.
-select coalesce(max(l.seq) + 1, 0)
-from foja.leaf_place p
-join foja.log o on o.origin = p.origin
-join foja.leaves b on b.origin = p.origin and b.idx = p.idx
-cross join lateral foja.unbundle(b) l
-where p.entity_id = %(entity)s and l.entity_id = p.entity_id
-    and (o.closed_size is null or l.idx < o.closed_size)
-    and exists (select from foja.checkpoint c
-        where c.origin = p.origin and c.size > l.idx and c.published_at is not null);
+select foja.covered_events(%(entity)s);

@@ -1,3 +1,9 @@
+-- name: act_as_reader
+-- Act as the role of requests if this login may not even use the schema, as one that inherits nothing.
+select set_config('role', 'foja_api', false) from pg_namespace n
+where n.nspname = 'foja' and not has_schema_privilege(n.oid, 'usage')
+    and pg_has_role(current_user, to_regrole('foja_api'), 'member');
+
 -- name: wait_for_locks
 -- Give up on a lock after this time, for the rest of the session.
 select set_config('lock_timeout', %(timeout)s, false);
@@ -17,7 +23,10 @@ select pg_has_role(current_user, n.nspowner, 'member'), array(
         select unnest(array['anon', 'authenticated', 'service_role', 'foja_api', 'foja_sweeper', 'foja_worker'])
         union select role from foja.source union select role from foja.job_type
     ) needed (role) left join pg_roles r on r.rolname = needed.role
-    where r.oid is null or needed.role <> 'anon' and not has_schema_privilege(r.oid, n.oid, 'usage'))
+    where r.oid is null or needed.role <> 'anon' and not has_schema_privilege(r.oid, n.oid, 'usage')
+    union select current_user from pg_class c  -- it owns tables since others made the policies of their owner
+    where c.relforcerowsecurity and c.relnamespace in (n.oid, 'public'::regnamespace) and c.relowner = current_user::regrole
+        and not exists (select from pg_policy p where p.polrelid = c.oid and c.relowner = any (p.polroles)))
 from pg_namespace n where n.nspname = 'foja';
 
 -- name: restore_source_roles

@@ -92,3 +92,25 @@ begin
     delete from foja.ability a where a.evidence = p_network;
     return found;
 end $$;
+
+-- Why no batch of a network is made, and what the batches of a document wait for, each by network.
+create function foja.anchor_obstacles_v1(p_document uuid, out held jsonb, out waiting jsonb)
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+    select (select coalesce(jsonb_object_agg(n.network, n.held), '{}') from foja.anchor_network n where n.held is not null),
+        (select coalesce(jsonb_object_agg(b.network, b.detail order by b.created_at), '{}')
+        from foja.anchor_member m join foja.anchor_batch b on b.batch_id = m.batch_id
+        where m.entity_id = p_document and foja.may_act_for(m.tenant) and b.status in ('drafted', 'sent', 'reorged')
+            and b.detail is not null)
+$$;
+
+-- Whether a batch of a document has a job that runs now or within this time, or is looked at by then.
+create function foja.is_anchoring_v1(p_document uuid, p_seconds double precision) returns boolean
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+    select exists (select from foja.anchor_member m join foja.anchor_batch b on b.batch_id = m.batch_id
+        where m.entity_id = p_document and foja.may_act_for(m.tenant) and (b.told is not null
+            or b.status in ('sent', 'reorged') and b.next_look <= clock_timestamp() + make_interval(secs => p_seconds)
+            or exists (select from foja.job j join foja.job_type t on t.type = j.type
+                where j.entity_id = b.batch_id and j.type = 'broadcast_anchor_' || b.network and (j.state = 'running'
+                    or j.state in ('queued', 'retry_scheduled') and not t.paused
+                        and j.run_at <= clock_timestamp() + make_interval(secs => p_seconds)))))
+$$;

@@ -1,4 +1,4 @@
--- Who may do what with objects. No tenant reads these tables: an object belongs to every tenant that refers to it.
+-- Who may do what with objects. A tenant reads its references: an object belongs to every tenant that refers to it.
 
 revoke execute on function
     foja.object_path, foja.begin_object_v1, foja.finish_object_v1, foja.refer_object, foja.release_objects, foja.end_references,
@@ -11,13 +11,20 @@ revoke execute on function
 
 grant select on foja.object, foja.object_reference, foja.unstaged, foja.orphan_run, foja.purge_lock, public.image_orphan_candidates,
         public.vw_image_orphan_candidates_metrics
-    to foja_worker, service_role, foja_api, foja_sweeper;
+    to foja_worker, service_role, foja_sweeper;
+grant select on foja.object_reference to foja_api;  -- that of its tenant
 grant execute on function foja.begin_object_v1, foja.finish_object_v1 to foja_worker, service_role, foja_api, foja_sweeper;
 grant execute on function
     foja.stage_orphans_v1, foja.stage_strays_v1, foja.unstage_referred_v1, foja.quarantine_orphans_v1, foja.claim_orphans_v1,
     foja.claim_object_v1, foja.record_purge_v1, foja.restore_object_v1, foja.record_orphan_run_v1, foja.rebuild_references_v1
     to foja_worker;
 grant execute on function foja.plan_orphan_scans_v1 to foja_sweeper;
-grant execute on function foja.orphan_deadline, foja.orphan_days to foja_worker, service_role, foja_api, foja_sweeper;
+grant execute on function foja.orphan_deadline, foja.orphan_days to foja_worker, service_role, foja_sweeper;
 grant execute on function foja.document_references, foja.document_objects, foja.is_outdated, foja.as_uuid, foja.whole_number, foja.object_path
-    to foja_worker, service_role, foja_api, foja_sweeper;
+    to foja_worker, service_role, foja_sweeper;
+
+alter table foja.object_reference enable row level security, force row level security;
+create policy owner_works on foja.object_reference to current_user using (true) with check (true);
+create policy installation_reads on foja.object_reference for select to foja_worker, service_role, foja_sweeper using (true);
+create policy tenant_reads on foja.object_reference for select to foja_api
+    using (tenant = (select nullif(current_setting('foja.tenant', true), '')));

@@ -1,7 +1,7 @@
 -- Back to a schema that knows no objects. The bytes stay in the store, and the events that name them.
 
 update foja.domain set guard = 'track_documents' where domain = 'document';
-revoke execute on function foja.as_uuid from foja_worker, service_role, foja_api, foja_sweeper;
+revoke execute on function foja.as_uuid from foja_worker, service_role, foja_sweeper;
 
 drop trigger object_erased on foja.event;
 drop view public.vw_image_orphan_candidates_metrics;

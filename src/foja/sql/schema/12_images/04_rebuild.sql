@@ -93,5 +93,6 @@ begin
     perform foja.check_source('api');
     perform foja.check_isolation('rebuilding a gallery');
     return query select each.product from (select unnest(p_products) as product order by 1 offset 0) each
-    where foja.rebuild_gallery(each.product);
+    where foja.may_act_for(coalesce((select e.tenant from foja.entity e where e.entity_id = each.product),
+        (select p.tenant from public.products p where p.productid = each.product))) and foja.rebuild_gallery(each.product);
 end $$;

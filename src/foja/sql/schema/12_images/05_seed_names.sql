@@ -11,7 +11,7 @@ declare
 begin
     perform foja.check_isolation('insert_image_with_order');
     select * into held from public.products p
-    where p.productid = p_product_id and p.tenant = foja.acting_tenant() for key share;
+    where p.productid = p_product_id and p.tenant = foja.acting_tenant() and foja.may_act_for(p.tenant) for key share;
     if held.productid is null then
         perform foja.refuse('unknown_product', format('there is no product %s; insert it into products first', p_product_id));
     elsif p_supplier_id <> coalesce(held.supplier_id, '00000000-0000-0000-0000-000000000000') then

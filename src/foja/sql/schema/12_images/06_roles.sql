@@ -9,7 +9,6 @@ return (select r.read from foja.gallery_rule r);
 create function foja.set_gallery_rule_v1(p_read text, p_limit integer) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-    perform foja.check_source('api');
     update foja.gallery_rule r set read = coalesce(p_read, r.read), image_limit = coalesce(p_limit, r.image_limit)
     where (r.read, r.image_limit) <> (coalesce(p_read, r.read), coalesce(p_limit, r.image_limit));
 end $$;
@@ -28,23 +27,34 @@ grant select on public.products, public.product_images to authenticated, anon;
 grant insert, delete on public.products to service_role, foja_api;
 grant update (supplier_id) on public.products to service_role, foja_api;
 grant execute on function foja.gallery_readers to authenticated, anon;
-grant execute on function foja.image_references to foja_worker, service_role, foja_api, foja_sweeper;
-grant execute on function foja.delete_product_v1, foja.set_gallery_rule_v1, foja.rebuild_galleries_v1, public.insert_image_with_order
+grant execute on function foja.image_references to foja_worker, service_role, foja_sweeper;
+grant execute on function foja.delete_product_v1, foja.rebuild_galleries_v1, public.insert_image_with_order
     to service_role, foja_api;
+grant execute on function foja.set_gallery_rule_v1 to service_role, foja_sweeper;
 
-alter table public.products enable row level security;
-alter table public.product_images enable row level security;
+alter table public.products enable row level security, force row level security;
+alter table public.product_images enable row level security, force row level security;
 
+create policy owner_works on public.products to current_user using (true) with check (true);
+create policy owner_works on public.product_images to current_user using (true) with check (true);
 create policy installation_reads on public.products for select
-    to foja_worker, service_role, foja_api, foja_sweeper using (true);
+    to foja_worker, service_role, foja_sweeper using (true);
 create policy installation_reads on public.product_images for select
-    to foja_worker, service_role, foja_api, foja_sweeper using (true);
-create policy installation_inserts on public.products for insert to service_role, foja_api with check (true);
-create policy installation_updates on public.products for update to service_role, foja_api using (true) with check (true);
-create policy installation_deletes on public.products for delete to service_role, foja_api using (true);
+    to foja_worker, service_role, foja_sweeper using (true);
+create policy tenant_reads on public.products for select to foja_api
+    using (tenant = (select nullif(current_setting('foja.tenant', true), '')));
+create policy tenant_reads on public.product_images for select to foja_api
+    using (tenant = (select nullif(current_setting('foja.tenant', true), '')));
+create policy installation_inserts on public.products for insert to service_role with check (true);
+create policy installation_updates on public.products for update to service_role using (true) with check (true);
+create policy installation_deletes on public.products for delete to service_role using (true);
+create policy tenant_inserts on public.products for insert to foja_api with check (tenant = (select nullif(current_setting('foja.tenant', true), '')));
+create policy tenant_updates on public.products for update to foja_api using (tenant = (select nullif(current_setting('foja.tenant', true), '')))
+    with check (tenant = (select nullif(current_setting('foja.tenant', true), '')));
+create policy tenant_deletes on public.products for delete to foja_api using (tenant = (select nullif(current_setting('foja.tenant', true), '')));
 create policy gallery_reads on public.products for select to authenticated
-    using (tenant = nullif(current_setting('foja.tenant', true), '') or (select foja.gallery_readers()) <> 'tenant');
+    using (tenant = (select nullif(current_setting('foja.tenant', true), '')) or (select foja.gallery_readers()) <> 'tenant');
 create policy gallery_reads on public.product_images for select to authenticated
-    using (tenant = nullif(current_setting('foja.tenant', true), '') or (select foja.gallery_readers()) <> 'tenant');
+    using (tenant = (select nullif(current_setting('foja.tenant', true), '')) or (select foja.gallery_readers()) <> 'tenant');
 create policy public_reads on public.products for select to anon using ((select foja.gallery_readers()) = 'public');
 create policy public_reads on public.product_images for select to anon using ((select foja.gallery_readers()) = 'public');

@@ -18,7 +18,7 @@ begin
     perform foja.check_source('api');
     perform foja.request_rendering(i.product_id, i.id, i.tenant, concat_ws(':', i.id, i.content_seq, p_key), 1, p_image is not null)
     from public.product_images i left join public.image_thumbnail_jobs t on t.product_image_id = i.id
-    where i.tenant = p_tenant and (i.id = p_image
+    where i.tenant = p_tenant and foja.may_act_for(p_tenant) and (i.id = p_image
         or p_image is null and i.image_url like 'foja:sha256/%' and (t.status = 'error' or t.skipped is not null));
     get diagnostics found = row_count;
     return found;
@@ -79,7 +79,6 @@ end $$;
 create function foja.set_thumbnail_rule_v1(p_max_attempts integer, p_retries text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-    perform foja.check_source('api');
     update foja.thumbnail_rule r set max_attempts = coalesce(p_max_attempts, r.max_attempts),
         retries = coalesce(p_retries, r.retries)
     where (r.max_attempts, r.retries) <> (coalesce(p_max_attempts, r.max_attempts), coalesce(p_retries, r.retries));
@@ -110,17 +109,19 @@ revoke execute on function foja.thumbnail_tries, foja.rendering_death, foja.requ
     foja.sweep_variants_v1, foja.arm_retries_v1, foja.set_thumbnail_rule_v1, foja.rebuild_thumbnail_jobs from public;
 
 grant execute on function foja.rendering_target_v1 to foja_worker;
-grant execute on function foja.render_again_v1, foja.set_thumbnail_rule_v1 to service_role, foja_api;
+grant execute on function foja.render_again_v1 to service_role, foja_api;
+grant execute on function foja.set_thumbnail_rule_v1 to service_role, foja_sweeper;
 grant execute on function foja.sweep_variants_v1, foja.arm_retries_v1 to foja_sweeper;
 grant select on foja.thumbnail_rule, foja.image_variant, foja.variant_sweep, public.image_thumbnail_jobs
-    to foja_worker, service_role, foja_api, foja_sweeper;
-grant select on public.image_thumbnail_jobs to authenticated;
+    to foja_worker, service_role, foja_sweeper;
+grant select on public.image_thumbnail_jobs to foja_api, authenticated;
 
-alter table public.image_thumbnail_jobs enable row level security;
+alter table public.image_thumbnail_jobs enable row level security, force row level security;
+create policy owner_works on public.image_thumbnail_jobs to current_user using (true) with check (true);
 create policy installation_reads on public.image_thumbnail_jobs for select
-    to foja_worker, service_role, foja_api, foja_sweeper using (true);
-create policy tenant_reads on public.image_thumbnail_jobs for select to authenticated
-    using (tenant = nullif(current_setting('foja.tenant', true), ''));
+    to foja_worker, service_role, foja_sweeper using (true);
+create policy tenant_reads on public.image_thumbnail_jobs for select to foja_api, authenticated
+    using (tenant = (select nullif(current_setting('foja.tenant', true), '')));
 
 -- Galleries that were written before this step.
 select foja.rebuild_gallery(e.entity_id) from foja.entity e where e.domain = 'image';

@@ -12,7 +12,7 @@ declare
     w foja.webhook;
 begin
     select * into w from foja.webhook x where x.webhook_id = p_webhook and x.tenant = p_tenant for update;
-    if not found then
+    if not found or not foja.may_act_for(p_tenant) then
         perform foja.refuse('unknown_webhook', format('there is no webhook %s; `foja webhooks list` shows them', p_webhook));
     end if;
     return w;
@@ -23,10 +23,9 @@ create function foja.record_webhook(w foja.webhook, p_change text, p_source text
 returns void
 language plpgsql as $$
 begin
-    perform foja.append_event((select i.installation_id from foja.installation i), 'system', 'webhook.changed',
-        jsonb_strip_nulls(jsonb_build_object('webhook_id', w.webhook_id, 'change', p_change, 'of_tenant', w.tenant,
-            'server', substring(w.url from '^[a-z]+://[^/?#]+'), 'kinds', to_jsonb(w.kinds), 'reason', p_reason)),
-        p_source, p_actor, tenant => 'system');
+    perform foja.record_act('system', 'webhook.changed', p_source, p_actor, jsonb_build_object(
+        'webhook_id', w.webhook_id, 'change', p_change, 'of_tenant', w.tenant,
+        'server', substring(w.url from '^[a-z]+://[^/?#]+'), 'kinds', to_jsonb(w.kinds), 'reason', p_reason));
 end $$;
 
 create function foja.check_kinds(p_kinds text[]) returns void
@@ -53,6 +52,9 @@ declare
     w foja.webhook;
 begin
     perform foja.check_source('api');
+    if not foja.may_act_for(p_tenant) then
+        perform foja.refuse('not_allowed', 'a webhook belongs to the tenant of the request');
+    end if;
     perform foja.check_kinds(p_kinds);
     perform foja.check_size(p_url, 2048, 'the address of a webhook');
     perform foja.check_size(p_description, 1024, 'the description of a webhook');

@@ -17,11 +17,18 @@ grant execute on function
 grant execute on function foja.open_deliveries_v1, foja.record_attempts_v1 to foja_worker;
 grant execute on function foja.plan_deliveries_v1, foja.forget_deliveries_v1 to foja_sweeper;
 
-alter table foja.webhook enable row level security;
-alter table foja.webhook_secret enable row level security;
-alter table foja.webhook_delivery enable row level security;
-alter table foja.webhook_attempt enable row level security;
+alter table foja.webhook enable row level security, force row level security;
+alter table foja.webhook_secret enable row level security, force row level security;
+alter table foja.webhook_delivery enable row level security, force row level security;
+alter table foja.webhook_attempt enable row level security, force row level security;
 
-create policy installation_reads on foja.webhook for select to service_role, foja_api, foja_sweeper using (true);
-create policy installation_reads on foja.webhook_delivery for select to service_role, foja_api, foja_sweeper using (true);
-create policy installation_reads on foja.webhook_attempt for select to service_role, foja_api, foja_sweeper using (true);
+create policy owner_works on foja.webhook to current_user using (true) with check (true);
+create policy owner_works on foja.webhook_secret to current_user using (true) with check (true);
+create policy owner_works on foja.webhook_delivery to current_user using (true) with check (true);
+create policy owner_works on foja.webhook_attempt to current_user using (true) with check (true);
+create policy installation_reads on foja.webhook for select to service_role, foja_sweeper using (true);
+create policy installation_reads on foja.webhook_delivery for select to service_role, foja_sweeper using (true);
+create policy installation_reads on foja.webhook_attempt for select to service_role, foja_sweeper using (true);
+create policy tenant_reads on foja.webhook for select to foja_api using (tenant = (select nullif(current_setting('foja.tenant', true), '')));
+create policy tenant_reads on foja.webhook_delivery for select to foja_api using (tenant = (select nullif(current_setting('foja.tenant', true), '')));
+create policy tenant_reads on foja.webhook_attempt for select to foja_api using (tenant = (select nullif(current_setting('foja.tenant', true), '')));

@@ -76,7 +76,7 @@ revoke execute on function foja.record_alerts_v1, foja.settle_notice_v1, foja.co
     foja.database_state_v1 from public;
 grant execute on function foja.record_alerts_v1, foja.settle_notice_v1, foja.note_balance_v1, foja.database_state_v1
     to foja_sweeper;
-grant execute on function foja.database_state_v1 to service_role, foja_api;
+grant execute on function foja.database_state_v1 to service_role;
 grant execute on function foja.count_http_failures_v1 to service_role, foja_api;
 grant select on foja.alert_round, foja.alert_state, foja.alert_notice, foja.http_failure, foja.anchor_balance
-    to service_role, foja_api, foja_sweeper;
+    to service_role, foja_sweeper;

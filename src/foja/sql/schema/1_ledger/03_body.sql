@@ -86,6 +86,40 @@ begin
     perform foja.refuse('wrong_source', format('the role %s may not write as %s', role, source));
 end $$;
 
+-- Does the role of this session work for all tenants? The role of requests and those of readers never do.
+create function foja.works_for_all() returns boolean
+language plpgsql stable as $$
+declare
+    role text := foja.acting_role();
+begin
+    return role in ('service_role', 'foja_sweeper') or role not in ('foja_api', 'authenticated', 'anon') and exists (
+        select from pg_roles r where r.rolname = role and (r.rolsuper or r.rolname = current_user
+            or pg_has_role(r.oid, to_regrole('foja_worker'), 'member')));
+end $$;
+
+-- May this transaction act for a tenant? It names its tenant in `foja.tenant`, and acts for no other one. Without a
+-- name only a role that works for all tenants may.
+create function foja.may_act_for(p_tenant text) returns boolean
+language plpgsql stable as $$
+declare
+    bound text := nullif(current_setting('foja.tenant', true), '');
+begin
+    return coalesce(case when bound is null then foja.works_for_all() else p_tenant = bound end, false);
+end $$;
+
+-- A stream of another tenant does not show: it is refused as one that does not exist.
+create function foja.unknown_stream(p_entity uuid, p_domain text) returns text
+language sql immutable
+return format('unknown_entity: there is no %s %s of this tenant', p_domain, p_entity);
+
+create function foja.check_tenant(p_tenant text, p_entity uuid, p_domain text) returns void
+language plpgsql stable as $$
+begin
+    if not foja.may_act_for(p_tenant) then
+        perform foja.refuse_for(foja.unknown_stream(p_entity, p_domain));
+    end if;
+end $$;
+
 -- The functions that follow are not strict: the planner would not inline them. Their rare branches are functions that
 -- it cannot inline: what is inlined is prepared anew for every append.
 

@@ -37,8 +37,10 @@ begin
     values (p_entity, p_domain, p_tenant, foja.genesis(p_domain, p_entity))
     on conflict do nothing;
     select * into e from foja.entity where entity_id = p_entity for no key update;
-    if e.domain <> p_domain or e.tenant <> p_tenant then
-        perform foja.refuse('wrong_entity', format('%s is not a %s of this tenant', p_entity, p_domain));
+    if e.tenant <> p_tenant then
+        perform foja.refuse_for(foja.unknown_stream(p_entity, p_domain));
+    elsif e.domain <> p_domain then
+        perform foja.refuse('wrong_entity', format('%s is not a %s', p_entity, p_domain));
     elsif e.lane = 'redis' then
         perform foja.refuse_lane(p_entity);
     elsif p_expected <> e.next_seq then
@@ -88,6 +90,7 @@ declare
     stored foja.receipt;
 begin
     perform foja.check_source(d.source);
+    perform foja.check_tenant(d.tenant, d.entity_id, d.domain);
     stored := foja.find_replay(d);
     if stored.status = 'refused' then
         perform foja.refuse_for(stored.detail);
@@ -120,6 +123,9 @@ declare
 begin
     if current_setting('role') <> 'foja_' || d.source then
         perform foja.check_source(d.source);
+    end if;
+    if d.tenant is distinct from current_setting('foja.tenant', true) then
+        perform foja.check_tenant(d.tenant, d.entity_id, d.domain);
     end if;
     select foja.is_sound(k, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key), k.wakes, k.tracked
     into sound, wakes, tracked

@@ -44,9 +44,9 @@ end $$;
 
 -- What is known of the drafts of a batch before their streams are locked: of each its stream, its payload as json if it
 -- is sound, and whether its kind wakes an executor or is tracked; of all of them whether they are sound, and the first
--- source and the last, by name.
+-- source and tenant and the last, by name.
 create type foja.checks as (
-    entity_id uuid[], payload json[], wakes boolean[], tracked boolean[], all_sound boolean, source text[]
+    entity_id uuid[], payload json[], wakes boolean[], tracked boolean[], all_sound boolean, source text[], tenant text[]
 );
 
 -- Check the drafts of a batch, one by one if `p_careful`. Otherwise a payload that is not JSON, or has a key twice, is an
@@ -57,9 +57,10 @@ declare
     c foja.checks;
 begin
     select array_agg(d.entity_id), array_agg(d.payload), array_agg(d.wakes), array_agg(d.tracked),
-        bool_and(d.payload is not null), array[min(d.source), max(d.source)]
+        bool_and(d.payload is not null), array[min(d.source), max(d.source)],
+        array[min(d.tenant), max(d.tenant)]
     into c
-    from (select u.entity_id, u.source, k.wakes, k.tracked,
+    from (select u.entity_id, u.source, u.tenant, k.wakes, k.tracked,
             case when octet_length(u.payload) > 1048576 then null
                 when p_careful then case when foja.is_sound(
                     k, u.source, u.actor, u.payload, u.salt, u.body_hash, u.idempotency_key) then u.payload::json end
@@ -153,8 +154,10 @@ begin
         end if;
         if not all_sound and payloads[i.ord] is null then
             problems[i.ord] := foja.draft_problem(p_drafts[i.ord]);
-        elsif i.domain is distinct from domain or i.tenant <> tenant then
-            problems[i.ord] := format('wrong_entity: %s is not a %s of this tenant', i.entity_id, i.domain);
+        elsif i.tenant <> tenant then
+            problems[i.ord] := foja.unknown_stream(i.entity_id, i.domain);
+        elsif i.domain is distinct from domain then
+            problems[i.ord] := format('wrong_entity: %s is not a %s', i.entity_id, i.domain);
         elsif s.on_redis[stream] then
             problems[i.ord] := format('on_redis: %s is numbered by Redis', i.entity_id);
         elsif i.known or p_careful and i.event_id = any (taken) then
@@ -247,6 +250,9 @@ begin
     entities := c.entity_id;
     if c.source[1] <> c.source[2] or current_setting('role') <> 'foja_' || c.source[1] then
         perform foja.check_source(source) from (select distinct d.source from unnest(p_drafts) d) named;
+    end if;
+    if c.tenant[1] <> c.tenant[2] or c.tenant[2] is distinct from current_setting('foja.tenant', true) then
+        perform foja.check_tenant(case when c.tenant[1] = c.tenant[2] then c.tenant[1] end, entities[1], p_drafts[1].domain);
     end if;
     s := foja.lock_streams(entities);
     locked := coalesce(cardinality(s.entity_id), 0);

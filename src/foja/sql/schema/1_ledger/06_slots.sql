@@ -37,6 +37,7 @@ declare
     due timestamptz := clock_timestamp() + p_ttl;
 begin
     perform foja.check_source(p_source);
+    perform foja.check_tenant(p_tenant, p_entity, p_domain);
     perform foja.check_reservation(p_count, p_ttl, p_intents);
     perform foja.check_numbers(p_domain);
     if p_claim then
@@ -61,9 +62,10 @@ begin
     if (p_ttl > interval '0' and p_ttl <= interval '1 hour') is not true then
         perform foja.refuse('bad_reservation', 'a reservation holds its numbers for up to one hour at a time');
     end if;
-    perform from foja.entity where entity_id = p_entity and tenant = p_tenant for no key update;
+    perform from foja.entity
+    where entity_id = p_entity and tenant = p_tenant and foja.may_act_for(p_tenant) for no key update;
     update foja.slot set deadline = due
-    where entity_id = p_entity and tenant = p_tenant and token = p_token
+    where entity_id = p_entity and tenant = p_tenant and token = p_token and foja.may_act_for(p_tenant)
         and state = 'open' and deadline > clock_timestamp();
     if not found then
         perform foja.refuse('slot_voided', 'no number of this reservation is open any more');
@@ -109,7 +111,8 @@ begin
         perform foja.refuse_for(problem);
     end if;
     perform from foja.entity
-    where entity_id = d.entity_id and domain = d.domain and tenant = d.tenant for no key update;
+    where entity_id = d.entity_id and domain = d.domain and tenant = d.tenant and foja.may_act_for(d.tenant)
+    for no key update;
     if not found then
         return row('refused', format('slot_voided: %s is not a %s of this tenant', d.entity_id, d.domain),
             null, null, null, null, null)::foja.receipt;
@@ -150,7 +153,8 @@ begin
     end if;
     perform foja.check_size(p_reason, 1048576, 'a reason');
     perform from foja.entity
-    where entity_id = p_entity and domain = p_domain and tenant = p_tenant for no key update;
+    where entity_id = p_entity and domain = p_domain and tenant = p_tenant and foja.may_act_for(p_tenant)
+    for no key update;
     if not found then
         perform foja.refuse('slot_voided', format('%s is not a %s of this tenant', p_entity, p_domain));
     end if;

@@ -56,6 +56,9 @@ begin
     end if;
     perform foja.check_size(p_reason, 1048576, 'a reason');
     perform foja.check_size(p_actor, 1024, 'an actor');
+    if not foja.may_act_for(p_tenant) then
+        perform foja.refuse('unknown_entity', format('%s has no event %s', p_entity, p_seq));
+    end if;
     perform foja.claim_lanes(array[p_entity]);
     select * into e from foja.entity where entity_id = p_entity and tenant = p_tenant for no key update;
     if e.domain <> p_domain then

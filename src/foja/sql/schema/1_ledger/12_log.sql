@@ -79,13 +79,14 @@ $$;
 
 -- The chain hash of a sealed event: in the newest log that has it, else in the outbox.
 create function foja.chain_hash_of(p_entity uuid, p_seq bigint) returns bytea
-language sql stable parallel safe as $$
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
     select coalesce(
         (select l.chain_hash from foja.log o cross join lateral foja.find_leaf(o.origin, p_entity, p_seq) l
          where o.closed_size is null or l.idx < o.closed_size order by o.origin desc limit 1),
         (select u.chain_hash from foja.pending p
          cross join lateral unnest(p.entity_id, p.seq, p.chain_hash) u(entity_id, seq, chain_hash)
          where u.entity_id = p_entity and u.seq = p_seq limit 1))
+    from foja.entity e where e.entity_id = p_entity and foja.may_act_for(e.tenant)
 $$;
 
 create table foja.checkpoint (
@@ -160,3 +161,18 @@ alter table foja.checkpoint enable always trigger checkpoint_delete, enable alwa
     enable always trigger checkpoint_update;
 alter table foja.cosignature
     enable always trigger cosignature_change, enable always trigger cosignature_truncate;
+
+-- How many events of a stream, from the first on, are covered by a published checkpoint.
+create function foja.covered_events(p_entity uuid) returns bigint
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+    select coalesce(max(l.seq) + 1, 0)
+    from foja.entity e
+    join foja.leaf_place p on p.entity_id = e.entity_id
+    join foja.log o on o.origin = p.origin
+    join foja.leaves b on b.origin = p.origin and b.idx = p.idx
+    cross join lateral foja.unbundle(b) l
+    where e.entity_id = p_entity and foja.may_act_for(e.tenant) and l.entity_id = p.entity_id
+        and (o.closed_size is null or l.idx < o.closed_size)
+        and exists (select from foja.checkpoint c
+            where c.origin = p.origin and c.size > l.idx and c.published_at is not null)
+$$;

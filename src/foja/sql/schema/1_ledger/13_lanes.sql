@@ -62,7 +62,7 @@ create function foja.claim_lanes(p_entity uuid[]) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     claimed uuid[] := (select array_agg(entity_id order by entity_id) from foja.entity
-        where entity_id = any (p_entity) and lane = 'redis');
+        where entity_id = any (p_entity) and lane = 'redis' and foja.may_act_for(tenant));
     stream uuid;
     e foja.entity;
     moved bigint := 0;

@@ -17,11 +17,12 @@ revoke all on all tables in schema foja from public;
 revoke execute on all functions in schema foja from public;
 
 grant usage on schema foja to authenticated, service_role, foja_api, foja_sweeper;
-grant select on all tables in schema foja to service_role, foja_api, foja_sweeper;
-grant select on foja.entity, foja.event, foja.slot to authenticated;
+grant select on all tables in schema foja to service_role, foja_sweeper;
+grant select on foja.entity, foja.event, foja.slot to foja_api, authenticated;
 -- Public data. Leaves name the streams of all tenants, so a tenant may not read them.
+grant select on foja.migration to foja_api;  -- a process checks at its start that the schema is that of its version
 grant select on foja.installation, foja.domain, foja.source, foja.kind, foja.log, foja.checkpoint,
-    foja.cosignature to authenticated;
+    foja.cosignature to foja_api, authenticated;
 
 grant execute on function
     foja.append, foja.replay, foja.append_drafts, foja.append_event, foja.reserve, foja.extend, foja.fill, foja.void, foja.erase
@@ -35,8 +36,8 @@ grant execute on function
     to foja_sweeper;
 grant execute on function foja.recognise to service_role, foja_api, foja_sweeper;
 grant execute on function foja.next_seq to authenticated, service_role, foja_api, foja_sweeper;
-grant execute on function foja.unbundle, foja.leaves_between, foja.find_leaf, foja.chain_hash_of
-    to service_role, foja_api, foja_sweeper;
+grant execute on function foja.unbundle, foja.leaves_between, foja.find_leaf to service_role, foja_sweeper;
+grant execute on function foja.chain_hash_of, foja.covered_events to service_role, foja_api, foja_sweeper;
 -- Pure functions of their arguments, so that every role can check hashes.
 grant execute on function
     foja.canonical, foja.canonical_number, foja.canonical_float, foja.shortest, foja.utf16_order, foja.refuse,
@@ -54,19 +55,27 @@ insert into foja.live_key default values;
 revoke all on foja.live_key from public, foja_sweeper;
 grant select on foja.live_key to service_role, foja_api;
 
-alter table foja.entity enable row level security;
-alter table foja.event enable row level security;
-alter table foja.slot enable row level security;
-alter table foja.checkpoint enable row level security;
+-- Rows of a tenant are read by transactions that name it in `foja.tenant`, and by roles that work for all tenants. The
+-- owner, as whom our functions run, needs a policy too: row level security is forced.
+alter table foja.entity enable row level security, force row level security;
+create policy owner_works on foja.entity to current_user using (true) with check (true);
+create policy installation_reads on foja.entity for select to service_role, foja_sweeper using (true);
+create policy tenant_reads on foja.entity for select to foja_api, authenticated
+    using (tenant = (select nullif(current_setting('foja.tenant', true), '')));
 
-create policy installation_reads on foja.entity for select to service_role, foja_api, foja_sweeper using (true);
-create policy installation_reads on foja.event for select to service_role, foja_api, foja_sweeper using (true);
-create policy installation_reads on foja.slot for select to service_role, foja_api, foja_sweeper using (true);
-create policy installation_reads on foja.checkpoint for select to service_role, foja_api, foja_sweeper using (true);
-create policy tenant_reads on foja.entity for select to authenticated
-    using (tenant = nullif(current_setting('foja.tenant', true), ''));
-create policy tenant_reads on foja.event for select to authenticated
-    using (tenant = nullif(current_setting('foja.tenant', true), ''));
-create policy tenant_reads on foja.slot for select to authenticated
-    using (tenant = nullif(current_setting('foja.tenant', true), ''));
-create policy published_reads on foja.checkpoint for select to authenticated using (published_at is not null);
+alter table foja.event enable row level security, force row level security;
+create policy owner_works on foja.event to current_user using (true) with check (true);
+create policy installation_reads on foja.event for select to service_role, foja_sweeper using (true);
+create policy tenant_reads on foja.event for select to foja_api, authenticated
+    using (tenant = (select nullif(current_setting('foja.tenant', true), '')));
+
+alter table foja.slot enable row level security, force row level security;
+create policy owner_works on foja.slot to current_user using (true) with check (true);
+create policy installation_reads on foja.slot for select to service_role, foja_sweeper using (true);
+create policy tenant_reads on foja.slot for select to foja_api, authenticated
+    using (tenant = (select nullif(current_setting('foja.tenant', true), '')));
+
+alter table foja.checkpoint enable row level security, force row level security;
+create policy owner_works on foja.checkpoint to current_user using (true) with check (true);
+create policy installation_reads on foja.checkpoint for select to service_role, foja_sweeper using (true);
+create policy published_reads on foja.checkpoint for select to foja_api, authenticated using (published_at is not null);

@@ -43,6 +43,7 @@ begin
         perform foja.refuse('bad_payload', 'on conflict has no effect on this view and the message would be recorded '
             'again; give the insert an id instead, and repeat it with the same one');
     end if;
+    perform foja.check_tenant(own_tenant, new.session_id, 'conversation');
     new.event_type := case new.event_type when 'message' then 'agent_message_sent' else new.event_type end;
     if slot_token is not null and foja.is_given(new.session_id, own_tenant, new.sequence_number) then
         stored := foja.fill_event(new.session_id, 'conversation', new.sequence_number, slot_token, new.event_type,

@@ -17,6 +17,7 @@ create index approval_due_order on foja.approval_due (due);
 create table foja.approval_event (
     entity_id uuid not null,
     seq bigint not null,
+    tenant text not null,
     primary key (entity_id, seq)
 );
 
@@ -50,7 +51,7 @@ declare
     decision uuid := foja.event_id_for(new.entity_id, key);
     due timestamptz;
 begin
-    insert into foja.approval_event values (new.entity_id, new.seq);
+    insert into foja.approval_event values (new.entity_id, new.seq, new.tenant);
     if new.kind = 'approval_requested' then
         if octet_length(key) > 1024 then  -- no decision could be recorded
             perform foja.refuse('too_large', 'an approval_id may have 1,015 bytes');
@@ -96,5 +97,16 @@ begin
 end $$;
 
 revoke execute on function foja.moment, foja.moment_of, foja.track_approval, foja.track_approvals, foja.expire_approval from public;
-grant select on foja.approval_due, foja.approval_event to service_role, foja_api, foja_sweeper;
+grant select on foja.approval_due to service_role, foja_sweeper;
+grant select on foja.approval_event to service_role, foja_api, foja_sweeper;
 grant execute on function foja.expire_approval to foja_sweeper;
+
+alter table foja.approval_due enable row level security, force row level security;
+create policy owner_works on foja.approval_due to current_user using (true) with check (true);
+create policy installation_reads on foja.approval_due for select to service_role, foja_sweeper using (true);
+
+alter table foja.approval_event enable row level security, force row level security;
+create policy owner_works on foja.approval_event to current_user using (true) with check (true);
+create policy installation_reads on foja.approval_event for select to service_role, foja_sweeper using (true);
+create policy tenant_reads on foja.approval_event for select to foja_api
+    using (tenant = (select nullif(current_setting('foja.tenant', true), '')));

@@ -17,6 +17,7 @@ declare
     lost bigint;
 begin
     perform foja.check_source(p_source);
+    perform foja.check_tenant(p_tenant, p_entity, p_domain);
     perform foja.need_read_committed();
     perform foja.check_numbers(p_domain);
     perform foja.check_size(p_run, 255, 'the run id of Redis');
@@ -49,6 +50,9 @@ declare
 begin
     if current_setting('role') <> 'foja_' || d.source then
         perform foja.check_source(d.source);
+    end if;
+    if d.tenant is distinct from current_setting('foja.tenant', true) then
+        perform foja.check_tenant(d.tenant, d.entity_id, d.domain);
     end if;
     if current_setting('transaction_isolation') <> 'read committed' then
         perform foja.need_read_committed();
@@ -131,6 +135,9 @@ declare
 begin
     if current_setting('role') <> 'foja_' || p_source then
         perform foja.check_source(p_source);
+    end if;
+    if p_tenant is distinct from current_setting('foja.tenant', true) then
+        perform foja.check_tenant(p_tenant, p_entity, p_domain);
     end if;
     if current_setting('transaction_isolation') <> 'read committed' then
         perform foja.need_read_committed();

@@ -115,7 +115,7 @@ begin
     elsif wrong.delay then
         perform foja.refuse('bad_payload', 'a delay is 0 to 315,576,000 seconds (ten years)');
     elsif wrong.foreign_tenant then
-        perform foja.refuse('wrong_entity', format('%s is a stream of another tenant', wrong.entity_id));
+        perform foja.refuse_for(foja.unknown_stream(wrong.entity_id, wrong.domain));
     elsif wrong.foreign_domain then
         perform foja.refuse('wrong_entity', format('%s is a job of the domain %s, and %s is not a stream of it', wrong.type,
             wrong.domain, wrong.entity_id));
@@ -162,6 +162,7 @@ end $$;
 create function foja.enqueue_jobs_v1(p_jobs foja.new_job[]) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+    perform foja.check_tenant(u.tenant, u.entity_id, 'stream') from unnest(p_jobs) u;
     perform from foja.entity where entity_id = any (array(select u.entity_id from unnest(p_jobs) u))
     order by entity_id for no key update;
     return foja.insert_jobs(p_jobs);
@@ -178,7 +179,8 @@ begin
     perform foja.enqueue_jobs_v1(array[row(type, entity_id, tenant, dedupe_key, payload::text,
         extract(epoch from delay)::double precision, priority, on_death::text, correlation_id)::foja.new_job]);
     return (select j.job_id from foja.job j where j.type = enqueue_job_v1.type
-        and j.entity_id = enqueue_job_v1.entity_id and j.dedupe_key = enqueue_job_v1.dedupe_key);
+        and j.entity_id = enqueue_job_v1.entity_id and j.dedupe_key = enqueue_job_v1.dedupe_key
+        and j.tenant = enqueue_job_v1.tenant);
 end $$;
 
 -- Queue the executors of these streams, except those that run: their completion looks again. One that another

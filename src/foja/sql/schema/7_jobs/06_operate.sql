@@ -55,6 +55,11 @@ begin
     return coalesce(foja.cancel_locked_jobs(ids, p_reason), 0);
 end $$;
 
+-- Those of these jobs whose tenant this transaction acts for: the others are unknown here.
+create function foja.own_jobs(p_job bigint[]) returns bigint[]
+language sql stable
+return array(select j.job_id from foja.job j where j.job_id = any (p_job) and foja.may_act_for(j.tenant) order by j.job_id);
+
 -- A dead job is only put away. The `on_death` events of the others are left to the sweeper, so that nothing waits
 -- for them.
 create function foja.cancel_jobs_v1(p_job bigint[], p_reason text default 'cancelled by an operator') returns bigint
@@ -62,6 +67,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     put_away bigint;
 begin
+    p_job := foja.own_jobs(p_job);
     perform foja.lock_jobs(p_job);
     update foja.job j set state = 'cancelled', silent = true where j.job_id = any (p_job) and j.state = 'dead';
     get diagnostics put_away = row_count;
@@ -76,6 +82,7 @@ declare
     again bigint;
     spent bigint;
 begin
+    p_job := foja.own_jobs(p_job);
     perform foja.lock_jobs(p_job);
     select j.job_id into spent from foja.job j
     where j.job_id = any (p_job) and j.state = 'dead' and j.silent limit 1;

@@ -48,7 +48,8 @@ begin
         perform foja.refuse_for(problem);
     end if;
     perform foja.check_source(p_source);
-    perform from foja.entity e where e.entity_id = p_document_entity_id for no key update;
+    perform foja.check_tenant(here, p_document_entity_id, 'document');
+    perform from foja.entity e where e.entity_id = p_document_entity_id and e.tenant = here for no key update;
     if p_event ->> 'kind' = 'document.protected.requested'
             and jsonb_typeof(body -> 'required_evidence') = 'array' then
         select e.seq into stored

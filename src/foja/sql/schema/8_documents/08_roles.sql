@@ -20,20 +20,23 @@ grant execute on function foja.expire_attempts, foja.wake_stalled to foja_sweepe
 grant execute on function foja.job_of to foja_worker, service_role, foja_api, foja_sweeper;
 grant execute on function foja.write_summaries, foja.rebuild_summaries, foja.rebuild_documents to foja_worker;
 
-alter table foja.document enable row level security;
-alter table foja.attempt enable row level security;
-alter table foja.document_summary enable row level security;
+alter table foja.document enable row level security, force row level security;
+create policy owner_works on foja.document to current_user using (true) with check (true);
+create policy installation_reads on foja.document for select to foja_worker, service_role, foja_sweeper using (true);
+create policy tenant_reads on foja.document for select to foja_api, authenticated
+    using (tenant = (select nullif(current_setting('foja.tenant', true), '')));
 
-create policy installation_reads on foja.document for select
-    to foja_worker, service_role, foja_api, foja_sweeper using (true);
-create policy installation_reads on foja.attempt for select
-    to foja_worker, service_role, foja_api, foja_sweeper using (true);
-create policy installation_reads on foja.document_summary for select
-    to foja_worker, service_role, foja_api, foja_sweeper using (true);
-create policy tenant_reads on foja.document for select to authenticated
-    using (tenant = nullif(current_setting('foja.tenant', true), ''));
-create policy tenant_reads on foja.document_summary for select to authenticated
-    using (tenant = nullif(current_setting('foja.tenant', true), ''));
+alter table foja.attempt enable row level security, force row level security;
+create policy owner_works on foja.attempt to current_user using (true) with check (true);
+create policy installation_reads on foja.attempt for select to foja_worker, service_role, foja_sweeper using (true);
+create policy tenant_reads on foja.attempt for select to foja_api
+    using (tenant = (select nullif(current_setting('foja.tenant', true), '')));
+
+alter table foja.document_summary enable row level security, force row level security;
+create policy owner_works on foja.document_summary to current_user using (true) with check (true);
+create policy installation_reads on foja.document_summary for select to foja_worker, service_role, foja_sweeper using (true);
+create policy tenant_reads on foja.document_summary for select to foja_api, authenticated
+    using (tenant = (select nullif(current_setting('foja.tenant', true), '')));
 
 -- Documents that were written before this step.
 select foja.rebuild_document(e.entity_id) from foja.entity e where e.domain = 'document';

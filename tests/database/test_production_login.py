@@ -1,0 +1,97 @@
+"""The production login: no superuser, owner of nothing, and with no right before it takes a role."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+
+import foja
+from foja.app import App
+from foja.errors import UnknownEntity
+from tests.database.catalogue import Visitor, walk
+from tests.database.rows import Admin
+from tests.database.two_tenants import SAY, two_tenants
+
+CREATE = "create role {} login noinherit nosuperuser nocreatedb nocreaterole nobypassrls"
+
+
+@pytest.fixture
+def production(admin: Admin, database_url: str) -> Iterator[str]:
+    """The URL of a login as docs/operations.md creates it, on a database that is migrated."""
+    name = sql.Identifier(login := f"foja_app_{uuid4().hex[:8]}")
+    admin.execute(sql.SQL(CREATE).format(name))
+    roles = [
+        role for (role,) in admin.execute("select role from foja.source union select role from foja.job_type")
+    ]
+    for role in {"foja_api", "foja_sweeper", *roles}:
+        admin.execute(sql.SQL("grant {} to {}").format(sql.Identifier(role), name))
+    yield urlsplit(database_url)._replace(netloc=f"{login}@").geturl()
+    admin.execute(sql.SQL("drop owned by {}").format(name))
+    admin.execute(sql.SQL("drop role {}").format(name))
+
+
+async def test_everything_works_through_the_production_login(
+    open_app: Callable[..., App], production: str
+) -> None:
+    """Two tenants write, workers work, a document is protected and its bundle passes."""
+    async with open_app(database_url=production) as app:
+        scene = await two_tenants(app)
+        await app.work(until_idle=True)
+        view = await scene.bob.documents.view(scene.document)
+        assert view.state == "final"
+        report = foja.verify(await scene.bob.documents.bundle(scene.document), trust=app.trust)
+        assert report.verdict == "TOTAL_PASSED"
+        assert (await scene.talk.prove(0)).verify(app.trust).verdict == "TOTAL_PASSED"
+        with pytest.raises(UnknownEntity):
+            await (await scene.ana.conversations.open(scene.talk.id)).append(SAY, {"content": "x"})
+        assert (await scene.bob.images.image(scene.product, scene.image)).variants
+
+
+def test_before_it_takes_a_role_it_can_do_nothing(production: str, admin: Admin) -> None:
+    login = urlsplit(production).username or ""
+    with closing(psycopg.connect(production, autocommit=True)) as conn:
+        for statement in ("select from foja.event", "select from public.products", "select foja.recognise()"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                conn.execute(statement.encode())
+    assert walk(admin, Visitor(login), []) == set()
+
+
+def test_its_role_reads_nothing_until_it_names_a_tenant(production: str, admin: Admin) -> None:
+    admin.execute("""select foja.append_event(
+        gen_random_uuid(), 'conversation', 'thinking', '{"content": "x"}', tenant => 'ana')""")
+    with closing(psycopg.connect(production, autocommit=True)) as conn:
+        conn.execute("set role foja_api")
+        assert count(conn) == 0
+        conn.execute("set foja.tenant = 'bob'")
+        assert count(conn) == 0
+        conn.execute("set foja.tenant = 'ana'")
+        assert count(conn) == 1
+        conn.execute("set foja.tenant = ''")
+        assert count(conn) == 0
+
+
+def count(conn: psycopg.Connection[Any]) -> int:
+    [(found,)] = conn.execute("select count(*) from foja.event").fetchall()
+    return int(found)
+
+
+@pytest.mark.parametrize("owned", ["foja.event", "foja.entity", "foja.job"])
+def test_an_owner_without_a_policy_reads_nothing(admin: Admin, owned: str) -> None:
+    """Row level security is forced: a table that changes hands shows its new owner no row."""
+    admin.execute(
+        """select foja.append_event(gen_random_uuid(), 'conversation', 'thinking', '{"content": "x"}')"""
+    )
+    name = sql.Identifier(f"owner_{uuid4().hex[:8]}")
+    with admin.transaction(force_rollback=True):
+        admin.execute(sql.SQL("create role {}").format(name))
+        admin.execute(sql.SQL("grant usage on schema foja to {}").format(name))
+        admin.execute(sql.SQL("alter table {} owner to {}").format(sql.Identifier(*owned.split(".")), name))
+        admin.execute(sql.SQL("set local role {}").format(name))
+        assert admin.execute(f"select count(*) from {owned}".encode()).fetchone() == (0,)
