@@ -17,6 +17,7 @@ import pytest
 import foja
 from foja.app import App
 from foja.errors import (
+    BadPayload,
     BadPlace,
     GalleryFull,
     IdempotencyConflict,
@@ -179,6 +180,15 @@ async def test_nothing_is_recorded_of_an_empty_upload(app: App, admin: Admin) ->
     with pytest.raises(ImageRefused):
         await app.images.add(uuid4(), b"")
     assert admin.execute("select count(*) from foja.event").fetchone() == (0,)
+    assert admin.execute("select count(*) from foja.object").fetchone() == (0,)
+
+
+async def test_only_a_regular_file_is_read(app: App, admin: Admin, tmp_path: Path) -> None:
+    """A pipe was waited for without end, and a device filled the memory."""
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero"), tmp_path):
+        with pytest.raises(BadPayload, match="not a regular file"):
+            await app.images.add(uuid4(), path)
     assert admin.execute("select count(*) from foja.object").fetchone() == (0,)
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from foja.blobs.objects import Objects
-from foja.errors import ObjectMissing
+from foja.errors import BadPayload, ObjectMissing
 from foja.images.decoder.pool import Decoders
 from foja.images.model.gallery import OBJECT, Image
 
@@ -44,9 +46,23 @@ class Uploads:
         )
 
     def _read(self, path: Path) -> bytes:
-        """Return the content of a file; one that is too large is refused before it is read."""
-        self.decoders.limits.check_size(path.stat().st_size)
-        return path.read_bytes()
+        """Return the content of a file; one that is too large is refused before more of it is read.
+
+        A pipe would be waited for, and a device has no end: neither is read.
+        """
+        limits = self.decoders.limits
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            state = os.fstat(descriptor)
+            if not stat.S_ISREG(state.st_mode):
+                raise BadPayload(f"{path} is not a regular file; give a file, or its bytes")
+            limits.check_size(state.st_size)
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                content = file.read(limits.size + 1)  # it may grow meanwhile
+        finally:
+            os.close(descriptor)
+        limits.check_size(len(content))
+        return content
 
     async def store(self, upload: Upload) -> dict[str, Any]:
         """Store the bytes and return the fields of the event that refers to them."""
