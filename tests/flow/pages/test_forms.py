@@ -223,7 +223,10 @@ async def test_forms_of_other_sites_are_refused(app: App) -> None:
 async def test_a_session_sends_forms_with_its_token_and_manages_keys(app: App) -> None:
     """A key made on the page logs in; then every form needs the token of the session, files included."""
     async with served(app) as client:
-        scopes = {"name": "for ana", "scope": [*Scope]}
+        weak = await client.post("/access/keys", data={"scope": ["read"]}, headers=origin(client))
+        assert weak.status_code == 422
+        assert "the first key needs the scope" in weak.text
+        scopes = {"name": "for ana", "scope": [*Scope], "installation": "yes"}
         made = await client.post("/access/keys", data=scopes, headers=origin(client))
         found = re.search(r"data-key>([^<]+)<", made.text)
         assert found
@@ -264,7 +267,9 @@ async def test_a_reader_sees_no_forms_and_is_told_what_is_missing(
 
     def restricted(ctx: WebContext) -> ASGIApp:
         application: Any = create_application(ctx)
-        web = application if isinstance(application, FastAPI) else application._inner
+        web = application
+        while not isinstance(web, FastAPI):
+            web = web._inner
         web.dependency_overrides |= {grant_of: reader, visitor_of: visitor}
         return cast("ASGIApp", application)
 

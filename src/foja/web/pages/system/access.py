@@ -48,8 +48,15 @@ async def create(caller: Administrator, page: Requested, request: Request) -> Re
     scopes = [str(each) for each in form.getlist("scope")]
     if not scopes:
         raise Refused("a key needs at least one scope; choose what it may do")
-    made = await caller.ctx.app.access.keys.create(
-        caller.principal.tenant, scopes, name=field(form, "name"), actor=caller.principal.actor
+    access, principal = caller.ctx.app.access, caller.principal
+    if Scope.ADMIN not in scopes and not await access.required():
+        raise Refused(
+            "the first key needs the scope `admin`: from then on, nobody is administrator without one"
+        )
+    whole = field(form, "installation") == "yes"
+    principal.check(Scope.ADMIN, installation=whole)
+    made = await access.keys.create(
+        principal.tenant, scopes, name=field(form, "name"), installation=whole, actor=principal.actor
     )
     return await _page(caller, page, made)
 

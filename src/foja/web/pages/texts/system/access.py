@@ -56,6 +56,10 @@ TEXTS: Final[Table] = {
         "This is the key. Copy it now: it is shown only once.",
         "Esta es la clave. Cópiela ahora: se muestra una sola vez.",
     ),
+    "whole": (
+        "Also what all tenants share: the log, job types, the store",
+        "También lo que comparten todos los inquilinos: el registro, los tipos de tareas, el almacén",
+    ),
     "sessions": ("Sessions", "Sesiones"),
     "no_sessions": ("Nobody is logged in.", "Nadie ha iniciado sesión."),
     "seen": ("Last seen", "Última actividad"),
