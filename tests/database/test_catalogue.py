@@ -32,6 +32,7 @@ PURE = {
     "call: foja.refuse",
     "call: foja.shortest",
     "call: foja.utf16_order",
+    "call: foja.words_of",
 }
 # What everyone may know of an installation: its registry, its logs and published checkpoints.
 PUBLIC = {
@@ -68,6 +69,7 @@ REQUEST_MAY = (READER_MAY - {"call: foja.gallery_readers"}) | {
     "call: foja.recognise",
     "call: foja.begin_object_v1",  # bytes belong to no tenant until an event refers to them
     "call: foja.finish_object_v1",
+    "call: foja.count_http_failures_v1",  # how often the server failed, by route; nothing of a tenant
 }
 # Every other function that a request may call, with the ids of another tenant.
 PROBES: dict[str, LiteralString] = {
@@ -98,6 +100,19 @@ PROBES: dict[str, LiteralString] = {
     "foja.enqueue_job_v1": "select foja.enqueue_job_v1('render_image', %(product)s, 'mine', tenant => 'bob')",
     "foja.cancel_jobs_v1": "select nullif(foja.cancel_jobs_v1(array[%(job)s]), 0)",
     "foja.retry_jobs_v1": "select nullif(foja.retry_jobs_v1(array[%(job)s]), 0)",
+    "foja.change_jobs_v1": "select nullif(foja.change_jobs_v1('cancel', array[%(job)s], 'bob', null), 0)",
+    "foja.delete_product_v1": "select nullif(foja.delete_product_v1('bob', %(product)s, 'mine', null), 0)",
+    "foja.create_webhook_v1": """select foja.create_webhook_v1(
+        gen_random_uuid(), 'bob', 'https://a.test', '{*}', false, '',
+        decode(repeat('00', 32), 'hex'), false, null)""",
+    "foja.change_webhook_v1": """select foja.change_webhook_v1(
+        'bob', %(webhook)s, 'https://a.test', '{*}', false, '', null)""",
+    "foja.switch_webhook_v1": "select foja.switch_webhook_v1('bob', %(webhook)s, false, 'mine', null)",
+    "foja.rotate_webhook_v1": """select foja.rotate_webhook_v1(
+        'bob', %(webhook)s, decode(repeat('00', 32), 'hex'), 60, null)""",
+    "foja.remove_webhook_v1": "select foja.remove_webhook_v1('bob', %(webhook)s, null)",
+    "foja.replay_deliveries_v1": """select foja.replay_deliveries_v1(
+        'bob', %(webhook)s, null, null, null, null, false, null)""",
     "foja.anchor_obstacles_v1": "select (foja.anchor_obstacles_v1(%(document)s)).waiting - 'polygon'",
     "foja.is_anchoring_v1": "select nullif(foja.is_anchoring_v1(%(document)s, 1), false)",
     "foja.rebuild_galleries_v1": "select foja.rebuild_galleries_v1(array[%(product)s]::uuid[])",
@@ -200,6 +215,9 @@ REFUSALS = {
     "unknown_entity",
     "slot_voided",
     "unknown_product",
+    "unknown_job",
+    "unknown_webhook",
+    "not_allowed",
     'new row violates row-level security policy for table "products"',
 }
 
@@ -213,6 +231,7 @@ def values(scene: Scene) -> dict[str, Any]:
         "product": scene.product,
         "image": scene.image,
         "job": scene.job,
+        "webhook": scene.webhook,
     }
 
 

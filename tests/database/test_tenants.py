@@ -21,6 +21,7 @@ from foja.jobs.admin import Jobs
 from foja.ledger.event import Draft, StreamItem, Transient
 from foja.tenants.app import TenantApp
 from foja.threads.service import Threads
+from foja.webhooks.service import Webhooks
 from tests.database.two_tenants import SAY, Scene, two_tenants
 from tests.png import png
 
@@ -69,6 +70,15 @@ READS: dict[str, Callable[[Scene], Awaitable[object]]] = {
     "documents.bundle": lambda s: s.ana.documents.bundle(s.document),
     "documents.trust": lambda s: s.ana.documents.trust(s.document),
     "documents.proofs": lambda s: s.ana.documents.proofs(s.document),
+    "documents.search": lambda s: s.ana.documents.search("secret"),
+    "documents.artifact": lambda s: s.ana.documents.artifact(s.document),
+    "images.renderings": lambda s: s.ana.images.renderings(s.product),
+    "images.thumbhashes": lambda s: s.ana.images.thumbhashes(s.product),
+    "images.summaries": lambda s: s.ana.images.summaries(),
+    "webhooks.list": lambda s: s.ana.webhooks.list(),
+    "webhooks.show": lambda s: s.ana.webhooks.show(s.webhook),
+    "webhooks.deliveries": lambda s: s.ana.webhooks.deliveries(s.webhook),
+    "webhooks.delivery": lambda s: s.ana.webhooks.delivery(s.webhook, 1),
     "images.list": lambda s: s.ana.images.list(s.product),
     "images.image": lambda s: s.ana.images.image(s.product, s.image),
     "images.content": lambda s: s.ana.images.content(s.product, s.image),
@@ -112,6 +122,12 @@ WRITES: dict[str, Callable[[Scene], Awaitable[object]]] = {
     "images.move": lambda s: s.ana.images.move(s.product, s.image, to=0),
     "images.remove": lambda s: s.ana.images.remove(s.product, s.image),
     "images.render": lambda s: s.ana.images.render(s.image),
+    "images.delete": lambda s: s.ana.images.delete(s.product),
+    "webhooks.change": lambda s: s.ana.webhooks.change(s.webhook, kinds=["*"]),
+    "webhooks.switch": lambda s: s.ana.webhooks.switch(s.webhook, on=False),
+    "webhooks.rotate": lambda s: s.ana.webhooks.rotate(s.webhook),
+    "webhooks.remove": lambda s: s.ana.webhooks.remove(s.webhook),
+    "webhooks.replay": lambda s: s.ana.webhooks.replay(s.webhook, failed=True),
     "images.protect": lambda s: s.ana.images.protect(s.product),
     "threads.erase": lambda s: s.ana.threads.erase(s.talk.id, [0], reason="mine"),
     "jobs.retry": lambda s: s.ana.jobs.retry([s.job]),
@@ -182,6 +198,7 @@ def vars_of(kind: type) -> set[str]:
 SURFACE = {
     "conversations": Conversations,
     "conversation": Conversation,
+    "webhooks": Webhooks,
     "documents": Documents,
     "images": Images,
     "threads": Threads,
@@ -201,6 +218,7 @@ WITHOUT_AN_ID = {
     "images.rebuild",
     "jobs.close",
     "jobs.paused",
+    "webhooks.create",
 }
 
 
@@ -230,8 +248,9 @@ async def test_the_same_calls_of_its_own_tenant_find_everything(scene: Scene) ->
     """The reads above can fail: the same surface of bob answers every one of them."""
     own = replace(scene, ana=scene.bob)
     unanswered = {name for name, read in READS.items() if await gives_nothing(read(own))}
-    # Bob has no gap, no proof and no thread, and no worker has looked at his document yet.
-    none = {"conversation.gaps", "documents.proofs", "documents.states"}
+    # Bob has no gap, no proof and no thread, and no worker has looked at his document or his image yet.
+    none = {"conversation.gaps", "documents.artifact", "documents.proofs", "documents.states"}
+    none |= {"images.thumbhashes", "webhooks.deliveries", "webhooks.delivery"}
     assert unanswered == none | {
         f"threads.{name}" for name in ("streams", "checkpoints", "writes", "latest", "about")
     }

@@ -28,11 +28,12 @@ class Scene:
     product: UUID
     image: UUID
     job: int
+    webhook: UUID
 
     @property
     def secrets(self) -> list[str]:
         """Texts that only rows of bob contain."""
-        ids = (self.talk.id, self.slots.token, self.document, self.product, self.image)
+        ids = (self.talk.id, self.slots.token, self.document, self.product, self.image, self.webhook)
         return [SECRET, self.sha256, *map(str, ids)]
 
 
@@ -50,4 +51,5 @@ async def two_tenants(app: App) -> Scene:
     await app.publish()
     slots = await talk.reserve(2, intents=[{"why": SECRET}, {}])
     [job, *_] = await bob.jobs.list()
-    return Scene(ana, bob, talk, slots, document.id, str(document.sha256), product, image.id, job.id)
+    hook = await bob.webhooks.create("https://hooks.example.org/bob")
+    return Scene(ana, bob, talk, slots, document.id, str(document.sha256), product, image.id, job.id, hook.id)

@@ -39,7 +39,12 @@ _KINDS = (
         {"action": "string", "tenant": "string"},
         {**dict.fromkeys(_TEXTS, "string"), "scopes": "array", "installation": "boolean"},
     ),
-    Kind(JOB_CHANGED, API | {"sweeper"}, {"action": "string"}, {"jobs": "array", "type": "string", "count": "number"}),
+    Kind(
+        JOB_CHANGED,
+        API | {"sweeper"},
+        {"action": "string"},
+        {"jobs": "array", "type": "string", "count": "number"},
+    ),
     Kind(
         CHECKPOINT_ANCHORED,
         frozenset({"sweeper"}),

@@ -32,11 +32,13 @@ declare
 begin
     perform foja.check_source('api');
     perform foja.check_isolation('deleting a product');
-    perform from public.products p where p.productid = p_product and p.tenant = p_tenant for update;
+    perform from public.products p where p.productid = p_product and p.tenant = p_tenant and foja.may_act_for(p_tenant)
+        for update;
     if found then
         removed := foja.remove_images(p_product, p_tenant, p_reason, p_actor);
         delete from public.products p where p.productid = p_product;
-    elsif not exists (select from foja.entity e where e.entity_id = p_product and e.tenant = p_tenant and e.domain = 'image') then
+    elsif not foja.may_act_for(p_tenant)
+        or not exists (select from foja.entity e where e.entity_id = p_product and e.tenant = p_tenant and e.domain = 'image') then
         perform foja.refuse('unknown_product', format('there is no product %s', p_product));
     end if;
     return removed;
