@@ -76,9 +76,9 @@ class CheckpointRow:
     cosignatures: int
 
 
-async def read_overview(ledger: Ledger) -> Overview:
-    """Return what may need a person of this tenant."""
-    [row] = await ledger.ask("overview_counts", most=MOST)
+async def read_overview(database: Database, tenant: str) -> Overview:
+    """Return what may need a person of this tenant. The role of `database` works for all tenants."""
+    [row] = await database.rows(sql.query("overview_counts"), tenant=tenant, most=MOST)
     return Overview(*row)
 
 

@@ -25,7 +25,7 @@ from foja.web.pages.texts.overview import TEXTS
 HOURS: Final = 24
 SLOW_QUEUE: Final = 60.0  # seconds that a job may wait for a worker before a person should know
 SLOW_LOG: Final = timedelta(minutes=5)
-CRITERIA: Final = Background[App, object](lambda app: read_criteria(app.database), 60)
+CRITERIA: Final = Background[App, object](lambda app: read_criteria(app.sweeper), 60)
 routes = page_router()
 
 
@@ -51,8 +51,8 @@ class Part:
 @routes.get("/")
 async def show(caller: Reader, page: Requested) -> Response:
     """Show the overview. Nothing on it costs more with a million documents than with a thousand."""
-    ledger = caller.app.ledger
-    found, hours = await asyncio.gather(read_overview(ledger), read_job_hours(ledger))
+    overview = read_overview(caller.ctx.app.sweeper, caller.principal.tenant)
+    found, hours = await asyncio.gather(overview, read_job_hours(caller.app.ledger))
     texts = page.texts(TEXTS)
     charted = [*_by_hour(hours, found.now)]
     return page.render(

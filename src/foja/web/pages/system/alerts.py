@@ -31,7 +31,7 @@ class Condition:
 @routes.get("")
 async def show(caller: Operator, page: Requested) -> Response:
     """Show every condition, those that hold first."""
-    found = await read_overview(caller.app.ledger)
+    found = await read_overview(caller.ctx.app.sweeper, caller.principal.tenant)
     conditions = sorted(_conditions(found), key=lambda each: not each.firing)
     return page.render("system/alerts.html", TEXTS, principal=caller.principal, conditions=conditions)
 
