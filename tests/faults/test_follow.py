@@ -602,7 +602,8 @@ async def test_a_fill_is_returned_even_if_the_tail_cannot_be_read(app: App) -> N
     talk = await app.conversations.open()
     slots = await talk.reserve(1)
     steps = Steps(at=5, moment="and not saved")
-    reader = StreamReader(SteppedDatabase(app.database, steps), app.settings.own_tenant)
+    tenant = app.settings.own_tenant
+    reader = StreamReader(SteppedDatabase(app.database.of(tenant), steps), tenant)
     follower = Follower(reader, talk.id, None)
     assert [each.kind for each in await follower.step()] == ["slot.open"]
     await slots.fill(0, TOOL, result("t"))

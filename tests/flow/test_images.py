@@ -199,7 +199,7 @@ async def test_another_tenant_sees_neither_gallery_nor_bytes(open_app: Callable[
         assert await other.images.list(product) == []
         with pytest.raises(UnknownImage):
             await other.images.image(product, image.id)
-        with pytest.raises(foja.errors.WrongEntity):
+        with pytest.raises(foja.errors.UnknownEntity):
             await other.images.add(product, png())
 
 

@@ -79,7 +79,7 @@ async def say(graph: Any, name: str, text: str) -> list[str]:
 
 
 async def stored_bytes(app: App, name: str) -> int:
-    row = await app.database.row(
+    row = await app.database.of(app.ledger.tenant).row(
         "select sum(octet_length(payload::text)) from foja.event where entity_id = %(entity)s",
         entity=app.threads.stream_of(name),
     )

@@ -31,6 +31,7 @@ class Transfer:
         self._connection = connection
         self._tables: dict[str, d.Table] = {}
         self._foreign_keys: list[Row] = []
+        self._forced: list[str] = []
 
     async def rows(self, name: str, /, **values: object) -> list[Row]:
         """Return the rows of a named query."""
@@ -82,6 +83,9 @@ class Transfer:
         self._foreign_keys = await self.rows("foreign_keys", tables=list(self._tables))
         for table, name, _ in self._foreign_keys:
             await self._execute("drop_foreign_key", table, name=composed.Identifier(name))
+        self._forced = [name for (name,) in await self.rows("forced_tables", tables=list(self._tables))]
+        for name in self._forced:  # rows cannot be copied into a table whose owner is subject to its policies
+            await self._execute("unforce_policies", name)
         for name in self._tables:
             await self._execute("clear_table", name)
 
@@ -96,6 +100,8 @@ class Transfer:
 
     async def finish(self, found: d.Description) -> None:
         """Check that the rows fit together, continue the sequences, and begin a new epoch."""
+        for name in self._forced:
+            await self._execute("force_policies", name)
         for table, name, definition in self._foreign_keys:
             text = composed.SQL(cast(LiteralString, definition))  # as the database itself writes it
             await self._execute("add_foreign_key", table, name=composed.Identifier(name), definition=text)
@@ -116,6 +122,12 @@ async def reading(url: str) -> AsyncIterator[Transfer]:
     async with _transaction(url, IsolationLevel.REPEATABLE_READ) as connection:
         await connection.execute(sql.query("hold_purges"))  # before the snapshot, which the first query takes
         await connection.execute(sql.query("prepare_transfer"))
+        hidden = await (await connection.execute(sql.query("hidden_tables"))).fetchall()
+        if hidden:
+            raise SetupFailed(
+                f"row level security hides rows of {', '.join(name for (name,) in hidden)} from this login; "
+                "back up as the owner of the tables, after `foja migrate`"
+            )
         yield Transfer(connection)
 
 

@@ -3,12 +3,21 @@
 lock table foja.purge_lock in share mode;
 
 -- name: prepare_transfer
--- The same text of every value on every server, all rows or an error, and no limit of time, until the end of the transaction.
+-- The same text of every value on every server, and no limit of time, until the end of the transaction.
 select set_config(s.name, wanted.value, true) from (values
     ('client_encoding', 'UTF8'), ('datestyle', 'ISO, YMD'), ('intervalstyle', 'postgres'), ('timezone', 'UTC'),
-    ('extra_float_digits', '3'), ('bytea_output', 'hex'), ('row_security', 'off'), ('statement_timeout', '0'),
+    ('extra_float_digits', '3'), ('bytea_output', 'hex'), ('statement_timeout', '0'),
     ('idle_in_transaction_session_timeout', '0'), ('transaction_timeout', '0')
 ) wanted (name, value) join pg_settings s on lower(s.name) = wanted.name;
+
+-- name: hidden_tables
+-- Tables with row level security of which this login may not see every row: they have no policy of their owner's.
+select c.oid::regclass::text from pg_class c
+where c.relkind = 'r' and c.relnamespace in ('foja'::regnamespace, 'public'::regnamespace) and c.relrowsecurity
+    and row_security_active(c.oid) and not exists (select from pg_policy p where p.polrelid = c.oid
+        and p.polname = 'owner_works' and pg_get_expr(p.polqual, p.polrelid) = 'true'
+        and exists (select from unnest(p.polroles) r where pg_has_role(r, 'usage')))
+order by 1;
 
 -- name: own_tables
 -- Foja's tables with the columns to copy: all but the computed ones.
@@ -41,6 +50,19 @@ copy {table} ({columns}) to stdout;
 -- name: copy_in
 -- Rows of a table.
 copy {table} ({columns}) from stdin;
+
+-- name: forced_tables
+-- Those of these tables whose owner is subject to their policies.
+select n.nspname || '.' || c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+where c.relforcerowsecurity and n.nspname || '.' || c.relname = any (%(tables)s) order by 1;
+
+-- name: unforce_policies
+-- Let the owner of a table write it whatever its policies say, until the end of the transaction.
+alter table {table} no force row level security;
+
+-- name: force_policies
+-- Let the policies of a table bind its owner too.
+alter table {table} force row level security;
 
 -- name: clear_table
 -- Remove what a schema step inserted; the backup has it, too.

@@ -5,7 +5,9 @@ revoke execute on function
     foja.revoke_key_v1, foja.rotate_key_v1, foja.find_key_v1, foja.list_keys_v1, foja.record_session, foja.open_session_v1,
     foja.find_session_v1, foja.end_session_v1, foja.list_sessions_v1, foja.note_use_v1, foja.change_jobs_v1, foja.switch_jobs_v1
     from public;
-revoke all on foja.access_key, foja.access_secret, foja.access_session from public;
+-- Also from roles that earlier steps let read all tables: a restore runs those grants again.
+revoke all on foja.access_key, foja.access_secret, foja.access_session, foja.access_version, foja.system_stream
+    from public, service_role, foja_api, foja_sweeper, foja_worker;
 
 -- Each of them also asks for the source `access`, whose role is a member of `foja_worker` alone.
 grant execute on function

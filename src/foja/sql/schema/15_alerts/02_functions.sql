@@ -78,5 +78,8 @@ grant execute on function foja.record_alerts_v1, foja.settle_notice_v1, foja.not
     to foja_sweeper;
 grant execute on function foja.database_state_v1 to service_role;
 grant execute on function foja.count_http_failures_v1 to service_role, foja_api;
+-- Also from roles that earlier steps let read all tables: a restore runs those grants again.
+revoke all on foja.alert_round, foja.alert_state, foja.alert_notice, foja.http_failure, foja.anchor_balance
+    from public, foja_api, foja_worker;
 grant select on foja.alert_round, foja.alert_state, foja.alert_notice, foja.http_failure, foja.anchor_balance
     to service_role, foja_sweeper;
