@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from uuid import UUID
 
-from foja.cli.parser.access import add_actor
+from foja.cli.parser.administration.access import add_actor
 from foja.cli.parser.values import path, port, positive, seconds
 from foja.cli.parser.verbs import Verbs, add_force
 
