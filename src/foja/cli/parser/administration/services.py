@@ -130,7 +130,7 @@ def add_demo(verbs: Verbs) -> None:
         action="store_const",
         const="demo.seed.seed:seed",
         dest="run",
-        default=SUPPRESS,
+        default=demo.get_default("run"),
         help="add documents, conversations and galleries to the installation; a second run adds nothing",
     )
 
