@@ -239,7 +239,7 @@ def connect(
     thumbnail_backlog: how many images wait at most because the variants were changed.
     gallery_read, gallery_limit: who may read galleries with SQL, and most images of one product.
     log_format, log_level: how commands write their log to stderr; a library leaves that to its program.
-    alert_seconds, alert_limits: pause between evaluations (0: none), and limits: `log_lag=120 disk_space=off`.
+    alert_seconds, alert_limits: pause between evaluations (0: none), and limits: `log_lag=120 …`.
     alert_webhook_url: where a notification is posted when an alert fires or clears.
     alert_mail_to, alert_mail_from, smtp_url: who gets it by e-mail, its sender, and the mail server.
     runbook_url: where the runbooks are published; empty: `docs/runbooks/`.
