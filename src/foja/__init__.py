@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = ["App", "Conversation", "Document", "Domain", "Event", "Evidence", "Gallery", "Image", "Kind"]
-__all__ += ["Report", "Verdict"]
 __all__ += ["Done", "GiveUp", "Job", "JobType", "NewEvent", "NewJob", "Retry", "Snooze"]
-__all__ += ["connect", "errors", "verify"]
+__all__ += ["Report", "Verdict", "connect", "errors", "verify"]
 
 # Each public name is imported from its module on first use: `foja verify` needs no server package.
 _MODULES = {
@@ -190,24 +189,21 @@ def connect(
     database_url: PostgreSQL 15 or later, as its administrator; empty: the embedded server.
     redis_url: Redis that numbers conversations; `embedded` starts one; empty: none.
     sequence_lane: what numbers conversations; `auto` is Redis if `redis_url` is set.
-    lane_return_seconds: shortest time before a conversation returns to Redis.
-    redis_timeout_seconds: longest wait for one reply of Redis.
+    lane_return_seconds, redis_timeout_seconds: shortest time before Redis is used again; longest wait for it.
     storage_url: store of objects and log tiles; empty: `store` in `home`.
     tenant: tenant that this process writes and works for; empty: writes `default`, works for all.
     log_name: origin line of the log's checkpoints; empty: derived from the installation's id.
     micro_batch: send appends that wait at the same time in one call.
     writers, connections: most connections for micro-batches, and for everything else.
     retry_seconds: how long an append is retried while the database is unavailable.
-    checkpoint_seconds: shortest time between two signed checkpoints.
-    max_lag_seconds: sequencer lag that `foja audit` reports.
+    checkpoint_seconds, max_lag_seconds: least time between checkpoints, and lag that `foja audit` reports.
     cosigners: address and public key of each cosigner of the log, separated by spaces; empty: none.
     cosigner_policy: how many must have signed the checkpoint of a proof, if there is one: `2 of 3`.
     cosigner_timeout_seconds: longest wait for one answer of a cosigner.
     bitcoin_rpc_url, polygon_rpc_url, rekor_url: your nodes and log, for anchors and `foja verify --online`.
     tsa_urls: timestamp authorities in order, separated by spaces; empty: the local one.
     tsa_roots, tsa_crls: file or folder of trusted root certificates, and of revocation lists.
-    tsa_policies: accepted policy OIDs, separated by spaces; empty: any.
-    tsa_worst_accuracy_seconds: worst accuracy that a token may state.
+    tsa_policies, tsa_worst_accuracy_seconds: accepted policy OIDs (empty: any), and worst stated accuracy.
     tsa_require_revocation: refuse a token without revocation data for its certificates.
     tsa_timeout_seconds, tsa_window_seconds: longest wait for one authority, and for one attempt.
     tsa_batch: largest number of documents under one token; 0 is a token for each.
@@ -216,11 +212,9 @@ def connect(
     anchor_poll_seconds, anchor_watch_seconds: pause between looks, and how long confirmations are watched.
     checkpoint_anchor_seconds: pause between two anchored checkpoints of the log; 0: none.
     polygon_private_key, polygon_key_file, polygon_keystore, polygon_signer_url: what signs; give one of them.
-    polygon_keystore_password_file: the password of the keystore.
-    polygon_account: the account of the signer; with a key it must be that of the key.
+    polygon_keystore_password_file, polygon_account: password of the keystore, and account of what signs.
     polygon_max_fee_gwei, polygon_priority_fee_gwei: most for a unit of gas, and least for its priority.
-    polygon_depth: blocks above a transaction before it is confirmed.
-    polygon_replace_after_seconds: time in no block after which a transaction is replaced at a higher fee.
+    polygon_depth, polygon_replace_after_seconds: blocks that confirm, and when a waiting one pays more.
     ots_calendars: OpenTimestamps calendars, two or more, separated by spaces.
     bitcoin_header_urls: servers of block headers (Esplora), if there is no node; two must agree.
     bitcoin_network, bitcoin_confirmations: network of the calendars, and blocks that confirm.
@@ -236,38 +230,31 @@ def connect(
     orphan_purge_limit, orphan_max_share: most objects of one purge, and most of all objects that may be due.
     webhook_networks: networks that are not public and that webhooks may be in, as 10.1.0.0/16.
     webhook_timeout_seconds, webhook_attempts: time for one attempt to deliver, and how many there are.
-    webhook_off_seconds: a webhook whose attempts all fail for so long is switched off.
-    webhook_log_seconds: how long ended deliveries are listed.
-    protect_attempts: attempts at a timestamp or artifact before it is given up.
-    protect_pause_seconds: pause before the second attempt; each next one is four times longer.
+    webhook_off_seconds, webhook_log_seconds: failing for how long switches one off; how long its log is kept.
+    protect_attempts, protect_pause_seconds: attempts at a timestamp or artifact, and the first pause.
     image_max_mb, image_max_megapixels, image_max_side, image_max_frames: the largest image that is accepted.
-    image_decoders: how many decoders of images run at the same time.
-    image_seconds, image_memory_mb: what one decoder may use for one image.
+    image_decoders, image_seconds, image_memory_mb: decoders at the same time, and limits of each.
     thumbnail_sets, thumbnail_formats: the sizes of variants of images, and their formats.
     thumbnail_max_attempts, thumbnail_retries: tries of a job, and when more than one retry is allowed.
     thumbnail_backlog: how many images wait at most because the variants were changed.
-    gallery_read: who may read galleries with SQL: their tenant, every user, or everyone.
-    gallery_limit: most images of one product.
+    gallery_read, gallery_limit: who may read galleries with SQL, and most images of one product.
     log_format, log_level: how commands write their log to stderr; a library leaves that to its program.
-    alert_seconds: pause between two evaluations of the alerts by a worker; 0: none.
-    alert_limits: limits of alerts other than the defaults: `log_lag=120 disk_space=off`.
+    alert_seconds, alert_limits: pause between evaluations (0: none), and limits: `log_lag=120 …`.
     alert_webhook_url: where a notification is posted when an alert fires or clears.
     alert_mail_to, alert_mail_from, smtp_url: who gets it by e-mail, its sender, and the mail server.
     runbook_url: where the runbooks are published; empty: `docs/runbooks/`.
     web_host, web_port: address of `foja web`; other machines can reach it once there is an access key.
     web_url, trusted_proxies: its public address, and the proxies whose forwarded headers are believed.
-    max_connections: largest number of HTTP connections.
     metrics_port: port of `foja worker` for `/metrics` and `/healthz`; None: no port.
     metrics_cache_seconds, metrics_timeout_seconds: how long a part of `/metrics` is kept, and may take.
-    heartbeat_seconds, max_streams: longest silence and largest number of HTTP event streams.
+    max_connections, max_streams, heartbeat_seconds: most HTTP connections and event streams; their silence.
     session_idle_seconds, session_seconds: how long a login lasts without a request, and at most.
     jwt_issuer, jwt_audience: whose bearer tokens are accepted, and the name of this service in them.
     jwt_jwks_url, jwt_algorithms: the keys of the issuer, if it does not say where, and its signatures.
     jwt_tenant_claim, jwt_scopes_claim: the claims of a token with the tenant and the scopes.
     oidc_issuer, oidc_client_id, oidc_client_secret: OpenID Connect provider with which people log in.
     oidc_default_scopes: scopes of a person whose token names none; empty: such a person is refused.
-    upload_max_mb, upload_seconds, upload_space_mb: largest upload over HTTP; how long an unfinished one is
-        kept, and how much room those of a tenant take.
+    upload_max_mb, upload_seconds, upload_space_mb: largest upload; how long and how many MB are kept open.
     verify_seconds, verify_memory_mb, verify_processes: limits of the processes that verify over HTTP.
     rate_limit, rate_burst: HTTP requests of one principal, per second and at once.
     """

@@ -11,8 +11,8 @@ import pytest
 
 from foja.anchors.bitcoin.headers import Sources
 from foja.errors import Unavailable
-from foja.remote.bitcoin import HeaderSource, header_sources
-from foja.remote.calendar import MAX_BYTES, Calendar, NoTimestamp, Trouble, calendars
+from foja.remote.networks.bitcoin import HeaderSource, header_sources
+from foja.remote.networks.calendar import MAX_BYTES, Calendar, NoTimestamp, Trouble, calendars
 
 Script = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from foja.errors import Unavailable
-from foja.remote import evm
-from foja.remote.evm import Answer, EvmNode, NodeRefused, certificates, connect
+from foja.remote.networks import evm
+from foja.remote.networks.evm import Answer, EvmNode, NodeRefused, certificates, connect
 
 HASH = b"\7" * 32
 

@@ -351,11 +351,14 @@ def test_up_starts_an_embedded_database_and_stops_it(
     monkeypatch.delenv("FOJA_DATABASE_URL")
     with tempfile.TemporaryDirectory(prefix="foja-test-") as folder:
         process = spawn("up", "--port", 0, "--home", folder)
-        printed = [process.line() for _ in range(6)]
+        printed = [process.line() for _ in range(9)]
         assert [line.split()[0] for line in printed] == [
             "home",
             "database",
+            "redis",
             "objects",
+            "timestamps",
+            "worker",
             "log",
             "web",
             "running;",

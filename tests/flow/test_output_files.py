@@ -49,6 +49,10 @@ def writers(document: str, folder: Path) -> dict[str, tuple[list[object], list[P
         "prove": (["log", "prove", document, 0, "-o", proof], [proof, event]),
         "event": (["log", "prove", document, 0, "--event", event], [event]),
         "root": (["tsa", "root", "-o", paths["a.pem"]], [paths["a.pem"]]),
+        "keys": (["keys", "export", "-o", folder / "k.pem"], [folder / "k.pem"]),
+        "rules": (["alerts", "rules", "-o", folder / "a.yml"], [folder / "a.yml"]),
+        "dashboard": (["alerts", "dashboard", "-o", folder / "a.json"], [folder / "a.json"]),
+        "backup": (["backup", "-o", folder / "a.tar"], [folder / "a.tar"]),
     }
 
 
@@ -86,7 +90,7 @@ def test_d1_every_verb_with_an_output_has_force() -> None:
     """D1: a verb that takes the name of a file to write takes --force, too."""
     found = [verb for verb in verbs(build_parser()) if OUTPUTS & set(verb._option_string_actions)]
     found = [verb for verb in found if verb.prog != "foja sign"]  # its --certificate is read, not written
-    assert len(found) == 10
+    assert len(found) == 13
     assert [verb.prog for verb in found if "--force" not in verb._option_string_actions] == []
 
 

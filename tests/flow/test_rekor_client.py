@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from foja.errors import Unavailable
-from foja.remote.rekor import MAX_BYTES, Added, Exists, Rejected, RekorClient, Slow
+from foja.remote.networks.rekor import MAX_BYTES, Added, Exists, Rejected, RekorClient, Slow
 
 pytestmark = pytest.mark.long
 

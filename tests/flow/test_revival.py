@@ -87,8 +87,8 @@ async def test_up_restarts_the_server_it_uses_and_logs_it_once(
     home: Path, spawn: Callable[..., Process]
 ) -> None:
     process = spawn("up", "--port", 0, "--home", home)
-    lines = [process.line() for _ in range(6)]
-    url = lines[4].split()[1]
+    lines = list(iter(process.line, "running; stop with Ctrl-C\n"))
+    [url] = [line.split()[1] for line in lines if line.startswith("web ")]
     assert healthy(url), lines
     killed = server_of(home).pid
     for _ in range(2):

@@ -23,7 +23,7 @@ from foja.judge.trust_parser import read
 from foja.proofs.finding import Status
 from foja.proofs.rekor.builder import SignedDigest
 from foja.proofs.tsa import Terms, trusted
-from foja.remote.rekor import Added
+from foja.remote.networks.rekor import Added
 from tests.counterparties.rekor import RekorLog
 from tests.rules.bundles import NOW, Stamper
 from tests.rules.test_judge_fuzz import changed

@@ -35,7 +35,7 @@ from foja.proofs.rekor.batched import encode_batched
 from foja.proofs.rekor.builder import SignedDigest, encode_bundle, recorded_entry
 from foja.proofs.rekor.bundle import LogEntry, parse_entry
 from foja.proofs.tsa import Terms
-from foja.remote.rekor import TIMEOUT_SECONDS, Added, Exists, Rejected, RekorClient, Slow
+from foja.remote.networks.rekor import TIMEOUT_SECONDS, Added, Exists, Rejected, RekorClient, Slow
 
 SOON, LATER = 5.0, 300.0  # seconds until the next look: at a log that is slow, or at one to be configured
 

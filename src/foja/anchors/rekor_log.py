@@ -16,7 +16,7 @@ from foja.proofs.rekor.builder import prove_inclusion
 from foja.proofs.rekor.bundle import Inclusion
 from foja.proofs.rekor.log import signed_checkpoint
 from foja.proofs.rekor.trusted_root import TransparencyLog
-from foja.remote.rekor import RekorClient
+from foja.remote.networks.rekor import RekorClient
 
 _KEY_ID_BYTES = 4
 

@@ -23,8 +23,8 @@ from foja.proofs.finding import Status
 from foja.proofs.ots.batch import batch_operations, write_stamp
 from foja.proofs.ots.network import MAIN, MINIMUM_DIFFICULTY, NETWORKS, block_name
 from foja.proofs.ots.timestamp import Branch, Timestamp
-from foja.remote.calendar import Calendar, NoTimestamp, Trouble, calendars
 from foja.remote.names import server_name
+from foja.remote.networks.calendar import Calendar, NoTimestamp, Trouble, calendars
 
 NAME: Final = "bitcoin"
 PENDING: Final = "pending"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from foja.errors import Unavailable
 from foja.proofs.ots.header import Header
-from foja.remote.bitcoin import HeaderSource, header_sources
+from foja.remote.networks.bitcoin import HeaderSource, header_sources
 
 # Block 0 of each network; testnet has two.
 GENESIS: Mapping[str, frozenset[str]] = {

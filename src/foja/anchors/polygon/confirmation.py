@@ -19,7 +19,7 @@ from foja.proofs.evm import POLYGON, base_fee_of, check_root, parse_header
 from foja.proofs.evm.anchor import Inclusion
 from foja.proofs.evm.eip1559 import ANCHOR_GAS
 from foja.proofs.finding import Status
-from foja.remote.evm import Receipt
+from foja.remote.networks.evm import Receipt
 
 POLL_SECONDS, BLOCK_SECONDS = 15.0, 2.0
 MOST_SECONDS = 60.0

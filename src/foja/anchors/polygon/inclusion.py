@@ -12,7 +12,7 @@ from foja.proofs.evm.anchor import Inclusion
 from foja.proofs.evm.block_json import data, header_bytes, transaction_bytes
 from foja.proofs.evm.keccak import keccak256
 from foja.proofs.evm.trie_builder import build_fitting
-from foja.remote.evm import EvmNode
+from foja.remote.networks.evm import EvmNode
 
 MAX_UNKNOWN = 100  # transactions of a block that are asked for one by one
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 from foja.errors import Unavailable
 from foja.proofs.evm import POLYGON
 from foja.proofs.evm.signer import checksum_address
-from foja.remote.evm import Answer, EvmNode, Head, NodeRefused, Receipt, Sent, connect
+from foja.remote.networks.evm import Answer, EvmNode, Head, NodeRefused, Receipt, Sent, connect
 
 Value = TypeVar("Value")
 QUORUM = 2

@@ -21,7 +21,7 @@ from foja.errors import FojaError, Unavailable
 from foja.proofs.evm import POLYGON
 from foja.proofs.evm.eip1559 import ANCHOR_GAS
 from foja.proofs.evm.signer import checksum_address, parse_address
-from foja.remote.evm import EvmNode, NodeRefused, connect
+from foja.remote.networks.evm import EvmNode, NodeRefused, connect
 
 NONCES = ("nonce", "final_nonce")
 

@@ -15,7 +15,7 @@ from foja.proofs.evm import eip1559
 from foja.proofs.evm.eip1559 import Unsigned
 from foja.proofs.evm.keystore import open_keystore
 from foja.proofs.evm.signer import PrivateKey, checksum_address, parse_address, parse_secret
-from foja.remote.evm import connect
+from foja.remote.networks.evm import connect
 
 SOURCES = "FOJA_POLYGON_KEY_FILE, _KEYSTORE, _PRIVATE_KEY or _SIGNER_URL"
 

@@ -5,16 +5,12 @@ from __future__ import annotations
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 
 from foja import __version__
-from foja.cli.parser.access import add_access
-from foja.cli.parser.anchors import add_anchors
-from foja.cli.parser.cosigner import add_cosigner
-from foja.cli.parser.documents import add_bundle, add_documents, add_sign, add_trust, add_verify
-from foja.cli.parser.images import add_images, add_stress
-from foja.cli.parser.ledger import add_chat, add_events, add_integrity, add_log
-from foja.cli.parser.mcp import add_mcp
-from foja.cli.parser.operations import add_alerts, add_doctor
-from foja.cli.parser.orphans import add_orphans
-from foja.cli.parser.services import (
+from foja.cli.parser.administration.access import add_access
+from foja.cli.parser.administration.cosigner import add_cosigner
+from foja.cli.parser.administration.mcp import add_mcp
+from foja.cli.parser.administration.operations import add_alerts, add_doctor
+from foja.cli.parser.administration.orphans import add_orphans
+from foja.cli.parser.administration.services import (
     add_bench,
     add_demo,
     add_jobs,
@@ -24,8 +20,12 @@ from foja.cli.parser.services import (
     add_services,
     add_tsa,
 )
+from foja.cli.parser.administration.webhooks import add_webhooks
+from foja.cli.parser.records.anchors import add_anchors
+from foja.cli.parser.records.documents import add_bundle, add_documents, add_sign, add_trust, add_verify
+from foja.cli.parser.records.images import add_images, add_stress
+from foja.cli.parser.records.ledger import add_chat, add_events, add_integrity, add_log
 from foja.cli.parser.verbs import Verbs, shared_options
-from foja.cli.parser.webhooks import add_webhooks
 
 EXAMPLES = """examples:
   foja demo                                   show every feature, in a temporary folder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
-from foja.cli.parser.access import add_actor
+from foja.cli.parser.administration.access import add_actor
 from foja.cli.parser.values import positive
 from foja.cli.parser.verbs import Verbs
 

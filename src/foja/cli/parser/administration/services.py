@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from uuid import UUID
 
-from foja.cli.parser.access import add_actor
+from foja.cli.parser.administration.access import add_actor
 from foja.cli.parser.values import path, port, positive, seconds
 from foja.cli.parser.verbs import Verbs, add_force
 
@@ -130,7 +130,7 @@ def add_demo(verbs: Verbs) -> None:
         action="store_const",
         const="demo.seed.seed:seed",
         dest="run",
-        default=SUPPRESS,
+        default=demo.get_default("run"),
         help="add documents, conversations and galleries to the installation; a second run adds nothing",
     )
 
