@@ -140,6 +140,11 @@ def request_of(size: int) -> bytes:
     return b"GET /healthz HTTP/1.1\r\n" + fixed + b"X: " + b"y" * (size - len(fixed) - 5) + b"\r\n\r\n"
 
 
+def request_to(size: int) -> bytes:
+    """Return a request whose address has this many bytes."""
+    return b"GET " + b"/healthz?".ljust(size, b"y") + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
 @pytest.mark.parametrize(
     ("sent", "status"),
     [
@@ -147,8 +152,8 @@ def request_of(size: int) -> bytes:
         (request_of(connection.MAX_HEAD_BYTES + 1), 431),
         (b"GET /healthz HTTP/1.1\r\n" + b"X: y\r\n" * 20_000 + b"\r\n", 431),
         (b"GET /healthz HTTP/1.1\r\nX: " + b"y" * 10 * connection.MAX_HEAD_BYTES, 431),
-        (b"GET /?" + b"y" * (connection.MAX_URL_BYTES - 2) + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 307),
-        (b"GET /?" + b"y" * (connection.MAX_URL_BYTES - 1) + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 414),
+        (request_to(connection.MAX_URL_BYTES), 200),
+        (request_to(connection.MAX_URL_BYTES + 1), 414),
         (b"GET /?" + b"y" * 10 * connection.MAX_URL_BYTES, 414),
         (POST + b"Transfer-Encoding: chunked\r\n\r\n0\r\n" + b"X: y\r\n" * 20_000, 431),
         (POST + b"Transfer-Encoding: chunked\r\n\r\n0\r\nX: " + b"y" * 10 * connection.MAX_HEAD_BYTES, 431),
@@ -162,9 +167,6 @@ async def test_f7_headers_and_addresses_have_limits(
 ) -> None:
     """F7: each limit at its edge; what is larger is answered, and not kept."""
     async with connected(client, sent) as (reader, _):
-        if status == 307:
-            assert b" 307 " in await reader.readuntil(b"\r\n")
-            return
         found, problem = await answer(reader)
     assert (found, problem["status"]) == (status, "ok" if status == 200 else status)
 

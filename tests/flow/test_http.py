@@ -500,8 +500,11 @@ async def test_a_fill_has_the_version_that_was_sent(client: httpx.AsyncClient, u
 async def test_streams_of_other_domains_are_not_conversations(app: App, client: httpx.AsyncClient) -> None:
     document = await app.documents.add(b"secret", name="secret.txt")
     url = f"/v1/conversations/{document.id}"
-    for path in (url, f"{url}/events", f"{url}/stream", f"{url}/approvals", f"/conversations/{document.id}"):
+    for path in (url, f"{url}/events", f"{url}/stream", f"{url}/approvals"):
         check_problem(await client.get(path), 404, "UnknownEntity")
+    page = await client.get(f"/conversations/{document.id}")  # for a person: its errors are pages
+    assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "secret" not in page.text
     chunk = {"kind": "message_chunk", "payload": {"text": "x"}}
     check_problem(await client.post(f"{url}/transients", json=chunk), 404, "UnknownEntity")
     assert (await client.get(f"/v1/streams/document/{document.id}")).status_code == 200

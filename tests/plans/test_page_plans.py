@@ -38,7 +38,7 @@ def full_template(request: pytest.FixtureRequest, copied: Copied, template: str)
 @pytest.fixture
 def full(copied: Copied, full_template: str) -> Iterator[Admin]:
     with connected(copied, full_template) as conn:
-        conn.execute("set local role foja_api")
+        conn.execute("set local role foja_api; set local foja.tenant = 'default'")
         yield conn
 
 

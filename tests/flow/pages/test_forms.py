@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -26,6 +27,7 @@ from foja.web.application import create_application
 from foja.web.context import WebContext
 from foja.web.pages.frame.static import static_url
 from foja.web.pages.frame.visitor import visitor_of
+from foja.web.pages.system.ledger import AUDITS
 from tests.flow.access_scene import form_token, origin
 from tests.flow.client import served
 from tests.flow.pages.scene import ERRAND, EVIL, Scene, fill
@@ -184,7 +186,7 @@ async def test_a_bundle_is_verified_by_a_plain_form(app: App) -> None:
     await document.protect()
     await app.work(until_idle=True)
     bundle = await app.documents.bundle(document.id)
-    stored = await app.database.rows("select count(*) from foja.object")
+    stored = await app.sweeper.rows("select count(*) from foja.object")
     async with served(app) as client:
         sent = {"file": ("contract.foja.zip", bundle, "application/zip")}
         good = await client.post("/verify", files=sent, data={"own": "yes"})
@@ -207,7 +209,7 @@ async def test_a_bundle_is_verified_by_a_plain_form(app: App) -> None:
         )
         assert 'data-tone="bad"' in other.text
         assert (await client.post("/verify", data={"own": "yes"})).status_code == 422
-    assert await app.database.rows("select count(*) from foja.object") == stored
+    assert await app.sweeper.rows("select count(*) from foja.object") == stored
 
 
 async def test_forms_of_other_sites_are_refused(app: App) -> None:
@@ -274,7 +276,11 @@ async def test_a_reader_sees_no_forms_and_is_told_what_is_missing(
         return cast("ASGIApp", application)
 
     monkeypatch.setattr("foja.web.server.create_application", restricted)
-    async with filled(open_app) as (_, scene, client):
+    async with filled(open_app) as (app, scene, client):
+        AUDITS.start(app)
+        while AUDITS.last(app) is None:
+            assert AUDITS.runs(app)
+            await asyncio.sleep(0.01)
         for path in ("/anchors", "/hygiene", "/alerts", "/access"):
             refused = await client.get(path)
             assert refused.status_code == 403
@@ -285,6 +291,7 @@ async def test_a_reader_sees_no_forms_and_is_told_what_is_missing(
             page = (await client.get(path)).text
             assert 'method="post"' not in page, path
             assert 'href="/access"' not in page
+            assert "data-audit" not in page  # findings name streams of all tenants
         sent = await client.post("/documents", files={"file": ("a.txt", b"a", "")})
         assert sent.status_code == 403
         assert (await client.post("/jobs/1/retry", data={})).status_code == 403

@@ -22,13 +22,13 @@ Selection = Annotated[JobSelection, body_of(JobSelection)]
 @routes.post("/retry", response_model=ChangedJobs, openapi_extra=describe_body(JobSelection))
 async def retry(caller: Operator, body: Selection) -> Response:
     """Queue dead jobs anew with fresh tries, and waiting ones at once."""
-    return await _change(await _chosen(caller, body), caller.app.jobs.retry)
+    return await _change(caller, body, caller.app.jobs.retry)
 
 
 @routes.post("/cancel", response_model=ChangedJobs, openapi_extra=describe_body(JobSelection))
 async def cancel(caller: Operator, body: Selection) -> Response:
     """End jobs that are not over, and put dead ones away."""
-    return await _change(await _chosen(caller, body), caller.app.jobs.cancel)
+    return await _change(caller, body, caller.app.jobs.cancel)
 
 
 async def _chosen(caller: Caller, body: JobSelection) -> Sequence[int]:
@@ -44,12 +44,12 @@ async def _chosen(caller: Caller, body: JobSelection) -> Sequence[int]:
     return [job.id for job in found]
 
 
-async def _change(jobs: Sequence[int], change: Callable[[Sequence[int]], Awaitable[int]]) -> Response:
+async def _change(caller: Caller, body: JobSelection, change: Callable[..., Awaitable[int]]) -> Response:
     """Change jobs one by one: one that may not be changed does not keep the others from it."""
-    done = 0
+    jobs, done = await _chosen(caller, body), 0
     for job in jobs:
         try:
-            done += await change([job])
+            done += await change([job], actor=caller.principal.actor)
         except Refused:
             continue
     return JsonAnswer({"asked": len(jobs), "done": done})

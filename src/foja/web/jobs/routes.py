@@ -94,14 +94,14 @@ async def cancel(caller: Operator, job_id: JobNumber) -> Response:
 @routes.post("/types/{job_type}/pause", response_model=JobTypeAnswer)
 async def pause(caller: TypeOperator, job_type: str) -> Response:
     """Let nothing of this type be claimed, of any tenant, until it is resumed; what runs goes on."""
-    await caller.app.jobs.pause(job_type, actor=caller.principal.actor)
+    await caller.ctx.app.jobs.pause(job_type, actor=caller.principal.actor)
     return JsonAnswer({"type": job_type, "paused": True})
 
 
 @routes.post("/types/{job_type}/resume", response_model=JobTypeAnswer)
 async def resume(caller: TypeOperator, job_type: str) -> Response:
     """Let this type be claimed again."""
-    await caller.app.jobs.resume(job_type, actor=caller.principal.actor)
+    await caller.ctx.app.jobs.resume(job_type, actor=caller.principal.actor)
     return JsonAnswer({"type": job_type, "paused": False})
 
 

@@ -32,7 +32,7 @@ TONES: Final = {
 }
 PLACES: Final = {"document": "/documents/", "conversation": "/conversations/", "image": "/galleries/"}
 Retrier = Annotated[Caller, Depends(needs(Scope.RETRY))]
-Steward = Annotated[Caller, Depends(needs(Scope.OPERATE, installation=True))]
+TypeOperator = Annotated[Caller, Depends(needs(Scope.ADMIN, installation=True))]
 routes = page_router(prefix="/jobs")
 
 
@@ -94,7 +94,7 @@ def _entity(text: str) -> UUID:
 async def retry(caller: Retrier, request: Request, job_id: int) -> Response:
     """Queue a dead job anew, or a waiting one at once."""
     form = await read_form(request)
-    await caller.app.jobs.retry([job_id])
+    await caller.app.jobs.retry([job_id], actor=caller.principal.actor)
     return _back(form, 1, 0)
 
 
@@ -102,7 +102,7 @@ async def retry(caller: Retrier, request: Request, job_id: int) -> Response:
 async def cancel(caller: Operator, request: Request, job_id: int) -> Response:
     """End a job, or put a dead one away."""
     form = await read_form(request)
-    await caller.app.jobs.cancel([job_id])
+    await caller.app.jobs.cancel([job_id], actor=caller.principal.actor)
     return _back(form, 1, 0)
 
 
@@ -125,17 +125,18 @@ async def _each(caller: Caller, form: FormData, *, retry: bool) -> Response:
     done = refused = 0
     for each in found:
         try:
-            done += await act([each.id])
+            done += await act([each.id], actor=caller.principal.actor)
         except Refused:
             refused += 1
     return _back(form, done, refused)
 
 
 @routes.post("/types/{job_type}/{verb}")
-async def switch(caller: Steward, request: Request, job_type: str, verb: str) -> Response:
-    """Pause a type or resume it."""
+async def switch(caller: TypeOperator, request: Request, job_type: str, verb: str) -> Response:
+    """Pause a type or resume it, for all tenants."""
     form = await read_form(request)
-    await (caller.app.jobs.pause if verb == "pause" else caller.app.jobs.resume)(job_type)
+    jobs, actor = caller.ctx.app.jobs, caller.principal.actor
+    await (jobs.pause if verb == "pause" else jobs.resume)(job_type, actor=actor)
     return _back(form, None, 0)
 
 

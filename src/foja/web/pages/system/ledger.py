@@ -50,6 +50,7 @@ async def show(caller: Reader, page: Requested, entity: str = "", seq: str = "")
         seq=seq,
         proven=proven,
         report=report,
+        audits=caller.principal.installation and caller.principal.may(Scope.OPERATE),  # of all tenants
         audit=AUDITS.last(caller.ctx.app),
         running=AUDITS.runs(caller.ctx.app),
     )
