@@ -107,8 +107,9 @@ async def test_o3_everything_that_is_missing_is_named_at_once(
     admin.execute("grant select on foja.source, foja.job_type to other_manager")
     admin.execute("grant execute on function foja.adopt_roles to other_manager")
     url = urlsplit(database_url)._replace(netloc="other_manager@").geturl()
+    advice = r"grant foja_access, foja_api, .*foja_sweeper.* to other_manager"
     try:
-        with pytest.raises(MigrationFailed, match=r"grant foja_access, foja_api, .*foja_sweeper.* to other_manager"):
+        with pytest.raises(MigrationFailed, match=advice):
             await repair(url)
     finally:
         admin.execute("alter schema foja owner to current_user")

@@ -96,8 +96,8 @@ async def check_login(browser: httpx.AsyncClient, app: App, database_url: str) -
     assert question["code_challenge_method"] == ["S256"]
     assert "SameSite=lax" in started.headers["set-cookie"]
     back = await consent(started.headers["location"])
-    async with httpx.AsyncClient() as other:
-        elsewhere = await other.get(back, timeout=60)
+    async with httpx.AsyncClient() as stranger:
+        elsewhere = await stranger.get(back, timeout=60)
     assert elsewhere.status_code == 403  # the same link in another browser: it began no login
     forged = back.replace("state=", "state=x")
     assert (await browser.get(forged)).status_code == 401
