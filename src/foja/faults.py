@@ -28,11 +28,12 @@ class Watch:
     """What one repeated activity sees: `failed` after an error, `worked` after a success.
 
     A watch that is closed, or that nothing refers to any more, keeps no fault open. Some activities succeed
-    now and then during a fault, as with a full disk: it ends after `settle` seconds of success.
+    now and then during a fault, as with a full disk: it ends after `settle` seconds of success. An activity
+    that is `rare` leaves outages of the database to the others, which notice their end when it comes.
     """
 
-    def __init__(self, name: str, settle: float = 0) -> None:
-        self._name, self._settle = name, settle
+    def __init__(self, name: str, settle: float = 0, *, rare: bool = False) -> None:
+        self._name, self._settle, self._rare = name, settle, rare
         self._fault: str | None = None
         self._failed_at = 0.0
 
@@ -43,6 +44,8 @@ class Watch:
         """
         code = error.code if isinstance(error, FojaError) else type(error).__name__
         outage = isinstance(error, LedgerUnavailable)
+        if outage and self._rare:
+            return
         if self.begins(DATABASE if outage else f"{self._name} ({code})"):
             log.warning("%s: %s", DATABASE if outage else self._name, " ".join(str(error).split()))
 

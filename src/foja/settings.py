@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-from difflib import get_close_matches
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -231,6 +230,8 @@ def warn_about_unknown_names() -> None:
     known = [f"FOJA_{name.upper()}" for name in Settings.model_fields]
     for name in sorted(os.environ):
         if name.upper().startswith("FOJA_") and name.upper() not in known and not name.startswith(FOR_TESTS):
+            from difflib import get_close_matches  # late: few commands need it
+
             close = get_close_matches(name.upper(), known, 1)
             advice = f"did you mean {close[0]}?" if close else "docs/settings.md lists the settings"
             log.warning("%s is not a setting and is ignored; %s", name, advice)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import hashlib
+import json
 import os
 import re
 import shlex
 import subprocess
 import sys
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -140,29 +143,80 @@ def test_a_wrong_command_is_noticed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "unprove" in capsys.readouterr().err
 
 
+# What the answer to a curl line holds, by the end of its address; the first that fits.
+ANSWERS = {
+    "/documents": '"id"',
+    "/protect": '"required_evidence"',
+    "/bundle": "",  # it is written to a file
+    "/verify": '"verdict":"TOTAL_PASSED"',
+    "/documents/ID": '"state"',
+    "": '"seq',
+}
+
+
 def test_every_curl_line_is_answered(tmp_path: Path, database_url: str) -> None:
-    environment = {**os.environ, "FOJA_DATABASE_URL": database_url, "FOJA_HOME": str(tmp_path)}
+    environment = {**os.environ, "FOJA_DATABASE_URL": database_url, "FOJA_HOME": str(tmp_path / "home")}
     foja = Path(sys.executable).with_name("foja")
-    web = subprocess.Popen([foja, "web", "--port", "0"], env=environment, stdout=subprocess.PIPE, text=True)
+    up = subprocess.Popen([foja, "up", "--port", "0"], env=environment, stdout=subprocess.PIPE, text=True)
     try:
-        assert web.stdout
-        address = web.stdout.readline().split()[1].rstrip(";").removeprefix("http://")
+        assert up.stdout
+        shown = dict(
+            line.split(maxsplit=1) for line in iter(up.stdout.readline, "running; stop with Ctrl-C\n")
+        )
+        (tmp_path / "contract.pdf").write_bytes(b"%PDF-1.7")
+        reader = Reader(tmp_path, shown["web"].strip())
         for words in commands(docs("http"), "curl"):
-            request = [
-                word.replace("localhost:8000", address).replace("ENTITY", PLACEHOLDERS["ENTITY"])
-                for word in words
-            ]
-            request += ["--fail", "--max-time", "2" if "-sN" in words else "20"]
-            ran = subprocess.run(["curl", *request], capture_output=True, text=True, check=False)
-            assert ran.returncode in ({28} if "-sN" in words else {0}), (request, ran.stderr)
-            assert '"seq' in ran.stdout
+            if words[-1].endswith("/bundle"):
+                reader.wait_until_final()
+            answer = reader.run(words)
+            assert next(held for end, held in ANSWERS.items() if words[1].endswith(end)) in answer, words
+            if "file=@contract.pdf" in words:
+                reader.known["ID"] = json.loads(answer)["id"]
     finally:
-        web.terminate()
-        web.communicate()
+        up.terminate()
+        up.communicate()
+
+
+class Reader:
+    """Someone who runs the curl lines of a page in a folder, with ids and files of their own."""
+
+    def __init__(self, folder: Path, url: str) -> None:
+        self._folder = folder
+        digest = hashlib.sha256(b"a digest only").hexdigest()
+        address = url.removeprefix("http://")
+        self.known = {"localhost:8000": address, "ENTITY": PLACEHOLDERS["ENTITY"], "7f83b1…": digest}
+
+    def run(self, words: list[str]) -> str:
+        """Return the answer to a line."""
+        if "file=@bundle.asice" in words:
+            [bundle] = self._folder.glob("*.asice")
+            bundle.rename(self._folder / "bundle.asice")
+            trust = json.loads(self.run(["-s", "localhost:8000/v1/documents/ID/trust"]))
+            (self._folder / "trust.txt").write_text("\n".join(trust["trust"]))
+        follows = "-sN" in words
+        request = [self._filled_in(word) for word in words]
+        request += ["--fail-with-body", "--max-time", "2" if follows else "20"]
+        ran = subprocess.run(
+            ["curl", *request], cwd=self._folder, capture_output=True, text=True, check=False
+        )
+        assert ran.returncode == (28 if follows else 0), (request, ran.stdout, ran.stderr)
+        return ran.stdout
+
+    def wait_until_final(self) -> None:
+        """Wait until the document has all its evidence."""
+        deadline = time.monotonic() + 60
+        while json.loads(self.run(["-s", "localhost:8000/v1/documents/ID"]))["state"] != "final":
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+
+    def _filled_in(self, word: str) -> str:
+        for name, value in self.known.items():
+            word = word.replace(name, value) if name != "ID" else re.sub(r"\bID\b", value, word)
+        return word
 
 
 def test_curl_lines_are_shown() -> None:
-    assert len(commands(docs("http"), "curl")) == 4
+    assert len(commands(docs("http"), "curl")) == 10
 
 
 @pytest.mark.parametrize("target", sorted(TARGETS))

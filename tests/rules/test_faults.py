@@ -35,6 +35,17 @@ def test_an_outage_of_the_database_is_logged_once_for_all_who_notice(
     assert lines(caplog)[1:] == ["the database: works again after … s"]
 
 
+def test_a_rare_activity_keeps_no_outage_open(caplog: pytest.LogCaptureFixture) -> None:
+    rare, often = Watch("hourly", rare=True), Watch("each second")
+    often.failed(LedgerUnavailable("no answer"))
+    rare.failed(LedgerUnavailable("no answer"))
+    often.worked()
+    assert lines(caplog) == ["the database: no answer", "the database: works again after … s"]
+    rare.failed(Unavailable("no room"))
+    rare.worked()
+    assert lines(caplog)[2:] == ["hourly: no room", "hourly: works again after … s"]
+
+
 def test_the_next_outage_is_logged_again(caplog: pytest.LogCaptureFixture) -> None:
     watch = Watch("one")
     for _ in range(2):

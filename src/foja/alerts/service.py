@@ -78,7 +78,7 @@ class Alerting:
         """`database` acts as the sweeper; `before` is called before each evaluation."""
         self._database, self._scrape, self._limits, self.channels = database, scrape, limits, channels
         self._installation, self._runbooks, self._seconds = str(installation), runbooks, seconds
-        self._before, self._watch = before, Watch("alerts")
+        self._before, self._watch = before, Watch("alerts", rare=True)
         self._outage = Outage(channels, ALERTS[DOWN].seconds, self._down)
 
     async def run(self) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
+from functools import cache
 from typing import Any
 
 from foja.cli.parser.values import path
 
 
+@cache  # many verbs share them
 def shared_options() -> ArgumentParser:
     """Return the options that are allowed before and after the verb."""
     options = ArgumentParser(add_help=False, argument_default=SUPPRESS)

@@ -26,7 +26,7 @@ class Part:
     watch: Watch = field(init=False)
 
     def __post_init__(self) -> None:
-        self.watch = Watch(f"metrics, {self.name}")
+        self.watch = Watch(f"metrics, {self.name}", rare=True)
 
 
 class Scrape:

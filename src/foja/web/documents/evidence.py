@@ -38,7 +38,7 @@ async def bundle(
     The bundle of a final document never changes: it has an ETag and can be fetched in ranges.
     """
     headers = {
-        "Content-Disposition": attachment(f"{document}.zip"),
+        "Content-Disposition": attachment(f"{document}.asice"),
         "Cache-Control": "private, no-cache",
     }
     artifact = await caller.app.documents.artifact(document) if with_document else None
