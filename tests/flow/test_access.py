@@ -183,13 +183,19 @@ async def test_every_change_is_recorded_with_its_actor(app: App, admin: Admin) -
 async def test_what_a_key_does_about_jobs_is_recorded_under_its_name(
     app: App, client: httpx.AsyncClient, admin: Admin
 ) -> None:
-    key = await make_key(app, ["admin"], installation=True)
+    key, weak = await make_key(app, ["admin"], installation=True), await make_key(app, ["admin"])
     for verb in ("pause", "resume"):
         answer = await client.post(f"/v1/jobs/types/run_tsa/{verb}", headers=bearer(key))
         assert answer.status_code == 200, answer.text
-    query = "select actor, payload ->> 'action' from foja.event where kind = 'job.changed' order by seq"
+        tenants = await client.post(f"/v1/jobs/types/run_tsa/{verb}", headers=bearer(weak))
+        assert tenants.status_code == 403, tenants.text
+    document = await app.documents.add(b"x")
+    await document.protect()
+    chosen = {"entity_id": str(document.id), "state": "queued"}
+    assert (await client.post("/v1/jobs/cancel", json=chosen, headers=bearer(key))).json()["done"] == 1
+    query = "select actor, payload ->> 'action' from foja.event where kind = 'job.changed' order by 2"
     name = f"key:{key.split('_')[1]}"
-    assert admin.execute(query).fetchall() == [(name, "pause"), (name, "resume")]
+    assert admin.execute(query).fetchall() == [(name, "cancel"), (name, "pause"), (name, "resume")]
 
 
 async def test_a_key_of_another_tenant_sees_nothing_of_this_one(app: App, client: httpx.AsyncClient) -> None:

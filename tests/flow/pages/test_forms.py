@@ -325,6 +325,9 @@ async def test_jobs_are_filtered_retried_cancelled_and_paused(open_app: Callable
         assert "run_errand is paused" in (await client.get("/")).text
         await client.post("/jobs/types/run_errand/resume", data={})
         assert "run_errand" not in await app.jobs.paused()
+        query = "select actor, payload ->> 'action' from foja.event where kind = 'job.changed' order by 2"
+        done = [("local", verb) for verb in ("cancel", "pause", "resume", "retry")]
+        assert await app.sweeper.rows(query) == done
 
 
 async def test_a_gallery_is_made_described_reordered_and_emptied(open_app: Callable[..., App]) -> None:
