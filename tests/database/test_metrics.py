@@ -14,6 +14,7 @@ import pytest
 from foja.app import App
 from foja.errors import Unavailable
 from foja.metrics import METRIC_NAMES, PART_FAILED, samples
+from foja.observe.metrics.reader import TimedReader
 from foja.observe.metrics.scrape import Part, Scrape
 from foja.web.operations.measure import Failures
 
@@ -209,3 +210,16 @@ async def test_a_balance_is_shown_in_batches(open_app: Callable[..., App]) -> No
 
 def test_names_of_metrics_are_ours() -> None:
     assert all(name.startswith("foja_") for name in METRIC_NAMES)
+
+
+async def test_a_read_that_is_cancelled_is_not_rolled_back_by_hand(
+    app: App, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A process that stops while it reads metrics says nothing about it."""
+    reader = TimedReader(app.sweeper, 60)
+    reading = asyncio.create_task(reader.rows("select pg_sleep(30)"))
+    await asyncio.sleep(0.2)
+    reading.cancel()
+    assert isinstance((await asyncio.gather(reading, return_exceptions=True))[0], asyncio.CancelledError)
+    assert [record.getMessage() for record in caplog.records if record.name.startswith("psycopg")] == []
+    assert await reader.rows("select 1") == [(1,)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, LiteralString, Protocol
 
 from foja import sql
@@ -23,5 +24,9 @@ class TimedReader:
     async def rows(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]:
         """Return the rows, or raise `LedgerUnavailable` if the time is over."""
         async with self._database.connection() as connection, connection.transaction():
-            await connection.execute(sql.query("limit_time"), {"timeout": self._timeout})
-            return await (await connection.execute(query, values)).fetchall()
+            try:
+                await connection.execute(sql.query("limit_time"), {"timeout": self._timeout})
+                return await (await connection.execute(query, values)).fetchall()
+            except asyncio.CancelledError:
+                connection.pgconn.finish()  # the statement may still run: psycopg could not roll it back
+                raise
