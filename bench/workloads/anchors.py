@@ -135,7 +135,9 @@ async def _anchor(setting: Setting, figures: Figures) -> int:
             if not networks.chain:
                 return 0
             figures.confirmed.append(await _confirm(app, networks, database.url))
-            [(count, size)] = await app.database.rows(query("confirmation_size"), network=POLYGON)
+            [(count, size)] = await app.database.of(app.settings.own_tenant).rows(
+                query("confirmation_size"), network=POLYGON
+            )
             if count != many + min(WARM_UP, many):
                 raise RuntimeError(f"{count} documents are confirmed, not {many} and those of the warm-up")
             return int(size) // int(count)
@@ -151,7 +153,7 @@ async def _submit(app: App, names: Sequence[str], count: int, *, flush: bool = F
             await app.documents.protect(document.id, evidence, witness_hash=document.sha256)
 
     async def submitted() -> int:
-        rows = await app.database.rows(query("count_submitted"), networks=list(names))
+        rows = await app.database.of(app.settings.own_tenant).rows(query("count_submitted"), networks=list(names))
         return int(rows[0][0])
 
     wanted = await submitted() + count * len(names)

@@ -216,7 +216,7 @@ async def _protect(app: App, goal: Goal, count: int) -> None:
 
 
 async def _count(app: App, goal: Goal) -> int:
-    rows = await app.database.rows(query("count_documents"), state=goal.state)
+    rows = await app.database.of(app.settings.own_tenant).rows(query("count_documents"), state=goal.state)
     return int(rows[0][0])
 
 

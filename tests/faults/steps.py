@@ -55,9 +55,11 @@ class SteppedDatabase(Database):
         error = LedgerUnavailable("the connection was cut by the test")
         return await self._steps.take(NAMES[query], lambda: self._inner.rows(query, **values), error)
 
-    async def many(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]:
+    async def made(
+        self, make: Callable[[tuple[Any, ...]], Any], query: LiteralString, **values: object
+    ) -> list[Any]:
         error = LedgerUnavailable("the connection was cut by the test")
-        return await self._steps.take(NAMES[query], lambda: self._inner.many(query, **values), error)
+        return await self._steps.take(NAMES[query], lambda: self._inner.made(make, query, **values), error)
 
 
 @dataclass

@@ -59,8 +59,10 @@ class MortalDatabase(Database):
     async def rows(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]:
         return await self._life.take(NAMES[query], lambda: self._inner.rows(query, **values))
 
-    async def many(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]:
-        return await self._life.take(NAMES[query], lambda: self._inner.many(query, **values))
+    async def made(
+        self, make: Callable[[tuple[Any, ...]], Any], query: LiteralString, **values: object
+    ) -> list[Any]:
+        return await self._life.take(NAMES[query], lambda: self._inner.made(make, query, **values))
 
 
 class MortalNetwork:

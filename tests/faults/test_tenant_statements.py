@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 
 import psycopg
 import pytest
 
 from foja import sql
 from foja.app import App
-from foja.driver import encoding
 from foja.driver.database import Database
 from foja.driver.pipeline import Pipeline
 from foja.driver.tenant_statement import MAX_PREPARED, positional
 from foja.errors import BadPayload, FojaError, LedgerUnavailable
+from foja.ledger.receipts import draft_record, read_receipt
 from tests.database.rows import Admin
 
 TENANT = "select current_setting('foja.tenant', true)"
@@ -130,16 +130,26 @@ def test_names_become_numbers() -> None:
 
 async def test_a_pipeline_acts_for_each_tenant_in_turn(app: App) -> None:
     """Requests of two tenants that wait on one connection at the same time, some of which fail."""
-    pipeline = await Pipeline.open(app.settings.database_url, "foja_api", "enqueue_jobs", "recognise")
+    talks = {name: await app.tenant(name).conversations.open() for name in ("ana", "bob")}
+    pipeline = await Pipeline.open(app.settings.database_url, "foja_api", "append", "recognise")
+
+    def ask(of: str, tenant: str) -> Awaitable[bytes]:
+        draft = talks[of].draft(SAY, {"content": tenant})
+        return pipeline.ask("append", [draft_record(draft)], tenant)
+
     try:
-        good = [pipeline.ask("act_for", [encoding.text(name)], name) for name in ("ana", "bob") * 20]
-        failing = [pipeline.ask("enqueue_jobs", [b"\0"], "eve") for _ in range(5)]
+        good = [ask(name, name) for name in ("ana", "bob") * 20]
+        failing = [ask("ana", tenant) for tenant in ("bob", "eve") * 5]
         answers = await asyncio.gather(*good, *failing, return_exceptions=True)
-        assert answers[:40] == [b"ana", b"bob"] * 20
+        assert [read_receipt(each)[2] for each in answers[:40] if isinstance(each, bytes)] == [
+            number for number in range(20) for _ in range(2)
+        ]
         assert all(isinstance(each, FojaError) for each in answers[40:])
         assert await pipeline.ask("recognise", [])
     finally:
         pipeline.drop()
+    for name, talk in talks.items():
+        assert [event.payload["content"] for event in await talk.events()] == [name] * 20
 
 
 async def test_a_failed_request_of_a_pipeline_leaves_no_tenant(app: App, database_url: str) -> None:

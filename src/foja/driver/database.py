@@ -21,7 +21,7 @@ from foja.driver.encoding import Packed
 from foja.driver.pool import Pool
 from foja.driver.refusals import OnRedis as OnRedis
 from foja.driver.refusals import refusal as refusal
-from foja.driver.tenant_statement import TenantStatements
+from foja.driver.tenant_statement import Row, TenantStatements
 from foja.sql import query
 
 LOGIN_REFUSED = re.compile(
@@ -230,11 +230,17 @@ class Database:
 
     async def rows(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]:
         """Run one statement and return its rows."""
-        return await self._fetch(query, values, binary=False)
+        return await self._fetch(tuple, query, values, binary=False)
 
     async def many(self, query: LiteralString, **values: object) -> list[tuple[Any, ...]]:
         """Run one statement and return its rows, in binary: faster for thousands of rows."""
-        return await self._fetch(query, values, binary=True)
+        return await self.made(tuple, query, **values)
+
+    async def made(
+        self, make: Callable[[tuple[Any, ...]], Row], query: LiteralString, **values: object
+    ) -> list[Row]:
+        """Run one statement and return what `make` makes of each of its thousands of rows."""
+        return await self._fetch(make, query, values, binary=True)
 
     async def row(self, query: LiteralString, **values: object) -> tuple[Any, ...] | None:
         """Run one statement and return its only row, if any."""
@@ -242,9 +248,15 @@ class Database:
         return found[0] if found else None
 
     async def _fetch(
-        self, statement: LiteralString, values: dict[str, object], *, binary: bool
-    ) -> list[tuple[Any, ...]]:
+        self,
+        make: Callable[[tuple[Any, ...]], Row],
+        statement: LiteralString,
+        values: dict[str, object],
+        *,
+        binary: bool,
+    ) -> list[Row]:
         async with self.connection() as connection:
-            if self._tenant is None:
-                return await (await connection.execute(statement, values, binary=binary)).fetchall()
-            return await connection.statements.fetch(self._tenant, statement, values, binary=binary)
+            if self._tenant is not None:
+                return await connection.statements.fetch(self._tenant, statement, values, make, binary=binary)
+            cursor = await connection.execute(statement, values, binary=binary)
+            return [make(row) for row in await cursor.fetchall()]

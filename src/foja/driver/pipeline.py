@@ -6,7 +6,7 @@ one reader on the event loop for the life of the connection.
 
 A request is sent at once, also while others wait for their results. Each request is a
 transaction, and results arrive in the order of the requests. The tenant that a request acts
-for is set in the same transaction, and ends with it.
+for is the last value of its statement, which sets it: it ends with the transaction.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from foja.driver.encoding import Value
 
 BINARY = 1
 GOOD = (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK)
-ACT_FOR = "act_for"
 
 
 class Pipeline:
@@ -51,7 +50,7 @@ class Pipeline:
         connection = await connect(url, role, lock_seconds)
         try:
             with our_errors():
-                for name in (ACT_FOR, *statements):
+                for name in statements:
                     await connection.execute(sql.query(f"prepare_{name}"))
         except BaseException:
             connection.pgconn.finish()
@@ -65,7 +64,7 @@ class Pipeline:
         """
         request: asyncio.Future[PGresult] = self._loop.create_future()
         try:
-            self._send(statement, values, tenant)
+            self._send(statement, values if tenant is None else [*values, tenant.encode()])
             self._requests.append(request)
             result = await request
         except RAISED as error:
@@ -97,10 +96,8 @@ class Pipeline:
             if not request.done():
                 request.set_exception(error or psycopg.OperationalError("the connection is closed"))
 
-    def _send(self, statement: str, values: Sequence[Value], tenant: str | None) -> None:
+    def _send(self, statement: str, values: Sequence[Value]) -> None:
         try:
-            if tenant is not None:
-                self._pgconn.send_query_prepared(ACT_FOR.encode(), [tenant.encode()], [BINARY], BINARY)
             self._pgconn.send_query_prepared(statement.encode(), values, [BINARY] * len(values), BINARY)
             self._pgconn.pipeline_sync()
             self._flush()
@@ -126,8 +123,7 @@ class Pipeline:
         if result is None:  # the end of one statement's results
             return
         if result.status != ExecStatus.PIPELINE_SYNC:
-            if self._result is None or self._result.status in GOOD:  # the last one, or the first that failed
-                self._result = result
+            self._result = result
         elif self._result:
             self._answer(self._result)
 

@@ -9,12 +9,12 @@ cost, so the group is sent with `psycopg.pq`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import psycopg
 from psycopg.abc import Buffer, PQGen
@@ -31,6 +31,7 @@ GOOD = (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK)
 MAX_PREPARED = 500  # of one connection; what comes later is parsed every time
 PLACEHOLDER = re.compile(r"%(?:\((\w+)\)([sb])|%)")
 FORMATS = {"s": PyFormat.AUTO, "b": PyFormat.BINARY}
+Row = TypeVar("Row")
 Key: TypeAlias = tuple[bytes, tuple[int, ...]]  # a statement and the types of its values
 
 
@@ -54,16 +55,22 @@ class TenantStatements:
         self._numbers = count()
 
     async def fetch(
-        self, tenant: str, statement: str, values: Mapping[str, object], *, binary: bool
-    ) -> list[tuple[Any, ...]]:
-        """Run a statement for a tenant and return its rows."""
+        self,
+        tenant: str,
+        statement: str,
+        values: Mapping[str, object],
+        make: Callable[[tuple[Any, ...]], Row],
+        *,
+        binary: bool,
+    ) -> list[Row]:
+        """Run a statement for a tenant and return what `make` makes of its rows."""
         sql, names, formats = positional(statement)
         dumped = self._transformer.dump_sequence([values[name] for name in names], formats)
         key = sql, self._transformer.types or ()
         group = Group(key, dumped, self._transformer.formats, Format(binary))
         result = await self._run(tenant, group)
         self._transformer.set_pgresult(result)
-        return self._transformer.load_rows(0, result.ntuples, tuple)
+        return self._transformer.load_rows(0, result.ntuples, make)
 
     async def _run(self, tenant: str, group: Group) -> PGresult:
         """Send one group and return the result of its last statement, or raise the first error."""

@@ -7,8 +7,8 @@ Two levels. *Committed* is everything, with a placeholder for an open slot;
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -69,21 +69,26 @@ class Position:
             self.holes.add(seq)
         return f"{self.epoch}:{self.prefix}" if self.prefix >= seq else None
 
-    def deliver(self, entity_id: UUID, rows: Sequence[Row]) -> list[Event]:
-        """Record rows as received and return their events with cursors."""
-        if self.holes or not _is_whole(rows, self.head + 1):
-            return [event_of(entity_id, *row, self.take(row[0], filled=row[2] != OPEN)) for row in rows]
-        self.head += len(rows)
-        return [event_of(entity_id, *row, f"{self.epoch}:{row[0]}") for row in rows]
+    def event_from(self, entity_id: UUID) -> Callable[[Row], Event]:
+        """Return what makes an event of a row, with its cursor if nothing before it is missing."""
+        epoch = self.epoch
+        return lambda row: event_of(entity_id, *row, f"{epoch}:{row[0]}")
+
+    def deliver(self, events: list[Event]) -> list[Event]:
+        """Record events as received and return them with their cursors."""
+        if self.holes or not _is_whole(events, self.head + 1):
+            return [replace(each, cursor=self.take(each.seq, filled=each.kind != OPEN)) for each in events]
+        self.head += len(events)
+        return events
 
 
-def _is_whole(rows: Sequence[Row], first: int) -> bool:
-    """Return whether these ordered rows have no hole: nearly always."""
+def _is_whole(events: Sequence[Event], first: int) -> bool:
+    """Return whether these ordered events have no hole: nearly always."""
     return (
-        bool(rows)
-        and rows[0][0] == first
-        and rows[-1][0] == first + len(rows) - 1
-        and all(row[2] != OPEN for row in rows)
+        bool(events)
+        and events[0].seq == first
+        and events[-1].seq == first + len(events) - 1
+        and all(each.kind != OPEN for each in events)
     )
 
 
@@ -163,8 +168,7 @@ class StreamReader:
 
     async def tail(self, entity_id: UUID, position: Position, limit: int) -> list[Event]:
         """Return what stands above a position, and move the position there."""
-        rows = await self.ask_many("read_tail", entity=entity_id, after=position.head, limit=limit)
-        return position.deliver(entity_id, rows)
+        return await self._deliver("read_tail", entity_id, position, after=position.head, limit=limit)
 
     async def first(self, entity_id: UUID, after: int) -> int | None:
         """Return the lowest number above another one that holds an event."""
@@ -183,5 +187,13 @@ class StreamReader:
         """Return what now stands in the holes of a position."""
         if not position.holes:
             return []
-        rows = await self.ask("read_numbers", entity=entity_id, seqs=sorted(position.holes), limit=limit)
-        return position.deliver(entity_id, rows)
+        seqs = sorted(position.holes)
+        return await self._deliver("read_numbers", entity_id, position, seqs=seqs, limit=limit)
+
+    async def _deliver(
+        self, question: str, entity_id: UUID, position: Position, **values: object
+    ) -> list[Event]:
+        """Return the events of a query. Each is made as its row is read: rows that live on cost as much."""
+        values |= {"tenant": self.tenant, "entity": entity_id}
+        make = position.event_from(entity_id)
+        return position.deliver(await self._database.made(make, sql.query(question), **values))

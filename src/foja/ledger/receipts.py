@@ -64,12 +64,11 @@ class ReservationRequest:
     intents: Sequence[str] | None
 
     def values(self, source: str) -> list[Value]:
-        """Return this as the values of `reserve`."""
+        """Return this as the values of `reserve`, without the tenant."""
         intents = [encoding.text(intent) for intent in self.intents or ()]
         return [
             self.entity_id.bytes,
             encoding.text(self.domain),
-            encoding.text(self.tenant),
             encoding.text(source),
             encoding.integer(self.count),
             encoding.double(self.ttl),

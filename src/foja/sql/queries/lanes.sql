@@ -1,13 +1,14 @@
 -- name: prepare_lane_append
 -- Append one event at a number from Redis.
 prepare lane_append as
-select foja.lane_append($1, $2, $3);
+select foja.lane_append($1, $2, $3) from set_config('foja.tenant', $4, true);
 
 -- name: prepare_lane_reserve
 -- Reserve numbers from Redis for later events. It need not wait for the disk.
-prepare lane_reserve (uuid, text, text, text, integer, double precision, text[], bigint, uuid) as
-with setting as materialized (select set_config('synchronous_commit', 'off', true))
-select foja.lane_reserve($1, $2, $3, $4, $5, make_interval(secs => $6), $7, $8, $9) from setting;
+prepare lane_reserve (uuid, text, text, integer, double precision, text[], bigint, uuid, text) as
+with setting as materialized (
+    select set_config('synchronous_commit', 'off', true), set_config('foja.tenant', $9, true) as tenant)
+select foja.lane_reserve($1, $2, tenant, $3, $4, make_interval(secs => $5), $6, $7, $8) from setting;
 
 -- name: lane_state
 -- The fence of a stream, its run of Redis, and its age.

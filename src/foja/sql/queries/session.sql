@@ -10,10 +10,6 @@ select pg_backend_pid();
 -- Act for a tenant until the end of the transaction. Without it, the role of requests reads and writes nothing.
 select set_config('foja.tenant', %(tenant)s, true);
 
--- name: prepare_act_for
--- The same for a connection that runs prepared statements.
-prepare act_for (text) as select set_config('foja.tenant', $1, true);
-
 -- name: act_as
 -- Act as a role, and give up on a lock after this time, for the rest of the session.
 select set_config('role', %(role)s, false), set_config('lock_timeout', %(lock_timeout)s, false);

@@ -1,9 +1,10 @@
 -- name: prepare_reserve
 -- Numbers for events that do not exist yet. Alone in its transaction, it need not wait for the disk.
-prepare reserve (uuid, text, text, text, integer, double precision, text[]) as
-with unhurried as materialized (select set_config('synchronous_commit', 'off', true))
-select row('reserved'::text, r.first_seq, r.token, r.deadline) from unhurried, foja.reserve(
-    $1, $2, $3, $4, $5, make_interval(secs => $6), $7, p_claim => false) r;
+prepare reserve (uuid, text, text, integer, double precision, text[], text) as
+with setting as materialized (
+    select set_config('synchronous_commit', 'off', true), set_config('foja.tenant', $7, true) as tenant)
+select row('reserved'::text, r.first_seq, r.token, r.deadline) from setting, foja.reserve(
+    $1, $2, setting.tenant, $3, $4, make_interval(secs => $5), $6, p_claim => false) r;
 
 -- name: extend
 -- More time for the numbers still open.

@@ -1,12 +1,12 @@
 -- name: thread_checkpoints
--- The newest checkpoints of a thread below a number, newest first; of one namespace if it is named. `offset 0` keeps
--- the index: the planner expects few checkpoints of a namespace, and would read the whole thread to sort them.
-select seq, kind, payload from (
-    select seq, kind, payload from foja.event
-    where entity_id = %(entity)s and tenant = %(tenant)s and seq < %(before)s
-        and kind = 'checkpoint.saved' and payload is not null
-    order by seq desc offset 0
-) saved where %(ns)s::text is null or payload ->> 'ns' = %(ns)s limit %(limit)s;
+-- The newest checkpoints of a thread below a number, newest first; of one namespace if it is named. The
+-- `coalesce` around the equality makes the planner expect half of the rows: of an equality alone it expects few, and would
+-- sort the whole thread to find them.
+select seq, kind, payload from foja.event
+where entity_id = %(entity)s and tenant = %(tenant)s and seq < %(before)s
+    and kind = 'checkpoint.saved' and payload is not null
+    and (%(ns)s::text is null or coalesce(payload ->> 'ns' = %(ns)s, false))
+order by seq desc limit %(limit)s;
 
 -- name: thread_latest
 -- Everything said about the newest checkpoint of a namespace: the first halves of the ids are equal.
@@ -50,9 +50,12 @@ with recursive walk(channel, seq, payload) as (
     join foja.event e on e.entity_id = %(entity)s and e.tenant = %(tenant)s and e.seq = c.seq
     union all
     select w.channel, e.seq, e.payload
-    from walk w
-    join foja.event e on e.entity_id = %(entity)s and e.tenant = %(tenant)s
-        and e.seq = (w.payload #>> array['values', w.channel, 'after'])::bigint
+    from walk w cross join lateral (
+        -- `offset 0` forces one look-up: in a table with few streams, a join would read all of it at every step.
+        select x.seq, x.payload from foja.event x
+        where x.entity_id = %(entity)s and x.tenant = %(tenant)s
+            and x.seq = (w.payload #>> array['values', w.channel, 'after'])::bigint offset 0
+    ) e
 )
 select channel, seq, case row_number() over (partition by seq) when 1 then payload end from walk;
 
