@@ -35,7 +35,7 @@ class Pipeline:
         self._loop = asyncio.get_running_loop()
         self._requests: deque[asyncio.Future[PGresult]] = deque()
         self._result: PGresult | None = None
-        self._retired = False
+        self._retired = self._writing = False
         self.broken = False
         self._pgconn.nonblocking = 1
         self._pgconn.enter_pipeline_mode()
@@ -106,7 +106,11 @@ class Pipeline:
             raise
 
     def _flush(self) -> None:
-        if self._pgconn.flush():
+        left = bool(self._pgconn.flush())
+        if left == self._writing:  # nearly always False: a request fits into the socket's buffer
+            return
+        self._writing = left
+        if left:
             self._loop.add_writer(self._socket, self._flush)
         else:
             self._loop.remove_writer(self._socket)
