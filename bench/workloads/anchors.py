@@ -153,7 +153,9 @@ async def _submit(app: App, names: Sequence[str], count: int, *, flush: bool = F
             await app.documents.protect(document.id, evidence, witness_hash=document.sha256)
 
     async def submitted() -> int:
-        rows = await app.database.of(app.settings.own_tenant).rows(query("count_submitted"), networks=list(names))
+        rows = await app.database.of(app.settings.own_tenant).rows(
+            query("count_submitted"), networks=list(names)
+        )
         return int(rows[0][0])
 
     wanted = await submitted() + count * len(names)
