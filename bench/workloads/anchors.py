@@ -18,7 +18,7 @@ from opentimestamps.core.timestamp import Timestamp, make_merkle_tree
 import foja
 from bench.contenders.authorities import RunningAuthority
 from bench.contenders.authorities import foja as serve
-from bench.contenders.connections import execute, query
+from bench.contenders.connections import execute, fetch
 from bench.contenders.foja_ledger import NOTE, Foja
 from bench.harness import Bench
 from bench.outcome import Outcome, Spread, Table, Target, at_most, spread
@@ -135,9 +135,7 @@ async def _anchor(setting: Setting, figures: Figures) -> int:
             if not networks.chain:
                 return 0
             figures.confirmed.append(await _confirm(app, networks, database.url))
-            [(count, size)] = await app.database.of(app.settings.own_tenant).rows(
-                query("confirmation_size"), network=POLYGON
-            )
+            [(count, size)] = await fetch(database.url, "confirmation_size", network=POLYGON)
             if count != many + min(WARM_UP, many):
                 raise RuntimeError(f"{count} documents are confirmed, not {many} and those of the warm-up")
             return int(size) // int(count)
@@ -153,9 +151,7 @@ async def _submit(app: App, names: Sequence[str], count: int, *, flush: bool = F
             await app.documents.protect(document.id, evidence, witness_hash=document.sha256)
 
     async def submitted() -> int:
-        rows = await app.database.of(app.settings.own_tenant).rows(
-            query("count_submitted"), networks=list(names)
-        )
+        rows = await fetch(app.settings.database_url, "count_submitted", networks=list(names))
         return int(rows[0][0])
 
     wanted = await submitted() + count * len(names)
