@@ -17,7 +17,7 @@ from foja.web.reference.answers.events import BatchAnswer, EventAnswer, EventPag
 from foja.web.reference.openapi import BATCH, EVENT_STREAM, REPLAYED
 from foja.web.streams.appends import Key, append_to, state_of, status_of
 from foja.web.streams.batches import EventBatch, append_batch
-from foja.web.transfer.encoding import JsonAnswer
+from foja.web.transfer.encoder import JsonAnswer
 
 routes = APIRouter(prefix="/v1/conversations", tags=["conversations"])
 

@@ -18,7 +18,7 @@ from foja.web.reference.answers.conversations import Deadline, ReservedSlots, Vo
 from foja.web.reference.answers.events import EventAnswer, TransientAnswer
 from foja.web.reference.openapi import REPLAYED
 from foja.web.streams.appends import Key, check_key, status_of
-from foja.web.transfer.encoding import JsonAnswer
+from foja.web.transfer.encoder import JsonAnswer
 
 routes = APIRouter(prefix="/v1/conversations/{conversation_id}", tags=["slots"])
 

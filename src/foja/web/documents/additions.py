@@ -21,7 +21,7 @@ from foja.web.reference.openapi import again, describe_upload
 from foja.web.streams.appends import Key, check_key
 from foja.web.streams.proofs import protected
 from foja.web.transfer.bodies import check_same_site, media_type_of, pieces_of
-from foja.web.transfer.encoding import JsonAnswer
+from foja.web.transfer.encoder import JsonAnswer
 from foja.web.transfer.form import FORM, FormReader
 from foja.web.transfer.source import BodySource, received
 

@@ -25,7 +25,7 @@ from foja.web.reference.answers.documents import ErasureAnswer
 from foja.web.reference.answers.events import EventAnswer
 from foja.web.reference.openapi import REPLAYED
 from foja.web.streams.appends import Key, check_key, status_of
-from foja.web.transfer.encoding import JsonAnswer
+from foja.web.transfer.encoder import JsonAnswer
 
 routes = APIRouter(prefix="/v1/documents/{document_id}", tags=["documents"])
 PEM = "-----BEGIN "

@@ -13,7 +13,7 @@ from foja.web.bodies import body_of, describe_body
 from foja.web.caller import Caller, Operator
 from foja.web.jobs.bodies import MAX_JOBS, JobSelection
 from foja.web.reference.answers.jobs import ChangedJobs
-from foja.web.transfer.encoding import JsonAnswer
+from foja.web.transfer.encoder import JsonAnswer
 
 routes = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 Selection = Annotated[JobSelection, body_of(JobSelection)]

@@ -18,7 +18,7 @@ from foja.web.jobs.bodies import NewJobBody, State
 from foja.web.reference.answers.jobs import ChangedJobs, EnqueuedJob, JobAnswer, JobPage, JobTypeAnswer
 from foja.web.reference.openapi import again
 from foja.web.streams.appends import Key, check_key
-from foja.web.transfer.encoding import JsonAnswer
+from foja.web.transfer.encoder import JsonAnswer
 
 routes = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 JobNumber = Annotated[int, Path(ge=1, lt=2**63, description="the id of a job")]

@@ -16,7 +16,7 @@ from foja.web.bodies import NewEvent, RequestBody
 from foja.web.caller import Caller
 from foja.web.problems import describe_problem
 from foja.web.streams.appends import check_key, describe_event, unknown
-from foja.web.transfer.encoding import JsonAnswer
+from foja.web.transfer.encoder import JsonAnswer
 
 MAX_EVENTS, MAX_ATOMIC = 1_000, 256
 

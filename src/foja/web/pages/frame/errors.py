@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 
 from foja import errors
 from foja.web.pages.frame.language import language_of
-from foja.web.pages.frame.rendering import Page
+from foja.web.pages.frame.page import Page
 from foja.web.pages.frame.visitor import visitor_of
 from foja.web.problems import STATUSES, Rejected, describe_errors
 

@@ -20,7 +20,7 @@ from foja.web.pages.documents.downloads import attachment
 from foja.web.pages.frame.background import Background
 from foja.web.pages.frame.errors import page_router
 from foja.web.pages.frame.forms import read_form, see_other
-from foja.web.pages.frame.rendering import Requested
+from foja.web.pages.frame.page import Requested
 from foja.web.pages.texts.system.ledger import TEXTS
 
 CHECKPOINTS: Final = 20
