@@ -20,7 +20,7 @@ import pytest
 from foja.cli import main
 from foja.proofs.evm.anchor import Anchor
 from foja.remote import online
-from tests.flow.anvil import node
+from tests.counterparties.anvil import node
 from tests.flow.test_evm_node import data, header_of, mined
 from tests.rules import test_rekor_growth as logs
 from tests.rules.blocks import Trie, batch
