@@ -29,11 +29,11 @@ async def check_servers(settings: Settings, *, offline: bool) -> list[Finding]:
     checks: list[Check] = [_redis, _store]
     if not offline:
         checks += [_authorities, _networks, _mail]
-    results = await asyncio.gather(*(_safely(check, settings) for check in checks))
+    results = await asyncio.gather(*(_run_check(check, settings) for check in checks))
     return [finding for findings in results for finding in findings]
 
 
-async def _safely(check: Check, settings: Settings) -> Sequence[Finding]:
+async def _run_check(check: Check, settings: Settings) -> Sequence[Finding]:
     name = check.__name__.strip("_")
     try:
         async with asyncio.timeout(2 * ASK_SECONDS):

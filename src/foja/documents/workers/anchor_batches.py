@@ -60,13 +60,13 @@ class BatchWorker:
         for _ in range(ROUNDS):
             found = await self._store.claim(limit=CLAIMED_AT_ONCE)
             for claimed in found:
-                await self._patiently(claimed)
+                await self._try_advance(claimed)
             if not found:
                 break
         await self._store.plan()
         return [Done() for _ in jobs]
 
-    async def _patiently(self, claimed: Claimed) -> None:
+    async def _try_advance(self, claimed: Claimed) -> None:
         try:
             await self._advance(claimed)
         except Exception as error:

@@ -28,7 +28,7 @@ SUBMITTED = "anchor.submitted"
 HELD_SECONDS = 60.0  # until a network that is held is asked again
 BUSY_SECONDS = 1.0  # until the account is asked for again
 CREATE_TRIES = 3
-PATIENCE_SECONDS = 5.0  # for streams that another session holds; then the batch leaves them out
+HELD_STREAM_SECONDS = 5.0  # for streams that another session holds; then the batch leaves them out
 BUSY_PAUSE_SECONDS = 0.1
 UNFIT: Final = Retry("its attempt cannot be submitted now")
 HELD: Final = Snooze(5.0, "another session holds its stream; end its transaction (see pg_stat_activity)")
@@ -175,14 +175,14 @@ class Submitter:
             if each.attempt
         ]
         new = NewBatch(batch, root, b"".join(leaves), salts, drafted.state, drafted.max_fee, wanted, drafts)
-        return await self._stubbornly(new, account, lease)
+        return await self._create_with_retries(new, account, lease)
 
-    async def _stubbornly(self, new: NewBatch, account: str | None, lease: Lease) -> Created:
+    async def _create_with_retries(self, new: NewBatch, account: str | None, lease: Lease) -> Created:
         """Create a batch, and repeat it if the answer was lost: it is created once.
 
         Batches of several networks have the same documents, and one is created after the other.
         """
-        tries, patience = 0, monotonic() + PATIENCE_SECONDS
+        tries, deadline = 0, monotonic() + HELD_STREAM_SECONDS
         while True:
             try:
                 created = await self._store_batch(new, account, lease)
@@ -191,7 +191,7 @@ class Submitter:
                 if tries == CREATE_TRIES:
                     raise
                 continue
-            if created.verdict != "held" or monotonic() > patience:
+            if created.verdict != "held" or monotonic() > deadline:
                 return created
             await asyncio.sleep(BUSY_PAUSE_SECONDS)
 
