@@ -32,7 +32,7 @@ async def _audit(app: App) -> CheckReport:
     return await audit(app.settings.database_url, max_lag_seconds=app.settings.max_lag_seconds)
 
 
-AUDITS: Final = Background(_audit, float("inf"))  # only when somebody asks for it
+AUDITS: Final = Background(_audit, float("inf"))  # only on request
 
 
 @routes.get("")
