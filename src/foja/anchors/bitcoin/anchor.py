@@ -208,9 +208,9 @@ class Bitcoin:
         if found.proven:
             return self._confirm(promises, stamp, found.proven, chain)
         if found.waits:
-            first = min(found.waits, key=lambda each: each.lacking)
+            first = min(found.waits, key=lambda each: each.missing)
             seconds = min(
-                max(1, first.lacking) * terms.block_seconds, terms.poll_seconds
+                max(1, first.missing) * terms.block_seconds, terms.poll_seconds
             )  # a height may be a lie
             return Waiting(promises.dump(), seconds, first.detail)
         detail = "; ".join(found.foreign + found.unsound)
