@@ -1,7 +1,7 @@
 """`broadcast_anchor_<network>` sends a batch; `process_<network>_anchors` looks at it until it is confirmed
 or cannot be, and afterwards watches it.
 
-What became of a batch is stored first, and then told to its documents in steps. A crash between two steps
+The result of a batch is stored first, and then recorded for its documents in steps. A crash between two steps
 leaves the rest to the next look.
 """
 

@@ -61,7 +61,7 @@ class Submitter:
         self._network, self._store, self._terms = network, store, terms
 
     async def work(self, jobs: Sequence[Job]) -> list[Outcome]:
-        """Return what becomes of each job: in a batch, in an earlier one, or later."""
+        """Return the outcome of each job: in a batch, in an earlier one, or later."""
         if jobs[0].alone:  # a worker died with it: it goes into the next batch, not alone
             return [Snooze(0.0) for _ in jobs]
         outcomes: dict[int, Outcome] = {job.id: MALFORMED for job in jobs if not _is_sound(job.payload)}
@@ -79,7 +79,7 @@ class Submitter:
 
     def _known(self, job: Job, candidate: Candidate) -> Outcome | None:
         """Return the outcome of a job that needs no new batch, or None."""
-        if not _submission(job).attempt:  # a checkpoint: the batch itself says what became of it
+        if not _submission(job).attempt:  # a checkpoint: the batch itself has the result
             return Done() if candidate.batch else None
         if candidate.confirmed or candidate.state != "open" or candidate.submitted:
             return Done()
@@ -90,7 +90,7 @@ class Submitter:
     async def _gather(
         self, wanted: Sequence[Submission], fresh: Mapping[int, datetime]
     ) -> Mapping[int, Outcome]:
-        """Make a batch, or wait for more digests; return what becomes of each job."""
+        """Make a batch, or wait for more digests; return the outcome of each job."""
         pause = await self._pause(wanted, fresh)
         end, left_out = cast(Ended, (Snooze(pause or 0.0), NONE))
         if pause is None:

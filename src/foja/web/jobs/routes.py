@@ -93,7 +93,7 @@ async def cancel(caller: Operator, job_id: JobNumber) -> Response:
 
 @routes.post("/types/{job_type}/pause", response_model=JobTypeAnswer)
 async def pause(caller: TypeOperator, job_type: str) -> Response:
-    """Let nothing of this type be claimed, of any tenant, until it is resumed; what runs goes on."""
+    """Stop claims of this type, for all tenants, until it is resumed; running jobs finish."""
     await caller.ctx.app.jobs.pause(job_type, actor=caller.principal.actor)
     return JsonAnswer({"type": job_type, "paused": True})
 
