@@ -89,7 +89,7 @@ def connect(
 
     Args:
         url: the address of the server, without `/v1`.
-        key: an API key; it is sent with each request and never logged.
+        key: an access key; it is sent with each request and never logged.
         retry_seconds: how long what is retryable is tried again; 0: once.
         timeout_seconds: the longest wait for a server that does not answer.
         transport: another transport of httpx, for tests and proxies.

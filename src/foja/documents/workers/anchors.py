@@ -1,4 +1,4 @@
-"""`submit_anchor_<network>`: gather digests, draft a batch outside any transaction, store it in one.
+"""`submit_anchor_<network>`: collect digests, draft a batch outside any transaction, store it in one.
 
 Nothing is sent here. What fails before the batch is stored costs nothing: the next draft has the same nonce.
 """

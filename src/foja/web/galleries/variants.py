@@ -1,4 +1,4 @@
-"""HTTP routes of the bytes of images: variants for everybody who may read, originals for those who write."""
+"""HTTP routes of the bytes of images: variants for readers, originals for writers."""
 
 from __future__ import annotations
 
