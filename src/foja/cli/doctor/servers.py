@@ -12,7 +12,7 @@ from foja.anchors.network import Network
 from foja.anchors.networks import open_networks
 from foja.blobs.store import open_store
 from foja.cli.doctor.finding import Finding, fail, note, ok, warn
-from foja.cli.tsa import request_token
+from foja.cli.server.tsa import request_token
 from foja.documents.authorities import local_notice, open_stamper
 from foja.errors import FojaError, ObjectMissing, redact
 from foja.identity import NAME

@@ -97,7 +97,7 @@ def add_bench(verbs: Verbs) -> None:
 def add_migrate(verbs: Verbs) -> None:
     """Add the verb `migrate`."""
     migrate = verbs.add(
-        "migrate:migrate",
+        "server.migrate:migrate",
         "migrate the schema to the newest or a given step, and register domains",
         "  foja migrate\n"
         "  foja migrate --status\n"
@@ -161,24 +161,24 @@ def _add_filters(parser: ArgumentParser) -> None:
 def add_tsa(verbs: Verbs) -> None:
     """Add the verb `tsa` and its verbs; without a verb the authorities are listed."""
     tsa = verbs.add(
-        "tsa:status",
+        "server.tsa:status",
         "show and test the timestamp authorities; serve the local one",
         "  foja tsa\n  foja tsa ask",
         name="tsa",
     )
     inner = Verbs(tsa)
     inner.add(
-        "tsa:status",
+        "server.tsa:status",
         "show the timestamp authorities in use and the root of the local one",
         "  foja tsa status --json",
     )
     inner.add(
-        "tsa:ask",
+        "server.tsa:ask",
         "request a token from every authority and check it; exit code 1 if any check fails",
         "  FOJA_TSA_URLS=https://tsa.example/tsr FOJA_TSA_ROOTS=roots.pem foja tsa ask",
     )
     root = inner.add(
-        "tsa:root",
+        "server.tsa:root",
         "print the root certificate of the local authority, which is created on first use",
         "  foja tsa root -o root.pem\n"
         "  openssl ts -verify -in token.tsr -queryfile request.tsq -CAfile root.pem",
@@ -186,7 +186,7 @@ def add_tsa(verbs: Verbs) -> None:
     root.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it to a file")
     add_force(root)
     serve = inner.add(
-        "tsa:serve",
+        "server.tsa:serve",
         "answer RFC 3161 requests over HTTP until stopped",
         "  foja tsa serve --port 3161\n"
         "  FOJA_TSA_URLS=http://127.0.0.1:3161 FOJA_TSA_ROOTS=root.pem foja up      in another installation",
