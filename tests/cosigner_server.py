@@ -18,6 +18,7 @@ from typing import Any
 from foja.core.note import Verifier, split_note
 from foja.embedded.cosigner import CosignerAnswer, LocalCosigner, own_signer
 from foja.proofs.cosignature import CosignerSigner, parse_request
+from tests.counterparties.http_server import listening
 
 LATE_SECONDS = 0.7
 WAYS = {
@@ -99,17 +100,11 @@ def running_cosigner(home: Path, *logs: Verifier) -> Iterator[CosignerServer]:
     server = CosignerServer(home)
     http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(server))
     http.daemon_threads = True
-    server.url = f"http://127.0.0.1:{http.server_port}"
-    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    with LocalCosigner.opened(home, logs) as server.service:
-        thread.start()
+    with LocalCosigner.opened(home, logs) as server.service, listening(http) as server.url:
         try:
             yield server
         finally:
             server.released.set()
-            http.shutdown()
-            http.server_close()
-            thread.join()
 
 
 def _handler(server: CosignerServer) -> type[BaseHTTPRequestHandler]:

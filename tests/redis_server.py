@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -16,13 +15,14 @@ from pathlib import Path
 import redis
 
 from foja.embedded.redis import QUIET, program
+from tests.counterparties.ports import free_port
 
 
 class RedisServer:
     """One server on its own port. It saves only on `save`."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.port = folder, _free_port()
+        self.folder, self.port = folder, free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -100,10 +100,3 @@ def running_redis() -> Iterator[RedisServer]:
     finally:
         server.kill()
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -18,6 +18,7 @@ from typing import Any
 
 from foja.proofs.der import integer, sequence
 from foja.proofs.tsa import TimestampRequest, read_request
+from tests.counterparties.http_server import listening
 from tests.rules.authorities import (
     CODE_SIGNING,
     TIME_STAMPING,
@@ -154,16 +155,12 @@ def running_tsa() -> Iterator[TsaServer]:
     """Lend an authority that listens on a free port of this machine."""
     tsa = TsaServer()
     server = _Listener(("127.0.0.1", 0), _requests(tsa))
-    tsa.url = f"http://127.0.0.1:{server.server_address[1]}/tsr"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield tsa
-    finally:
-        tsa.released.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with listening(server) as url:
+        tsa.url = f"{url}/tsr"
+        try:
+            yield tsa
+        finally:
+            tsa.released.set()
 
 
 class _Listener(ThreadingHTTPServer):
@@ -172,7 +169,7 @@ class _Listener(ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients of a test go away; nobody needs to read about it."""
+        """Say nothing: clients of a test leave early."""
 
 
 def _requests(tsa: TsaServer) -> type[BaseHTTPRequestHandler]:

@@ -40,7 +40,7 @@ from foja.ledger.assembly import API, LedgerOpener
 from foja.ledger.live.notifier import Notifier
 from foja.ledger.sequencer import Sequencer
 from foja.maintenance.lease import MaintenanceLease
-from foja.maintenance.loop import Maintenance, side_by_side, sparingly
+from foja.maintenance.loop import Maintenance, side_by_side, throttle
 from foja.observe.metrics.assembly import open_scrape
 from foja.observe.metrics.scrape import Scrape
 from foja.observe.readiness import Readiness
@@ -128,7 +128,7 @@ class App(TenantApp):
         `only` names the job types to do here, if others are done elsewhere.
         """
         workers = await self.workers.open(only)
-        chores = [sparingly(chore, 0 if until_idle else SWEEP_SECONDS) for chore in self._chores]
+        chores = [throttle(chore, 0 if until_idle else SWEEP_SECONDS) for chore in self._chores]
         if not until_idle:
             maintenance = Maintenance(
                 self.sequencer,

@@ -11,8 +11,9 @@ from foja.core.registry import Domain, JobType, Kind
 from foja.documents.document import Document
 from foja.driver.database import Database
 from foja.errors import UnknownDomain
+from foja.ledger.event import parse_id
 from foja.ledger.ledger import Ledger
-from foja.ledger.stream import Stream, stream_id
+from foja.ledger.stream import Stream
 
 Protect = Callable[[UUID, Iterable[str]], Awaitable[Document]]
 
@@ -71,7 +72,7 @@ class Streams:
     async def open(self, entity_id: UUID | str | None = None) -> OwnStream:
         """Return a new stream, or the one with this id; raise `UnknownDomain` if it is not registered."""
         await self._registry.find(self._domain.name)
-        return OwnStream(stream_id(entity_id, self._domain.name), self._ledger, self._domain, self._protect)
+        return OwnStream(parse_id(entity_id, self._domain.name), self._ledger, self._domain, self._protect)
 
     async def list(self, *, before: UUID | None = None, limit: int = 100) -> list[UUID]:
         """Return the ids of streams, newest first; `before` is the last id of the page before."""

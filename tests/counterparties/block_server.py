@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 from tests.counterparties.bitcoin_node import BitcoinNode
+from tests.counterparties.http_server import listening
 
 
 def _handler(node: BitcoinNode) -> type[BaseHTTPRequestHandler]:
@@ -35,15 +34,6 @@ def _handler(node: BitcoinNode) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-@contextmanager
-def block_server(node: BitcoinNode) -> Iterator[str]:
+def block_server(node: BitcoinNode) -> AbstractContextManager[str]:
     """Lend the URL of a server that shows the chain of a node."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(node))
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    return listening(ThreadingHTTPServer(("127.0.0.1", 0), _handler(node)))

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 from opentimestamps.bitcoin import make_timestamp_from_block
 from opentimestamps.core.notary import BitcoinBlockHeaderAttestation, PendingAttestation
@@ -16,6 +15,7 @@ from opentimestamps.core.serialize import BytesSerializationContext
 from opentimestamps.core.timestamp import Timestamp, make_merkle_tree
 
 from tests.counterparties.bitcoin_node import BitcoinNode
+from tests.counterparties.http_server import listening
 
 
 @dataclass
@@ -119,12 +119,5 @@ def ots_calendar(calendar: Calendar | None = None, port: int = 0) -> Iterator[Ca
     """Lend a running calendar; the same one can be started again on its old port."""
     found = calendar or Calendar()
     server = ThreadingHTTPServer(("127.0.0.1", port), _handler(found))
-    found.url = f"http://127.0.0.1:{server.server_port}"
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
+    with listening(server) as found.url:
         yield found
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -27,6 +27,8 @@ from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_der_public_key
 
+from tests.counterparties.http_server import listening
+
 NAME = "rekor.example"
 WIDTH = 256
 _TILE = re.compile(r"tile/([0-5])/((?:x\d{3}/)*\d{3})(?:\.p/(\d+))?")
@@ -248,16 +250,11 @@ def running_rekor(name: str = NAME) -> Iterator[RekorLog]:
     """Serve a log on a free port of this machine."""
     log = RekorLog(name)
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler(log))
-    log.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    try:
-        yield log
-    finally:
-        log.released.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with listening(server) as log.url:
+        try:
+            yield log
+        finally:
+            log.released.set()
 
 
 def handler(log: RekorLog) -> type[BaseHTTPRequestHandler]:

@@ -11,7 +11,7 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from foja.alerts.model.notification import Notification
+from foja.alerts.model.notice import Notice
 from foja.alerts.outage import Outage
 from foja.alerts.service import Alerting
 from foja.app import App
@@ -27,13 +27,13 @@ class Recorded:
 
     name: str = "recorded"
     refuse: int = 0
-    got: list[Notification] = field(default_factory=list)
+    got: list[Notice] = field(default_factory=list)
 
-    async def send(self, notification: Notification) -> None:
+    async def send(self, notice: Notice) -> None:
         if self.refuse:
             self.refuse -= 1
             raise Unavailable("the channel is away")
-        self.got.append(notification)
+        self.got.append(notice)
 
     @property
     def said(self) -> list[tuple[str, str, str]]:

@@ -5,7 +5,7 @@ The network is a double: these are tests of the state machine, not of evidence.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 
 import psycopg
 import pytest
@@ -17,14 +17,6 @@ from tests.fake_network import MAX_FEE
 
 WEI = 10**18
 DISAGREEMENT = "the Polygon nodes do not agree on the nonce"
-
-
-@pytest.fixture
-async def stage(
-    open_app: Callable[..., App], admin: Admin, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Scene]:
-    async with scene(open_app, admin, monkeypatch) as opened:
-        yield opened
 
 
 async def submit(stage: Scene) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
 from hashlib import sha256
 from typing import Any
 
@@ -12,10 +11,9 @@ import pytest
 
 from foja.anchors import proofs
 from foja.anchors.proofs import AnchorProofs
-from foja.app import App
 from foja.driver.database import Database
 from foja.sql import query
-from tests.database.anchor_scene import Admin, Scene, scene
+from tests.database.anchor_scene import Scene
 
 DOCUMENTS = 24
 LEAF_BYTES = 48  # a leaf and its salt
@@ -33,14 +31,6 @@ class CountingDatabase:
         row = await self._database.row(statement, **values)
         self.bytes += sum(len(each) for each in row or () if isinstance(each, bytes))
         return row
-
-
-@pytest.fixture
-async def stage(
-    open_app: Callable[..., App], admin: Admin, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Scene]:
-    async with scene(open_app, admin, monkeypatch) as opened:
-        yield opened
 
 
 def counted(stage: Scene) -> tuple[CountingDatabase, AnchorProofs]:

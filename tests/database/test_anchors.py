@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from decimal import Decimal
 from hashlib import sha256
 
@@ -25,14 +25,6 @@ from tests.database.anchor_scene import NETWORKS, Admin, Scene, scene
 from tests.fake_network import FEE, MAX_FEE
 
 FOREIGN = json.dumps({"witness_hash": "ab" * 32, "requested_at": "2026-01-01T00:00:00+00:00"})
-
-
-@pytest.fixture
-async def stage(
-    open_app: Callable[..., App], admin: Admin, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Scene]:
-    async with scene(open_app, admin, monkeypatch) as opened:
-        yield opened
 
 
 async def test_one_transaction_confirms_many_documents_and_each_has_its_own_proof(stage: Scene) -> None:

@@ -19,6 +19,7 @@ from foja.jobs.admin import JobView
 from foja.jobs.outcome import Done, Job, NewEvent, NewJob, Outcome
 from foja.ledger.event import Event
 from foja.observe.audit import audit
+from tests.worker_task import working
 
 OTHER = uuid4()
 KINDS = [
@@ -192,11 +193,9 @@ async def test_decide_that_does_not_return_is_reported_and_blocks_nothing_else(
     async with open_app(domains=[domain]) as app:
         stream = await app.streams(domain).open()
         await stream.append("order.asked", {})
-        working = asyncio.create_task(app.work())
-        while "has not returned for" not in caplog.text:
-            await asyncio.sleep(0.05)
-        assert (await stream.append("order.asked", {})).seq == 1
-        working.cancel()
-        await asyncio.gather(working, return_exceptions=True)
+        async with working(app):
+            while "has not returned for" not in caplog.text:
+                await asyncio.sleep(0.05)
+            assert (await stream.append("order.asked", {})).seq == 1
     assert not going_on.is_set()
     going_on.set()

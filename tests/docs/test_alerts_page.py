@@ -16,8 +16,7 @@ def row(alert: Alert) -> list[str]:
     side = "less than" if alert.below else "more than"
     fires = f"{side} {alert.shown(alert.limit)}" if alert.built_in else "no series"
     lasting = f"{alert.seconds:,.0f} s" if alert.seconds else "at once"
-    summary = alert.summary.replace(" {label}", "")
-    return [f"[`{alert.name}`](runbooks/{alert.runbook})", alert.severity, fires, lasting, summary]
+    return [f"[`{alert.name}`](runbooks/{alert.runbook})", alert.severity, fires, lasting, alert.sentence]
 
 
 def test_the_table_of_alerts_is_the_table() -> None:

@@ -43,7 +43,7 @@ async def test_f8_a_login_without_grants_reads_and_forges_no_chunk(
     """F8: chunks in notifications are sealed with a key that only the right roles can read."""
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         stranger.execute("select key from foja.live_key")
-    stranger.execute("listen foja_deltas")
+    stranger.execute("listen foja_transients")
     async with open_app() as sender, open_app() as follower:
         talk = await sender.conversations.open()
         await talk.append("thinking", {"content": "first"})
@@ -60,7 +60,7 @@ async def test_f8_a_login_without_grants_reads_and_forges_no_chunk(
         async with asyncio.timeout(LATEST):
             while "secret words" not in received:
                 for part in [*split(1, forged), "1/0/999999999:x", "odd", *split(2, "AAAA")]:
-                    stranger.execute("select pg_notify('foja_deltas', %s)", [part])
+                    stranger.execute("select pg_notify('foja_transients', %s)", [part])
                 await talk.emit(
                     "message_chunk", {"text": "secret words"}, turn=1, block_index=0, event_index=0
                 )

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 import foja
 from foja.app import App
-from tests.faults.killing import run_and_kill
+from tests.faults.killed_process import run_and_kill
 
 COUNT = 40
 

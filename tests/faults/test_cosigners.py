@@ -7,7 +7,7 @@ import io
 import logging
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -28,6 +28,7 @@ from foja.proofs.cosignature import CosignerSigner, CosignRequest, find_cosignat
 from foja.proofs.finding import Reason
 from tests.cosigner_server import CosignerServer, running_cosigner
 from tests.races.writers import SAY, words
+from tests.worker_task import working
 
 TALK = UUID(int=7)
 LOG_NAME = "log.example/test"
@@ -134,7 +135,7 @@ async def test_an_artifact_waits_for_a_quorum_that_can_be_reached(
     await scene.start(2)
     scene.cosigners[0].behave(way)
     settings = {"cosigner_policy": "2 of 2", "cosigner_timeout_seconds": 5}
-    async with scene.app(**settings) as app, _working(app):
+    async with scene.app(**settings) as app, working(app):
         document = await app.documents.add(b"We agree.", name="contract.txt")
         await document.protect(["tsa"])
         async with asyncio.timeout(30):
@@ -217,7 +218,7 @@ async def test_a_running_worker_does_not_wait_for_a_slow_one(
     await scene.start(2)
     slow, quick = scene.cosigners
     slow.behave("hang")
-    async with scene.app(cosigner_timeout_seconds=20) as app, _working(app):
+    async with scene.app(cosigner_timeout_seconds=20) as app, working(app):
         for count in range(1, 4):
             talk = await app.conversations.open(TALK)
             await talk.append(SAY, words("hi"))
@@ -327,7 +328,7 @@ async def test_two_processes_that_ask_one_cosigner_do_not_mistake_each_other(
     async with scene.app() as one, scene.app() as other:
         talk = await one.conversations.open(TALK)
         with caplog.at_level(logging.WARNING, "foja.cosigners"):
-            async with _working(one), _working(other):
+            async with working(one), working(other):
                 for n in range(60):
                     await talk.append(SAY, words(str(n)))
                     await asyncio.sleep(0.02)
@@ -431,13 +432,3 @@ def record(admin: psycopg.Connection[Any], role: str, size: int, key: bytes) -> 
     with admin.transaction():
         admin.execute(sql.SQL("set local role {}").format(sql.Identifier(role)))
         admin.execute("select foja.record_cosignature(1, %s, %s, 'a', E'— a b\\n')", [size, key])
-
-
-@asynccontextmanager
-async def _working(app: App) -> AsyncIterator[None]:
-    task = asyncio.create_task(app.work())
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)

@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Thread
+from threading import Event
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ import pytest
 from foja.errors import Unavailable
 from foja.remote.networks import evm
 from foja.remote.networks.evm import Answer, EvmNode, NodeRefused, certificates, connect
+from tests.counterparties.http_server import listening
 
 HASH = b"\7" * 32
 
@@ -38,17 +39,13 @@ async def serving(*, body: bytes = b"", status: int = 200, hangs: bool = False) 
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a client may leave early
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    url = f"http://user:secret@127.0.0.1:{server.server_port}/v3/secret"
-    try:
-        async with connect([url], certificates()) as [node]:
-            yield node
-    finally:
-        release.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with listening(server) as url:
+        secret = f"{url.replace('//', '//user:secret@')}/v3/secret"
+        try:
+            async with connect([secret], certificates()) as [node]:
+                yield node
+        finally:
+            release.set()
 
 
 def result(value: Any) -> bytes:

@@ -16,7 +16,7 @@ from foja.errors import Tampered, Unavailable
 from foja.proofs.evm import eip1559
 from foja.proofs.evm.signer import PrivateKey
 from foja.proofs.finding import Reason, Status
-from tests.flow.anvil import node
+from tests.counterparties.anvil import node
 from tests.flow.polygon_scene import ACCOUNT, DEPTH, FINAL, GWEI, KEY, Scene, hashes, scene, stored
 from tests.flow.rpc_proxy import Failed, Lost, Proxy, proxy
 

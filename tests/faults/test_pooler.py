@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ import pytest
 
 import foja
 from foja.errors import SetupFailed
+from tests.counterparties.ports import free_port
 
 pytestmark = pytest.mark.skipif(not shutil.which("pgbouncer"), reason="pgbouncer is not installed")
 
@@ -25,9 +25,7 @@ pytestmark = pytest.mark.skipif(not shutil.which("pgbouncer"), reason="pgbouncer
 def pooler(url: str, folder: Path, mode: str) -> Iterator[str]:
     """Run PgBouncer before the server of `url` and yield a URL that leads through it."""
     parts, place = urlsplit(url), parse_qs(urlsplit(url).query)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     user = Path(place["host"][0]).owner()  # only the owner of the embedded server reaches its socket
     (folder / "users").write_text('"postgres" ""\n')
     (folder / "pgbouncer.ini").write_text(

@@ -32,6 +32,7 @@ from tests.faults.load import sequence
 from tests.faults.steps import Moment, SteppedDatabase, SteppedPlace, Steps
 from tests.races.auditor import Books, audit, audit_idle
 from tests.races.writers import SAY, TOOL, Plan, processes, result, streams, words, write
+from tests.worker_task import working
 
 MOMENTS = get_args(Moment)
 GROWTHS = (3, 1, 250, 2, 7, 256, 5)  # so that tiles become full, also exactly
@@ -326,16 +327,13 @@ async def test_a_restored_database_that_has_more_leaves_than_published_halts(
 
 
 async def test_a_halted_log_is_halted_for_all_processes(restored: str, tmp_path: Path) -> None:
-    async with staged(restored, tmp_path) as scene:
-        worker = asyncio.create_task(scene.app.work())
+    async with staged(restored, tmp_path) as scene, working(scene.app):
         await asyncio.sleep(0.3)
         await check_halted(scene, leaves=5)
         await scene.sequencer().restart()
         async with asyncio.timeout(60):
             while not (scene.disk.root / "log/2/checkpoint").exists():
                 await asyncio.sleep(0.05)
-        worker.cancel()
-        await asyncio.gather(worker, return_exceptions=True)
 
 
 def checkpoint_of(scene: Scene, size: int) -> Checkpoint:

@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 
 import jwt
@@ -20,6 +19,7 @@ from foja.access import issuer as issuer_module
 from foja.access.issuer import Issuer
 from foja.errors import NotAuthenticated, SetupFailed, Unavailable
 from foja.settings import load
+from tests.counterparties.http_server import listening
 
 AUDIENCE = "foja-api"
 KEY = rsa.generate_private_key(65537, 2048)
@@ -69,13 +69,10 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with Server(("127.0.0.1", 0), Handler) as server:
+    server = Server(("127.0.0.1", 0), Handler)
+    with listening(server):
         server.keys = [public()]
-        thread = Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
         yield server
-        server.shutdown()
-        thread.join()
 
 
 def claims_of(server: Server, **more: Any) -> dict[str, Any]:

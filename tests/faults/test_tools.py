@@ -13,7 +13,7 @@ import psycopg
 import foja
 from foja.app import App
 from foja.conversations import ConversationView
-from tests.faults.killing import run_and_kill
+from tests.faults.killed_process import run_and_kill
 
 CALLS: list[dict[str, Any]] = [
     {"tool_name": "search", "tool_args": {}, "tool_use_id": name} for name in ("a", "b", "c")

@@ -156,7 +156,7 @@ async def test_disconnected_listeners_reconnect(
             ended = admin.execute(
                 "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
                 " where datname = current_database() and pid <> pg_backend_pid()"
-                " and (query ilike 'listen foja_deltas%' or query ilike '%pg_notify%')"
+                " and (query ilike 'listen foja_transients%' or query ilike '%pg_notify%')"
             ).fetchall()
             assert len(ended) >= 2
             await connected(mine, received)
@@ -178,7 +178,7 @@ async def test_notifications_of_another_form_are_ignored(
                 "1/x/2:",
                 "9/1/0:z",
             ):
-                admin.execute("select pg_notify('foja_deltas', %s)", [payload])
+                admin.execute("select pg_notify('foja_transients', %s)", [payload])
             await emit_chunk(mine, "on", 0)
             await until(lambda: [text_of(each) for each in transients(received)] == ["on"])
 
@@ -212,7 +212,7 @@ async def test_chunks_are_sent_as_notifications_while_redis_does_not_answer(
 def subscribed(redis: RedisServer) -> int:
     """Return the number of conversations with a subscriber on Redis."""
     with redis.client() as client:
-        return len(client.pubsub_channels("foja:deltas:*:*"))
+        return len(client.pubsub_channels("foja:transients:*:*"))
 
 
 async def test_a_process_subscribes_only_to_followed_conversations(

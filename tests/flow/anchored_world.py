@@ -15,10 +15,10 @@ import psycopg
 import foja
 from foja.app import App
 from foja.documents.model.states import State
+from tests.counterparties.anvil import Node, node
 from tests.counterparties.bitcoin_node import BitcoinNode, bitcoin_node
 from tests.counterparties.ots_calendar import Calendar, ots_calendar
 from tests.counterparties.rekor import RekorLog, running_rekor
-from tests.flow.anvil import Node, node
 from tests.flow.polygon_scene import ACCOUNT, DEPTH, FINAL, KEY
 
 Admin = psycopg.Connection[Any]

@@ -55,6 +55,12 @@ class Process:
         self._process.communicate(timeout=60)
 
 
+def well(ran: CommandResult) -> CommandResult:
+    """Return the result of a command that must have exit code 0."""
+    assert ran.code == 0, ran.err
+    return ran
+
+
 def check_refused(result: CommandResult, code: int, message: str) -> None:
     assert (result.code, result.out) == (code, ""), result.err
     assert result.err.startswith("foja: ")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from uuid import UUID, uuid4
 
 import pytest
 
 from foja.cli import main
-from tests.flow.command import CommandResult, Process, Run
+from tests.flow.command import CommandResult, Process, Run, well
 
 
 @pytest.fixture
@@ -30,6 +31,16 @@ def run(home: Path, capsys: pytest.CaptureFixture[str]) -> Run:
         return CommandResult(code, *capsys.readouterr())
 
     return call
+
+
+@pytest.fixture
+def filled(run: Run, tmp_path: Path) -> UUID:
+    """A conversation and a final document."""
+    conversation = uuid4()
+    well(run("chat", "say", conversation, "where is my parcel?"))
+    (tmp_path / "contract.txt").write_text("a contract")
+    well(run("protect", tmp_path / "contract.txt", "--wait"))
+    return conversation
 
 
 @pytest.fixture

@@ -15,11 +15,12 @@ Moment = Literal["and not saved", "but saved"]
 
 @dataclass(eq=False)
 class CutRelay:
-    """Carries connections; `lose` cuts the next requests that contain a text."""
+    """Carries connections; `lose` cuts the next requests that contain a text. While `away`, it refuses."""
 
     host: str
     port: int
     cuts: int = 0
+    away: bool = False
     _text: bytes = b""
     _moment: Moment = "but saved"
     _times: int = 0
@@ -30,12 +31,15 @@ class CutRelay:
         self._text, self._moment, self._times = text.encode(), moment, times
 
     def cut(self) -> None:
-        """End every open connection; new ones are carried."""
+        """End every open connection; new ones are carried, unless it is away."""
         for writer in self._open:
             self.cuts += 1
             writer.transport.abort()
 
     async def carry(self, reader: StreamReader, writer: StreamWriter) -> None:
+        if self.away:
+            writer.transport.abort()
+            return
         near, far = await asyncio.open_connection(self.host, self.port)
         self._open |= {writer, far}
         silent = asyncio.Event()
@@ -87,4 +91,6 @@ async def cut_relay(url: str) -> AsyncIterator[tuple[str, CutRelay]]:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", relay
     finally:
         server.close()
+        relay.away = True
         relay.cut()
+        await asyncio.sleep(0.05)

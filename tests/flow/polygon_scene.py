@@ -17,7 +17,7 @@ from foja.judge.trust_parser import read
 from foja.proofs.evm import check
 from foja.proofs.evm.signer import PrivateKey
 from foja.proofs.finding import Finding
-from tests.flow.anvil import Node, node
+from tests.counterparties.anvil import Node, node
 from tests.rules.blocks import batch as batch_of
 
 # The first account of every anvil.

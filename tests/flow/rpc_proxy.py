@@ -6,10 +6,11 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any, TypeAlias
 
 import httpx
+
+from tests.counterparties.http_server import listening
 
 Ask: TypeAlias = Callable[..., Any]  # ask the real node
 Rule: TypeAlias = Callable[[list[Any], Ask], Any]
@@ -73,12 +74,5 @@ def proxy(target: str) -> Iterator[Proxy]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    found.url = f"http://127.0.0.1:{server.server_port}"
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    try:
+    with listening(server) as found.url:
         yield found
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

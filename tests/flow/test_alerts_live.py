@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
 from typing import Any
 from uuid import uuid4
 
@@ -17,6 +16,7 @@ import psycopg
 import pytest
 from aiosmtpd.controller import Controller
 
+from tests.counterparties.http_server import listening
 from tests.counterparties.ports import free_port
 from tests.flow.command import Process, Run, check_refused
 
@@ -76,13 +76,9 @@ def hook(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hook]:
             return
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    monkeypatch.setenv("FOJA_ALERT_WEBHOOK_URL", f"http://127.0.0.1:{server.server_port}/hook/secret-path")
-    yield hook
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with listening(server) as url:
+        monkeypatch.setenv("FOJA_ALERT_WEBHOOK_URL", f"{url}/hook/secret-path")
+        yield hook
 
 
 @pytest.fixture

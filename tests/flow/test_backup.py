@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -18,26 +18,11 @@ from foja.backup.archive import ArchiveReader, ArchiveWriter
 from foja.embedded.postgres import stop
 from tests.conftest import FAST
 from tests.database.test_schema import dump
-from tests.flow.command import FOJA, CommandResult, Run, check_refused
+from tests.flow.command import FOJA, Run, check_refused, well
 from tests.postgres_server import running_postgres
 
 OLDEST = Path("/usr/lib/postgresql/15/bin")
 Rewrite = Callable[[str, bytes], bytes]
-
-
-def well(ran: CommandResult) -> CommandResult:
-    assert ran.code == 0, ran.err
-    return ran
-
-
-@pytest.fixture
-def filled(run: Run, tmp_path: Path) -> UUID:
-    """A conversation, a final document and a gallery."""
-    conversation = uuid4()
-    well(run("chat", "say", conversation, "where is my parcel?"))
-    (tmp_path / "contract.txt").write_text("a contract")
-    well(run("protect", tmp_path / "contract.txt", "--wait"))
-    return conversation
 
 
 @pytest.fixture

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import re
-from asyncio import StreamReader, StreamWriter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import urlsplit
 
-import httpx
 import pytest
 
 from foja.app import App
@@ -22,6 +18,7 @@ from foja.conversations.service import Conversation
 from foja.web.pages import conversations as pages
 from tests.flow.chromium import PROGRAM, Page, chromium
 from tests.flow.client import served
+from tests.flow.cut_relay import cut_relay
 
 SHOWN = "document.getElementById('view').innerHTML"
 ARTICLES = "Array.from(document.querySelectorAll('article'), (each) => each.dataset)"
@@ -29,61 +26,6 @@ STATES = f"{ARTICLES}.map((data) => [data.kind, data.state ?? null])"
 LIVE = "document.getElementById('connection').dataset.state === 'live'"
 OFFLINE = "document.getElementById('connection').dataset.state === 'offline'"
 EVIL = "<script>window.evil = 1</script><img src=x onerror='window.evil = 2'>"
-
-
-class Relay:
-    """A proxy between browser and server that can be cut: open connections end, new ones are refused."""
-
-    def __init__(self, host: str, port: int) -> None:
-        self._target = (host, port)
-        self._open: set[StreamWriter] = set()
-        self._carrying: set[asyncio.Task[None]] = set()
-        self.away = False
-        self.cuts = 0
-
-    def cut(self) -> None:
-        self.away = True
-        for writer in self._open:
-            self.cuts += 1
-            writer.transport.abort()
-
-    async def carry(self, reader: StreamReader, writer: StreamWriter) -> None:
-        if self.away:
-            writer.transport.abort()
-            return
-        near, far = await asyncio.open_connection(*self._target)
-        self._open |= {writer, far}
-        try:
-            await asyncio.gather(_copy(reader, far), _copy(near, writer))
-        finally:
-            self._open -= {writer, far}
-            for end in (writer, far):
-                end.transport.abort()
-
-
-async def _copy(reader: StreamReader, writer: StreamWriter) -> None:
-    with contextlib.suppress(OSError):
-        while data := await reader.read(65_536):
-            writer.write(data)
-            await writer.drain()
-    with contextlib.suppress(OSError, RuntimeError):
-        writer.write_eof()
-
-
-@contextlib.asynccontextmanager
-async def relayed(client: httpx.AsyncClient) -> AsyncIterator[tuple[str, Relay]]:
-    """Yield an address of the server that leads through a relay."""
-    server_url = urlsplit(str(client.base_url))
-    assert server_url.hostname
-    assert server_url.port
-    relay = Relay(server_url.hostname, server_url.port)
-    server = await asyncio.start_server(relay.carry, "127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", relay
-    finally:
-        server.close()
-        relay.cut()
-        await asyncio.sleep(0.05)
 
 
 def seen(kind: str, text: str = "") -> str:
@@ -111,7 +53,7 @@ async def test_after_reloads_and_cuts_the_page_equals_a_fresh_load(
     async with (
         open_app() as elsewhere,
         served(app) as client,
-        relayed(client) as (address, relay),
+        cut_relay(str(client.base_url)) as (address, relay),
         chromium(tmp_path) as browser,
     ):
         conversation = await elsewhere.conversations.open()  # so that events come through another app
@@ -130,7 +72,8 @@ async def test_after_reloads_and_cuts_the_page_equals_a_fresh_load(
         await chunks(conversation, "message_chunk", 1, "I ", "look")
         await page.until(seen("message_chunk", "look"))
 
-        relay.cut()  # the network is gone …
+        relay.away = True  # the network is gone …
+        relay.cut()
         await page.until(OFFLINE)
         await chunks(conversation, "message_chunk", 1, " it ", "up", start=2)
         await conversation.append(
@@ -150,7 +93,6 @@ async def test_after_reloads_and_cuts_the_page_equals_a_fresh_load(
 
         await page.offline(away=True)  # gone again: the connections end, and the browser itself is offline
         relay.cut()
-        relay.away = False
         await page.until(OFFLINE)
         await slots.fill(0, "tool_use_completed", result("track"))
         approval = await conversation.request_approval("refund", {"amount": 5}, ttl=600, turn="t1")

@@ -23,6 +23,7 @@ from tests.flow.client import SAY, served
 from tests.flow.cut_relay import Moment, cut_relay
 from tests.flow.javascript import MODULE, NODE, needs_node
 from tests.png import png
+from tests.worker_task import working
 
 TEXT = b"the contract"
 
@@ -171,17 +172,14 @@ process.stdout.write(JSON.stringify({
 async def test_the_same_in_javascript(app: App, url: str, tmp_path: Path) -> None:
     script = tmp_path / "story.mjs"
     script.write_text(STORY.replace("PIXELS", json.dumps(b64encode(png(2, 2)).decode())))
-    work = asyncio.create_task(app.work())
     assert NODE is not None
     process = await asyncio.create_subprocess_exec(
         NODE, str(script), MODULE.as_uri(), url, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     try:
-        async with asyncio.timeout(120):
+        async with working(app), asyncio.timeout(120):
             out, err = await process.communicate()
     finally:
-        work.cancel()
-        await asyncio.gather(work, return_exceptions=True)
         if process.returncode is None:
             process.kill()
     assert process.returncode == 0, err.decode()

@@ -7,30 +7,14 @@ import signal
 import subprocess
 import urllib.request
 from collections.abc import Callable
-from pathlib import Path
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import psycopg
 import pytest
 
-from tests.flow.command import FOJA, CommandResult, Process, Run
+from tests.flow.command import FOJA, Process, Run, well
 
 Admin = psycopg.Connection[tuple[object, ...]]
-
-
-def well(ran: CommandResult) -> CommandResult:
-    assert ran.code == 0, ran.err
-    return ran
-
-
-@pytest.fixture
-def filled(run: Run, tmp_path: Path) -> UUID:
-    """A conversation and a final document."""
-    conversation = uuid4()
-    well(run("chat", "say", conversation, "where is my parcel?"))
-    (tmp_path / "contract.txt").write_text("a contract")
-    well(run("protect", tmp_path / "contract.txt", "--wait"))
-    return conversation
 
 
 @pytest.mark.usefixtures("filled")

@@ -7,7 +7,6 @@ import os
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,7 @@ import pytest
 
 from foja.embedded.postgres import PostgresServer, account, binaries, running, start, stop
 from foja.errors import EmbeddedFailed
+from tests.counterparties.ports import free_port
 
 USER = """
 import sys
@@ -272,9 +272,7 @@ def test_options_are_settings_of_the_server(home: Path) -> None:
 
 
 def test_a_port_is_local_and_needs_a_password(home: Path) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     with start(home, port=port) as server:
         assert ask(server, "show listen_addresses") == "127.0.0.1"
         with pytest.raises(psycopg.OperationalError, match="no password supplied"):

@@ -11,7 +11,7 @@ from eth_hash.auto import keccak
 from foja.proofs.evm import check
 from foja.proofs.evm.anchor import TAG, Anchor
 from foja.proofs.finding import Reason, Status
-from tests.flow.anvil import Node, node
+from tests.counterparties.anvil import Node, node
 from tests.rules.blocks import Trie, batch
 
 FIELDS = [

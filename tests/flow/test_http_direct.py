@@ -15,7 +15,7 @@ from foja.app import App
 from foja.ledger.event import event_of
 from foja.web import application
 from foja.web.streams.appends import describe_event
-from foja.web.transfer.encoding import JsonAnswer
+from foja.web.transfer.encoder import JsonAnswer
 from tests.flow.client import served
 from tests.flow.test_http import message
 

@@ -27,6 +27,7 @@ from foja.mcp.agent import Agent, acting
 from foja.mcp.files import Root
 from foja.mcp.server import build_server
 from tests.flow.client import SAY, served
+from tests.worker_task import working
 
 COMMAND = ["-c", "import sys; from foja.cli import main; sys.exit(main())", "mcp"]
 WAIT = 60
@@ -164,30 +165,25 @@ async def url(app: App) -> AsyncIterator[str]:
 
 
 async def test_the_same_over_http_with_a_worker_elsewhere(app: App, url: str) -> None:
-    work = asyncio.create_task(app.work())
-    try:
-        async with Client(f"{url}/mcp") as client:
-            tools = Tools(client)
-            assert not await tools.names() & {"protect_file", "verify_file"}, "no tool takes a path"
-            content = b64encode(b"of an agent").decode()
-            made = await tools.call("protect_content", content_base64=content, name="x", wait_seconds=WAIT)
-            digest = await tools.call("protect_digest", sha256="ab" * 32, wait_seconds=WAIT)
-            assert (made["state"], digest["state"]) == ("final", "final")
-            assert (await tools.call("verify_document", document_id=made["id"]))["verdict"] == "TOTAL_PASSED"
-            bundle = (await tools.call("fetch_bundle", document_id=made["id"]))["content_base64"]
-            assert foja.verify(b64decode(bundle), app.trust).verdict == "TOTAL_PASSED"
-            judged = await tools.call("verify_content", content_base64=bundle)
-            assert judged["verdict"] == "TOTAL_PASSED"
-            talk = (await tools.call("open_conversation"))["conversation_id"]
-            said = {"kind": SAY, "payload": {"content": "hi"}, "idempotency_key": "k"}
-            first = await tools.call("append_event", conversation_id=talk, **said)
-            again = await tools.call("append_event", conversation_id=talk, **said)
-            assert (first["seq"], again["replayed"]) == (0, True)
-            assert (await proven(tools, talk))["verdict"] == "TOTAL_PASSED"
-            assert "the root" not in await tools.refused("fetch_bundle", document_id=made["id"], save_as="x")
-    finally:
-        work.cancel()
-        await asyncio.gather(work, return_exceptions=True)
+    async with working(app), Client(f"{url}/mcp") as client:
+        tools = Tools(client)
+        assert not await tools.names() & {"protect_file", "verify_file"}, "no tool takes a path"
+        content = b64encode(b"of an agent").decode()
+        made = await tools.call("protect_content", content_base64=content, name="x", wait_seconds=WAIT)
+        digest = await tools.call("protect_digest", sha256="ab" * 32, wait_seconds=WAIT)
+        assert (made["state"], digest["state"]) == ("final", "final")
+        assert (await tools.call("verify_document", document_id=made["id"]))["verdict"] == "TOTAL_PASSED"
+        bundle = (await tools.call("fetch_bundle", document_id=made["id"]))["content_base64"]
+        assert foja.verify(b64decode(bundle), app.trust).verdict == "TOTAL_PASSED"
+        judged = await tools.call("verify_content", content_base64=bundle)
+        assert judged["verdict"] == "TOTAL_PASSED"
+        talk = (await tools.call("open_conversation"))["conversation_id"]
+        said = {"kind": SAY, "payload": {"content": "hi"}, "idempotency_key": "k"}
+        first = await tools.call("append_event", conversation_id=talk, **said)
+        again = await tools.call("append_event", conversation_id=talk, **said)
+        assert (first["seq"], again["replayed"]) == (0, True)
+        assert (await proven(tools, talk))["verdict"] == "TOTAL_PASSED"
+        assert "the root" not in await tools.refused("fetch_bundle", document_id=made["id"], save_as="x")
 
 
 @asynccontextmanager

@@ -14,6 +14,7 @@ from foja.errors import Unavailable
 from foja.ledger.sequencer import Sequencer
 from tests.database.rows import Admin
 from tests.flow.command import Run
+from tests.worker_task import working
 
 FULL = "no space left on device"
 
@@ -82,14 +83,9 @@ async def test_d7_an_artifact_that_waits_for_a_checkpoint_says_so(
     monkeypatch.setattr(Sequencer, "publish", fail)
     document = await app.documents.add(b"I owe you a cake.\n", name="promise.txt")
     await document.protect()
-    working = asyncio.create_task(app.work())
-    try:
-        async with asyncio.timeout(60):
-            while "waits for a checkpoint" not in await document.explain():
-                await asyncio.sleep(0.1)
-    finally:
-        working.cancel()
-        await asyncio.gather(working, return_exceptions=True)
+    async with working(app), asyncio.timeout(60):
+        while "waits for a checkpoint" not in await document.explain():
+            await asyncio.sleep(0.1)
     assert "not published yet" in await document.explain()
 
 

@@ -9,7 +9,6 @@ import sys
 import urllib.request
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
 from uuid import uuid4
 
 import pytest
@@ -21,6 +20,7 @@ from opentelemetry.trace import StatusCode
 from foja.app import App
 from foja.integrations.otel import OtelTracer
 from foja.tracing import span, traced, tracing
+from tests.counterparties.http_server import listening
 from tests.flow.client import served
 from tests.flow.command import Process
 
@@ -100,14 +100,10 @@ def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, bytes
             return
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
     monkeypatch.setenv("OTEL_SERVICE_NAME", "ledger-of-ana")
-    yield got
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with listening(server) as url:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", url)
+        yield got
 
 
 @pytest.mark.usefixtures("home")

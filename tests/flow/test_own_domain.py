@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -26,22 +27,12 @@ from foja.domains import prepare
 from foja.judge.report import Verdict
 from foja.observe.audit import audit
 from foja.observe.fsck import Outside, fsck
+from tests.flow import billing
+from tests.flow.billing import INVOICE
 from tests.flow.client import served
 from tests.flow.command import FOJA, Process, Run
 
 Admin = psycopg.Connection[Any]
-MODULE = """
-import os, signal, foja
-
-INVOICE = foja.Domain(
-    "invoice",
-    kinds=[
-        foja.Kind("invoice.issued", required={"total": "number"}),
-        foja.Kind("invoice.sent", sources={"invoice-sender"}, required={"to": "string"}),
-    ],
-    jobs=[foja.JobType("send_invoice", source="invoice-sender", lease=0.5, max_tries=5)],
-)
-"""
 PROCESS = """
 import asyncio, os, signal, sys
 import foja
@@ -60,20 +51,12 @@ async def main():
 
 asyncio.run(main())
 """
-INVOICE = foja.Domain(
-    "invoice",
-    kinds=[
-        foja.Kind("invoice.issued", required={"total": "number"}),
-        foja.Kind("invoice.sent", sources={"invoice-sender"}, required={"to": "string"}),
-    ],
-    jobs=[foja.JobType("send_invoice", source="invoice-sender", lease=0.5, max_tries=5)],
-)
 
 
 @pytest.fixture
-def billing(tmp_path: Path, database_url: str) -> dict[str, str]:
+def environment(tmp_path: Path, database_url: str) -> dict[str, str]:
     """A folder with the user's module, and the environment of a process that uses it."""
-    (tmp_path / "billing.py").write_text(MODULE)
+    shutil.copy(billing.__file__, tmp_path)
     (tmp_path / "process.py").write_text(textwrap.dedent(PROCESS))
     home = {"FOJA_DATABASE_URL": database_url, "FOJA_HOME": str(tmp_path / "home")}
     return {**os.environ, **home, "PYTHONPATH": f"{os.environ.get('PYTHONPATH', '')}:{tmp_path}"}
@@ -85,15 +68,15 @@ def process(tmp_path: Path, environment: dict[str, str], *words: str) -> int:
 
 
 async def test_a_killed_worker_loses_nothing_on_the_way_to_a_bundle(
-    open_app: Callable[..., App], tmp_path: Path, billing: dict[str, str]
+    open_app: Callable[..., App], tmp_path: Path, environment: dict[str, str]
 ) -> None:
     async with open_app(domains=[INVOICE]) as app:
         invoice = await app.streams(INVOICE).open()
         await invoice.append("invoice.issued", {"total": 120})
         await app.jobs.enqueue("send_invoice", invoice.id, key="send:1", payload={"to": "ana"})
-        assert process(tmp_path, billing, "die") == -signal.SIGKILL
+        assert process(tmp_path, environment, "die") == -signal.SIGKILL
         assert [event.kind for event in await invoice.events()] == ["invoice.issued"]
-        assert process(tmp_path, billing) == 0
+        assert process(tmp_path, environment) == 0
         assert [event.kind for event in await invoice.events()] == ["invoice.issued", "invoice.sent"]
         await app.work(until_idle=True)
         assert (await invoice.prove(1)).verify(app.trust).verdict is Verdict.TOTAL_PASSED
@@ -131,11 +114,11 @@ async def test_the_same_from_sql_alone(open_app: Callable[..., App], admin: Admi
 
 
 def test_the_command_line_registers_shows_and_exports(
-    run: Run, tmp_path: Path, billing: dict[str, str], monkeypatch: pytest.MonkeyPatch, admin: Admin
+    run: Run, tmp_path: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, admin: Admin
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("FOJA_DATABASE_URL", "FOJA_HOME"):
-        monkeypatch.setenv(name, billing[name])
+        monkeypatch.setenv(name, environment[name])
     monkeypatch.syspath_prepend(tmp_path)
     assert run("migrate", "--domains", "billing:INVOICE", "--json").document["domains"] == ["invoice"]
     twice = run("migrate", "--domains", "billing:INVOICE, billing:INVOICE")
@@ -170,12 +153,12 @@ BROKEN = {
 
 
 def test_a_module_that_cannot_be_loaded_is_one_line(
-    run: Run, tmp_path: Path, billing: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    run: Run, tmp_path: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """E12: whatever happens while a user's module is loaded, the command says which domain and why."""
     monkeypatch.chdir(tmp_path)
     for name in ("FOJA_DATABASE_URL", "FOJA_HOME"):
-        monkeypatch.setenv(name, billing[name])
+        monkeypatch.setenv(name, environment[name])
     for name, source in BROKEN.items():
         (tmp_path / f"{name}.py").write_text(source)
         refused = run("migrate", "--domains", f"{name}:X")
@@ -185,12 +168,12 @@ def test_a_module_that_cannot_be_loaded_is_one_line(
 
 
 def test_a_way_back_with_domains_is_refused_before_anything_is_reverted(
-    run: Run, tmp_path: Path, billing: dict[str, str], monkeypatch: pytest.MonkeyPatch, admin: Admin
+    run: Run, tmp_path: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, admin: Admin
 ) -> None:
     """E6: `--to` an older step with `--domains` changes nothing."""
     monkeypatch.chdir(tmp_path)
     for name in ("FOJA_DATABASE_URL", "FOJA_HOME"):
-        monkeypatch.setenv(name, billing[name])
+        monkeypatch.setenv(name, environment[name])
     monkeypatch.syspath_prepend(tmp_path)
     before = admin.execute("select * from foja.migration").fetchall()
     refused = run("migrate", "--to", "5", "--yes", "--domains", "billing:INVOICE")
@@ -198,10 +181,14 @@ def test_a_way_back_with_domains_is_refused_before_anything_is_reverted(
     assert admin.execute("select * from foja.migration").fetchall() == before
 
 
-def test_a_worker_says_for_which_job_types_it_has_no_handler(tmp_path: Path, billing: dict[str, str]) -> None:
+def test_a_worker_says_for_which_job_types_it_has_no_handler(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
     """E17: `foja worker` runs `decide` but no handlers, and warns at its start."""
     command = [*FOJA, "worker", "--domains", "billing:INVOICE"]
-    with subprocess.Popen(command, cwd=tmp_path, env=billing, stderr=subprocess.PIPE, text=True) as worker:
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
+    ) as worker:
         assert worker.stderr is not None
         try:
             assert any("no handler here for send_invoice" in line for line in worker.stderr)

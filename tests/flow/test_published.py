@@ -8,7 +8,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from tests.flow.command import CommandResult, Run
+from tests.flow.command import Run, well
 
 
 def findings(run: Run) -> set[str]:
@@ -27,11 +27,6 @@ def check_published(run: Run) -> int:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FOJA_MAX_LAG_SECONDS", "0.000001")
-
-
-def well(ran: CommandResult) -> CommandResult:
-    assert ran.code == 0, ran.err
-    return ran
 
 
 @pytest.mark.parametrize("options", [[], ["--wait"]], ids=["later", "wait"])

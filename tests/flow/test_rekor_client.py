@@ -12,6 +12,7 @@ import pytest
 
 from foja.errors import Unavailable
 from foja.remote.networks.rekor import MAX_BYTES, Added, Exists, Rejected, RekorClient, Slow
+from tests.counterparties.http_server import listening
 
 pytestmark = pytest.mark.long
 
@@ -50,16 +51,11 @@ def server() -> Iterator[Canned]:
         def log_message(self, *_: object) -> None:
             pass
 
-    listening = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    listening.handle_error = lambda *_: None  # type: ignore[method-assign]
-    canned.url = f"http://127.0.0.1:{listening.server_address[1]}"
-    thread = threading.Thread(target=listening.serve_forever, args=(0.02,))
-    thread.start()
-    yield canned
-    ended.set()
-    listening.shutdown()
-    thread.join()
-    listening.server_close()
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    http.handle_error = lambda *_: None  # type: ignore[method-assign]
+    with listening(http) as canned.url:
+        yield canned
+        ended.set()
 
 
 def message(text: str) -> bytes:

@@ -25,6 +25,7 @@ from foja.errors import FojaError
 from foja.maintenance.loop import Maintenance
 from tests.flow.command import Process
 from tests.flow.small_disk import small_disk
+from tests.worker_task import working
 
 SECONDS = 60  # a bound for a busy machine; each wait ends with its fact
 WAL_DISK = "80m"
@@ -135,13 +136,11 @@ async def test_work_that_starts_while_the_server_is_down_waits_for_it(
     async with foja.connect(home=home, retry_seconds=SECONDS) as app:
         await app.workers.open()
         os.kill(server_of(home).pid, signal.SIGKILL)
-        work = asyncio.create_task(app.work())
-        await until(lambda: "embedded PostgreSQL: works again" in caplog.text or work.done())
-        assert await append(app) == 0
-        await until(lambda: "the database: works again" in caplog.text or work.done())
-        assert not work.done()
-        work.cancel()
-        await asyncio.gather(work, return_exceptions=True)
+        async with working(app) as work:
+            await until(lambda: "embedded PostgreSQL: works again" in caplog.text or work.done())
+            assert await append(app) == 0
+            await until(lambda: "the database: works again" in caplog.text or work.done())
+            assert not work.done()
 
 
 async def test_another_temporary_folder_does_not_change_the_address(

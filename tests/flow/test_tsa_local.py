@@ -18,7 +18,7 @@ import pytest
 from cryptography import x509
 from rfc3161_client import VerifierBuilder, decode_timestamp_response
 
-from foja.embedded.tsa import LocalAuthority, kept_root
+from foja.embedded.tsa import LocalAuthority, stored_root
 from foja.embedded.tsa.issuer import RENEWED_BEFORE, SIGNER_LASTS, new_signer
 from foja.embedded.tsa.keystore import KeyStore
 from foja.errors import SetupFailed
@@ -123,7 +123,7 @@ def test_only_the_owner_can_read_the_keys(tmp_path: Path) -> None:
 
 
 def test_a_second_start_uses_the_same_keys(tmp_path: Path) -> None:
-    assert LocalAuthority(tmp_path).root == LocalAuthority(tmp_path).root == kept_root(tmp_path)
+    assert LocalAuthority(tmp_path).root == LocalAuthority(tmp_path).root == stored_root(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_a_lost_key_is_reported_and_not_replaced(tmp_path: Path, damage: Callabl
     damage(tmp_path / "tsa" / "signer.key")
     with pytest.raises(SetupFailed):
         LocalAuthority(tmp_path)
-    assert kept_root(tmp_path) == root
+    assert stored_root(tmp_path) == root
 
 
 def test_processes_that_start_at_once_have_one_root(tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ def test_the_command_shows_the_authorities_and_the_root(run: Run, tmp_path: Path
         "note": LOCAL_NOTICE,
     }
     pem = run("tsa", "root", *home).out
-    assert pem.encode() == kept_root(tmp_path)
+    assert pem.encode() == stored_root(tmp_path)
     wrote = run("tsa", "root", "-o", tmp_path / "root.pem", *home)
     assert LOCAL_NOTICE in wrote.out
     assert (tmp_path / "root.pem").read_text() == pem

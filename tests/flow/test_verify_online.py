@@ -7,12 +7,11 @@ import re
 import socket
 from base64 import b64decode
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any, ClassVar
 
 import pytest
@@ -20,7 +19,8 @@ import pytest
 from foja.cli import main
 from foja.proofs.evm.anchor import Anchor
 from foja.remote import online
-from tests.flow.anvil import node
+from tests.counterparties.anvil import node
+from tests.counterparties.http_server import listening
 from tests.flow.test_evm_node import data, header_of, mined
 from tests.rules import test_rekor_growth as logs
 from tests.rules.blocks import Trie, batch
@@ -57,21 +57,12 @@ class Bitcoin(BaseHTTPRequestHandler):
 @contextmanager
 def bitcoin(**changes: object) -> Iterator[tuple[str, list[str]]]:
     handler = type("Changed", (Bitcoin,), {"asked": [], **changes})
-    with served_by(handler) as port:
-        yield f"http://user:password@127.0.0.1:{port}", handler.asked  # type: ignore[attr-defined]
+    with served_by(handler) as url:
+        yield url.replace("//", "//user:password@"), handler.asked  # type: ignore[attr-defined]
 
 
-@contextmanager
-def served_by(handler: type[BaseHTTPRequestHandler]) -> Iterator[int]:
-    server = HTTPServer(("127.0.0.1", 0), handler)
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+def served_by(handler: type[BaseHTTPRequestHandler]) -> AbstractContextManager[str]:
+    return listening(HTTPServer(("127.0.0.1", 0), handler))
 
 
 @pytest.fixture
@@ -208,8 +199,8 @@ def test_a_log_is_asked_whether_it_still_begins_so(
     (folder / "root.json").write_bytes(logs.HERE.trusted_root())
     (folder / "key.pem").write_bytes(b64decode(armour("PUBLIC KEY", spki(logs.HERE.signer))))
     words = ["verify", "document.txt", "--proof", "x.sigstore.json", "--trust", "root.json"]
-    with served_by(type("Changed", (Tiles,), {"files": served})) as port:
-        monkeypatch.setenv("FOJA_REKOR_URL", f"http://127.0.0.1:{port}/log/")
+    with served_by(type("Changed", (Tiles,), {"files": served})) as url:
+        monkeypatch.setenv("FOJA_REKOR_URL", f"{url}/log/")
         at = (NOW + timedelta(hours=1)).isoformat()
         assert main([*words, "--trust", "key.pem", "--at", at, "--online"]) == code
     assert says in capsys.readouterr().out

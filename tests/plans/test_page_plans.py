@@ -8,7 +8,7 @@ from typing import Any, LiteralString
 import pytest
 
 from foja.sql import query
-from tests.plans.filled import Admin, Copied, connected, filled
+from tests.plans.filled import Admin, Copied, connected
 
 ROUNDS = 7  # a plan made for one call may become a plan for all calls after the fifth
 
@@ -24,15 +24,8 @@ FILL: LiteralString = """
 """
 
 
-@pytest.fixture(params=["analyzed", "never analyzed"], scope="module")
-def full_template(request: pytest.FixtureRequest, copied: Copied, template: str) -> Iterator[str]:
-    def fill(conn: Admin) -> None:
-        conn.execute(FILL)
-        if request.param == "analyzed":
-            conn.execute("analyze")
-
-    with filled(copied, template, fill) as name:
-        yield name
+def fill(conn: Admin) -> None:
+    conn.execute(FILL)
 
 
 @pytest.fixture

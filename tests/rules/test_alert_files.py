@@ -40,6 +40,7 @@ def test_the_dashboard_is_the_table_and_imports_anywhere() -> None:
     assert text == dashboard()
     body = json.loads(text)
     assert (body["uid"], "id" in body) == (UID, False)
+    assert not [panel["title"] for panel in body["panels"] if "{label}" in panel.get("description", "")]
     targets = [target for panel in body["panels"] for target in panel.get("targets", ())]
     assert [target["expr"] for target in targets] == queries()
     assert {target["datasource"]["uid"] for target in targets} == {"${DS_PROMETHEUS}"}

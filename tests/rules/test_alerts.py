@@ -13,7 +13,7 @@ from foja import metrics
 from foja.alerts.model.alert import Alert, read_limits
 from foja.alerts.model.evaluation import AlertState, Series, breaches, evaluate
 from foja.alerts.model.expression import Sample, Sum
-from foja.alerts.model.notification import Notification
+from foja.alerts.model.notice import Notice
 from foja.alerts.model.table import ALERTS
 from foja.errors import Refused
 
@@ -119,7 +119,7 @@ def test_every_metric_of_an_alert_exists(alert: Alert) -> None:
 
 
 def test_a_notice_says_what_is_wrong_and_where_help_is() -> None:
-    notice = Notification(
+    notice = Notice(
         UUID(int=7), "fired", ALERTS["job_errors"], "run_tsa", 0.125, 0.05, BEGIN, "abc", "docs/runbooks/"
     )
     assert notice.subject == "[foja] warning fired: job_errors (run_tsa)"

@@ -110,9 +110,9 @@ def test_the_log_and_the_attestations_of_a_calendar_are_bounded() -> None:
 def test_only_a_deep_block_with_the_right_root_is_proof() -> None:
     stamp = Timestamp.parse(MESSAGE, attested(100))
     block = mined(END)
-    for height, lacking in [(100, 5), (104, 1)]:
+    for height, missing in [(100, 5), (104, 1)]:
         found = assess(stamp, chain(block, height=height), "regtest", 6)
-        assert (found.proven, [each.lacking for each in found.waits]) == ([], [lacking])
+        assert (found.proven, [each.missing for each in found.waits]) == ([], [missing])
     found = assess(stamp, chain(height=99), "regtest", 6)
     assert "does not have Bitcoin regtest block 100 yet" in found.waits[0].detail
     found = assess(stamp, chain(block, height=105), "regtest", 6)
@@ -144,7 +144,7 @@ def test_each_attestation_is_proven_or_waits_or_is_foreign(
     assert proven == deep & right
     assert len(found.foreign) == len((claimed & headers.keys()) - right)
     assert len(found.proven) + len(found.waits) + len(found.foreign) == len(claimed)
-    assert all(each.lacking > 0 for each in found.waits if "more confirmations" in each.detail)
+    assert all(each.missing > 0 for each in found.waits if "more confirmations" in each.detail)
 
 
 def test_a_path_that_proves_nothing_is_unsound_beside_one_that_does() -> None:

@@ -17,7 +17,7 @@ from foja.documents.model.states import EvidenceStatus, Pipeline
 from foja.jobs.admin import STATES as JOB_STATES
 from foja.web.pages import texts
 from foja.web.pages.frame.language import LANGUAGES, Table, Texts, choose_language
-from foja.web.pages.frame.rendering import ENVIRONMENT
+from foja.web.pages.frame.page import ENVIRONMENT
 
 TABLES: dict[str, Table] = {
     each.name.rpartition(".")[2]: import_module(each.name).TEXTS

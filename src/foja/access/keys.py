@@ -1,4 +1,4 @@
-"""API keys: create, list, revoke, rotate, and find the one that a request shows."""
+"""Access keys: create, list, revoke, rotate, and find the one that a request shows."""
 
 from __future__ import annotations
 

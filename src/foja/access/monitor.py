@@ -1,4 +1,4 @@
-"""Notices within a second that a key or a session ended, in whichever process that was done.
+"""Notices within a second that a key or a session ended, in any process.
 
 A notification says that something changed; a number in the database, read every second, says so too if the
 notification was lost. What is remembered counts only while that number can be read.

@@ -7,7 +7,7 @@ from email.message import EmailMessage
 from email.utils import format_datetime
 from typing import Protocol
 
-from foja.alerts.model.notification import Notification
+from foja.alerts.model.notice import Notice
 from foja.errors import SetupFailed
 from foja.remote.mail import MailServer, parse_server, send_mail
 from foja.remote.notice import post_notice
@@ -21,7 +21,7 @@ class Channel(Protocol):
 
     @property
     def name(self) -> str: ...
-    async def send(self, notification: Notification) -> None:
+    async def send(self, notice: Notice) -> None:
         """Send it, or raise `Unavailable`. The same notice may be sent again after a lost answer."""
 
 
@@ -32,9 +32,9 @@ class Webhook:
     url: str = field(repr=False)
     name: str = "webhook"
 
-    async def send(self, notification: Notification) -> None:
+    async def send(self, notice: Notice) -> None:
         """Post the notice."""
-        await post_notice(self.url, notification.document(), str(notification.id), seconds=SEND_SECONDS)
+        await post_notice(self.url, notice.document(), str(notice.id), seconds=SEND_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +46,18 @@ class Mail:
     to: str
     name: str = "mail"
 
-    async def send(self, notification: Notification) -> None:
+    async def send(self, notice: Notice) -> None:
         """Send the notice."""
-        await send_mail(self.server, self.message(notification), seconds=SEND_SECONDS)
+        await send_mail(self.server, self.message(notice), seconds=SEND_SECONDS)
 
-    def message(self, notification: Notification) -> EmailMessage:
+    def message(self, notice: Notice) -> EmailMessage:
         """Return the e-mail. Its id is that of the notice, so that a repeated one is recognised."""
         message = EmailMessage()
-        message["Subject"], message["From"], message["To"] = notification.subject, self.sender, self.to
-        message["Date"] = format_datetime(notification.at)
-        message["Message-ID"] = f"<{notification.id}@{notification.installation}.foja>"
+        message["Subject"], message["From"], message["To"] = notice.subject, self.sender, self.to
+        message["Date"] = format_datetime(notice.at)
+        message["Message-ID"] = f"<{notice.id}@{notice.installation}.foja>"
         message["Auto-Submitted"] = "auto-generated"
-        message.set_content(notification.text)
+        message.set_content(notice.text)
         return message
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from foja.alerts.channels import Channel
-from foja.alerts.model.notification import Notification
+from foja.alerts.model.notice import Notice
 from foja.errors import FojaError
 
 log = logging.getLogger("foja.alerts")
@@ -17,13 +17,11 @@ log = logging.getLogger("foja.alerts")
 class Outage:
     """Tells every channel when an outage has lasted long enough, and when it is over."""
 
-    def __init__(
-        self, channels: Sequence[Channel], seconds: float, notice: Callable[[str], Notification]
-    ) -> None:
+    def __init__(self, channels: Sequence[Channel], seconds: float, notice: Callable[[str], Notice]) -> None:
         self._channels, self._seconds, self._notice = channels, seconds, notice
         self._since: float | None = None
-        self._open: Notification | None = None
-        self._waiting: list[tuple[Channel, Notification]] = []
+        self._open: Notice | None = None
+        self._waiting: list[tuple[Channel, Notice]] = []
 
     async def seen(self) -> None:
         """Note that the database does not answer now."""

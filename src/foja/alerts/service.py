@@ -19,7 +19,7 @@ from foja import sql
 from foja.alerts.channels import Channel
 from foja.alerts.model.alert import Alert
 from foja.alerts.model.evaluation import AlertState, Change, breaches, evaluate
-from foja.alerts.model.notification import Notification
+from foja.alerts.model.notice import Notice
 from foja.alerts.model.table import ALERTS
 from foja.alerts.outage import Outage
 from foja.driver.database import Database
@@ -129,8 +129,8 @@ class Alerting:
         sent = 0
         for notice_id, alert, label, event, value, at, names, tries in rows:
             if alert in ALERTS:
-                notification = self.notification(notice_id, event, alert, label, value, at)
-                sent += await self._send(notification, names, tries)
+                notice = self.notice(notice_id, event, alert, label, value, at)
+                sent += await self._send(notice, names, tries)
         return sent
 
     async def views(self) -> Sequence[AlertView]:
@@ -155,31 +155,29 @@ class Alerting:
         rows = await self._database.rows(sql.query("recent_notices"), limit=limit)
         return [dict(zip(names, row, strict=True)) for row in rows]
 
-    def notification(
+    def notice(
         self, notice_id: UUID, event: str, name: str, label: str, value: float | None, at: datetime
-    ) -> Notification:
+    ) -> Notice:
         """Return what is told about an alert."""
         told = cast(Literal["fired", "cleared", "test"], event)
         limit = self._limits[name]
         alert = ALERTS[name]
-        return Notification(
-            notice_id, told, alert, label, value, limit, at, self._installation, self._runbooks
-        )
+        return Notice(notice_id, told, alert, label, value, limit, at, self._installation, self._runbooks)
 
-    async def _send(self, notification: Notification, names: Sequence[str], tries: int) -> int:
-        """Send a notice to the channels that it did not reach. A channel that is set no more is left out."""
+    async def _send(self, notice: Notice, names: Sequence[str], tries: int) -> int:
+        """Send a notice to the channels that it did not reach and that are still set."""
         channels, sent = {channel.name: channel for channel in self.channels}, 0
         for name in names:
             error = None
             try:
                 if name in channels:
-                    await channels[name].send(notification)
+                    await channels[name].send(notice)
                     sent += 1
             except FojaError as failed:
                 error = str(failed)
                 log.warning("a notice was not sent: %s", error)
             pause = min(FIRST_PAUSE * 2**tries, LAST_PAUSE) if tries < MAX_TRIES else None
-            told = {"notice": notification.id, "channel": name, "error": error, "pause": pause}
+            told = {"notice": notice.id, "channel": name, "error": error, "pause": pause}
             await self._database.rows(sql.query("settle_notice"), **told)
         return sent
 
@@ -198,8 +196,8 @@ class Alerting:
         """Return the alerts whose metrics could not be read."""
         return {alert.name for alert in self._active() if self._scrape.failed.intersection(alert.parts)}
 
-    def _down(self, event: str) -> Notification:
-        return self.notification(uuid4(), event, DOWN, "", None, datetime.now(UTC))
+    def _down(self, event: str) -> Notice:
+        return self.notice(uuid4(), event, DOWN, "", None, datetime.now(UTC))
 
 
 def _fields(value: AlertState | Change) -> dict[str, Any]:

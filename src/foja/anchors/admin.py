@@ -97,8 +97,8 @@ class Anchors:
         """Let documents require a network, unless something is missing; return what was found."""
         network = self.networks.get(_known(name))
         if network is None:
-            lacking = " and ".join(missing_settings(self._settings, name))
-            raise CannotProduce(f"{name} is not set up: set {lacking}, then enable it again")
+            missing = " and ".join(missing_settings(self._settings, name))
+            raise CannotProduce(f"{name} is not set up: set {missing}, then enable it again")
         found = await network.check()
         if not found.missing and (doubt := nonce_doubt(network, found)):
             found = replace(found, missing=[doubt])

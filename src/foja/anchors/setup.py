@@ -34,8 +34,8 @@ COMPANIONS = {
 def missing_settings(settings: Settings, network: str) -> list[str]:
     """Return what is not set and has to be, as words that name the settings."""
     needed = NEEDED[network].items()
-    lacking = [words for words, names in needed if not any(getattr(settings, name) for name in names)]
-    return lacking + [
+    missing = [words for words, names in needed if not any(getattr(settings, name) for name in names)]
+    return missing + [
         words
         for name, (companion, words) in COMPANIONS.items()
         if name.startswith(network) and getattr(settings, name) and not getattr(settings, companion)

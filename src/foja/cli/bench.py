@@ -16,7 +16,7 @@ from foja.conversations.service import Conversation
 from foja.embedded.servers import database
 from foja.settings import Settings
 
-KIND, BODY = "user_message_sent", {"content": "How long is this sheet? About as long as most of them are."}
+KIND, BODY = "user_message_sent", {"content": "How long is this event? About as long as most of them are."}
 MANY, BATCH = 256, 100
 
 

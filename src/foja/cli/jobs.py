@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 from datetime import datetime
 
 from foja.cli.access.actor import actor_of
 from foja.cli.installation import open_installation
-from foja.cli.output import print_result, shorten, table
+from foja.cli.output import print_fields, print_result, shorten, table
 from foja.jobs.admin import JobView
 
 HEAD = ("id", "type", "state", "stream", "tries", "when", "remark")
@@ -35,8 +34,8 @@ async def listing(arguments: Namespace) -> int:
 async def show(arguments: Namespace) -> int:
     """Print one job."""
     async with open_installation(arguments) as app:
-        job = (await app.jobs.show(arguments.job)).document()
-    print_result(arguments, job, *(f"{name:<16}{_text(value)}" for name, value in job.items()))
+        job = await app.jobs.show(arguments.job)
+    print_fields(arguments, job.document())
     return 0
 
 
@@ -79,12 +78,6 @@ def _print_changed(arguments: Namespace, done: int, result: str) -> int:
         lines.append("the others are running or finished; `foja jobs show ID` shows the state of each")
     print_result(arguments, {"asked": asked, "done": done}, *lines)
     return 0 if done else 1
-
-
-def _text(value: object) -> str:
-    if isinstance(value, dict):
-        return json.dumps(value, ensure_ascii=False)
-    return "-" if value is None else str(value)
 
 
 def _row(job: JobView) -> tuple[object, ...]:

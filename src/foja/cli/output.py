@@ -6,7 +6,7 @@ import io
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
@@ -83,6 +83,17 @@ def print_result(arguments: Namespace, value: Any, *lines: str) -> None:
         print_json(value)
     else:
         print_lines(lines)
+
+
+def print_fields(arguments: Namespace, document: Mapping[str, Any]) -> None:
+    """Print a document as JSON with --json, or else a line for each field."""
+    print_result(arguments, document, *(f"{name:<16}{_field(value)}" for name, value in document.items()))
+
+
+def _field(value: object) -> str:
+    if isinstance(value, dict | list | tuple):
+        return json.dumps(value, ensure_ascii=False)
+    return "-" if value is None else str(value)
 
 
 def print_or_write(arguments: Namespace, name: str, text: str, advice: str) -> None:

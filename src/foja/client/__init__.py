@@ -1,8 +1,8 @@
 """A client of Foja's HTTP API, with the names of the in-process surface. It needs httpx and nothing else.
 
 async with foja.client.connect("https://foja.example", key="foja_…") as client:
-    talk = await client.conversations.open()
-    await talk.append("user_message_sent", {"content": "hi"})
+    conversation = await client.conversations.open()
+    await conversation.append("user_message_sent", {"content": "hi"})
 """
 
 from foja.client.client import Client, connect

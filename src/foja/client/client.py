@@ -14,9 +14,10 @@ from foja.client.conversations import Conversations
 from foja.client.documents import BYTES, Documents
 from foja.client.images import Images
 from foja.client.jobs import Jobs
-from foja.client.streams import Stream, identifier
+from foja.client.streams import Stream
 from foja.client.transport import Request, Transport
 from foja.judge.report import Verdict
+from foja.ledger.event import parse_id
 
 SILENCE_SECONDS = 60.0  # a stream sends a heartbeat four times as often
 
@@ -53,7 +54,7 @@ class Client:
 
     def stream(self, domain: str, stream_id: UUID | str | None = None) -> Stream:
         """Return a stream of a domain of yours: a new one, or the one with this id."""
-        found = identifier(stream_id, domain)
+        found = parse_id(stream_id, domain)
         return Stream(self._transport, found, f"/v1/streams/{domain}/{found}")
 
     async def verify(
@@ -88,7 +89,7 @@ def connect(
 
     Args:
         url: the address of the server, without `/v1`.
-        key: an API key; it is sent with each request and never logged.
+        key: an access key; it is sent with each request and never logged.
         retry_seconds: how long what is retryable is tried again; 0: once.
         timeout_seconds: the longest wait for a server that does not answer.
         transport: another transport of httpx, for tests and proxies.

@@ -11,10 +11,10 @@ from uuid import UUID
 
 from foja.client.documents import Document, Documents
 from foja.client.events import event_from, time_from
-from foja.client.streams import Stream, identifier
+from foja.client.streams import Stream
 from foja.client.transport import Transport
 from foja.conversations.model.approvals import Approval, Decision
-from foja.ledger.event import Event, new_id
+from foja.ledger.event import Event, new_id, parse_id
 
 
 class Slots:
@@ -134,7 +134,7 @@ class Conversations:
 
     async def open(self, conversation_id: UUID | str | None = None) -> Conversation:
         """Return a new conversation, or the one with this id. Nothing is sent before it is used."""
-        found = identifier(conversation_id, "conversation")
+        found = parse_id(conversation_id, "conversation")
         return Conversation(self._transport, found, f"/v1/conversations/{found}")
 
     async def list(self, *, before: UUID | None = None, limit: int = 100) -> list[UUID]:
@@ -147,7 +147,7 @@ class Conversations:
         self, conversation_id: UUID | str, required_evidence: Iterable[str] = ("tsa",)
     ) -> Document:
         """Add the sealed events as a document, request evidence of it and return it."""
-        path = f"/v1/conversations/{identifier(conversation_id, 'conversation')}/protect"
+        path = f"/v1/conversations/{parse_id(conversation_id, 'conversation')}/protect"
         body = {"required_evidence": list(required_evidence)}
         return self._documents.added(await self._transport.ask("POST", path, json=body))
 

@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from foja.client.events import event_from
-from foja.client.streams import Stream, identifier
+from foja.client.streams import Stream
 from foja.client.transport import Content, Request, Transport
-from foja.ledger.event import Event
+from foja.ledger.event import Event, parse_id
 
 CHUNK_BYTES = 1 << 20
 BYTES = "application/octet-stream"
@@ -145,7 +145,7 @@ class Documents:
 
     async def open(self, document_id: UUID | str) -> Document:
         """Return the document with this id. Nothing is sent before it is used."""
-        return Document(self._transport, identifier(document_id, "document"))
+        return Document(self._transport, parse_id(document_id, "document"))
 
     async def protect(self, document_id: UUID | str, required_evidence: Iterable[str] = ("tsa",)) -> Event:
         """Request evidence of a document."""

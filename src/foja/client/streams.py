@@ -10,8 +10,8 @@ from uuid import UUID
 from foja.client.events import Follower, event_from
 from foja.client.problems import rebuild
 from foja.client.transport import Transport
-from foja.errors import FojaError, UnknownEntity
-from foja.ledger.event import Event, StreamItem, new_id
+from foja.errors import FojaError
+from foja.ledger.event import Event, StreamItem
 
 PAGE_EVENTS = 1000
 
@@ -108,11 +108,3 @@ def _result(document: Mapping[str, Any]) -> Event | FojaError:
     if document["event"] is None:
         return rebuild(document["problem"], document["problem"]["status"])
     return event_from(document["event"], replayed=bool(document.get("replayed")))
-
-
-def identifier(value: UUID | str | None, what: str) -> UUID:
-    """Return an id, a new one for None; raise `UnknownEntity` if it is not a UUID."""
-    try:
-        return new_id() if value is None else UUID(str(value))
-    except ValueError:
-        raise UnknownEntity(f"{value!r} is not a valid {what} id: expected a UUID") from None

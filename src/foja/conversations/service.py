@@ -26,12 +26,12 @@ from foja.errors import (
     UnknownApproval,
     WrongExpectedSeq,
 )
-from foja.ledger.event import Draft, Event, Transient, event_of, new_id
+from foja.ledger.event import Draft, Event, Transient, event_of, new_id, parse_id
 from foja.ledger.lanes.held import AppendResult
 from foja.ledger.ledger import Ledger
 from foja.ledger.reader import HIGHEST
 from foja.ledger.slots import Reserver
-from foja.ledger.stream import Stream, stream_id
+from foja.ledger.stream import Stream
 
 # These refusals say that another event is recorded in the place of the refused one.
 PLACED = (IdempotencyConflict, SlotFilled, SlotVoided, WrongExpectedSeq)
@@ -260,7 +260,7 @@ class Conversations(Generic[Document]):
 
     async def open(self, conversation_id: UUID | str | None = None) -> Conversation:
         """Return a new conversation, or the one with this id."""
-        return Conversation(stream_id(conversation_id, CONVERSATION.name), self._ledger)
+        return Conversation(parse_id(conversation_id, CONVERSATION.name), self._ledger)
 
     async def list(self, *, before: UUID | None = None, limit: int = 100) -> list[UUID]:
         """Return the ids of conversations, newest first; `before` is the last id of the page before."""

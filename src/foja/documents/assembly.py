@@ -28,7 +28,7 @@ from foja.jobs.assembly import Shared, TenantAssembly
 from foja.jobs.queue import Queue, topic
 from foja.jobs.worker import Work, WorkerSpec
 from foja.ledger.live.notifier import Notifier
-from foja.maintenance.loop import sparingly
+from foja.maintenance.loop import throttle
 from foja.settings import Settings
 
 MIN_CHECKPOINT_WAIT = 0.5  # seconds
@@ -73,7 +73,7 @@ async def assemble(shared: Shared) -> DocumentAssembly:
         workers=[*_workers(shared, policy, stamper, bundles), *_anchor_workers(shared.settings, networks)],
         chores=[
             partial(expire_attempts, shared.sweeper, shared.notifier),
-            sparingly(partial(wake_stalled, shared.sweeper, policy), WAKE_SECONDS),
+            throttle(partial(wake_stalled, shared.sweeper, policy), WAKE_SECONDS),
         ],
         stamper=stamper,
         bundles=bundles,

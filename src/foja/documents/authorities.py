@@ -40,7 +40,7 @@ async def open_stamper(settings: Settings, closing: AsyncExitStack, clock: Clock
     given = _given_roots(settings)
     if given and not any(each.is_self_issued for each in given):
         raise SetupFailed("FOJA_TSA_ROOTS contains no self-signed certificate; add the roots")
-    local = tsa.kept_root(settings.home)  # old tokens stay verifiable when others are asked
+    local = tsa.stored_root(settings.home)  # its old tokens stay verifiable if others are used now
     roots = [each.pem for each in given if each.is_self_issued] + ([local] if local else [])
     terms = Terms(
         trusted(*roots),

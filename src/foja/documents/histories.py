@@ -12,8 +12,7 @@ from foja.documents.lists import DocumentLists
 from foja.documents.model.history import read
 from foja.documents.model.view import Obstacles
 from foja.errors import UnknownEntity
-from foja.ledger.event import Event, event_of
-from foja.ledger.stream import stream_id
+from foja.ledger.event import Event, event_of, parse_id
 
 
 class DocumentHistories(DocumentLists):
@@ -31,7 +30,7 @@ class DocumentHistories(DocumentLists):
 
     async def events(self, document_id: UUID | str) -> Sequence[Event]:
         """Return all events of the document, in order."""
-        return (await self._history(stream_id(document_id, "document")))[0]
+        return (await self._history(parse_id(document_id, "document")))[0]
 
     async def trust(self, document_id: UUID | str) -> list[str]:
         """Return the roots of this installation, and the blocks and keys that its nodes confirmed for it."""
@@ -48,7 +47,7 @@ class DocumentHistories(DocumentLists):
 
     async def _known(self, document_id: UUID | str) -> UUID:
         """Return the id of a document, or raise `UnknownEntity`."""
-        document = stream_id(document_id, "document")
+        document = parse_id(document_id, "document")
         if not await self.known([document]):
             raise unknown(document)
         return document

@@ -29,9 +29,8 @@ from foja.documents.model.rules import Policy, is_stalled
 from foja.documents.model.signatures import SIGNED, SignatureFields, check_recordable, key_of, payload_of
 from foja.documents.model.view import DocumentView, view
 from foja.errors import BadPayload, IdempotencyConflict, OutOfTurn
-from foja.ledger.event import Event
+from foja.ledger.event import Event, parse_id
 from foja.ledger.ledger import Ledger
-from foja.ledger.stream import stream_id
 
 ADDED, RETRY = "added", "protection.retry.requested"
 
@@ -107,7 +106,7 @@ class Documents(DocumentHistories):
 
     async def open(self, document_id: UUID | str) -> Document:
         """Return the document with this id, or raise `UnknownEntity`."""
-        document = stream_id(document_id, "document")
+        document = parse_id(document_id, "document")
         events, _ = await self._history(document)
         return self._handle(document, read(events).added or {}, new=False)
 
@@ -121,7 +120,7 @@ class Documents(DocumentHistories):
         actor: str | None = None,
     ) -> Event:
         """Request evidence of the document as it is now. An equal request returns the first one."""
-        document = stream_id(document_id, "document")
+        document = parse_id(document_id, "document")
         evidence = await self.check_evidence(required_evidence)
         witness = check_digest(witness_hash or await self._rendition(document))
         stages = {} if stage is None else {"stage": check_stage(stage)}
@@ -145,7 +144,7 @@ class Documents(DocumentHistories):
         idempotency_key: str | None = None,
     ) -> Event:
         """Append an event of the document's lifecycle, such as `document.witness.ready`."""
-        document, body = stream_id(document_id, "document"), dict(payload or {})
+        document, body = parse_id(document_id, "document"), dict(payload or {})
         if kind == SIGNED:
             DOCUMENT.kind(kind, DOCUMENT.newest(kind), "api").check(body)
             check_recordable(body, (await self._history(document))[1])
@@ -161,7 +160,7 @@ class Documents(DocumentHistories):
         **fields: Unpack[SignatureFields],
     ) -> Event:
         """Check a signature over the document as it is now and record it, or raise `BadPayload`."""
-        witness = check_digest(witness_hash or await self._rendition(stream_id(document_id, "document")))
+        witness = check_digest(witness_hash or await self._rendition(parse_id(document_id, "document")))
         body = payload_of(signature, witness, **fields)
         return await self.record(document_id, SIGNED, body, actor=actor, idempotency_key=key_of(body))
 
@@ -198,7 +197,7 @@ class Documents(DocumentHistories):
         actor: str | None = None,
     ) -> Sequence[Event]:
         """Grant new attempts for each of these that was given up; return the events, none if none was."""
-        document = stream_id(document_id, "document")
+        document = parse_id(document_id, "document")
         events, now = await self._history(document)
         history, optional = read(events), {"reason": reason} if reason else {}
         granted = []
@@ -213,14 +212,14 @@ class Documents(DocumentHistories):
 
     async def erase(self, document_id: UUID | str, *, reason: str, actor: str | None = None) -> Erasure:
         """Erase name, digest and predecessor from `document.added`; return what stays, and why."""
-        document = stream_id(document_id, "document")
+        document = parse_id(document_id, "document")
         events, _ = await self._history(document)
         await self._ledger.erase(DOCUMENT, document, 0, reason=reason, actor=actor)
         return describe_rest(events)
 
     async def view(self, document_id: UUID | str) -> DocumentView:
         """Return the state of the document, computed from its events."""
-        document = stream_id(document_id, "document")
+        document = parse_id(document_id, "document")
         events, now = await self._history(document)
         obstacles = await self._obstacles(document)
         return view(
@@ -251,7 +250,7 @@ class Documents(DocumentHistories):
         if artifact and with_document:
             await self._objects.fetch(self._ledger.tenant, artifact, target)
         else:
-            document = stream_id(document_id, "document")
+            document = parse_id(document_id, "document")
             await self._bundles.write(document, target, with_document=with_document)
 
     async def explain(self, document_id: UUID | str) -> str:

@@ -16,7 +16,7 @@ from foja.images.workers import render
 from foja.jobs.assembly import Chore, Shared, TenantAssembly
 from foja.jobs.queue import Queue, topic
 from foja.jobs.worker import Work, WorkerSpec
-from foja.maintenance.loop import sparingly
+from foja.maintenance.loop import throttle
 
 SWEEP_SECONDS, ARM_SECONDS = 10.0, 3600.0
 
@@ -47,10 +47,10 @@ def _renderer(shared: Shared, decoders: Decoders, specs: Sequence[VariantSpec]) 
 
 
 def _chores(shared: Shared, decoders: Decoders, specs: Sequence[VariantSpec]) -> list[Chore]:
-    chores = [sparingly(partial(arm_retries, shared.sweeper), ARM_SECONDS)]
+    chores = [throttle(partial(arm_retries, shared.sweeper), ARM_SECONDS)]
     if decoders.renders and specs:
         sweep = partial(sweep_variants, shared.sweeper, specs, shared.settings.thumbnail_backlog)
-        chores.append(sparingly(sweep, SWEEP_SECONDS))
+        chores.append(throttle(sweep, SWEEP_SECONDS))
     return chores
 
 

@@ -13,9 +13,9 @@ from foja.images.model.events import ADDED, DESCRIBED, IMAGE, METADATA, MOVED, R
 from foja.images.model.gallery import Image, fold
 from foja.images.reads import ImageReads
 from foja.images.uploads import Uploads
-from foja.ledger.event import Event, new_id
+from foja.ledger.event import Event, new_id, parse_id
 from foja.ledger.ledger import Ledger
-from foja.ledger.stream import Stream, stream_id
+from foja.ledger.stream import Stream
 
 
 class GalleryView(list[Image]):
@@ -84,7 +84,7 @@ class Gallery(Stream):
         actor: str | None = None,
     ) -> Image:
         """Give an image another content. Its id and its place stay."""
-        image = stream_id(image_id, "image")
+        image = parse_id(image_id, "image")
         more, key = {"image_id": str(image)} | _given(name=name), _key(image, idempotency_key)
         event = await self._upload(REPLACED, data, more, key, expected_seq, actor)
         return await self._after(event, image)
@@ -99,7 +99,7 @@ class Gallery(Stream):
         actor: str | None = None,
     ) -> Image:
         """Move an image to a place; `expected_seq` refuses it if others changed the gallery."""
-        image = stream_id(image_id, "image")
+        image = parse_id(image_id, "image")
         body = {"image_id": str(image), "to": to}
         event = await self.append(
             MOVED, body, idempotency_key=idempotency_key, expected_seq=expected_seq, actor=actor
@@ -122,7 +122,7 @@ class Gallery(Stream):
         actor: str | None = None,
     ) -> Event:
         """Remove an image; those after it move up."""
-        body = {"image_id": str(stream_id(image_id, "image")), "reason": reason}
+        body = {"image_id": str(parse_id(image_id, "image")), "reason": reason}
         return await self.append(
             REMOVED, body, idempotency_key=idempotency_key, expected_seq=expected_seq, actor=actor
         )
@@ -137,7 +137,7 @@ class Gallery(Stream):
         actor: str | None = None,
     ) -> Image:
         """Set the alternative text of an image; an empty text removes it."""
-        image = stream_id(image_id, "image")
+        image = parse_id(image_id, "image")
         body, key = {"image_id": str(image), "alt": alt}, _key(image, idempotency_key)
         event = await self.append(
             DESCRIBED, body, idempotency_key=key, expected_seq=expected_seq, actor=actor
@@ -154,7 +154,7 @@ class Gallery(Stream):
 
     async def image(self, image_id: UUID | str) -> Image:
         """Return one image, or raise `UnknownImage`."""
-        image = stream_id(image_id, "image")
+        image = parse_id(image_id, "image")
         row = await self._reads.find(self.id, image)
         if row is None:
             raise UnknownImage(f"{self.id} has no image {image}; it was removed, or is of another product")
@@ -212,4 +212,4 @@ def _given(**values: object) -> dict[str, Any]:
 
 
 def _text(value: UUID | str | None) -> str | None:
-    return None if value is None else str(stream_id(value, "supplier"))
+    return None if value is None else str(parse_id(value, "supplier"))

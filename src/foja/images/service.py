@@ -16,10 +16,9 @@ from foja.images.model.events import IMAGE
 from foja.images.model.gallery import Image
 from foja.images.reads import ImageReads
 from foja.images.uploads import Uploads
-from foja.ledger.event import bounded, new_id
+from foja.ledger.event import bounded, new_id, parse_id
 from foja.ledger.ledger import Ledger
 from foja.ledger.reader import HIGHEST
-from foja.ledger.stream import stream_id
 
 PAGE_PRODUCTS, LOCKED_AT_ONCE = 500, 20
 Document = TypeVar("Document")  # given by the application, since domains do not import each other
@@ -97,7 +96,7 @@ class Images(Generic[Document]):
 
     async def open(self, product_id: UUID | str | None = None) -> Gallery:
         """Return the gallery of a product, or that of a new one."""
-        return Gallery(stream_id(product_id, "product"), self._ledger, self._uploads, self._reads)
+        return Gallery(parse_id(product_id, "product"), self._ledger, self._uploads, self._reads)
 
     async def protect(self, product_id: UUID | str, required_evidence: Iterable[str] = ("tsa",)) -> Document:
         """Add the sealed events of a gallery as a document, request evidence of it and return it."""
@@ -127,13 +126,13 @@ class Images(Generic[Document]):
 
     async def renderings(self, product_id: UUID | str) -> dict[UUID, RenderState]:
         """Return how far the variants of each image of a gallery are."""
-        product = stream_id(product_id, "product")
+        product = parse_id(product_id, "product")
         rows = await self._ledger.ask("gallery_renderings", product=product)
         return {image: RenderState(*state) for image, *state in rows}
 
     async def thumbhashes(self, product_id: UUID | str) -> dict[UUID, str]:
         """Return the blurred picture of each image of a gallery that was rendered, in base64."""
-        rows = await self._ledger.ask("gallery_thumbhashes", product=stream_id(product_id, "product"))
+        rows = await self._ledger.ask("gallery_thumbhashes", product=parse_id(product_id, "product"))
         return dict(rows)
 
     async def summaries(self, *, before: UUID | None = None, limit: int = 100) -> Sequence[GallerySummary]:
@@ -149,7 +148,7 @@ class Images(Generic[Document]):
         A product that was deleted before has none. Raise `UnknownProduct` if this tenant has no such product.
         """
         bounded([reason, actor])
-        product = stream_id(product_id, "product")
+        product = parse_id(product_id, "product")
         [(count,)] = await self._ledger.change("delete_product", product, reason=reason, actor=actor)
         return int(count)
 
@@ -184,4 +183,4 @@ class Images(Generic[Document]):
 
 
 def _image_id(image: Image | UUID | str) -> UUID:
-    return image.id if isinstance(image, Image) else stream_id(image, "image")
+    return image.id if isinstance(image, Image) else parse_id(image, "image")

@@ -123,7 +123,7 @@ class Jobs:
         return await self._change("cancel", jobs, actor)
 
     async def pause(self, job_type: str, *, actor: str | None = None) -> None:
-        """Let nothing of this type be claimed until it is resumed; what runs goes on."""
+        """Stop claims of this type until it is resumed; running jobs finish."""
         await self._switch("pause", job_type, actor)
 
     async def resume(self, job_type: str, *, actor: str | None = None) -> None:

@@ -106,7 +106,7 @@ def drafting(domain: Domain, source: str, work: Work) -> Work:
 
 
 async def _call(work: Work, jobs: Sequence[Job]) -> Sequence[Outcome]:
-    """Call a handler; what it raises is a failed try, also a cancellation that nobody asked for."""
+    """Call a handler; what it raises is a failed try, also a cancellation that we did not request."""
     result = work(jobs)
     if not inspect.isawaitable(result):
         raise BadPayload(

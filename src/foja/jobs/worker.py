@@ -96,7 +96,7 @@ class Worker:
             while True:
                 for wake in wakes:
                     wake.clear()
-                done = await self.step() if until_idle else await self._patiently()
+                done = await self.step() if until_idle else await self._try_step()
                 if not done:
                     if until_idle:
                         return
@@ -117,7 +117,7 @@ class Worker:
                 JOB_SECONDS.labels(self.type).observe(perf_counter() - began)
         return len(jobs)
 
-    async def _patiently(self) -> int:
+    async def _try_step(self) -> int:
         try:
             await self._heartbeat.recover()
             done = await self.step()
@@ -149,7 +149,7 @@ class Worker:
             if not task.done():
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
-            elif task.cancelled() and not _told_to_stop():
+            elif task.cancelled() and not _is_cancelled():
                 log.warning("%s: lost the leases of %s jobs; their work was stopped", self.type, len(jobs))
                 return None
             await _to_the_end(self._hand_back(jobs))
@@ -200,7 +200,7 @@ class Worker:
         If another session holds a stream, only its job is not settled: it is done again after its lease.
         """
         try:
-            return await self._stubbornly(settled)
+            return await self._settle_with_retries(settled)
         except Locked:
             if len(settled) == 1:
                 raise
@@ -212,7 +212,7 @@ class Worker:
             job, _ = settled[0]
             again = isinstance(error, WrongExpectedSeq | ObjectMissing)  # the next try has another result
             end: Outcome = Retry(str(error)) if again else GiveUp(f"its result was refused: {error}")
-            return await self._stubbornly([(job, end)])
+            return await self._settle_with_retries([(job, end)])
 
     async def _settle_apart(self, settled: list[tuple[Job, Outcome]]) -> list[Settlement]:
         """Settle each job alone, all at the same time: only those of a held stream fail."""
@@ -225,7 +225,7 @@ class Worker:
                 raise result
         return [result[0] if isinstance(result, list) else "lost" for result in results]
 
-    async def _stubbornly(self, settled: Sequence[tuple[Job, Outcome]]) -> list[Settlement]:
+    async def _settle_with_retries(self, settled: Sequence[tuple[Job, Outcome]]) -> list[Settlement]:
         """Settle, and repeat it if the answer was lost: nothing is recorded twice."""
         for pause in range(MAX_SETTLE_TRIES):
             try:
@@ -260,7 +260,7 @@ def _traced(job_type: str, jobs: Sequence[Job]) -> contextlib.AbstractContextMan
     return span(f"job {job_type}", attributes)
 
 
-def _told_to_stop() -> bool:
+def _is_cancelled() -> bool:
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 

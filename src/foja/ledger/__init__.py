@@ -1,1 +1,1 @@
-"""The truth: append, slots, read, follow, sequencer. PostgreSQL is its only home."""
+"""The ledger: append, slots, read, follow, sequencer. PostgreSQL is the only source of truth."""

@@ -14,7 +14,7 @@ from foja.core import event as core
 from foja.core.canonical import canonical
 from foja.core.fields import MAX_NAME
 from foja.core.registry import Domain
-from foja.errors import BadPayload, TooLarge, WrongExpectedSeq
+from foja.errors import BadPayload, TooLarge, UnknownEntity, WrongExpectedSeq
 
 MAX_BODY = 1_048_576
 MAX_SEQ = 2**63
@@ -191,6 +191,14 @@ def new_id() -> UUID:
     fraction = (rest << 12) // 1_000_000
     tail = int.from_bytes(os.urandom(8)) & 0x3FFF_FFFF_FFFF_FFFF
     return UUID(int=(milliseconds << 80) | 0x7000_8000_0000_0000_0000 | fraction << 64 | tail)
+
+
+def parse_id(value: UUID | str | None, what: str) -> UUID:
+    """Return an id, a new one for None; raise `UnknownEntity` if it is not a UUID."""
+    try:
+        return new_id() if value is None else UUID(str(value))
+    except ValueError:
+        raise UnknownEntity(f"{value!r} is not a valid {what} id: expected a UUID") from None
 
 
 def draft(

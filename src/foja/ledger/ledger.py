@@ -78,9 +78,7 @@ class Ledger(StreamReader):
 
     async def change(self, query: str, entity_id: UUID, **values: object) -> list[tuple[Any, ...]]:
         """Run a query that appends to a stream and can be repeated; return its rows."""
-        rows = await self._writer.patiently(
-            lambda: self.ask(query, entity=entity_id, **values), stream=entity_id
-        )
+        rows = await self._writer.retry(lambda: self.ask(query, entity=entity_id, **values), stream=entity_id)
         self._writer.notify(self.tenant, entity_id)
         return rows
 

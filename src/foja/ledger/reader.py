@@ -127,7 +127,7 @@ class StreamReader:
         return StreamState(*state)
 
     async def start(self, entity_id: UUID, after: str | int | None) -> Position | Reset:
-        """Return where a reader with this cursor goes on, or why it cannot."""
+        """Return where a reader with this cursor continues, or why it cannot."""
         epoch, seq = parse_cursor(after)
         state = await self.state(entity_id)
         if epoch is not None and epoch != state.epoch:

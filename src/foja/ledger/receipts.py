@@ -81,7 +81,7 @@ Reservation: TypeAlias = tuple[str, int, UUID, datetime | None]
 
 
 def read_reservation(answer: bytes) -> Reservation:
-    """Return what became of a wish for numbers."""
+    """Return the answer to a request for numbers."""
     status, first, token, deadline = encoding.fields(answer)
     assert status
     assert first

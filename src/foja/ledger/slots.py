@@ -116,7 +116,7 @@ class Reserver:
         again: type[Unavailable] = Unavailable,
     ) -> Any:
         """Return the row of a query that locks this stream, repeated while the stream is held."""
-        return await self.writer.patiently(
+        return await self.writer.retry(
             lambda: self.database.row(sql.query(query), **values), again=again, stream=entity_id
         )
 

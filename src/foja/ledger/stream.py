@@ -7,8 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from foja.core.registry import Domain
-from foja.errors import BadPayload, UnknownEntity, WrongEntity
-from foja.ledger.event import Draft, Event, StreamItem, new_id
+from foja.errors import BadPayload, WrongEntity
+from foja.ledger.event import Draft, Event, StreamItem
 from foja.ledger.excerpts import EventProof, prove_event
 from foja.ledger.lanes.held import AppendResult
 from foja.ledger.ledger import Ledger
@@ -98,11 +98,3 @@ class Stream:
     async def erase(self, seq: int, *, reason: str, actor: str | None = None) -> None:
         """Erase the body of one event. Its hash and every proof of it stay valid."""
         await self._ledger.erase(self.domain, self.id, seq, reason=reason, actor=actor)
-
-
-def stream_id(value: UUID | str | None, what: str) -> UUID:
-    """Return the id of a stream, a new one for None; raise `UnknownEntity` if it is not a UUID."""
-    try:
-        return new_id() if value is None else UUID(str(value))
-    except ValueError:
-        raise UnknownEntity(f"{value!r} is not a valid {what} id: expected a UUID") from None

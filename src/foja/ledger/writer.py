@@ -64,7 +64,7 @@ class Writer:
             receipts = await self._unless_held(drafts, lambda: self._send(drafts, atomic=True))
         except Locked:
             self.held.mark(draft.entity_id for draft in drafts)
-            receipts = await self.patiently(lambda: self._send(drafts, atomic=True, apart=True))
+            receipts = await self.retry(lambda: self._send(drafts, atomic=True, apart=True))
         return [self.accept(draft, receipt) for draft, receipt in zip(drafts, receipts, strict=True)]
 
     async def append_each(self, drafts: Sequence[Draft]) -> list[AppendResult]:
@@ -95,7 +95,7 @@ class Writer:
         """Notify the followers of a tenant's stream that it has grown."""
         self._notifier.touch((tenant, entity_id))
 
-    async def patiently(
+    async def retry(
         self,
         call: Callable[[], Awaitable[Result]],
         *,
@@ -145,7 +145,7 @@ class Writer:
         """Repeat `call` while the database is unavailable. Raise `Locked` if one of the streams is held."""
         if self.held.known and any(draft.entity_id in self.held for draft in drafts):
             raise Locked("another session holds this stream; end its transaction")
-        return await self.patiently(call, unless=Locked)
+        return await self.retry(call, unless=Locked)
 
     async def _unlocked(self, draft: Draft, result: AppendResult) -> AppendResult:
         return await self._verdict(self.held.append(draft)) if isinstance(result, Locked) else result

@@ -50,7 +50,7 @@ class Maintenance:
         chores = [self._retrying(chore) for chore in (self._sequencer.sweep, *self._chores)]
         # In two tasks, so that neither the chores nor the log wait for the other.
         tasks = [chores, [self._retrying(self._log())]]
-        tasks += [[self._retrying(sparingly(each, self._every))] for each in self._beside]
+        tasks += [[self._retrying(throttle(each, self._every))] for each in self._beside]
         lease = [self._lease.keep()] if self._lease else []
         await side_by_side(*lease, *(self._repeat(each) for each in tasks))
 
@@ -150,7 +150,7 @@ async def _run_all(chores: Sequence[Chore]) -> int:
     return done
 
 
-def sparingly(chore: Chore, seconds: float) -> Chore:
+def throttle(chore: Chore, seconds: float) -> Chore:
     """Return a chore that runs at most once in `seconds`, and otherwise does nothing."""
     last = -seconds
 

@@ -45,8 +45,8 @@ async def append_event(
 ) -> dict[str, Any]:
     """Record an event at the end of a conversation. It cannot be changed afterwards, and can be proven."""
     agent = agent_with(Scope.WRITE)
-    talk = await agent.app.conversations.open(conversation_id)
-    event = await talk.append(
+    conversation = await agent.app.conversations.open(conversation_id)
+    event = await conversation.append(
         kind, payload, idempotency_key=idempotency_key, expected_seq=expected_seq, actor=agent.actor
     )
     return {**event.envelope(), "replayed": event.replayed}
@@ -59,17 +59,17 @@ async def read_conversation(
 ) -> dict[str, Any]:
     """Read the events of a conversation, in order."""
     agent = agent_with(Scope.READ)
-    talk = await agent.app.conversations.open(conversation_id)
-    await talk.state()  # refuses a stream of another domain
-    events = await talk.events(after=after, limit=limit)
+    conversation = await agent.app.conversations.open(conversation_id)
+    await conversation.state()  # refuses a stream of another domain
+    events = await conversation.events(after=after, limit=limit)
     return {"events": [event.envelope() for event in events], "more": len(events) == limit}
 
 
 async def prove_event(conversation_id: ConversationId, seq: Seq) -> dict[str, Any]:
     """Prove that an event is in the log of this installation. The two files are checked by `foja verify`."""
     agent = agent_with(Scope.READ)
-    talk = await agent.app.conversations.open(conversation_id)
-    proven = await talk.prove(seq)
+    conversation = await agent.app.conversations.open(conversation_id)
+    proven = await conversation.prove(seq)
     report = proven.verify(trust=agent.app.trust)
     return {
         "event": proven.event_text(),

@@ -32,6 +32,10 @@ FilePath = Annotated[str, Field(description="a path below the root folder of thi
 Seconds = Annotated[
     float, Field(ge=0, le=60, description="how long to wait for evidence, at most 60 seconds")
 ]
+Trust = Annotated[
+    list[str] | None,
+    Field(description="the roots and keys that you trust, as text; none: those of this installation"),
+]
 Base64 = Annotated[str, Field(description="the bytes in Base64, at most 2 MiB")]
 
 
@@ -105,25 +109,13 @@ async def verify_document(document_id: DocumentId) -> dict[str, Any]:
     return await _judge(agent, await document.bundle(), await document.trust())
 
 
-async def verify_content(
-    content_base64: Base64,
-    trust: Annotated[
-        list[str] | None,
-        Field(description="the roots and keys that you trust, as text; none: those of this installation"),
-    ] = None,
-) -> dict[str, Any]:
+async def verify_content(content_base64: Base64, trust: Trust = None) -> dict[str, Any]:
     """Judge a bundle that you have. Nothing inside a bundle is trusted; the roots come from outside."""
     agent = agent_with(Scope.READ)
     return await _judge(agent, _bytes(content_base64), agent.app.trust if trust is None else trust)
 
 
-async def verify_file(
-    path: FilePath,
-    trust: Annotated[
-        list[str] | None,
-        Field(description="the roots and keys that you trust, as text; none: those of this installation"),
-    ] = None,
-) -> dict[str, Any]:
+async def verify_file(path: FilePath, trust: Trust = None) -> dict[str, Any]:
     """Judge a bundle below the root folder. Nothing inside it is trusted; the roots come from outside."""
     agent = agent_with(Scope.READ)
     roots = agent.app.trust if trust is None else trust

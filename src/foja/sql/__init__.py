@@ -1,4 +1,4 @@
-"""All SQL: schema says what is, migrations how to get there, queries what is asked."""
+"""All SQL: `schema/` builds the schema in numbered steps, `queries/` has the named queries."""
 
 from __future__ import annotations
 

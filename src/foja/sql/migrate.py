@@ -1,4 +1,4 @@
-"""Migrate a schema: each migration in one transaction, one process at a time."""
+"""Migrate a schema: each step in one transaction, one process at a time."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from foja.embedded.signing_keys import SigningKeys
 from foja.jobs.assembly import Assembly, Shared
 from foja.jobs.queue import Queue
 from foja.jobs.worker import WorkerSpec
-from foja.maintenance.loop import sparingly
+from foja.maintenance.loop import throttle
 from foja.system.checkpoints import CheckpointAnchors
 from foja.system.hygiene.service import Hygiene, open_hygiene
 from foja.system.keys import KeyRecorder
@@ -48,8 +48,8 @@ def assemble(shared: Shared, proofs: AnchorProofs) -> SystemAssembly:
             WorkerSpec(SYSTEM, PURGE, lambda queue: hygiene(queue).purge_jobs, batch=1),
         ],
         chores=[
-            sparingly(keys.attend, KEY_SECONDS),
-            sparingly(
+            throttle(keys.attend, KEY_SECONDS),
+            throttle(
                 partial(plan_scans, shared.sweeper, settings.orphan_scan_seconds, settings.own_tenant),
                 PLAN_SECONDS,
             ),

@@ -1,4 +1,4 @@
-"""Spans of requests and jobs, for whoever collects them. Without a tracer a span costs nothing.
+"""Spans of requests and jobs, for a collector of traces. Without a tracer a span costs nothing.
 
 This module imports nothing of Foja, so that every other module can import it. What sends spans is
 `foja.integrations.otel`.
@@ -57,7 +57,7 @@ def span(
 
 
 def traced() -> bool:
-    """Return whether this process is traced, so that nothing is prepared for a span that nobody reads."""
+    """Return whether this process is traced, so that nothing is prepared for a span that is not read."""
     return _tracer is not None
 
 

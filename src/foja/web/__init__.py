@@ -1,1 +1,1 @@
-"""HTTP server: conversations as JSON, as an event stream and as web pages."""
+"""The HTTP server: the API below `/v1`, event streams, and pages for people."""

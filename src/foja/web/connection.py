@@ -77,7 +77,7 @@ class Connection(HttpToolsProtocol):
         capacity: Capacity,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self.access_log = False  # an address may contain what somebody wants to keep secret
+        self.access_log = False  # an address may contain a secret
         self._capacity, self._admitted = capacity, True
         self._stage = Stage.IDLE
         self._head = self._pending = self._discarded = self._arrived = 0

@@ -10,7 +10,7 @@ from foja import sql
 from foja.jobs.assembly import Shared, TenantAssembly
 from foja.jobs.queue import Queue, topic
 from foja.jobs.worker import Work, WorkerSpec
-from foja.maintenance.loop import sparingly
+from foja.maintenance.loop import throttle
 from foja.remote.webhook import WebhookSender
 from foja.settings import Settings
 from foja.system.model.events import DELIVER, SYSTEM
@@ -41,7 +41,7 @@ def assemble(shared: Shared) -> TenantAssembly[Webhooks]:
     return TenantAssembly(
         service_of=lambda tenant: Webhooks(shared.database.of(tenant), tenant, networks),
         workers=[WorkerSpec(SYSTEM, DELIVER, work, batch=JOBS_AT_ONCE)],
-        chores=[chores.plan, sparingly(chores.forget, FORGET_SECONDS)],
+        chores=[chores.plan, throttle(chores.forget, FORGET_SECONDS)],
     )
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
-import contextlib
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ from tests.flow.chromium import PROGRAM, Page, chromium
 from tests.flow.client import served
 from tests.flow.pages.scene import EVIL
 from tests.pictures import encoded, photo
+from tests.worker_task import working
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="needs Chromium: apt install chromium")
 DROP = """(() => {{
@@ -38,17 +37,6 @@ async def give(page: Page, script: str, zone: str, name: str, data: bytes) -> No
     """Drop or choose a file."""
     values = {"data": base64.b64encode(data).decode(), "name": name, "zone": zone}
     await page.value(script.format(**{key: json.dumps(value) for key, value in values.items()}))
-
-
-@contextlib.asynccontextmanager
-async def working(app: App) -> AsyncIterator[None]:
-    """Let the workers run meanwhile."""
-    task = asyncio.create_task(app.work())
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_an_upload_is_followed_to_final_on_the_screen(

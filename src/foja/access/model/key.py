@@ -1,4 +1,4 @@
-"""The text of an API key: `foja_<id>_<secret>_<checksum>`, so that scanners for leaked secrets find it."""
+"""The text of an access key: `foja_<id>_<secret>_<checksum>`, so that scanners for leaked secrets find it."""
 
 from __future__ import annotations
 

@@ -70,6 +70,11 @@ class Alert:
         """Return the condition for Prometheus."""
         return f"{self.query} {'<' if self.below else '>'} {limit:g}"
 
+    @property
+    def sentence(self) -> str:
+        """What is wrong, about any series."""
+        return self.summary.replace(" {label}", "")
+
     def words(self, label: str) -> str:
         """Return what is wrong, about one series."""
         return self.summary.format(label=label or "foja")

@@ -31,7 +31,7 @@ class AlertState:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An alert that begins to fire, or does so no more."""
+    """An alert that begins or stops firing."""
 
     alert: str
     label: str
@@ -61,7 +61,7 @@ def evaluate(
 ) -> tuple[list[AlertState], list[Change]]:
     """Return what is true now, and what changed. An alert that is blind keeps its state.
 
-    `blind` names alerts whose metrics could not be read. A state of an alert that exists no more is cleared.
+    `blind` names alerts whose metrics could not be read. The state of a removed alert is cleared.
     """
     known = {state.series: state for state in before}
     kept = [state for state in known.values() if state.alert in blind and state.alert in alerts]

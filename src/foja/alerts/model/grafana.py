@@ -97,7 +97,7 @@ def _chart(title: str, unit: str, query: str, legend: str) -> dict[str, Any]:
 def _alert_chart(alert: Alert) -> dict[str, Any]:
     """Return a chart of what an alert compares, with its limit as a line."""
     by = alert.expression.by
-    title = alert.summary.replace(" {label}", "").rstrip(".").partition(":")[0]
+    title = alert.sentence.rstrip(".").partition(":")[0]
     legend = f"{{{{{by}}}}}" if by else alert.name
     chart = _chart(title, UNITS[alert.unit], alert.query, legend)
     calm, wrong = ("red", "green") if alert.below else ("green", "red")
@@ -105,5 +105,5 @@ def _alert_chart(alert: Alert) -> dict[str, Any]:
     defaults = chart["fieldConfig"]["defaults"]
     defaults["thresholds"] = {"mode": "absolute", "steps": steps}
     defaults["custom"] = {"thresholdsStyle": {"mode": "line"}}
-    chart["description"] = f"{alert.summary} Runbook: docs/runbooks/{alert.runbook}"
+    chart["description"] = f"{alert.sentence} Runbook: docs/runbooks/{alert.runbook}"
     return chart

@@ -76,11 +76,11 @@ STORE = (
 )
 ANCHORS = (
     Alert("anchors_held", Sum("foja_anchors_held", "network"), 0, 600, WARNING, COUNT,
-          "No new batch is sent to {label}.", ("anchors",)),
+          "No new batch is sent to the network {label}.", ("anchors",)),
     Alert("anchor_pending", Ratio(BATCH_AGE, WINDOW), 0.5, 300, WARNING, SHARE,
-          "A batch at {label} has used up half of its time without a confirmation.", ("anchors",)),
+          "A batch on the network {label} has used up half its time without a confirmation.", ("anchors",)),
     Alert("anchor_balance", Sum("foja_anchor_balance_batches", "network"), 20, 0, WARNING, COUNT,
-          "The account at {label} pays for few more batches.", ("anchors",), below=True),
+          "The account on the network {label} pays for few more batches.", ("anchors",), below=True),
 )
 SERVERS = (
     Alert("database_down", NO_ANSWER, 0, 60, CRITICAL, COUNT,

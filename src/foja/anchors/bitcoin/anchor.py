@@ -158,17 +158,17 @@ class Bitcoin:
     async def _upgrade(self, promises: Promises) -> Promises:
         """Ask what became of every promise; also after a first block, until the batch is confirmed."""
         every = [(name, branch) for name in promises.calendars for branch in promises.open(name)]
-        wanted = [(self._asked(*each), *each) for each in every]
-        wanted = [each for each in wanted if each[0] in self._names]  # it may be configured no more
+        wanted = [(self._calendar_of(*each), *each) for each in every]
+        wanted = [each for each in wanted if each[0] in self._names]  # it may not be configured any more
         async with self._connect() as by_name:
-            asked = [by_name[asked].timestamp(branch.attestation.message) for asked, _, branch in wanted]
-            answers = await asyncio.gather(*asked)
-        for (asked_name, name, branch), answer in zip(wanted, answers, strict=True):
-            promises = _answered(promises, name, branch, answer, asked_name)
+            requests = [by_name[each].timestamp(branch.attestation.message) for each, _, branch in wanted]
+            answers = await asyncio.gather(*requests)
+        for (calendar, name, branch), answer in zip(wanted, answers, strict=True):
+            promises = _answered(promises, name, branch, answer, calendar)
         return promises
 
-    def _asked(self, name: str, promise: Branch) -> str:
-        """Return whom to ask: the calendar that a promise names if it is configured, else who gave it."""
+    def _calendar_of(self, name: str, promise: Branch) -> str:
+        """Return the calendar to ask: the one that a promise names if configured, else its giver."""
         named = server_name(promise.attestation.calendar)
         return named if named in self._names else name
 
@@ -208,9 +208,9 @@ class Bitcoin:
         if found.proven:
             return self._confirm(promises, stamp, found.proven, chain)
         if found.waits:
-            first = min(found.waits, key=lambda each: each.lacking)
+            first = min(found.waits, key=lambda each: each.missing)
             seconds = min(
-                max(1, first.lacking) * terms.block_seconds, terms.poll_seconds
+                max(1, first.missing) * terms.block_seconds, terms.poll_seconds
             )  # a height may be a lie
             return Waiting(promises.dump(), seconds, first.detail)
         detail = "; ".join(found.foreign + found.unsound)

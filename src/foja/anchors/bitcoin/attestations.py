@@ -18,7 +18,7 @@ from foja.proofs.ots.timestamp import Branch, Timestamp
 class Wait:
     """A block that is not deep enough yet."""
 
-    lacking: int  # confirmations
+    missing: int  # confirmations
     detail: str
 
 
@@ -37,14 +37,14 @@ def assess(stamp: Timestamp, chain: Chain, network: str, confirmations: int) -> 
     found = Assessment()
     for branch in stamp.of_kind("bitcoin"):
         height = branch.attestation.height
-        block, lacking = block_name(network, height), confirmations - chain.depth(height)
+        block, missing = block_name(network, height), confirmations - chain.depth(height)
         header = chain.headers.get(height)
         if header is None:
-            found.waits.append(Wait(lacking, f"our node does not have {block} yet"))
+            found.waits.append(Wait(missing, f"our node does not have {block} yet"))
         elif header.merkle_root != branch.attestation.message:
             found.foreign.append(f"an attestation leads to another root than that of {block} ({header.name})")
-        elif lacking > 0:
-            found.waits.append(Wait(lacking, f"{block} needs {lacking} more confirmations"))
+        elif missing > 0:
+            found.waits.append(Wait(missing, f"{block} needs {missing} more confirmations"))
         else:
             _judge(found, Timestamp(stamp.message, (branch,)), header, network)
     return found

@@ -59,7 +59,7 @@ async def test(arguments: Namespace) -> int:
         )
     outcomes: dict[str, str | None] = {}
     async with open_installation(arguments) as app:
-        notice = app.alerts.notification(uuid4(), "test", DOWN, "", None, datetime.now(UTC))
+        notice = app.alerts.notice(uuid4(), "test", DOWN, "", None, datetime.now(UTC))
         for channel in app.alerts.channels:
             try:
                 await channel.send(notice)

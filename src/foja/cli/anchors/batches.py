@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 
 from foja.anchors.admin import BatchView, CostView
 from foja.cli.anchors import words
 from foja.cli.installation import open_installation
-from foja.cli.output import print_result, table
+from foja.cli.output import print_fields, print_result, table
 
 HEAD = ("batch", "network", "status", "digests", "fee", "created", "remark")
 COST_HEAD = ("day", "network", "batches", "digests", "fee", "not known yet, at most")
@@ -29,8 +28,8 @@ async def listing(arguments: Namespace) -> int:
 async def show(arguments: Namespace) -> int:
     """Print one batch in full."""
     async with open_installation(arguments) as app:
-        found = (await app.anchors.show(arguments.batch)).document()
-    print_result(arguments, found, *(f"{name:<16}{_text(value)}" for name, value in found.items()))
+        found = await app.anchors.show(arguments.batch)
+    print_fields(arguments, found.document())
     return 0
 
 
@@ -54,9 +53,3 @@ def _batch_row(each: BatchView) -> tuple[object, ...]:
 def _cost_row(each: CostView) -> tuple[object, ...]:
     amounts = (words.amount(each.network, each.fee), words.amount(each.network, each.open_fee))
     return each.day.isoformat(), each.network, str(each.batches), str(each.digests), *amounts
-
-
-def _text(value: object) -> str:
-    if isinstance(value, dict | list | tuple):
-        return json.dumps(value, ensure_ascii=False)
-    return "-" if value is None else str(value)

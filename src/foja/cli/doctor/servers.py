@@ -12,7 +12,7 @@ from foja.anchors.network import Network
 from foja.anchors.networks import open_networks
 from foja.blobs.store import open_store
 from foja.cli.doctor.finding import Finding, fail, note, ok, warn
-from foja.cli.tsa import request_token
+from foja.cli.server.tsa import request_token
 from foja.documents.authorities import local_notice, open_stamper
 from foja.errors import FojaError, ObjectMissing, redact
 from foja.identity import NAME
@@ -29,11 +29,11 @@ async def check_servers(settings: Settings, *, offline: bool) -> list[Finding]:
     checks: list[Check] = [_redis, _store]
     if not offline:
         checks += [_authorities, _networks, _mail]
-    results = await asyncio.gather(*(_safely(check, settings) for check in checks))
+    results = await asyncio.gather(*(_run_check(check, settings) for check in checks))
     return [finding for findings in results for finding in findings]
 
 
-async def _safely(check: Check, settings: Settings) -> Sequence[Finding]:
+async def _run_check(check: Check, settings: Settings) -> Sequence[Finding]:
     name = check.__name__.strip("_")
     try:
         async with asyncio.timeout(2 * ASK_SECONDS):

@@ -1,1 +1,1 @@
-"""`foja protect`, `status`, `explain` and `retry`: commands for documents."""
+"""Commands for documents: `foja protect`, `status`, `explain`, `retry`, `sign`, `bundle`, `trust`, …"""

@@ -204,7 +204,7 @@ async def _print_report(
         print_line(f"… and {len(tally.done) - SHOWN:,} more")
     _print_counts(tally)
     if waited:
-        await _print_lacking(app, missing)
+        await _print_missing(app, missing)
     elif unprotected := sum(each.state == State.NONE for each in states.values()):
         print_line(f"{unprotected:,} wait for a worker: run `foja worker`, or repeat the command with --wait")
     print_notes(each.note for each in states.values())
@@ -220,7 +220,7 @@ def _print_counts(tally: Tally) -> None:
         print_line(f"skipped: {', '.join(counts)}")
 
 
-async def _print_lacking(app: App, missing: Sequence[Document]) -> None:
+async def _print_missing(app: App, missing: Sequence[Document]) -> None:
     """Print which documents lack evidence, and why."""
     if not missing:
         return

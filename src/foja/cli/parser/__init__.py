@@ -10,13 +10,12 @@ from foja.cli.parser.administration.cosigner import add_cosigner
 from foja.cli.parser.administration.mcp import add_mcp
 from foja.cli.parser.administration.operations import add_alerts, add_doctor
 from foja.cli.parser.administration.orphans import add_orphans
+from foja.cli.parser.administration.server import add_backup, add_keys, add_psql, add_restore
 from foja.cli.parser.administration.services import (
     add_bench,
     add_demo,
     add_jobs,
-    add_keys,
     add_migrate,
-    add_server,
     add_services,
     add_tsa,
 )
@@ -40,6 +39,38 @@ EXAMPLES = """examples:
 
 Settings come from FOJA_* environment variables; options override them."""
 
+_VERBS = (  # in the order of the help
+    add_services,
+    add_backup,
+    add_restore,
+    add_psql,
+    add_demo,
+    add_bench,
+    add_migrate,
+    add_documents,
+    add_sign,
+    add_bundle,
+    add_trust,
+    add_verify,
+    add_doctor,
+    add_alerts,
+    add_events,
+    add_chat,
+    add_images,
+    add_integrity,
+    add_stress,
+    add_jobs,
+    add_webhooks,
+    add_mcp,
+    add_orphans,
+    add_anchors,
+    add_log,
+    add_cosigner,
+    add_keys,
+    add_access,
+    add_tsa,
+)
+
 
 def build_parser() -> ArgumentParser:
     """Return the parser of the whole command line."""
@@ -53,31 +84,6 @@ def build_parser() -> ArgumentParser:
     parser.set_defaults(json=False)
     parser.add_argument("--version", action="version", version=f"foja {__version__}")
     verbs = Verbs(parser, required=True)
-    first = (
-        add_services,
-        add_server,
-        add_demo,
-        add_bench,
-        add_migrate,
-        add_documents,
-        add_sign,
-        add_bundle,
-        add_trust,
-        add_verify,
-    )
-    last = (
-        add_stress,
-        add_jobs,
-        add_webhooks,
-        add_mcp,
-        add_orphans,
-        add_anchors,
-        add_log,
-        add_cosigner,
-        add_keys,
-        add_access,
-        add_tsa,
-    )
-    for group in (*first, add_doctor, add_alerts, add_events, add_chat, add_images, add_integrity, *last):
-        group(verbs)
+    for add in _VERBS:
+        add(verbs)
     return parser

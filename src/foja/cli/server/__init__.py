@@ -1,1 +1,1 @@
-"""Commands for the operator of an installation: backup, restore, psql, signing keys."""
+"""Commands for the operator of an installation: backup, restore, migrate, psql, signing keys, tsa."""

@@ -1,7 +1,7 @@
 """`broadcast_anchor_<network>` sends a batch; `process_<network>_anchors` looks at it until it is confirmed
 or cannot be, and afterwards watches it.
 
-What became of a batch is stored first, and then told to its documents in steps. A crash between two steps
+The result of a batch is stored first, and then recorded for its documents in steps. A crash between two steps
 leaves the rest to the next look.
 """
 
@@ -60,13 +60,13 @@ class BatchWorker:
         for _ in range(ROUNDS):
             found = await self._store.claim(limit=CLAIMED_AT_ONCE)
             for claimed in found:
-                await self._patiently(claimed)
+                await self._try_advance(claimed)
             if not found:
                 break
         await self._store.plan()
         return [Done() for _ in jobs]
 
-    async def _patiently(self, claimed: Claimed) -> None:
+    async def _try_advance(self, claimed: Claimed) -> None:
         try:
             await self._advance(claimed)
         except Exception as error:

@@ -1,4 +1,4 @@
-"""`submit_anchor_<network>`: gather digests, draft a batch outside any transaction, store it in one.
+"""`submit_anchor_<network>`: collect digests, draft a batch outside any transaction, store it in one.
 
 Nothing is sent here. What fails before the batch is stored costs nothing: the next draft has the same nonce.
 """
@@ -28,7 +28,7 @@ SUBMITTED = "anchor.submitted"
 HELD_SECONDS = 60.0  # until a network that is held is asked again
 BUSY_SECONDS = 1.0  # until the account is asked for again
 CREATE_TRIES = 3
-PATIENCE_SECONDS = 5.0  # for streams that another session holds; then the batch leaves them out
+HELD_STREAM_SECONDS = 5.0  # for streams that another session holds; then the batch leaves them out
 BUSY_PAUSE_SECONDS = 0.1
 UNFIT: Final = Retry("its attempt cannot be submitted now")
 HELD: Final = Snooze(5.0, "another session holds its stream; end its transaction (see pg_stat_activity)")
@@ -61,7 +61,7 @@ class Submitter:
         self._network, self._store, self._terms = network, store, terms
 
     async def work(self, jobs: Sequence[Job]) -> list[Outcome]:
-        """Return what becomes of each job: in a batch, in an earlier one, or later."""
+        """Return the outcome of each job: in a batch, in an earlier one, or later."""
         if jobs[0].alone:  # a worker died with it: it goes into the next batch, not alone
             return [Snooze(0.0) for _ in jobs]
         outcomes: dict[int, Outcome] = {job.id: MALFORMED for job in jobs if not _is_sound(job.payload)}
@@ -79,7 +79,7 @@ class Submitter:
 
     def _known(self, job: Job, candidate: Candidate) -> Outcome | None:
         """Return the outcome of a job that needs no new batch, or None."""
-        if not _submission(job).attempt:  # a checkpoint: the batch itself says what became of it
+        if not _submission(job).attempt:  # a checkpoint: the batch itself has the result
             return Done() if candidate.batch else None
         if candidate.confirmed or candidate.state != "open" or candidate.submitted:
             return Done()
@@ -90,7 +90,7 @@ class Submitter:
     async def _gather(
         self, wanted: Sequence[Submission], fresh: Mapping[int, datetime]
     ) -> Mapping[int, Outcome]:
-        """Make a batch, or wait for more digests; return what becomes of each job."""
+        """Make a batch, or wait for more digests; return the outcome of each job."""
         pause = await self._pause(wanted, fresh)
         end, left_out = cast(Ended, (Snooze(pause or 0.0), NONE))
         if pause is None:
@@ -175,14 +175,14 @@ class Submitter:
             if each.attempt
         ]
         new = NewBatch(batch, root, b"".join(leaves), salts, drafted.state, drafted.max_fee, wanted, drafts)
-        return await self._stubbornly(new, account, lease)
+        return await self._create_with_retries(new, account, lease)
 
-    async def _stubbornly(self, new: NewBatch, account: str | None, lease: Lease) -> Created:
+    async def _create_with_retries(self, new: NewBatch, account: str | None, lease: Lease) -> Created:
         """Create a batch, and repeat it if the answer was lost: it is created once.
 
         Batches of several networks have the same documents, and one is created after the other.
         """
-        tries, patience = 0, monotonic() + PATIENCE_SECONDS
+        tries, deadline = 0, monotonic() + HELD_STREAM_SECONDS
         while True:
             try:
                 created = await self._store_batch(new, account, lease)
@@ -191,7 +191,7 @@ class Submitter:
                 if tries == CREATE_TRIES:
                     raise
                 continue
-            if created.verdict != "held" or monotonic() > patience:
+            if created.verdict != "held" or monotonic() > deadline:
                 return created
             await asyncio.sleep(BUSY_PAUSE_SECONDS)
 

@@ -74,7 +74,7 @@ class LocalAuthority:
         return ReplyEncoder.of(self._keystore.signer(now), LOCAL_POLICY)
 
 
-def kept_root(home: Path) -> bytes | None:
+def stored_root(home: Path) -> bytes | None:
     """Return the root if a local authority was ever used here: its tokens stay verifiable."""
     path = home / FOLDER / PUBLIC
     return path.read_bytes() if path.exists() else None

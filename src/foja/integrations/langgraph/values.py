@@ -107,7 +107,7 @@ async def _store_list(
     stored += len(new)
     batches = list(_batches(new))
     size = sum(item.size for item in batches[-1])
-    # A snapshot has an event of its own: whoever walks along the checkpoints does not read it.
+    # A snapshot has an event of its own: reading the checkpoints does not read it.
     fits = size <= space and not snapshot
     for batch in batches[:-1] if fits else batches:
         after = await spill(_segment(batch, keep, after, snapshot=snapshot))

@@ -77,7 +77,7 @@ class Lanes:
         values = request.values(self._writer.source)
         # Not repeated after a lost answer: a second try would take other numbers, and the
         # first ones expire.
-        answer = await self._writer.patiently(
+        answer = await self._writer.retry(
             lambda: self._pipelines.ask("reserve", values, request.tenant),
             again=Busy,
             stream=request.entity_id,
@@ -100,7 +100,7 @@ class Lanes:
             await self._claim_of(tenant, list({each.entity_id for each in wanted if each.tenant == tenant}))
 
     async def _claim_of(self, tenant: str, claimed: list[UUID]) -> None:
-        row = await self._writer.patiently(
+        row = await self._writer.retry(
             lambda: self._database.of(tenant).row(sql.query("claim_lanes"), entities=claimed),
             stream=claimed[0] if len(claimed) == 1 else None,
         )

@@ -99,7 +99,7 @@ class Moves:
 
     async def _read(self, entity_id: UUID, tenant: str) -> LaneState:
         values = {"entity": entity_id, "domain": self._domain, "tenant": tenant}
-        row = await self._writer.patiently(
+        row = await self._writer.retry(
             lambda: self._database.of(tenant).row(sql.query("lane_state"), **values)
         )
         return self._cache(entity_id, tenant, row or (None, None, 0, None))
@@ -120,7 +120,7 @@ class Moves:
             "run": run_id,
             "rest": self._rest,
         }
-        row = await self._writer.patiently(
+        row = await self._writer.retry(
             lambda: self._database.of(tenant).row(sql.query("move_lane"), **values), stream=entity_id
         )
         assert row is not None

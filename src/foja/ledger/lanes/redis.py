@@ -111,7 +111,7 @@ class RedisLane:
         values = [draft_record(draft), encoding.bigint(seq), fence.bytes]
         # Repeated with the same number: if only the answer was lost, the repetition is a replay.
         receipt = read_receipt(
-            await self._writer.patiently(
+            await self._writer.retry(
                 lambda: self._pipelines.ask("lane_append", values, draft.tenant), stream=draft.entity_id
             )
         )
@@ -123,7 +123,7 @@ class RedisLane:
     async def _reserve(self, request: ReservationRequest, seq: int, fence: UUID) -> Outcome[Reservation]:
         values = [*request.values(self._writer.source), encoding.bigint(seq), fence.bytes]
         reservation = read_reservation(
-            await self._writer.patiently(
+            await self._writer.retry(
                 lambda: self._pipelines.ask("lane_reserve", values, request.tenant),
                 again=Busy,
                 stream=request.entity_id,

@@ -27,7 +27,7 @@ from foja.tasks import end
 
 HEARTBEAT_SECONDS = 5.0
 RETRY_SECONDS = 1.0  # before a Redis that did not answer is tried again
-LABEL = b"foja/deltas/v1"
+LABEL = b"foja/transients/v1"
 NONCE_BYTES = 12
 MAX_PARTS = 4_096  # of one text: 32 MB, more than a sender lets wait
 ANY = (Exception,)  # an answer that Redis never gives counts as no answer
@@ -86,7 +86,7 @@ class RedisPubSub:
     """Sends texts through Redis, on one channel per conversation."""
 
     def __init__(self, url: str, name: str, timeout: float) -> None:
-        self._name = f"foja:deltas:{name}"
+        self._name = f"foja:transients:{name}"
         self._retry_at = 0.0
         self._sender = redis.Redis.from_url(url, socket_timeout=timeout, socket_connect_timeout=timeout)
         self._listener = redis.Redis.from_url(

@@ -64,7 +64,7 @@ def check(signature: Signature, witness: bytes, at: datetime) -> Checked:
 
 
 def judge(signature: Signature, witness: bytes, at: datetime, terms: SignerTerms) -> Finding:
-    """Return what the signature shows to somebody who trusts these keys and roots."""
+    """Return what the signature shows to a reader who trusts these keys and roots."""
     try:
         _spend(terms, 2)
     except Flaw as flaw:

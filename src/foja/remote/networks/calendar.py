@@ -1,4 +1,4 @@
-"""An HTTP client for calendars of OpenTimestamps: send a digest, ask later what became of it.
+"""An HTTP client for calendars of OpenTimestamps: send a digest, ask later for its timestamp.
 
 It asks the URL it is given and follows no redirect: a proof cannot send it anywhere.
 """
@@ -55,7 +55,7 @@ class Calendar:
         return found
 
     async def timestamp(self, commitment: bytes) -> bytes | NoTimestamp:
-        """Return what became of a promise, by the message of that promise."""
+        """Return the timestamp of a promise, by its message, or why there is none."""
         return await self._ask("GET", f"timestamp/{commitment.hex()}")
 
     async def answers(self) -> NoTimestamp | None:

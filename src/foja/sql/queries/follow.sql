@@ -11,7 +11,7 @@ select i.epoch from unhurried, foja.installation i, pg_notify($1, $2);
 
 -- name: send_transients
 -- Send transients to the other processes. No other notification carries data.
-select pg_notify('foja_deltas', part) from unnest(%(parts)s::text[]) with ordinality as sent (part, place)
+select pg_notify('foja_transients', part) from unnest(%(parts)s::text[]) with ordinality as sent (part, place)
 order by place;
 
 -- name: live_key
@@ -20,7 +20,7 @@ select key from foja.live_key;
 
 -- name: listen_transients
 -- Receive the transients of other processes.
-listen foja_deltas;
+listen foja_transients;
 
 -- name: streams
 -- The streams of a domain, highest id first. Ids made by Foja are ordered by time.

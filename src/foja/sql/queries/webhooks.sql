@@ -60,7 +60,7 @@ select foja.plan_deliveries_v1(%(limit)s, %(open)s);
 select * from foja.open_deliveries_v1(%(batches)s::uuid[]);
 
 -- name: record_attempts
--- Record what became of attempts to deliver.
+-- Record the results of attempts to deliver.
 select foja.record_attempts_v1(%(webhook)s, %(made)s::jsonb, %(attempts)s, %(failures)s, %(seconds)s);
 
 -- name: forget_deliveries

@@ -56,7 +56,7 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True)
 class OrphanTotals:
-    """Candidates that are not purged, by age, and what became of all that were ever staged."""
+    """Candidates that are not purged, by age, and the totals of all that were ever staged."""
 
     total_staged: int
     lt_1d: int

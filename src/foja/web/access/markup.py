@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import Request, Response
 
 from foja.web.pages.frame.language import language_of
-from foja.web.pages.frame.rendering import Page
+from foja.web.pages.frame.page import Page
 from foja.web.pages.texts.login import TEXTS
 
 

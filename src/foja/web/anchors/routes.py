@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from foja.access.model.principal import Scope
 from foja.web.caller import Caller, needs
 from foja.web.reference.answers.anchors import BatchItem, BatchPage, CostList, Enabled, Flushed, NetworkList
-from foja.web.transfer.encoding import JsonAnswer
+from foja.web.transfer.encoder import JsonAnswer
 
 routes = APIRouter(prefix="/v1/anchors", tags=["anchors"])
 NetworkOperator = Annotated[Caller, Depends(needs(Scope.OPERATE, installation=True))]

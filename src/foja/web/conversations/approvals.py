@@ -12,7 +12,7 @@ from foja.web.bodies import ApprovalRequest, DecisionBody, body_of, describe_bod
 from foja.web.caller import Approver, Writer
 from foja.web.conversations.address import DecidedConversation, ReadConversation, WrittenConversation
 from foja.web.reference.answers.conversations import ApprovalAnswer, ApprovalList, DecidedApproval
-from foja.web.transfer.encoding import JsonAnswer
+from foja.web.transfer.encoder import JsonAnswer
 
 routes = APIRouter(prefix="/v1/conversations/{conversation_id}/approvals", tags=["approvals"])
 

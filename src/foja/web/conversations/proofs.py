@@ -12,7 +12,7 @@ from foja.web.conversations.address import ReadConversation, WrittenConversation
 from foja.web.reference.answers.documents import AddedDocument
 from foja.web.reference.answers.events import ErasedEvent, EventProofAnswer
 from foja.web.streams.proofs import ErasureRequest, ProtectionRequest, Seq, proof_of, protected
-from foja.web.transfer.encoding import JsonAnswer
+from foja.web.transfer.encoder import JsonAnswer
 
 routes = APIRouter(prefix="/v1/conversations/{conversation_id}", tags=["conversations"])
 

@@ -13,11 +13,11 @@ from foja.web.conversations.address import ReadConversation, WrittenConversation
 from foja.web.conversations.long_poll import RequestedPage, Start, poll
 from foja.web.conversations.stream import stream_events
 from foja.web.reference.answers.conversations import ConversationPage, OpenedConversation
-from foja.web.reference.answers.events import BatchAnswer, EventAnswer, EventPage, StreamStateAnswer
-from foja.web.reference.openapi import BATCH, EVENT_STREAM, REPLAYED
-from foja.web.streams.appends import Key, append_to, state_of, status_of
-from foja.web.streams.batches import EventBatch, append_batch
-from foja.web.transfer.encoding import JsonAnswer
+from foja.web.reference.answers.events import EventPage, StreamStateAnswer
+from foja.web.reference.openapi import EVENT_STREAM, event_route
+from foja.web.streams.appends import Key, append_to, event_answer, state_of, status_of
+from foja.web.streams.batches import BATCH_ROUTE, EventBatch, append_batch
+from foja.web.transfer.encoder import JsonAnswer
 
 routes = APIRouter(prefix="/v1/conversations", tags=["conversations"])
 
@@ -57,13 +57,7 @@ async def conversation(conversation: ReadConversation) -> Response:
     return JsonAnswer(await state_of(conversation))
 
 
-@routes.post(
-    "/{conversation_id}/events",
-    status_code=201,
-    response_model=EventAnswer,
-    responses=REPLAYED,
-    openapi_extra=describe_body(NextEvent),
-)
+@routes.post("/{conversation_id}/events", **event_route(NextEvent))
 async def append(
     caller: Writer,
     body: Annotated[NextEvent, body_of(NextEvent)],
@@ -72,16 +66,10 @@ async def append(
 ) -> Response:
     """Append an event. The same Idempotency-Key again returns the first event, with 200."""
     event = await append_to(conversation, body, key, caller)
-    return JsonAnswer(event.envelope(), status_of(event))
+    return event_answer(event)
 
 
-@routes.post(
-    "/{conversation_id}/events/batch",
-    status_code=201,
-    response_model=BatchAnswer,
-    responses=BATCH,
-    openapi_extra=describe_body(EventBatch),
-)
+@routes.post("/{conversation_id}/events/batch", **BATCH_ROUTE)
 async def append_many(
     caller: Writer,
     body: Annotated[EventBatch, body_of(EventBatch)],

@@ -15,10 +15,10 @@ from foja.web.bodies import Chunk, Extension, NewEvent, Reservation, Voiding, bo
 from foja.web.caller import Writer
 from foja.web.conversations.address import WrittenConversation
 from foja.web.reference.answers.conversations import Deadline, ReservedSlots, VoidedSlot
-from foja.web.reference.answers.events import EventAnswer, TransientAnswer
-from foja.web.reference.openapi import REPLAYED
-from foja.web.streams.appends import Key, check_key, status_of
-from foja.web.transfer.encoding import JsonAnswer
+from foja.web.reference.answers.events import TransientAnswer
+from foja.web.reference.openapi import event_route
+from foja.web.streams.appends import Key, check_key, event_answer
+from foja.web.transfer.encoder import JsonAnswer
 
 routes = APIRouter(prefix="/v1/conversations/{conversation_id}", tags=["slots"])
 
@@ -44,13 +44,7 @@ async def extend(
     return JsonAnswer({"deadline": deadline.isoformat()})
 
 
-@routes.post(
-    "/slots/{token}/{seq}",
-    status_code=201,
-    response_model=EventAnswer,
-    responses=REPLAYED,
-    openapi_extra=describe_body(NewEvent),
-)
+@routes.post("/slots/{token}/{seq}", **event_route(NewEvent))
 async def fill(
     caller: Writer,
     body: Annotated[NewEvent, body_of(NewEvent)],
@@ -63,7 +57,7 @@ async def fill(
     check_key(key)
     slots = _slots(conversation, token, seq)
     event = await slots.fill(0, **caller.signed(body), idempotency_key=key)
-    return JsonAnswer(event.envelope(), status_of(event))
+    return event_answer(event)
 
 
 @routes.post("/slots/{token}/{seq}/void", response_model=VoidedSlot, openapi_extra=describe_body(Voiding))

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from foja.documents.document import Document
 from foja.errors import BadPayload, FojaError
-from foja.ledger.stream import stream_id
+from foja.ledger.event import parse_id
 from foja.web.bodies import JSON, body_of, describe_body, parse_body
 from foja.web.caller import Caller, Writer
 from foja.web.documents.bodies import DigestBatch, DigestBody
@@ -21,7 +21,7 @@ from foja.web.reference.openapi import again, describe_upload
 from foja.web.streams.appends import Key, check_key
 from foja.web.streams.proofs import protected
 from foja.web.transfer.bodies import check_same_site, media_type_of, pieces_of
-from foja.web.transfer.encoding import JsonAnswer
+from foja.web.transfer.encoder import JsonAnswer
 from foja.web.transfer.form import FORM, FormReader
 from foja.web.transfer.source import BodySource, received
 
@@ -115,7 +115,7 @@ async def _add_bytes(caller: Caller, pieces: AsyncIterator[bytes], labels: Label
 
 
 def _predecessor(text: str | None) -> UUID | None:
-    return None if text is None else stream_id(text, "document")
+    return None if text is None else parse_id(text, "document")
 
 
 def _added(document: Document) -> Response:

@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi import Depends
 
 from foja.documents.histories import unknown
-from foja.ledger.stream import stream_id
+from foja.ledger.event import parse_id
 from foja.web.caller import Caller, Reader, Writer
 
 
@@ -23,7 +23,7 @@ async def written_by(caller: Writer, document_id: str) -> UUID:
 
 
 async def _known(caller: Caller, document_id: str) -> UUID:
-    document = stream_id(document_id, "document")
+    document = parse_id(document_id, "document")
     if not await caller.app.documents.known([document]):
         raise unknown(document)
     return document

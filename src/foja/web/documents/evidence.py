@@ -17,7 +17,7 @@ from foja.web.caller import Caller, Reader
 from foja.web.documents.address import ReadDocument
 from foja.web.reference.answers.documents import ProofList, TrustAnswer
 from foja.web.reference.openapi import file_answer
-from foja.web.transfer.encoding import JsonAnswer
+from foja.web.transfer.encoder import JsonAnswer
 from foja.web.transfer.files import FileAnswer, attachment
 from foja.web.transfer.ranges import matches
 

@@ -10,7 +10,6 @@ from fastapi import APIRouter, Response
 
 from foja.documents.model.signatures import SignatureFields
 from foja.errors import BadPayload
-from foja.ledger.event import Event
 from foja.web.bodies import body_of, describe_body
 from foja.web.caller import Writer
 from foja.web.documents.address import WrittenDocument
@@ -22,33 +21,22 @@ from foja.web.documents.bodies import (
     SignatureBody,
 )
 from foja.web.reference.answers.documents import ErasureAnswer
-from foja.web.reference.answers.events import EventAnswer
-from foja.web.reference.openapi import REPLAYED
-from foja.web.streams.appends import Key, check_key, status_of
-from foja.web.transfer.encoding import JsonAnswer
+from foja.web.reference.openapi import event_route
+from foja.web.streams.appends import Key, check_key, event_answer
+from foja.web.transfer.encoder import JsonAnswer
 
 routes = APIRouter(prefix="/v1/documents/{document_id}", tags=["documents"])
 PEM = "-----BEGIN "
 
 
-def _event(event: Event) -> Response:
-    return JsonAnswer(event.envelope(), status_of(event))
-
-
-@routes.post(
-    "/protect",
-    status_code=201,
-    response_model=EventAnswer,
-    responses=REPLAYED,
-    openapi_extra=describe_body(DocumentProtection),
-)
+@routes.post("/protect", **event_route(DocumentProtection))
 async def protect(
     caller: Writer,
     document: WrittenDocument,
     body: Annotated[DocumentProtection, body_of(DocumentProtection)],
 ) -> Response:
     """Request evidence of the document as it is now. An equal request returns the first one."""
-    return _event(
+    return event_answer(
         await caller.app.documents.protect(
             document,
             body.required_evidence,
@@ -59,13 +47,7 @@ async def protect(
     )
 
 
-@routes.post(
-    "/events",
-    status_code=201,
-    response_model=EventAnswer,
-    responses=REPLAYED,
-    openapi_extra=describe_body(LifecycleEvent),
-)
+@routes.post("/events", **event_route(LifecycleEvent))
 async def record(
     caller: Writer,
     document: WrittenDocument,
@@ -74,20 +56,14 @@ async def record(
 ) -> Response:
     """Append an event of the document's lifecycle, such as `document.witness.ready`."""
     check_key(key)
-    return _event(
+    return event_answer(
         await caller.app.documents.record(
             document, body.kind, body.payload, actor=caller.principal.actor, idempotency_key=key
         )
     )
 
 
-@routes.post(
-    "/signatures",
-    status_code=201,
-    response_model=EventAnswer,
-    responses=REPLAYED,
-    openapi_extra=describe_body(SignatureBody),
-)
+@routes.post("/signatures", **event_route(SignatureBody))
 async def sign(
     caller: Writer, document: WrittenDocument, body: Annotated[SignatureBody, body_of(SignatureBody)]
 ) -> Response:
@@ -95,14 +71,14 @@ async def sign(
     fields: SignatureFields = {"format": body.format, "signer": body.signer, "reason": body.reason}
     fields["key"], fields["certificate"] = _bytes("key", body.key), _bytes("certificate", body.certificate)
     signature = _bytes("signature", body.signature)
-    return _event(
+    return event_answer(
         await caller.app.documents.sign(
             document, signature, witness_hash=body.witness_hash, actor=caller.principal.actor, **fields
         )
     )
 
 
-@routes.post("/revoke", status_code=201, response_model=EventAnswer, openapi_extra=describe_body(ReasonBody))
+@routes.post("/revoke", **event_route(ReasonBody, replays=False))
 async def revoke(
     caller: Writer, document: WrittenDocument, body: Annotated[ReasonBody, body_of(ReasonBody)]
 ) -> Response:
@@ -111,7 +87,7 @@ async def revoke(
     return JsonAnswer(event.envelope(), 201)
 
 
-@routes.post("/archive", status_code=201, response_model=EventAnswer, openapi_extra=describe_body(ReasonBody))
+@routes.post("/archive", **event_route(ReasonBody, replays=False))
 async def archive(
     caller: Writer, document: WrittenDocument, body: Annotated[ReasonBody, body_of(ReasonBody)]
 ) -> Response:
@@ -120,7 +96,7 @@ async def archive(
     return JsonAnswer(event.envelope(), 201)
 
 
-@routes.post("/retry", status_code=201, response_model=EventAnswer, openapi_extra=describe_body(RetryBody))
+@routes.post("/retry", **event_route(RetryBody, replays=False))
 async def retry(
     caller: Writer, document: WrittenDocument, body: Annotated[RetryBody, body_of(RetryBody)]
 ) -> Response:

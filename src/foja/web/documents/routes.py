@@ -16,7 +16,7 @@ from foja.web.reference.answers.documents import DocumentAnswer, DocumentPage
 from foja.web.reference.answers.events import EventPage, EventProofAnswer
 from foja.web.reference.openapi import EVENT_STREAM
 from foja.web.streams.proofs import Seq, proof_of
-from foja.web.transfer.encoding import JsonAnswer
+from foja.web.transfer.encoder import JsonAnswer
 
 routes = APIRouter(prefix="/v1/documents", tags=["documents"])
 Wanted = Literal["none", "protected", "reinforced", "final", "given_up"]

@@ -19,7 +19,7 @@ from foja.web.reference.openapi import describe_upload
 from foja.web.streams.appends import Key, check_key
 from foja.web.streams.proofs import ProtectionRequest, protected
 from foja.web.transfer.bodies import media_type_of
-from foja.web.transfer.encoding import JsonAnswer
+from foja.web.transfer.encoder import JsonAnswer
 
 routes = APIRouter(prefix="/v1/products", tags=["galleries"])
 ONE = "/{product_id}/images/{image_id}"

@@ -1,4 +1,4 @@
-"""HTTP routes of the bytes of images: variants for everybody who may read, originals for those who write."""
+"""HTTP routes of the bytes of images: variants for readers, originals for writers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from foja.images.model.headers.parser import parse_header
 from foja.web.caller import Reader, Writer
 from foja.web.reference.answers.galleries import RenderedCount, RenderingAnswer
 from foja.web.reference.openapi import file_answer
-from foja.web.transfer.encoding import JsonAnswer
+from foja.web.transfer.encoder import JsonAnswer
 from foja.web.transfer.files import FileAnswer, attachment
 from foja.web.transfer.ranges import matches
 

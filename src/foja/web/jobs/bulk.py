@@ -8,12 +8,12 @@ from typing import Annotated
 from fastapi import APIRouter, Response
 
 from foja.errors import BadPayload, Refused
-from foja.ledger.stream import stream_id
+from foja.ledger.event import parse_id
 from foja.web.bodies import body_of, describe_body
 from foja.web.caller import Caller, Operator
 from foja.web.jobs.bodies import MAX_JOBS, JobSelection
 from foja.web.reference.answers.jobs import ChangedJobs
-from foja.web.transfer.encoding import JsonAnswer
+from foja.web.transfer.encoder import JsonAnswer
 
 routes = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 Selection = Annotated[JobSelection, body_of(JobSelection)]
@@ -39,7 +39,7 @@ async def _chosen(caller: Caller, body: JobSelection) -> Sequence[int]:
         return list(dict.fromkeys(body.ids))
     if not (body.state or body.type or body.entity_id):
         raise BadPayload("this would choose every job: give ids, or a state, a type or a stream")
-    entity = None if body.entity_id is None else stream_id(body.entity_id, "stream")
+    entity = None if body.entity_id is None else parse_id(body.entity_id, "stream")
     found = await caller.app.jobs.list(state=body.state, job_type=body.type, entity_id=entity, limit=MAX_JOBS)
     return [job.id for job in found]
 

@@ -18,7 +18,7 @@ from foja.web.jobs.bodies import NewJobBody, State
 from foja.web.reference.answers.jobs import ChangedJobs, EnqueuedJob, JobAnswer, JobPage, JobTypeAnswer
 from foja.web.reference.openapi import again
 from foja.web.streams.appends import Key, check_key
-from foja.web.transfer.encoding import JsonAnswer
+from foja.web.transfer.encoder import JsonAnswer
 
 routes = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 JobNumber = Annotated[int, Path(ge=1, lt=2**63, description="the id of a job")]
@@ -93,7 +93,7 @@ async def cancel(caller: Operator, job_id: JobNumber) -> Response:
 
 @routes.post("/types/{job_type}/pause", response_model=JobTypeAnswer)
 async def pause(caller: TypeOperator, job_type: str) -> Response:
-    """Let nothing of this type be claimed, of any tenant, until it is resumed; what runs goes on."""
+    """Stop claims of this type, for all tenants, until it is resumed; running jobs finish."""
     await caller.ctx.app.jobs.pause(job_type, actor=caller.principal.actor)
     return JsonAnswer({"type": job_type, "paused": True})
 

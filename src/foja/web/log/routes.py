@@ -20,7 +20,7 @@ from foja.web.reference.answers.events import EventProofAnswer
 from foja.web.reference.answers.log import AnchoredList, LogAnswer, TrustRoots
 from foja.web.reference.openapi import file_answer
 from foja.web.streams.proofs import Seq, describe_proof
-from foja.web.transfer.encoding import JsonAnswer
+from foja.web.transfer.encoder import JsonAnswer
 from foja.web.transfer.ranges import matches
 
 routes = APIRouter(prefix="/v1/log", tags=["log"])

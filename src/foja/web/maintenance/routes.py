@@ -22,7 +22,7 @@ from foja.web.reference.answers.maintenance import (
     RetryAnswer,
     RunAnswer,
 )
-from foja.web.transfer.encoding import JsonAnswer
+from foja.web.transfer.encoder import JsonAnswer
 
 routes = APIRouter(prefix="/v1/maintenance", tags=["maintenance"])
 MAX_JOBS = 1_000

@@ -21,7 +21,7 @@ from foja.web.caller import Approver, Reader, Writer
 from foja.web.conversations.address import DecidedConversation, ReadConversation, WrittenConversation
 from foja.web.pages.frame.errors import page_router
 from foja.web.pages.frame.forms import field, read_form, see_other
-from foja.web.pages.frame.rendering import Requested
+from foja.web.pages.frame.page import Requested
 from foja.web.pages.texts.conversations import TEXTS
 
 LIST_LIMIT = 50

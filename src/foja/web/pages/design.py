@@ -9,7 +9,7 @@ from fastapi import Response
 
 from foja.web.pages.frame.charts import Bar, bars, line
 from foja.web.pages.frame.errors import page_router
-from foja.web.pages.frame.rendering import Requested
+from foja.web.pages.frame.page import Requested
 from foja.web.pages.frame.visitor import Visitor
 from foja.web.pages.texts.design import TEXTS
 

@@ -9,12 +9,11 @@ from uuid import UUID
 from fastapi import Request, Response
 
 from foja.errors import BadPayload
-from foja.ledger.event import new_id
-from foja.ledger.stream import stream_id
+from foja.ledger.event import new_id, parse_id
 from foja.web.caller import Caller, Reader, Writer
 from foja.web.pages.frame.errors import page_router
 from foja.web.pages.frame.forms import field, file_of, files_of, read_form, see_other
-from foja.web.pages.frame.rendering import Requested
+from foja.web.pages.frame.page import Requested
 from foja.web.pages.texts.galleries import TEXTS
 
 LIST_LIMIT: Final = 48
@@ -50,7 +49,7 @@ async def create(caller: Writer, request: Request) -> Response:
 @routes.get("/{product_id}")
 async def show(caller: Reader, page: Requested, product_id: str) -> Response:
     """Show one gallery in its order."""
-    images, product = caller.app.images, stream_id(product_id, "product")
+    images, product = caller.app.images, parse_id(product_id, "product")
     gallery = await images.list(product)
     return page.render(
         "galleries/gallery.html",
@@ -69,7 +68,7 @@ async def show(caller: Reader, page: Requested, product_id: str) -> Response:
 @routes.post("/{product_id}")
 async def upload(caller: Writer, request: Request, product_id: str) -> Response:
     """Add images at the end of a gallery."""
-    await _add(caller, request, stream_id(product_id, "product"))
+    await _add(caller, request, parse_id(product_id, "product"))
     return see_other(f"/galleries/{product_id}")
 
 

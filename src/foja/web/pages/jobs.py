@@ -17,7 +17,7 @@ from foja.observe.overview import count_jobs, find_jobs, read_job_types
 from foja.web.caller import Caller, Operator, Reader, needs
 from foja.web.pages.frame.errors import page_router
 from foja.web.pages.frame.forms import field, read_form, see_other
-from foja.web.pages.frame.rendering import Requested
+from foja.web.pages.frame.page import Requested
 from foja.web.pages.texts.jobs import TEXTS
 
 LIST_LIMIT: Final = 50

@@ -18,7 +18,7 @@ from foja.web.pages.frame.background import Background
 from foja.web.pages.frame.charts import Bar, bars, line
 from foja.web.pages.frame.errors import page_router
 from foja.web.pages.frame.language import Texts
-from foja.web.pages.frame.rendering import Requested
+from foja.web.pages.frame.page import Requested
 from foja.web.pages.frame.times import span
 from foja.web.pages.texts.overview import TEXTS
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from foja.web.pages import conversations, design, galleries, jobs, overview, verify
-from foja.web.pages.documents import detail, downloads, listing
+from foja.web.pages.documents import detail, downloads, index
 from foja.web.pages.frame import static
 from foja.web.pages.system import access, alerts, anchors, hygiene, ledger
 
-WORK = (overview, listing, downloads, detail, verify, conversations, galleries)
+WORK = (overview, index, downloads, detail, verify, conversations, galleries)
 OPERATIONS = (jobs, anchors, hygiene, ledger, alerts, access, design)
 
 

@@ -18,7 +18,7 @@ from foja.judge.proof import MAX_BYTES
 from foja.web.context import Context
 from foja.web.pages.frame.errors import page_router
 from foja.web.pages.frame.forms import field, files_of, read_form
-from foja.web.pages.frame.rendering import Requested
+from foja.web.pages.frame.page import Requested
 from foja.web.pages.frame.visitor import Visitor
 from foja.web.pages.texts.verify import TEXTS
 from foja.web.verify.judge import VerifyRequest

@@ -9,10 +9,10 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from foja.web.bodies import RequestBody
+from foja.web.bodies import RequestBody, describe_body
 from foja.web.problems import MEDIA_TYPE
 from foja.web.reference.answers.answer import Problem
-from foja.web.reference.answers.events import BatchAnswer, EventAnswer
+from foja.web.reference.answers.events import EventAnswer
 
 TEMPLATE = "#/components/schemas/{model}"
 FORM = "multipart/form-data"
@@ -33,10 +33,12 @@ EVENT_STREAM: dict[int | str, dict[str, Any]] = {
 REPLAYED: dict[int | str, dict[str, Any]] = {
     200: {"description": "It was recorded before.", "model": EventAnswer}
 }
-# A batch of which some events were refused or recorded before.
-BATCH: dict[int | str, dict[str, Any]] = {
-    200: {"description": "Not every event is new.", "model": BatchAnswer}
-}
+
+
+def event_route(model: type[RequestBody], *, replays: bool = True) -> dict[str, Any]:
+    """Return the options of a route that records this body as an event and answers with the event."""
+    options = {"status_code": 201, "response_model": EventAnswer, "openapi_extra": describe_body(model)}
+    return {**options, "responses": REPLAYED} if replays else options
 
 
 def again(model: type[BaseModel]) -> dict[int | str, dict[str, Any]]:

@@ -10,7 +10,7 @@ from fastapi import Request, Response
 
 from foja.web.pages.frame.errors import page_router
 from foja.web.pages.frame.language import Texts
-from foja.web.pages.frame.rendering import Requested, mark_code
+from foja.web.pages.frame.page import Requested, mark_code
 from foja.web.pages.frame.visitor import Visitor
 from foja.web.pages.texts.reference import TEXTS
 from foja.web.problems import MEDIA_TYPE

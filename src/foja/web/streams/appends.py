@@ -11,6 +11,7 @@ from foja.ledger.event import Event
 from foja.ledger.stream import Stream
 from foja.web.bodies import NewEvent
 from foja.web.caller import Caller
+from foja.web.transfer.encoder import JsonAnswer
 
 MAX_KEY_LENGTH = 255
 Key = Annotated[
@@ -63,6 +64,11 @@ def describe_event(event: Event) -> dict[str, Any]:
         "payload": event.payload,
         "cursor": event.cursor,
     }
+
+
+def event_answer(event: Event) -> JsonAnswer:
+    """Return an event as the answer to the request that appended it."""
+    return JsonAnswer(event.envelope(), status_of(event))
 
 
 def status_of(event: Event) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import Field
 from starlette.responses import Response
@@ -12,11 +12,12 @@ from foja.errors import BadPayload, FojaError, WrongEntity
 from foja.ledger.event import Draft, Event
 from foja.ledger.lanes.held import AppendResult
 from foja.ledger.stream import Stream
-from foja.web.bodies import NewEvent, RequestBody
+from foja.web.bodies import NewEvent, RequestBody, describe_body
 from foja.web.caller import Caller
 from foja.web.problems import describe_problem
+from foja.web.reference.answers.events import BatchAnswer
 from foja.web.streams.appends import check_key, describe_event, unknown
-from foja.web.transfer.encoding import JsonAnswer
+from foja.web.transfer.encoder import JsonAnswer
 
 MAX_EVENTS, MAX_ATOMIC = 1_000, 256
 
@@ -33,6 +34,15 @@ class EventBatch(RequestBody):
 
     events: Annotated[list[BatchEvent], Field(min_length=1, max_length=MAX_EVENTS)]
     atomic: bool = False
+
+
+# The answer is 201 if every event is new, 200 if some were refused or recorded before.
+BATCH_ROUTE: Final[dict[str, Any]] = {
+    "status_code": 201,
+    "response_model": BatchAnswer,
+    "responses": {200: {"description": "Not every event is new.", "model": BatchAnswer}},
+    "openapi_extra": describe_body(EventBatch),
+}
 
 
 async def append_batch(stream: Stream, batch: EventBatch, key: str | None, caller: Caller) -> Response:

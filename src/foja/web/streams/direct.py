@@ -21,7 +21,7 @@ from foja.web.context import WebContext
 from foja.web.problems import Rejected, failed, incomplete, problem_of, rejection
 from foja.web.streams.appends import append_to, describe_event, status_of
 from foja.web.streams.batches import EventBatch, append_batch
-from foja.web.transfer.encoding import JsonAnswer
+from foja.web.transfer.encoder import JsonAnswer
 
 ADDRESS = re.compile("/v1/conversations/([^/]+)/events(/batch)?")
 log = logging.getLogger("foja.web")

@@ -17,19 +17,17 @@ from foja.web.conversations.long_poll import RequestedPage, Start, poll
 from foja.web.conversations.stream import stream_events
 from foja.web.reference.answers.documents import AddedDocument
 from foja.web.reference.answers.events import (
-    BatchAnswer,
     DomainList,
     DomainStreamState,
-    EventAnswer,
     EventPage,
     EventProofAnswer,
     StreamPage,
 )
-from foja.web.reference.openapi import BATCH, EVENT_STREAM, REPLAYED
-from foja.web.streams.appends import Key, append_to, state_of, status_of
-from foja.web.streams.batches import EventBatch, append_batch
+from foja.web.reference.openapi import EVENT_STREAM, event_route
+from foja.web.streams.appends import Key, append_to, event_answer, state_of
+from foja.web.streams.batches import BATCH_ROUTE, EventBatch, append_batch
 from foja.web.streams.proofs import ProtectionRequest, Seq, proof_of, protected
-from foja.web.transfer.encoding import JsonAnswer
+from foja.web.transfer.encoder import JsonAnswer
 
 routes = APIRouter(prefix="/v1/streams", tags=["streams"])
 ONE = "/{domain}/{stream_id}"
@@ -75,13 +73,7 @@ async def state(stream: ReadStream) -> Response:
     return JsonAnswer({**await state_of(stream), "domain": stream.domain.name})
 
 
-@routes.post(
-    f"{ONE}/events",
-    status_code=201,
-    response_model=EventAnswer,
-    responses=REPLAYED,
-    openapi_extra=describe_body(NextEvent),
-)
+@routes.post(f"{ONE}/events", **event_route(NextEvent))
 async def append(
     caller: Writer,
     domain: str,
@@ -92,16 +84,10 @@ async def append(
     """Append an event of a domain of yours. The same Idempotency-Key again returns the first event."""
     found = await caller.app.registry.find(_own(domain), (body.kind, body.v))
     event = await append_to(await _open(caller, found, stream_id), body, key, caller)
-    return JsonAnswer(event.envelope(), status_of(event))
+    return event_answer(event)
 
 
-@routes.post(
-    f"{ONE}/events/batch",
-    status_code=201,
-    response_model=BatchAnswer,
-    responses=BATCH,
-    openapi_extra=describe_body(EventBatch),
-)
+@routes.post(f"{ONE}/events/batch", **BATCH_ROUTE)
 async def append_many(
     caller: Writer,
     domain: str,

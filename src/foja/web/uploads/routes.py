@@ -14,7 +14,7 @@ from foja.web.caller import Caller, Writer
 from foja.web.problems import Rejected, describe_problem
 from foja.web.reference.answers.uploads import UploadAnswer
 from foja.web.transfer.bodies import media_type_of, pieces_of
-from foja.web.transfer.encoding import JsonAnswer
+from foja.web.transfer.encoder import JsonAnswer
 from foja.web.uploads.description import headers
 from foja.web.uploads.headers import (
     ALGORITHM,

@@ -8,7 +8,7 @@ from typing import Any
 
 from foja.blobs.uploads import Upload
 from foja.errors import BadPayload
-from foja.ledger.stream import stream_id
+from foja.ledger.event import parse_id
 from foja.web.caller import Caller
 from foja.web.galleries.images import describe_image
 from foja.web.streams.proofs import protected
@@ -28,7 +28,7 @@ def check_metadata(metadata: Mapping[str, str], caller: Caller, length: int) -> 
         raise BadPayload(f"the metadata {unknown[0][:80]!r} is unknown: expected {', '.join(sorted(known))}")
     for name, what in (("predecessor", "document"), ("product_id", "product"), ("supplier_id", "supplier")):
         if name in metadata:
-            stream_id(metadata[name], what)
+            parse_id(metadata[name], what)
     if target == "image":
         if "product_id" not in metadata:
             raise BadPayload("an image needs the metadata `product_id`")
@@ -42,7 +42,7 @@ async def use(caller: Caller, upload: Upload, part: Path) -> dict[str, Any]:
     about = upload.metadata
     name = about.get("name") or about.get("filename")
     if about.get(TARGET) == "image":
-        product = stream_id(about["product_id"], "product")
+        product = parse_id(about["product_id"], "product")
         image = await caller.app.images.add(
             product,
             part,
@@ -58,7 +58,7 @@ async def use(caller: Caller, upload: Upload, part: Path) -> dict[str, Any]:
         part,
         name=name,
         media_type=about.get("media_type") or about.get("filetype") or about.get("type"),
-        predecessor=stream_id(previous, "document") if previous else None,
+        predecessor=parse_id(previous, "document") if previous else None,
         actor=upload.actor,
     )
     if evidence := about.get("protect"):

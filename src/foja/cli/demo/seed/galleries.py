@@ -1,4 +1,4 @@
-"""Galleries: pictures that were moved, replaced, described and removed, and one that is stored elsewhere."""
+"""Galleries: images that were moved, replaced, described and removed, and one that is stored elsewhere."""
 
 from __future__ import annotations
 

@@ -26,11 +26,11 @@ async def seed(arguments: Namespace) -> int:
 
 async def fill(app: App) -> dict[str, int]:
     """Add documents, conversations and galleries; return how many of each are new."""
-    talks = await seed_conversations(app)
+    conversations = await seed_conversations(app)
     galleries = await seed_galleries(app)
     documents = await seed_documents(app)
     await app.work(until_idle=True)
     await revoke(app)
     documents += await give_up(app)
     await app.work(until_idle=True)
-    return {"documents": documents, "conversations": talks, "galleries": galleries}
+    return {"documents": documents, "conversations": conversations, "galleries": galleries}

@@ -36,6 +36,10 @@ def add_alerts(verbs: Verbs) -> None:
         "send a test notice to the webhook and by e-mail; exit code 1 if one is not taken",
         "  FOJA_ALERT_WEBHOOK_URL=https://example.org/hook foja alerts test",
     )
+    _add_files(inner)
+
+
+def _add_files(inner: Verbs) -> None:
     rules = inner.add(
         "alerts.alerts:rules",
         "print the alerts as a rule file of Prometheus, with the limits of the settings",

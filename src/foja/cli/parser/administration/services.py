@@ -1,4 +1,4 @@
-"""The parsers of services, servers and jobs: `foja up`, `worker`, `backup`, `migrate`, `jobs`, `tsa`, …"""
+"""The parsers of services and jobs: `foja up`, `web`, `worker`, `demo`, `bench`, `migrate`, `jobs`, `tsa`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from uuid import UUID
 
 from foja.cli.parser.administration.access import add_actor
-from foja.cli.parser.values import path, port, positive, seconds
+from foja.cli.parser.values import port, positive, seconds
 from foja.cli.parser.verbs import Verbs, add_force
 
 
@@ -57,57 +57,6 @@ def _add_address(parser: ArgumentParser) -> None:
     )
 
 
-def add_server(verbs: Verbs) -> None:
-    """Add the verbs `backup`, `restore` and `psql`."""
-    backup = verbs.add(
-        "server.backup:backup",
-        "write database, objects, log and keys to one file, while everything runs",
-        "  foja backup -o /backups                      a new file, named by the time\n"
-        "  foja backup -o today.tar --without-objects   the store is copied by other means\n"
-        "  foja backup -o - | age -r KEY > today.age    encrypted",
-    )
-    backup.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        metavar="FILE|FOLDER",
-        required=True,
-        help="the file to write, or a folder for it; - for standard output",
-    )
-    backup.add_argument("--without-objects", action="store_true", help="leave out the store: objects and log")
-    backup.add_argument(
-        "--skip-missing",
-        action="store_true",
-        help="leave out objects that the store lacks, and say so",
-    )
-    add_force(backup)
-    restore = verbs.add(
-        "server.restore:restore",
-        "restore a backup into an empty home and an empty database",
-        "  foja restore today.tar --home /srv/foja\n"
-        "  foja restore today.tar --check               only compare every digest\n"
-        "  foja restore today.tar --home /srv/foja --database-url postgresql://… --continue-log\n"
-        "                                               move a stopped installation to a server of your own",
-    )
-    restore.add_argument("file", type=path, metavar="FILE", help="what `foja backup` wrote")
-    restore.add_argument("--check", action="store_true", help="only check the file, and restore nothing")
-    restore.add_argument(
-        "--continue-log",
-        action="store_true",
-        help="continue the log: only if the old installation never publishes anything after the backup",
-    )
-    psql = verbs.add(
-        "server.psql:psql",
-        "open psql as the administrator or as a role; everything after `--` is passed on",
-        "  foja psql\n"
-        "  foja psql -c 'select count(*) from foja.event'\n"
-        "  foja psql --role service_role -- --csv -c 'select * from products'",
-    )
-    psql.add_argument("-c", "--command", action="append", default=[], metavar="SQL", help="run this and end")
-    psql.add_argument("--role", help="act as this role, such as service_role, instead of the administrator")
-    psql.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="an argument of psql")
-
-
 def add_domains(parser: ArgumentParser) -> None:
     """Add the option `--domains`."""
     parser.add_argument(
@@ -148,7 +97,7 @@ def add_bench(verbs: Verbs) -> None:
 def add_migrate(verbs: Verbs) -> None:
     """Add the verb `migrate`."""
     migrate = verbs.add(
-        "migrate:migrate",
+        "server.migrate:migrate",
         "migrate the schema to the newest or a given step, and register domains",
         "  foja migrate\n"
         "  foja migrate --status\n"
@@ -209,54 +158,27 @@ def _add_filters(parser: ArgumentParser) -> None:
     add_option("--limit", type=positive, help="at most this many (100)")
 
 
-def add_keys(verbs: Verbs) -> None:
-    """Add the verb `keys` and its verbs; without a verb the keys are listed."""
-    keys = verbs.add(
-        "server.keys:listing",
-        "list, rotate and export the keys that sign the entries of this installation in Rekor",
-        "  foja keys\n  foja keys --json",
-        name="keys",
-    )
-    inner = Verbs(keys)
-    inner.add(
-        "server.keys:listing", "list the signing keys, oldest first", "  foja keys list --json", name="list"
-    )
-    inner.add(
-        "server.keys:rotate",
-        "make a new signing key, use it from now on and record that; earlier ones are kept",
-        "  foja keys rotate",
-    )
-    export = inner.add(
-        "server.keys:export",
-        "print the public signing keys, as `foja verify --trust` takes them",
-        "  foja keys export -o signer.pem\n  foja keys export 9f86d081",
-    )
-    export.add_argument("key", nargs="?", metavar="ID", help="only the key whose id begins so")
-    export.add_argument("-o", "--output", type=Path, metavar="FILE", help="write them to a file")
-    add_force(export)
-
-
 def add_tsa(verbs: Verbs) -> None:
     """Add the verb `tsa` and its verbs; without a verb the authorities are listed."""
     tsa = verbs.add(
-        "tsa:status",
+        "server.tsa:status",
         "show and test the timestamp authorities; serve the local one",
         "  foja tsa\n  foja tsa ask",
         name="tsa",
     )
     inner = Verbs(tsa)
     inner.add(
-        "tsa:status",
+        "server.tsa:status",
         "show the timestamp authorities in use and the root of the local one",
         "  foja tsa status --json",
     )
     inner.add(
-        "tsa:ask",
+        "server.tsa:ask",
         "request a token from every authority and check it; exit code 1 if any check fails",
         "  FOJA_TSA_URLS=https://tsa.example/tsr FOJA_TSA_ROOTS=roots.pem foja tsa ask",
     )
     root = inner.add(
-        "tsa:root",
+        "server.tsa:root",
         "print the root certificate of the local authority, which is created on first use",
         "  foja tsa root -o root.pem\n"
         "  openssl ts -verify -in token.tsr -queryfile request.tsq -CAfile root.pem",
@@ -264,7 +186,7 @@ def add_tsa(verbs: Verbs) -> None:
     root.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it to a file")
     add_force(root)
     serve = inner.add(
-        "tsa:serve",
+        "server.tsa:serve",
         "answer RFC 3161 requests over HTTP until stopped",
         "  foja tsa serve --port 3161\n"
         "  FOJA_TSA_URLS=http://127.0.0.1:3161 FOJA_TSA_ROOTS=root.pem foja up      in another installation",

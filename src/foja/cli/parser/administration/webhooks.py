@@ -24,6 +24,19 @@ def add_webhooks(verbs: Verbs) -> None:
         "  foja webhooks list --json",
         name="list",
     )
+    _add_create(inner)
+    _add_change(inner)
+    _named(inner, "webhooks.webhooks:show", "show one webhook", "  foja webhooks show ID")
+    _add_switches(inner)
+    _add_rotate(inner)
+    remove = _named(
+        inner, "webhooks.webhooks:remove", "remove a webhook with its log", "  foja webhooks remove ID"
+    )
+    _add_actor(remove)
+    _add_deliveries(inner)
+
+
+def _add_create(inner: Verbs) -> None:
     create = inner.add(
         "webhooks.webhooks:create",
         "create a webhook and print its secret, once",
@@ -34,6 +47,10 @@ def add_webhooks(verbs: Verbs) -> None:
     create.add_argument("--from-start", action="store_true", help="tell it of all events of the log, too")
     _add_choices(create)
     create.set_defaults(payload=False, description="")
+    _add_actor(create)
+
+
+def _add_change(inner: Verbs) -> None:
     change = _named(
         inner,
         "webhooks.webhooks:change",
@@ -42,7 +59,10 @@ def add_webhooks(verbs: Verbs) -> None:
     )
     change.add_argument("--url", metavar="URL", help="where messages are sent from now on")
     _add_choices(change)
-    _named(inner, "webhooks.webhooks:show", "show one webhook", "  foja webhooks show ID")
+    _add_actor(change)
+
+
+def _add_switches(inner: Verbs) -> None:
     for to, sentence in (
         ("on", "switch a webhook on; what it missed is delivered"),
         ("off", "switch a webhook off; nothing is lost"),
@@ -51,6 +71,9 @@ def add_webhooks(verbs: Verbs) -> None:
         switch.set_defaults(to=to)
         switch.add_argument("--reason", metavar="TEXT", help="why; recorded")
         _add_actor(switch)
+
+
+def _add_rotate(inner: Verbs) -> None:
     rotate = _named(
         inner,
         "webhooks.webhooks:rotate",
@@ -64,12 +87,7 @@ def add_webhooks(verbs: Verbs) -> None:
         metavar="HOURS",
         help="how long the old secret signs as well (24)",
     )
-    remove = _named(
-        inner, "webhooks.webhooks:remove", "remove a webhook with its log", "  foja webhooks remove ID"
-    )
-    for parser in (create, change, rotate, remove):
-        _add_actor(parser)
-    _add_deliveries(inner)
+    _add_actor(rotate)
 
 
 def _add_deliveries(inner: Verbs) -> None:

@@ -130,7 +130,7 @@ def _add_protect(verbs: Verbs) -> None:
 def add_bundle(verbs: Verbs) -> None:
     """Add the verb `bundle`."""
     bundle = verbs.add(
-        "bundle:bundle",
+        "documents.bundle:bundle",
         "write all evidence of a document as one file",
         "  foja bundle contract.pdf -o contract.asice\n"
         "  foja bundle DOC -o proof.asice --without-document    for readers who have the file\n"

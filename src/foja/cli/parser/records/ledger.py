@@ -138,7 +138,7 @@ def _add_prove(verbs: Verbs) -> None:
     prove = verbs.add(
         "log.log:prove",
         "write an event and the proof that it is in the log",
-        "  foja log prove ENTITY 3 -o sheet.tlog-proof       also writes sheet.event.json",
+        "  foja log prove ENTITY 3 -o message.tlog-proof     also writes message.event.json",
     )
     prove.add_argument("entity", type=UUID, metavar="ENTITY")
     prove.add_argument("seq", type=natural, metavar="SEQ")
@@ -155,8 +155,8 @@ def _add_verify(verbs: Verbs) -> None:
     verify = verbs.add(
         "log.verify:verify",
         "check a proof offline, with a public key and without database or network",
-        "  foja log verify sheet.tlog-proof --key foja.vkey  also reads sheet.event.json\n"
-        "  foja log verify sheet.tlog-proof --entry HEX --key 'name+id+key'",
+        "  foja log verify message.tlog-proof --key foja.vkey  also reads message.event.json\n"
+        "  foja log verify message.tlog-proof --entry HEX --key 'name+id+key'",
     )
     verify.add_argument("proof", type=Path, metavar="PROOF", help="a .tlog-proof file")
     verify.add_argument("--key", required=True, metavar="VKEY|FILE", help="the public key of the log")

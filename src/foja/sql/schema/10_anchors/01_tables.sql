@@ -46,7 +46,7 @@ create table foja.anchor_batch (
     detail text,                              -- what it waits for
     created_at timestamptz not null default clock_timestamp(),
     confirmed_at timestamptz,
-    next_look timestamptz,                    -- null: it is looked at no more
+    next_look timestamptz,                    -- null: it is not looked at any more
     lease_token uuid,
     lease_until timestamptz,
     check (octet_length(leaves) = size * 32 and octet_length(salts) = size * 16)

@@ -1,4 +1,4 @@
--- A batch after it was created: claimed, sent, looked at; what became of it is told to its documents in steps.
+-- A batch after it was created: claimed, sent, looked at; its result is recorded for its documents in steps.
 
 -- Only the workers of a network may change its batches.
 create function foja.check_anchor_worker(p_network text) returns void

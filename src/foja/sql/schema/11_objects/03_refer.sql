@@ -1,7 +1,7 @@
 -- References begin and end in the transaction of the event that is their reason.
 
 -- The event `p_seq` of a stream needs this object. Its row stays locked to the end of the transaction, so no purge can
--- take it in between. A candidate is one no more.
+-- take it in between. A candidate stops being one.
 create function foja.refer_object(
     p_entity uuid, p_seq bigint, p_tenant text, p_sha256 text, p_role text, p_built_from uuid default null
 ) returns void

@@ -38,7 +38,7 @@ begin
     return next;
 end $$;
 
--- Give due strays a row. One that a new upload wrote again meanwhile has an open row, and is a stray no more.
+-- Give due strays a row. One that a new upload wrote again meanwhile has an open row, and is not a stray any more.
 create function foja.adopt_strays(p_latest timestamptz, p_limit integer) returns bigint
 language plpgsql as $$
 declare

@@ -1,4 +1,4 @@
--- API keys, sessions of people, and the streams that record what was done about them. Secrets are stored as hashes only.
+-- Access keys, sessions of people, and the streams that record what was done about them. Secrets are stored as hashes only.
 
 create table foja.access_key (
     key_id text primary key check (key_id ~ '^[a-z0-9]{12}$'),

@@ -1,4 +1,4 @@
--- API keys. Every change is recorded with its actor in the same transaction.
+-- Access keys. Every change is recorded with its actor in the same transaction.
 
 -- The stream that records changes of a key: the tenant's, or the installation's for a key that covers all tenants.
 create function foja.record_key(k foja.access_key, p_action text, p_actor text, p_more jsonb default '{}') returns void

@@ -20,7 +20,7 @@ create table foja.webhook (
 create index webhook_tenants on foja.webhook (tenant, webhook_id);
 create index webhook_cursors on foja.webhook (origin, idx) where state = 'on';
 
--- The keys that sign; two of them while a rotation goes on. No role reads this table.
+-- The keys that sign; two of them during a rotation. No role reads this table.
 create table foja.webhook_secret (
     webhook_id uuid not null references foja.webhook on delete cascade,
     secret bytea not null check (octet_length(secret) between 24 and 64),

@@ -1,4 +1,4 @@
--- Who may do what with webhooks. Nobody reads the secrets; the worker gets them with what it delivers.
+-- Who may do what with webhooks. No role reads the secrets; the worker gets them with what it delivers.
 
 -- Also from roles that earlier steps let read all tables: a restore runs those grants again.
 revoke all on foja.webhook_secret from public, service_role, foja_api, foja_sweeper, foja_worker;

@@ -2,7 +2,7 @@
 --
 -- One array in, arrays out: a row per event, or an array per column, costs as much as the event.
 
--- What became of every item. The last three are null where all of them were recorded now.
+-- The result of every item. The last three are null where all of them were recorded now.
 create type foja.receipts as (
     seq bigint[], at timestamptz[], sealed boolean[], status text[], detail text[], body_hash bytea[]
 );
@@ -201,7 +201,7 @@ language sql as $$
     where u.link is not null having count(*) > 0;
 $$;
 
--- What became of every draft: recorded now, recorded before, or refused.
+-- The result of every draft: recorded now, recorded before, or refused.
 create function foja.batch_receipts(p_drafts foja.draft[], b foja.batch, p_atomic boolean) returns foja.receipts
 language plpgsql as $$
 declare

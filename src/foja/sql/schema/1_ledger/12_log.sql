@@ -26,7 +26,7 @@ create table foja.leaves (
 -- Hashes cannot be compressed; stored as they are, one of them is read without the others.
 alter table foja.leaves alter chain_hash set storage external;
 
--- Which bundle to open for an event: the one where its stream goes on at the last number up to its own.
+-- Which bundle to open for an event: the one where its stream continues at the last number up to its own.
 create table foja.leaf_place (
     entity_id uuid not null,
     origin integer not null,

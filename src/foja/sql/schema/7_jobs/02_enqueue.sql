@@ -211,7 +211,7 @@ begin
     select t.type, e.entity_id, e.entity_id, e.tenant, 'executor', t.max_tries
     from foja.entity e join foja.domain d on d.domain = e.domain join foja.job_type t on t.type = d.executor
     where e.entity_id = any (p_entity)
-        -- To find that out by conflict would be to wait for whatever changes it.
+        -- Finding that out by a conflict would wait for the transaction that changes it.
         and (select j.job_id from foja.job j
             where j.entity_id = e.entity_id and j.type = t.type and j.dedupe_key = 'executor') is null
     order by e.entity_id

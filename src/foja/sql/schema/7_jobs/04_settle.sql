@@ -54,7 +54,7 @@ begin
         and e.awake is not null and (j.state <> 'queued' or j.run_at > clock_timestamp());
 end $$;
 
--- What becomes of each job: `lost` if its token is not the one given, `already` if it was settled with
+-- The result for each job: `lost` if its token is not the one given, `already` if it was settled with
 -- that token before, `again` if its stream grew since it was read; otherwise the outcome itself.
 create function foja.judge_jobs(p_settled foja.settlement[]) returns text[]
 language plpgsql as $$

@@ -39,7 +39,7 @@ end $$;
 -- The work is done. `events` go to the job's stream, or to the `entity_id` they name:
 -- [{kind, payload, v?, actor?, idempotency_key?, expected_seq?, entity_id?}]. `jobs` follow from it:
 -- [{type, dedupe_key, entity_id?, payload?, delay?, priority?, on_death?}], `delay` in seconds.
--- Returns what became of it: done, again, already or lost.
+-- Returns the result: done, again, already or lost.
 create function foja.complete_job_v1(
     job_id bigint, token uuid, events jsonb default '[]', jobs jsonb default '[]', read bigint default null
 ) returns text

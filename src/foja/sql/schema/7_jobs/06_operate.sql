@@ -108,7 +108,7 @@ begin
     return again;
 end $$;
 
--- Nothing of this type is claimed from now on; what runs goes on.
+-- Claim no more jobs of this type; running jobs finish.
 create function foja.pause_jobs_v1(p_type text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin

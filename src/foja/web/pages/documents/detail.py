@@ -17,10 +17,10 @@ from foja.judge.render.notices import translate as translate_notice
 from foja.ledger.event import Event
 from foja.web.caller import Caller, Reader, Writer
 from foja.web.pages.documents.explanation import translate
-from foja.web.pages.documents.listing import TONES, evidence_of, possible
+from foja.web.pages.documents.index import TONES, evidence_of, possible
 from foja.web.pages.frame.errors import page_router
 from foja.web.pages.frame.forms import field, read_form, see_other
-from foja.web.pages.frame.rendering import Requested
+from foja.web.pages.frame.page import Requested
 from foja.web.pages.texts.documents import TEXTS
 
 STATUS_TONES: Final = {

@@ -14,7 +14,7 @@ from foja.errors import UnknownEntity
 from foja.verification import verify
 from foja.web.caller import Reader
 from foja.web.pages.frame.errors import page_router
-from foja.web.pages.frame.rendering import Requested
+from foja.web.pages.frame.page import Requested
 
 routes = page_router(prefix="/documents/{document_id}")
 

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 
 from foja import errors
 from foja.web.pages.frame.language import language_of
-from foja.web.pages.frame.rendering import Page
+from foja.web.pages.frame.page import Page
 from foja.web.pages.frame.visitor import visitor_of
 from foja.web.problems import STATUSES, Rejected, describe_errors
 
@@ -61,7 +61,7 @@ async def error_page(request: Request, error: Exception) -> Response:
         title = "error_refused" if status < 500 else "error_500"
     headers = {"Retry-After": "1"} if status == 503 else {}
     visitor = None
-    with suppress(errors.FojaError):  # the error may be why nobody can be recognised
+    with suppress(errors.FojaError):  # the error may be the reason why the visitor is unknown
         visitor = await visitor_of(request, request.app.state.ctx)
     answer = Page(request, language_of(request)).render(
         "error.html", principal=visitor, status=status, title=title, detail=detail, code=status

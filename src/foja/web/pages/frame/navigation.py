@@ -19,7 +19,7 @@ class Entry:
     installation: bool = False  # it shows what all tenants share
 
     def is_open_to(self, principal: Principal | None) -> bool:
-        """Return whether the navigation shows this page to somebody."""
+        """Return whether the navigation shows this page to a principal."""
         if self.scope is None or principal is None:
             return self.scope is None
         return principal.may(self.scope) and (principal.installation or not self.installation)

@@ -14,7 +14,7 @@ from foja.web.context import Context
 
 
 async def visitor_of(request: Request, ctx: Context) -> Principal | None:
-    """Return who sends a request, or None for somebody without a valid key, token or session."""
+    """Return who sends a request, or None without a valid key, token or session."""
     with suppress(NotAuthenticated, NotAllowed):
         return (await grant_of(request, ctx)).principal
     return None

@@ -13,7 +13,7 @@ from foja.errors import Refused
 from foja.web.caller import Administrator, Caller
 from foja.web.pages.frame.errors import page_router
 from foja.web.pages.frame.forms import field, read_form, see_other
-from foja.web.pages.frame.rendering import Page, Requested
+from foja.web.pages.frame.page import Page, Requested
 from foja.web.pages.texts.system.access import TEXTS
 
 LIST_LIMIT: Final = 100

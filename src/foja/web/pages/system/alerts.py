@@ -10,7 +10,7 @@ from fastapi import Response
 from foja.observe.overview import Overview, read_overview
 from foja.web.caller import Operator
 from foja.web.pages.frame.errors import page_router
-from foja.web.pages.frame.rendering import Requested
+from foja.web.pages.frame.page import Requested
 from foja.web.pages.frame.times import span
 from foja.web.pages.overview import SLOW_QUEUE
 from foja.web.pages.texts.system.alerts import TEXTS

@@ -16,7 +16,7 @@ from foja.web.caller import Caller, needs
 from foja.web.pages.frame.background import Background
 from foja.web.pages.frame.errors import page_router
 from foja.web.pages.frame.forms import read_form, see_other
-from foja.web.pages.frame.rendering import Requested
+from foja.web.pages.frame.page import Requested
 from foja.web.pages.texts.system.anchors import TEXTS
 
 LIST_LIMIT: Final = 50

@@ -14,7 +14,7 @@ from foja.system.model.hygiene import ARMED_DAYS
 from foja.web.caller import Caller, needs
 from foja.web.pages.frame.errors import page_router
 from foja.web.pages.frame.forms import field, read_form, see_other
-from foja.web.pages.frame.rendering import Page, Requested
+from foja.web.pages.frame.page import Page, Requested
 from foja.web.pages.texts.system.hygiene import TEXTS
 
 LIST_LIMIT: Final = 50

@@ -20,7 +20,7 @@ from foja.web.pages.documents.downloads import attachment
 from foja.web.pages.frame.background import Background
 from foja.web.pages.frame.errors import page_router
 from foja.web.pages.frame.forms import read_form, see_other
-from foja.web.pages.frame.rendering import Requested
+from foja.web.pages.frame.page import Requested
 from foja.web.pages.texts.system.ledger import TEXTS
 
 CHECKPOINTS: Final = 20
@@ -32,7 +32,7 @@ async def _audit(app: App) -> CheckReport:
     return await audit(app.settings.database_url, max_lag_seconds=app.settings.max_lag_seconds)
 
 
-AUDITS: Final = Background(_audit, float("inf"))  # only when somebody asks for it
+AUDITS: Final = Background(_audit, float("inf"))  # only on request
 
 
 @routes.get("")

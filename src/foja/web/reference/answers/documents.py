@@ -105,14 +105,14 @@ class DocumentAnswer(Answer):
 
 
 class DocumentResult(Answer):
-    """What became of one digest of a batch: its document, or why there is none."""
+    """The result for one digest of a batch: its document, or why there is none."""
 
     document: AddedDocument | None
     problem: Problem | None
 
 
 class DocumentBatchAnswer(Answer):
-    """What became of each digest of a batch, in its order."""
+    """The result for each digest of a batch, in its order."""
 
     added: int = Field(description="how many documents are new")
     results: list[DocumentResult]

@@ -84,7 +84,7 @@ class StreamPage(Answer):
 
 
 class BatchResult(Answer):
-    """What became of one event of a batch: its event, or why there is none."""
+    """The result for one event of a batch: its event, or why there is none."""
 
     event: EventAnswer | None
     new: bool = Field(description="whether it was recorded by this request")
@@ -92,7 +92,7 @@ class BatchResult(Answer):
 
 
 class BatchAnswer(Answer):
-    """What became of each event of a batch, in its order."""
+    """The result for each event of a batch, in its order."""
 
     appended: int = Field(description="how many events are new")
     results: list[BatchResult]

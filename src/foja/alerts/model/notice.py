@@ -11,7 +11,7 @@ from foja.alerts.model.alert import Alert
 
 
 @dataclass(frozen=True, slots=True)
-class Notification:
+class Notice:
     """One notice about one series of an alert. The same notice has the same id, however often it is sent."""
 
     id: UUID

@@ -1,4 +1,4 @@
-"""Templates: escaped, strict about names, and sent with a policy that allows no inline script or style."""
+"""A page from its template: escaped, strict about names, sent with a policy that allows no inline script."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from foja.cli.output import print_or_write, print_result, table
 from foja.cli.services import print_started, run_until_stopped
 from foja.documents.authorities import local_notice, open_stamper
 from foja.documents.stamper import Confirmed, Stamper, TimestampAuthority
-from foja.embedded.tsa import LocalAuthority, kept_root
+from foja.embedded.tsa import LocalAuthority, stored_root
 from foja.errors import redact
 from foja.proofs.tsa import LOCAL_NOTICE, Terms, trusted
 from foja.web.endpoints.timestamps import TimestampEndpoint
@@ -23,7 +23,7 @@ def status(arguments: Namespace) -> int:
     """Print the authorities in use and the root of the local one."""
     settings = read_settings(arguments)
     authorities = redact(settings.tsa_urls).split() or ["local"]
-    root = kept_root(settings.home)
+    root = stored_root(settings.home)
     local = trusted(root)[0] if root else None
     rows = [("authority", each) for each in authorities]
     if local:

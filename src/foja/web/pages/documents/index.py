@@ -14,7 +14,7 @@ from foja.documents.model.events import REQUIRABLE, Evidence
 from foja.web.caller import Caller, Reader, Writer
 from foja.web.pages.frame.errors import page_router
 from foja.web.pages.frame.forms import file_of, files_of, read_form, see_other
-from foja.web.pages.frame.rendering import Requested
+from foja.web.pages.frame.page import Requested
 from foja.web.pages.texts.documents import TEXTS
 
 LIST_LIMIT = 50
