@@ -56,7 +56,7 @@ class SteppedDatabase(Database):
         return await self._steps.take(NAMES[query], lambda: self._inner.rows(query, **values), error)
 
     async def made(
-        self, make: Callable[[tuple[Any, ...]], Any], query: LiteralString, **values: object
+        self, make: Callable[[Sequence[Any]], Any], query: LiteralString, **values: object
     ) -> list[Any]:
         error = LedgerUnavailable("the connection was cut by the test")
         return await self._steps.take(NAMES[query], lambda: self._inner.made(make, query, **values), error)

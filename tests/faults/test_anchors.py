@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any, LiteralString, TypeVar
 from uuid import UUID
@@ -60,7 +60,7 @@ class MortalDatabase(Database):
         return await self._life.take(NAMES[query], lambda: self._inner.rows(query, **values))
 
     async def made(
-        self, make: Callable[[tuple[Any, ...]], Any], query: LiteralString, **values: object
+        self, make: Callable[[Sequence[Any]], Any], query: LiteralString, **values: object
     ) -> list[Any]:
         return await self._life.take(NAMES[query], lambda: self._inner.made(make, query, **values))
 

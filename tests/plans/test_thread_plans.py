@@ -36,11 +36,11 @@ def full_template(copied: Copied, template: str) -> Iterator[str]:
 
 def read(conn: Admin) -> tuple[int, int]:
     """Return how often the table of events was read whole, and how many of its rows were read, so far."""
-    [row] = conn.execute(
+    [(whole, rows)] = conn.execute(
         """select coalesce(seq_scan, 0), coalesce(idx_tup_fetch, 0) from pg_stat_xact_user_tables
         where schemaname = 'foja' and relname = 'event'"""
     ).fetchall()
-    return row
+    return whole, rows
 
 
 @pytest.mark.parametrize("mode", ["force_custom_plan", "force_generic_plan"])

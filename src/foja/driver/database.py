@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from copy import copy
 from typing import Any, LiteralString
@@ -237,7 +237,7 @@ class Database:
         return await self.made(tuple, query, **values)
 
     async def made(
-        self, make: Callable[[tuple[Any, ...]], Row], query: LiteralString, **values: object
+        self, make: Callable[[Sequence[Any]], Row], query: LiteralString, **values: object
     ) -> list[Row]:
         """Run one statement and return what `make` makes of each of its thousands of rows."""
         return await self._fetch(make, query, values, binary=True)
@@ -249,7 +249,7 @@ class Database:
 
     async def _fetch(
         self,
-        make: Callable[[tuple[Any, ...]], Row],
+        make: Callable[[Sequence[Any]], Row],
         statement: LiteralString,
         values: dict[str, object],
         *,

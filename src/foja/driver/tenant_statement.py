@@ -59,7 +59,7 @@ class TenantStatements:
         tenant: str,
         statement: str,
         values: Mapping[str, object],
-        make: Callable[[tuple[Any, ...]], Row],
+        make: Callable[[Sequence[Any]], Row],
         *,
         binary: bool,
     ) -> list[Row]:

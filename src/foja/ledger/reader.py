@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -22,7 +21,6 @@ from foja.ledger.event import MAX_SEQ, OPEN, Event, Reset, event_of
 
 HIGHEST = UUID(int=2**128 - 1)
 NUMBER = re.compile("[0-9]{1,18}")
-Row = tuple[int, UUID | None, str, int, datetime | None, str | None, str | None, Any, bytes | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,7 @@ class Position:
             self.holes.add(seq)
         return f"{self.epoch}:{self.prefix}" if self.prefix >= seq else None
 
-    def event_from(self, entity_id: UUID) -> Callable[[Row], Event]:
+    def event_from(self, entity_id: UUID) -> Callable[[Sequence[Any]], Event]:
         """Return what makes an event of a row, with its cursor if nothing before it is missing."""
         epoch = self.epoch
         return lambda row: event_of(entity_id, *row, f"{epoch}:{row[0]}")
