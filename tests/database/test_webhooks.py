@@ -17,6 +17,7 @@ from foja.system.model.events import DELIVER
 from foja.webhooks.service import Webhook
 from tests.counterparties.receiver import Receiver, running_receiver
 from tests.database.rows import SAID, Admin
+from tests.tenant_acts import tenant_acts
 
 LOOPBACK = "127.0.0.0/8"
 
@@ -34,8 +35,7 @@ async def receiver() -> AsyncIterator[Receiver]:
 
 
 async def changes(app: App) -> list[tuple[str, str | None]]:
-    events = [event for event in await app.system.events() if event.kind == "webhook.changed"]
-    return [(event.payload["change"], event.actor) for event in events]
+    return [(event.payload["change"], event.actor) for event in await tenant_acts(app, "webhook.changed")]
 
 
 async def say(app: App, *texts: str) -> None:
