@@ -131,6 +131,6 @@ def test_the_command(run: Run) -> None:
 def events(run: Run) -> list[dict[str, dict[str, str]]]:
     async def read() -> list[dict[str, dict[str, str]]]:
         async with foja.connect(database_url=os.environ["FOJA_DATABASE_URL"]) as app:
-            return [{"payload": each.payload} for each in await app.system.events() if "webhook" in each.kind]
+            return [{"payload": each.payload} for each in await tenant_acts(app, "webhook.changed")]
 
     return asyncio.run(read())
