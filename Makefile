@@ -74,7 +74,11 @@ fmt: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# What sends the requests of the group `http`.
 bench: $(READY)
+	@for program in wrk curl; do command -v $$program > /dev/null || \
+		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends $$program; } > /dev/null 2>&1 || \
+		echo "no $$program here: what needs it will not be measured (apt install $$program)"; done
 	$(BIN)/python -m bench --write
 
 clean:

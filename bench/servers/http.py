@@ -24,7 +24,7 @@ BARE = [sys.executable, "-m", "uvicorn", "bench.servers.bare_fastapi:app", "--lo
 RATE, BAD = re.compile(r"Requests/sec:\s+([0-9.]+)"), re.compile(r"Non-2xx or 3xx responses: ([0-9]+)")
 SCRIPT = """\
 local ids, at = {%s}, math.random(1, 100)
-local headers = {["Content-Type"] = "application/json"}
+local headers = {["Content-Type"] = "application/json", ["Authorization"] = "Bearer %s"}
 function request()
     at = at + 1
     return wrk.format("POST", string.gsub("%s", "ID", ids[at %% #ids + 1]), headers, [==[%s]==])
@@ -82,12 +82,12 @@ def bare_server(database: BenchDatabase) -> AbstractContextManager[HttpServer]:
 
 
 def requests_per_second(
-    server: HttpServer, path: str, ids: Sequence[UUID], body: str, seconds: float
+    server: HttpServer, path: str, ids: Sequence[UUID], body: str, seconds: float, *, key: str = "none"
 ) -> float:
-    """Return how many requests a second wrk had answered; raise if one was refused."""
+    """Return how many requests a second wrk had answered; raise if one was refused. All show a key."""
     named = ", ".join(f'"{each}"' for each in ids)
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
-        script.write(SCRIPT % (named, path, body))
+        script.write(SCRIPT % (named, key, path, body))
         script.flush()
         words = ["wrk", f"-t{THREADS}", f"-c{CONNECTIONS}", f"-d{max(1, round(seconds))}s", "-s", script.name]
         ran = subprocess.run([*words, server.address], capture_output=True, text=True, check=True)

@@ -44,3 +44,7 @@ update foja.anchor_batch set next_look = now() where network = %(network)s and n
 -- The number of confirmations of a network, and the bytes of their payloads.
 select count(*), sum(octet_length(payload::text)) from foja.event
 where kind = 'anchor.confirmed' and payload ->> 'network' = %(network)s;
+
+-- name: act_for_session
+-- Act for a tenant for the rest of the session: what is measured is one query alone.
+select set_config('foja.tenant', %(tenant)s, false);

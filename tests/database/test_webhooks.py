@@ -17,6 +17,7 @@ from foja.system.model.events import DELIVER
 from foja.webhooks.service import Webhook
 from tests.counterparties.receiver import Receiver, running_receiver
 from tests.database.rows import SAID, Admin
+from tests.tenant_acts import tenant_acts
 
 LOOPBACK = "127.0.0.0/8"
 
@@ -34,8 +35,7 @@ async def receiver() -> AsyncIterator[Receiver]:
 
 
 async def changes(app: App) -> list[tuple[str, str | None]]:
-    events = [event for event in await app.system.events() if event.kind == "webhook.changed"]
-    return [(event.payload["change"], event.actor) for event in events]
+    return [(event.payload["change"], event.actor) for event in await tenant_acts(app, "webhook.changed")]
 
 
 async def say(app: App, *texts: str) -> None:
@@ -72,6 +72,14 @@ async def test_the_payload_stays_at_home_unless_it_is_asked_for(app: App, receiv
     await say(app, "private words")
     await app.work(until_idle=True)
     assert set(receiver.received[0].message) == {"id", "kind", "v", "tenant", "entity_id", "seq", "at"}
+
+
+async def test_a_webhook_hears_of_changes_of_webhooks_if_it_names_them(app: App, receiver: Receiver) -> None:
+    await app.webhooks.create(receiver.url("/star"), ["*"])
+    await app.webhooks.create(receiver.url("/named"), ["webhook.changed"], include_payload=True)
+    await app.webhooks.create(receiver.url("/other"), ["document.*"])
+    await app.work(until_idle=True)
+    assert {each.path for each in receiver.received} == {"/named"}
 
 
 async def test_a_tenant_hears_only_of_itself(open_app: Callable[..., App], receiver: Receiver) -> None:
@@ -210,7 +218,7 @@ async def test_change_and_remove(app: App, receiver: Receiver, admin: Admin) -> 
     await app.webhooks.remove(hook.id)
     assert await app.webhooks.list() == []
     assert await changes(app) == [("created", None), ("changed", "ana"), ("removed", None)]
-    recorded = str([event.payload for event in await app.system.events()])
+    recorded = str([event.payload for event in await tenant_acts(app, "webhook.changed")])
     assert "planted-secret" not in recorded
     assert f"http://127.0.0.1:{receiver.port}" in recorded
     assert hook.secret

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hmac
 import json
@@ -17,11 +18,14 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from foja.access import issuer as issuer_module
 from foja.access.issuer import Issuer
+from foja.app import App
 from foja.errors import NotAuthenticated, SetupFailed, Unavailable
 from foja.settings import load
 from tests.counterparties.http_server import listening
+from tests.flow.client import SAY, served
 
 AUDIENCE = "foja-api"
+LIMIT = 60.0
 KEY = rsa.generate_private_key(65537, 2048)
 CURVE = ec.generate_private_key(ec.SECP256R1())
 PEM = KEY.public_key().public_bytes(
@@ -199,6 +203,76 @@ async def test_known_keys_are_used_while_the_issuer_is_away(
     server.answer = lambda _: (503, b"")
     monkeypatch.setattr(issuer_module, "MAX_AGE_SECONDS", 0)
     await issuer.claims(signed(server), AUDIENCE)
+    monkeypatch.setattr(issuer_module, "AWAY_SECONDS", 0)
+    with pytest.raises(Unavailable, match="503"):
+        await issuer.claims(signed(server), AUDIENCE)
+
+
+async def test_an_issuer_that_is_away_is_asked_every_few_seconds_at_most(server: Server) -> None:
+    asked: list[str] = []
+
+    def away(path: str) -> tuple[int, bytes]:
+        asked.append(path)
+        return 503, b""
+
+    server.answer, issuer = away, issuer_of(server)
+    for _ in range(5):
+        with pytest.raises(Unavailable):
+            await issuer.claims(signed(server), AUDIENCE)
+    assert len(asked) == 1
+
+
+async def test_keys_are_kept_if_the_answer_has_none_and_dropped_if_it_has_an_empty_list(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(issuer_module, "RETRY_SECONDS", 0)
+    monkeypatch.setattr(issuer_module, "MAX_AGE_SECONDS", 0)
+    issuer = issuer_of(server)
+    await issuer.claims(signed(server), AUDIENCE)
+    server.answer = lambda _: (200, b"<html>maintenance</html>")
+    await issuer.claims(signed(server), AUDIENCE)
+    server.answer = lambda _: (200, b'{"keys": []}')
+    with pytest.raises(NotAuthenticated):
+        await issuer.claims(signed(server), AUDIENCE)
+
+
+async def test_a_token_whose_key_was_withdrawn_ends_everywhere(
+    server: Server, open_app: Callable[..., App], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one that was accepted before, and a stream that it opened."""
+    monkeypatch.setattr(issuer_module, "MAX_AGE_SECONDS", 0.2)
+    claims = {"scope": "read write", "tenant": "default"}
+    token = {"Authorization": f"Bearer {signed(server, **claims)}"}
+    async with open_app(jwt_issuer=server.url, jwt_audience=AUDIENCE) as app, served(app) as client:
+        event = {"kind": SAY, "payload": {"content": "hi"}}
+        made = await client.post("/v1/conversations", json={"event": event}, headers=token)
+        path = f"/v1/conversations/{made.json()['id']}"
+        async with client.stream("GET", f"{path}/stream", headers=token) as stream:
+            assert stream.status_code == 200
+            server.keys = [public("two")]
+            async with asyncio.timeout(LIMIT):
+                async for _ in stream.aiter_lines():
+                    pass  # until the server ends it
+        assert (await client.get(path, headers=token)).status_code == 401
+        assert (await client.post(f"{path}/events", json=event, headers=token)).status_code == 401
+
+
+async def test_a_token_is_forgotten_when_another_key_is_found_to_be_new(
+    server: Server, open_app: Callable[..., App]
+) -> None:
+    """The keys are young, so they are read for the new key alone; the old one is not in them."""
+    settings = {"jwt_issuer": server.url, "jwt_audience": AUDIENCE}
+    claims = {"scope": "read", "tenant": "default"}
+    async with open_app(**settings) as app:
+        await app.access.open()
+        first, second = signed(server, **claims), signed(server, kid="two", **claims)
+        await app.access.bearer(first)
+        server.keys = [public("two")]
+        await app.access.bearer(first)  # remembered, for minutes at most
+        await app.access.bearer(second)
+        with pytest.raises(NotAuthenticated):
+            await app.access.bearer(first)
+        assert server.reads == 2
 
 
 @pytest.mark.parametrize(

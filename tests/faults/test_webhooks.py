@@ -25,6 +25,7 @@ from foja.webhooks.delivery import Deliverer, DeliveryTerms
 from tests.counterparties.receiver import Receiver, running_receiver, server_certificate
 from tests.database.rows import Admin
 from tests.faults.steps import Moment, SteppedDatabase, Steps
+from tests.tenant_acts import tenant_acts
 
 LOOPBACK = "127.0.0.0/8"
 
@@ -53,7 +54,7 @@ def due_now(admin: Admin) -> None:
 
 
 async def reasons(app: App) -> list[str]:
-    events = [event for event in await app.system.events() if event.kind == "webhook.changed"]
+    events = await tenant_acts(app, "webhook.changed")
     return [event.payload["reason"] for event in events if event.payload["change"] == "switched_off"]
 
 

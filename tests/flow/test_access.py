@@ -82,6 +82,25 @@ async def test_the_first_key_ends_the_reign_of_the_local_user(app: App, client: 
     assert (await client.get("/metrics", headers=bearer(key))).status_code == 200
 
 
+async def test_a_tenant_cannot_read_the_numbers_of_another_tenant(
+    app: App, client: httpx.AsyncClient
+) -> None:
+    """The metrics are sums over all tenants: they are for keys of the installation."""
+    other = await app.tenant("other").conversations.open()
+    await other.append("user_message_sent", {"content": "hi"})
+    for scopes in (["operate"], ["admin"]):
+        own = bearer(await make_key(app, scopes, tenant="acme"))
+        answer = await client.get("/metrics", headers=own)
+        check_refused(answer, 403, "NotAllowed")
+        assert "--installation" in answer.json()["detail"]
+        alerts = await client.get("/alerts", headers=own)
+        assert (alerts.status_code, str(other.id) in alerts.text) == (200, False)
+    operator = bearer(await make_key(app, ["operate"], installation=True))
+    assert "foja_events_total" in (await client.get("/metrics", headers=operator)).text
+    reader = bearer(await make_key(app, ["read"], installation=True))
+    check_refused(await client.get("/metrics", headers=reader), 403, "NotAllowed")
+
+
 async def test_a_key_gives_its_scopes_and_signs_what_it_writes(app: App, client: httpx.AsyncClient) -> None:
     reader, writer = await make_key(app, ["read"]), await make_key(app, ["write"])
     approver = await make_key(app, ["approve"])
@@ -401,7 +420,7 @@ async def test_a_planted_secret_is_nowhere(
 ) -> None:
     """Neither logs, nor errors, nor metrics, nor any row of the database has a key, a cookie or a token."""
     caplog.set_level(logging.DEBUG)
-    key = await make_key(app, ["admin"], name="planted")
+    key = await make_key(app, ["admin"], name="planted", installation=True)
     cookie = (await log_in(client, key)).cookies["foja-session"]
     client.cookies.clear()
     wrong = key_with_id(key.split("_")[1], b"q" * 32).text

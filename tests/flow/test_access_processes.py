@@ -68,7 +68,7 @@ async def test_a_revocation_reaches_another_process_and_ends_its_streams(
 def test_a_public_address_needs_a_key_first(run: Run, spawn: Callable[..., Process]) -> None:
     refused = run("web", "--host", "0.0.0.0", "--port", 0)
     assert (refused.code, "foja access create" in refused.err) == (2, True)
-    made = run("access", "create", "--scopes", "operate", "--json").document
+    made = run("access", "create", "--scopes", "operate", "--installation", "--json").document
     server = spawn("web", "--host", "0.0.0.0", "--port", 0, "--json")
     port = json.loads(server.line())["web"].rpartition(":")[2]
     with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=LIMIT) as client:

@@ -129,6 +129,7 @@ def test_every_group_has_its_targets(found: Found) -> None:
     counts = {group: len(outcome["targets"]) for group, outcome in found.items()}
     left_out = len(found["anchors"]["remarks"])  # networks that npm could not install
     anchors = counts.pop("anchors")
+    assert counts.pop("http") == 10 - 3 * (not shutil.which("wrk")) - 2 * (not shutil.which("curl"))
     assert counts.pop("images") == 5 - len(found["images"]["remarks"])
     assert counts.pop("objects") == (6 if found["objects"]["remarks"] else 10)
     assert anchors == 6 if not left_out else 2 <= anchors < 6

@@ -13,6 +13,7 @@ import pytest
 
 from foja.app import App
 from foja.ledger.event import event_of
+from foja.metrics import HTTP_REQUESTS
 from foja.web import application
 from foja.web.streams.appends import describe_event
 from foja.web.transfer.encoder import JsonAnswer
@@ -71,6 +72,23 @@ async def test_a_stream_of_another_domain_is_unknown_both_ways(
     for client in both:
         answer = await client.post(f"/v1/conversations/{document.id}/events", json=message("x"))
         assert (answer.status_code, answer.json()["error"]) == (404, "UnknownEntity")
+
+
+async def test_both_ways_are_counted_under_the_same_route(
+    app: App, both: tuple[httpx.AsyncClient, httpx.AsyncClient]
+) -> None:
+    def counted(route: str) -> float:
+        found = HTTP_REQUESTS.labels("POST", f"/v1/conversations/{{conversation_id}}/{route}", "201")
+        return found._value.get()  # type: ignore[no-any-return]
+
+    before = {route: counted(route) for route in ("events", "events/batch")}
+    for client in both:
+        await client.post(ONE, json=message("x"))
+        await client.post(f"{ONE}/batch", json={"events": [message("a")]})
+    assert {route: counted(route) - count for route, count in before.items()} == {
+        "events": 2,
+        "events/batch": 2,
+    }
 
 
 def test_an_event_is_written_as_its_envelope() -> None:

@@ -37,7 +37,7 @@ async def proxied(open_app: Callable[..., App], tmp_path: Path) -> AsyncIterator
     """A client of the proxy, with the name of the example and a key."""
     port = free_port()
     async with open_app(trusted_proxies="127.0.0.1") as app:
-        key = await make_key(app, ["read", "write", "operate"])
+        key = await make_key(app, ["read", "write", "operate"], installation=True)
         with bind("127.0.0.1", 0, expose=False) as listener:
             async with serving(app, listener):
                 configure(tmp_path, port, address(listener))

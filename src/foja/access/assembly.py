@@ -28,12 +28,13 @@ def assemble(
     """Return access for an installation. Nothing is opened before it is used."""
     database = Database(settings.database_url, ROLE, CONNECTIONS)
     closing.push_async_callback(database.close)
-    access = Access(settings, database, notifier, installation_id, _tokens(settings), _provider(settings))
+    tokens, provider = _tokens(settings, closing), _provider(settings, closing)
+    access = Access(settings, database, notifier, installation_id, tokens, provider)
     closing.push_async_callback(access.close)
     return access
 
 
-def _tokens(settings: Settings) -> Tokens | None:
+def _tokens(settings: Settings, closing: AsyncExitStack) -> Tokens | None:
     if not settings.jwt_issuer:
         return None
     if not settings.jwt_audience:
@@ -42,10 +43,11 @@ def _tokens(settings: Settings) -> Tokens | None:
     from foja.access.tokens import Tokens
 
     issuer = Issuer(settings.jwt_issuer, settings.jwt_jwks_url, algorithms=settings.jwt_algorithms)
+    closing.push_async_callback(issuer.close)
     return Tokens(issuer, settings.jwt_audience, _rules(settings))
 
 
-def _provider(settings: Settings) -> Provider | None:
+def _provider(settings: Settings, closing: AsyncExitStack) -> Provider | None:
     if not settings.oidc_issuer:
         return None
     if not settings.oidc_client_id:
@@ -58,6 +60,7 @@ def _provider(settings: Settings) -> Provider | None:
     except NotAllowed as error:
         raise SetupFailed(f"FOJA_OIDC_DEFAULT_SCOPES is not valid: {error}") from None
     issuer = Issuer(settings.oidc_issuer, algorithms=settings.jwt_algorithms)
+    closing.push_async_callback(issuer.close)
     rules = _rules(settings, scopes)
     return Provider(issuer, settings.oidc_client_id, settings.oidc_client_secret, rules)
 

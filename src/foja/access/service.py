@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from asyncio import Event
 from contextlib import AbstractContextManager
 from hashlib import sha256
@@ -85,7 +84,8 @@ class Access:
         return self._monitor.use(grant)
 
     def _remembered(self, digest: bytes) -> Grant | None:
-        return self._monitor.grants.find(digest) if self._monitor.fresh else None
+        grant = self._monitor.grants.find(digest) if self._monitor.fresh else None
+        return grant if grant is None or self._tokens is None or self._tokens.accepts(grant) else None
 
     def _keep(self, grant: Grant | None, version: int) -> Grant:
         if grant is None:
@@ -103,4 +103,4 @@ class Access:
             return await self.sessions.find(grant.digest, version)
         if grant.credential == "local":
             return None if await self.required() else grant
-        return grant if grant.ends is not None and time.monotonic() < grant.ends else None
+        return self._tokens.again(grant) if self._tokens else None

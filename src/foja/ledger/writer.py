@@ -65,12 +65,18 @@ class Writer:
         except Locked:
             self.held.mark(draft.entity_id for draft in drafts)
             receipts = await self.retry(lambda: self._send(drafts, atomic=True, apart=True))
-        return [self.accept(draft, receipt) for draft, receipt in zip(drafts, receipts, strict=True)]
+        events = [self._event(draft, receipt) for draft, receipt in zip(drafts, receipts, strict=True)]
+        self._notify_all(drafts, events)
+        return events
 
     async def append_each(self, drafts: Sequence[Draft]) -> list[AppendResult]:
         """Append each draft by itself; return its event or its error for each."""
-        pairs = zip(drafts, await self.append_free(drafts), strict=True)
-        return await asyncio.gather(*(self._unlocked(draft, result) for draft, result in pairs))
+        results = await self.append_free(drafts)
+        held = [n for n, result in enumerate(results) if isinstance(result, Locked)]
+        again = await asyncio.gather(*(self._verdict(self.held.append(drafts[n])) for n in held))
+        for n, result in zip(held, again, strict=True):
+            results[n] = result
+        return results
 
     async def append_free(self, drafts: Sequence[Draft]) -> list[AppendResult]:
         """Append each draft by itself. If a stream is held, the error of all drafts may be `Locked`.
@@ -123,12 +129,16 @@ class Writer:
             pause = min(pause * 2, 0.5)
 
     def accept(self, draft: Draft, receipt: Receipt | None) -> Event:
-        """Return the event a receipt stands for, or raise its refusal."""
+        """Return the event a receipt stands for, and notify its followers; or raise its refusal."""
+        event = self._event(draft, receipt)
+        self.notify(draft.tenant, draft.entity_id)
+        return event
+
+    def _event(self, draft: Draft, receipt: Receipt | None) -> Event:
         assert receipt is not None
         status, detail, seq, at, body_hash, sealed = receipt
         if seq is None or at is None or body_hash is None:
             raise refusal(detail or "")
-        self.notify(draft.tenant, draft.entity_id)
         cursor = f"{self._notifier.epoch}:{seq}" if sealed else None
         return draft.recorded(seq, at, body_hash, cursor, status=status)
 
@@ -147,14 +157,19 @@ class Writer:
             raise Locked("another session holds this stream; end its transaction")
         return await self.retry(call, unless=Locked)
 
-    async def _unlocked(self, draft: Draft, result: AppendResult) -> AppendResult:
-        return await self._verdict(self.held.append(draft)) if isinstance(result, Locked) else result
-
     async def _send_each(self, drafts: Sequence[Draft], *, apart: bool = False) -> list[AppendResult]:
         if len({draft.tenant for draft in drafts}) > 1:
             return await self._send_by_tenant(drafts, apart=apart)
         receipts = await self._send(drafts, atomic=False, apart=apart)
-        return [self._judge(draft, receipt) for draft, receipt in zip(drafts, receipts, strict=True)]
+        results = [self._judge(draft, receipt) for draft, receipt in zip(drafts, receipts, strict=True)]
+        self._notify_all(drafts, results)
+        return results
+
+    def _notify_all(self, drafts: Sequence[Draft], results: Sequence[AppendResult]) -> None:
+        """Notify the followers of each stream that has grown, once."""
+        pairs = zip(drafts, results, strict=True)
+        for topic in {(each.tenant, each.entity_id) for each, result in pairs if isinstance(result, Event)}:
+            self.notify(*topic)
 
     async def _send_by_tenant(self, drafts: Sequence[Draft], *, apart: bool) -> list[AppendResult]:
         """Send the drafts of each tenant in a call of its own: a transaction acts for one tenant."""
@@ -170,7 +185,7 @@ class Writer:
 
     def _judge(self, draft: Draft, receipt: Receipt) -> AppendResult:
         try:
-            return self.accept(draft, receipt)
+            return self._event(draft, receipt)
         except errors.Refused as error:
             return error
 

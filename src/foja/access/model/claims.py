@@ -14,6 +14,14 @@ PREFIX = "foja:"
 
 
 @dataclass(frozen=True, slots=True)
+class VerifiedToken:
+    """What a token says, and the digest of the key that signed it."""
+
+    claims: Mapping[str, Any]
+    key: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class ClaimRules:
     """Which claims name the tenant and the scopes, and what holds where they are absent."""
 

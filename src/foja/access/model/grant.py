@@ -12,6 +12,14 @@ Credential: TypeAlias = Literal["key", "session", "token", "local"]
 
 
 @dataclass(frozen=True, slots=True)
+class Signature:
+    """Which key signed a token, and when the token expires by the clock of this process."""
+
+    key: bytes
+    expires: float
+
+
+@dataclass(frozen=True, slots=True)
 class Grant:
     """A principal with the credential that proved it. It is asked for again after `ends`."""
 
@@ -22,3 +30,4 @@ class Grant:
     ends: float | None = None  # by the clock of this process; None: it does not expire by itself
     idle: float | None = None  # how many seconds without use end it
     version: int = -1  # of the changes that were known when it was checked
+    signature: Signature | None = None  # of a token

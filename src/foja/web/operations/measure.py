@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter as Tally
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from functools import partial
+from functools import lru_cache, partial
 from time import perf_counter
 
+from prometheus_client import Counter
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from foja import sql
@@ -22,6 +23,7 @@ from foja.web.operations.routes import PATHS
 FLUSH_SECONDS = 5.0
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 UNMATCHED = "unmatched"
+KEPT = 4_096
 
 
 class Failures:
@@ -29,7 +31,7 @@ class Failures:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._counts: Counter[str] = Counter()
+        self._counts: Tally[str] = Tally()
 
     def add(self, route: str) -> None:
         """Count a failure. A probe that reports one is none."""
@@ -38,7 +40,7 @@ class Failures:
 
     async def flush(self) -> None:
         """Add what was counted. If that fails, it stays counted; after a lost answer it may count twice."""
-        counts, self._counts = self._counts, Counter()
+        counts, self._counts = self._counts, Tally()
         if not counts:
             return
         try:
@@ -88,20 +90,30 @@ class Measured:
                 nonlocal status
                 if message["type"] == "http.response.start":
                     status = message["status"]
-                    HTTP_SECONDS.labels(_route(scope)).observe(perf_counter() - began)
+                    _seconds(_route(scope)).observe(perf_counter() - began)
                 await send(message)
 
             try:
                 await self._inner(scope, receive, answer)
             finally:
                 route = _route(scope)
-                HTTP_REQUESTS.labels(method, route, str(status)).inc()
-                request.rename(f"{method} {route}")
-                request.set("http.route", route)
-                request.set("http.response.status_code", status)
+                _requests(method, route, status).inc()
+                if carrier is not None:
+                    request.rename(f"{method} {route}")
+                    request.set("http.route", route)
+                    request.set("http.response.status_code", status)
                 if status >= 500:
                     self._failures.add(route)
                     request.fail(str(status))
+
+
+# Finding a metric by its labels takes longer than counting. There is one for each route, method and status.
+_seconds = lru_cache(KEPT)(HTTP_SECONDS.labels)
+
+
+@lru_cache(KEPT)
+def _requests(method: str, route: str, status: int) -> Counter:
+    return HTTP_REQUESTS.labels(method, route, str(status))
 
 
 def _route(scope: Scope) -> str:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from fastapi import FastAPI, Response
+from typing import Annotated
+
+from fastapi import Depends, FastAPI, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from foja import __version__, sql
+from foja.access.model.principal import Scope
 from foja.metrics import BUILD, exposition
-from foja.web.caller import Operator
+from foja.web.caller import Caller, needs
 from foja.web.context import Context
 from foja.web.reference.answers.answer import Health, Readiness
 
 PATHS = ("/healthz", "/readyz", "/metrics")
+# Their numbers are sums over all tenants, and some labels are ids of streams.
+MetricsReader = Annotated[Caller, Depends(needs(Scope.OPERATE, installation=True))]
 
 
 def add_operations(web: FastAPI) -> None:
@@ -42,7 +47,7 @@ async def ready(ctx: Context) -> Response:
     return JSONResponse(body, 200 if fine else 503, {"Cache-Control": "no-store"})
 
 
-async def metrics(caller: Operator, ctx: Context) -> Response:
+async def metrics(caller: MetricsReader, ctx: Context) -> Response:
     """Return the metrics of this process and of the database, in the format of Prometheus."""
     await ctx.app.metrics.read()
     return Response(exposition(), media_type=CONTENT_TYPE_LATEST)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import re
+from dataclasses import dataclass
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -27,6 +28,17 @@ ADDRESS = re.compile("/v1/conversations/([^/]+)/events(/batch)?")
 log = logging.getLogger("foja.web")
 
 
+@dataclass(frozen=True, slots=True)
+class DirectRoute:
+    """A route as metrics and spans name it."""
+
+    path_format: str
+
+
+SINGLE = DirectRoute("/v1/conversations/{conversation_id}/events")
+BATCH = DirectRoute("/v1/conversations/{conversation_id}/events/batch")
+
+
 class DirectAppends:
     """Answers appends to conversations, and passes every other request on."""
 
@@ -41,7 +53,9 @@ class DirectAppends:
         ):
             await self._inner(scope, receive, send)
             return
-        answer = await self._answer(Request(scope, receive), found[1], many=found[2] is not None)
+        conversation_id, many = found[1], found[2] is not None
+        scope["route"], scope["path_params"] = BATCH if many else SINGLE, {"conversation_id": conversation_id}
+        answer = await self._answer(Request(scope, receive), conversation_id, many=many)
         await answer(scope, receive, send)
 
     async def _answer(self, request: Request, conversation_id: str, *, many: bool) -> Response:

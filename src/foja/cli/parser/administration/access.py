@@ -61,7 +61,7 @@ def _add_create(inner: Verbs) -> None:
         "make a key and print it, once; from then on, every HTTP request needs a key or a login",
         "  foja access create --scopes read,write --name crm\n"
         "  foja access create --scopes admin --installation     for all tenants\n"
-        "  foja access create --scopes operate --expires 30d --json",
+        "  foja access create --scopes operate --installation --name prometheus --expires 30d --json",
     )
     create.add_argument(
         "--scopes",

@@ -1,4 +1,4 @@
--- For administrators: create, change, switch, rotate, remove. Each act is an event of the installation's stream.
+-- For administrators: create, change, switch, rotate, remove. Each act is an event of the tenant's own stream.
 
 create function foja.matches_kind(p_kinds text[], p_kind text) returns boolean
 language sql immutable parallel safe
@@ -23,7 +23,7 @@ create function foja.record_webhook(w foja.webhook, p_change text, p_source text
 returns void
 language plpgsql as $$
 begin
-    perform foja.record_act('system', 'webhook.changed', p_source, p_actor, jsonb_build_object(
+    perform foja.record_act(w.tenant, 'webhook.changed', p_source, p_actor, jsonb_build_object(
         'webhook_id', w.webhook_id, 'change', p_change, 'of_tenant', w.tenant,
         'server', substring(w.url from '^[a-z]+://[^/?#]+'), 'kinds', to_jsonb(w.kinds), 'reason', p_reason));
 end $$;

@@ -60,6 +60,7 @@ begin
         cross join lateral (select * from foja.event x where x.entity_id = l.entity_id and x.seq = l.seq offset 0) e
         join foja.webhook w on w.tenant = e.tenant and w.origin = source.origin and w.idx <= l.idx
             and w.webhook_id = any (ready) and foja.matches_kind(w.kinds, e.kind)
+            and (e.kind <> 'webhook.changed' or e.kind = any (w.kinds))  -- a star does not stand for changes of webhooks
         order by l.idx, w.webhook_id
         on conflict (webhook_id, entity_id, seq) do nothing
         returning webhook_id, delivery_id
