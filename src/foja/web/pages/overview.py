@@ -64,7 +64,7 @@ async def show(caller: Reader, page: Requested) -> Response:
         volume=bars([Bar(each.label, each.ended, each.failed) for each in charted], page.language),
         latency=line([(each.label, each.p95) for each in charted], page.language),
         hours=[each for each in charted if each.ended],
-        criteria=CRITERIA.get(caller.ctx.app) if caller.principal.installation else None,
+        criteria=await CRITERIA.wait(caller.ctx.app) if caller.principal.installation else None,
     )
 
 

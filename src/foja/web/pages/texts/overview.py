@@ -65,7 +65,6 @@ TEXTS: Final[Table] = {
         "Each phase may be closed when its value is at most the threshold, and was measured.",
         "Cada fase se puede cerrar cuando su valor es a lo más el umbral y fue medido.",
     ),
-    "computing": ("Being computed.", "Calculando."),
     "phase": ("Phase", "Fase"),
     "criterion": ("Criterion", "Criterio"),
     "value": ("Value", "Valor"),
