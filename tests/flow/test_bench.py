@@ -131,6 +131,7 @@ def test_every_group_has_its_targets(found: Found) -> None:
     anchors = counts.pop("anchors")
     assert counts.pop("images") == 5 - len(found["images"]["remarks"])
     assert counts.pop("objects") == (6 if found["objects"]["remarks"] else 10)
+    assert counts.pop("http") == (0 if found["http"]["remarks"] else 5)
     assert anchors == 6 if not left_out else 2 <= anchors < 6
     assert counts == {
         "lanes": 4,
@@ -148,6 +149,8 @@ def test_every_group_has_its_targets(found: Found) -> None:
         "protect": 7,
         "verify": 7,
         "galleries": 2,
+        "hygiene": 4,
+        "pages": 1,
     }
 
 
