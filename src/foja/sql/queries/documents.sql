@@ -70,7 +70,7 @@ select u.entity_id from (
     ) j
     cross join lateral (select x.entity_id from foja.document x where x.entity_id = j.entity_id and x.tenant = %(tenant)s offset 0) d
     cross join lateral (select y.at from foja.event y where y.entity_id = d.entity_id and y.seq = 0 offset 0) v
-    where not exists (select from foja.document_summary s where s.entity_id = d.entity_id)
+    where (select s.length from foja.document_summary s where s.entity_id = d.entity_id) is null
         and (v.at, d.entity_id) < (%(before_at)s, %(before)s))
 ) u order by u.began_at desc, u.entity_id desc limit %(limit)s;
 
@@ -87,7 +87,7 @@ select u.entity_id from (
     ) j
     cross join lateral (select x.entity_id from foja.document x where x.entity_id = j.entity_id and x.tenant = %(tenant)s offset 0) d
     cross join lateral (select y.at from foja.event y where y.entity_id = d.entity_id and y.seq = 0 offset 0) v
-    where %(state)s = 'none' and not exists (select from foja.document_summary s where s.entity_id = d.entity_id)
+    where %(state)s = 'none' and (select s.length from foja.document_summary s where s.entity_id = d.entity_id) is null
         and (v.at, d.entity_id) < (%(before_at)s, %(before)s))
 ) u order by u.began_at desc, u.entity_id desc limit %(limit)s;
 

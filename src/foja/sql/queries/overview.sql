@@ -17,8 +17,8 @@ select
         where not t.paused),
     array(select t.type from foja.job_type t where t.paused order by t.type),
     (select l.halted from foja.log l where l.closed_size is null),
-    (select c.published_at from foja.checkpoint c join foja.log l on l.origin = c.origin and l.closed_size is null
-        where c.published_at is not null order by c.size desc limit 1),
+    (select c.published_at from foja.log l cross join lateral (select x.published_at from foja.checkpoint x
+        where x.origin = l.origin and x.published_at is not null order by x.size desc limit 1) c where l.closed_size is null),
     array(select n.network from foja.anchor_network n where n.held is not null order by n.network),
     clock_timestamp();
 

@@ -53,7 +53,7 @@ async def show(caller: Operator, page: Requested) -> Response:
     """Show what is wrong for this tenant, and to the operators of the installation all its alerts."""
     found = await read_overview(caller.ctx.app.sweeper, caller.principal.tenant)
     conditions = sorted(_conditions(found), key=lambda each: not each.firing)
-    values = {"conditions": conditions, "groups": {}, "firing": [], "notices": [], "evaluation": None}
+    values = {"conditions": conditions, "tables": {}, "firing": [], "notices": [], "evaluation": None}
     if caller.principal.installation:
         values |= await _alerts(caller.ctx.app)
     return page.render(
@@ -94,10 +94,10 @@ async def show_runbook(caller: Steward, page: Requested, name: str) -> Response:
 
 async def _alerts(app: App) -> dict[str, object]:
     evaluation = await app.alerts.last()
-    groups = alert_groups(app.alerts.limits, evaluation, await VIEWS.wait(app), app.alerts.seconds)
+    tables = alert_groups(app.alerts.limits, evaluation, await VIEWS.wait(app), app.alerts.seconds)
     return {
-        "groups": groups,
-        "firing": [row for rows in groups.values() for row in rows if row.state == "firing"],
+        "tables": tables,
+        "firing": [row for rows in tables.values() for row in rows if row.state == "firing"],
         "evaluation": evaluation,
         "current": is_current(evaluation, app.alerts.seconds),
         "read": VIEWS.last(app) is not None,
