@@ -84,13 +84,16 @@ select document, 0, sha256, 0, 'document', 'default', at from shape where n %% 1
 -- name: load_candidates
 -- Objects that nothing refers to.
 insert into public.image_orphan_candidates (path, detected_at)
-select 'objects/' || sha256 || '/0', now() - interval '1 hour' from shape where n %% 100 = 0;
+select 'objects/' || sha256 || '/0', at from shape where n %% 100 = 0;
+
+-- name: load_closed_log
+-- A log that was closed: its checkpoints are listed, and no process compares them with its key.
+insert into foja.log (origin, name, closed_size) values (-1, 'bench', 0);
 
 -- name: load_checkpoints
 -- One published checkpoint for a hundred documents.
 insert into foja.checkpoint (origin, size, root, frontier, note, published_at)
-select l.origin, n, sha256(n::text::bytea), '\x00', 'bench', at from shape cross join foja.log l
-where l.closed_size is null and n %% 100 = 0 on conflict do nothing;
+select -1, n, sha256(n::text::bytea), '\x00', 'bench', at from shape where n %% 100 = 0;
 
 -- name: load_summaries
 -- What lists show. The state follows the attempts above.

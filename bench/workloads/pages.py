@@ -63,6 +63,7 @@ LOADS = (
     "load_objects",
     "load_references",
     "load_candidates",
+    "load_closed_log",
     "load_checkpoints",
 )
 
@@ -114,18 +115,19 @@ def _ask_all(bench: Bench, sides: Sequence[Side]) -> None:
         for turn in range(bench.scale.rounds):
             for page in PAGES:
                 bench.show_status(f"pages · round {turn + 1} of {bench.scale.rounds} · {page}")
-                for side in random.sample(sides, len(sides)):
-                    side.seconds.setdefault(page, []).append(_ask(client, side, page))
+                _ask_both(client, sides, page)
 
 
-def _ask(client: httpx.Client, side: Side, page: str) -> float:
-    """Return the median time of a page; raise if it is not shown."""
-    address, times = side.address + page.format(**side.names), []
+def _ask_both(client: httpx.Client, sides: Sequence[Side], page: str) -> None:
+    """Add the median time of a page on each side; they take turns, so that a busy moment affects both."""
+    times: dict[int, list[float]] = {side.rows: [] for side in sides}
     for _ in range(WARM + REPEATED):
-        began = time.perf_counter()
-        client.get(address).raise_for_status()
-        times.append(time.perf_counter() - began)
-    return spread(times[WARM:]).middle
+        for side in random.sample(sides, len(sides)):
+            began = time.perf_counter()
+            client.get(side.address + page.format(**side.names)).raise_for_status()
+            times[side.rows].append(time.perf_counter() - began)
+    for side in sides:
+        side.seconds.setdefault(page, []).append(spread(times[side.rows][WARM:]).middle)
 
 
 def _ratio(few: Side, many: Side, page: str) -> Spread:

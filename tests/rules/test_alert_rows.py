@@ -94,9 +94,11 @@ def test_every_runbook_becomes_headings_commands_and_steps(name: str, language: 
 
 def test_a_runbook_is_escaped_and_links_only_to_runbooks() -> None:
     markup = runbook_markup(
-        "# x\n\nSee [<b>lag</b>](log_lag.md), [there](../operations.md#a) and `a < b`.\n\n```sh\na\n\nb\n```"
+        "# x\n\nIts summary.\n\n## Why\n\n"
+        "See [<b>lag</b>](log_lag.md), [there](../operations.md#a) and `a < b`.\n\n```sh\na\n\nb\n```"
     )
     assert markup == (
+        "<h2>Why</h2>\n"
         '<p>See <a href="/alerts/log_lag">&lt;b&gt;lag&lt;/b&gt;</a>, there and <code>a &lt; b</code>.</p>\n'
         "<pre><code>a</code></pre>\n<pre><code>b</code></pre>"
     )

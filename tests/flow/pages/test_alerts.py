@@ -38,6 +38,7 @@ async def test_every_alert_has_its_state_value_limit_and_runbook(open_app: Calla
         assert re.search(r'data-rule="disk_space".*?[\d.]+ %.*?less than 10 %', page, re.DOTALL)
         for name in ALERTS:
             assert f'href="/alerts/{name}"' in page
+        assert "Alerts that fire: 1." in (await client.get("/")).text
         spanish = unescape((await client.get("/alerts", headers={"Accept-Language": "es"})).text)
         assert "Una tarea del tipo run_errand murió y su secuencia no lo dice." in spanish
         assert not any(alert.summary in spanish for alert in ALERTS.values())

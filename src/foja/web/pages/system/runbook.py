@@ -15,8 +15,11 @@ _PAGE: Final = re.compile(r"(\w+)\.md")
 
 
 def runbook_markup(text: str) -> Markup:
-    """Return a runbook without its title: headings, paragraphs, numbered lists, commands, code and links."""
-    return Markup("\n").join(_blocks(text))
+    """Return a runbook from its first heading on: paragraphs, numbered lists, commands, code and links.
+
+    What is before it, the name and the summary, the page shows itself.
+    """
+    return Markup("\n").join(_blocks(text[text.index("\n## ") :]))
 
 
 def _blocks(text: str) -> Iterator[Markup]:
@@ -33,7 +36,7 @@ def _blocks(text: str) -> Iterator[Markup]:
             found = [_ITEM.match(line) for line in lines]
             items = Markup().join(Markup("<li>{}</li>").format(_inline(each[1])) for each in found if each)
             yield Markup("<ol>{}</ol>").format(items)
-        elif not block.startswith("# "):
+        else:
             yield Markup("<p>{}</p>").format(_inline(" ".join(lines)))
 
 

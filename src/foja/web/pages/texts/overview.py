@@ -14,6 +14,7 @@ TEXTS: Final[Table] = {
         "Work goes on by itself; what fails for good appears here.",
         "El trabajo sigue por sí solo; lo que falle definitivamente aparece aquí.",
     ),
+    "need_alerts": ("Alerts that fire: {count}.", "Alertas activas: {count}."),
     "need_halted": ("The log is halted: {reason}.", "El registro está detenido: {reason}."),
     "need_dead": ("Jobs that failed for good: {count}.", "Tareas que fallaron definitivamente: {count}."),
     "need_documents": (

@@ -62,6 +62,7 @@ TEXTS: Final[Table] = {
         "This installation has no text of this runbook; it is in `docs/runbooks` of the source.",
         "Esta instalación no tiene el texto de esta guía; está en `docs/runbooks` del código.",
     ),
+    "any_network": ("a network", "una red"),
     "since": ("since {time}", "desde {time}"),
     "pending": ("over its limit", "sobre su límite"),
     "unread": ("not evaluated", "sin evaluar"),

@@ -19,6 +19,7 @@ TEXTS: Final[Table] = {
         "{days} de {needed} días buenos: revisiones diarias con candidatos y sin falsos positivos.",
     ),
     "brake": ("Nothing may be purged now: {reason}", "Ahora no se puede purgar nada: {reason}"),
+    "brake_first": ("scan first.", "revise primero."),
     "no_brake": ("A purge may run now.", "Ahora se puede ejecutar una purga."),
     "objects": ("live objects", "objetos vivos"),
     "candidates_now": ("candidates", "candidatos"),
