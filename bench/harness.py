@@ -43,6 +43,8 @@ class Scale:
     protected_once: int  # a number of documents that is measured only once
     photos: tuple[int, int]  # how many, and how wide
     objects: tuple[int, int]  # how many of 100 kB, and of 20 MB
+    pages: tuple[int, int]  # few and many documents, jobs, messages and images
+    scanned: tuple[int, int, int]  # objects: few, many that have only rows, many that are files
 
 
 FULL = Scale(
@@ -59,6 +61,8 @@ FULL = Scale(
     protected_once=100_000,
     photos=(40, 4_000),
     objects=(320, 32),
+    pages=(1_000, 1_000_000),
+    scanned=(10_000, 1_000_000, 100_000),
 )
 QUICK = Scale(
     seconds=0.3,
@@ -74,6 +78,8 @@ QUICK = Scale(
     protected_once=100,
     photos=(5, 600),
     objects=(16, 2),
+    pages=(200, 1_000),
+    scanned=(100, 1_000, 200),
 )
 
 

@@ -63,7 +63,7 @@ def alerting(app: App, channels: Sequence[Recorded], database: Database | None =
     return Alerting(
         database or app.sweeper,
         app.metrics,
-        app.alerts._limits,
+        app.alerts.limits,
         channels,
         installation=UUID(int=1),
         runbooks="docs/runbooks/",
@@ -107,7 +107,7 @@ async def test_an_evaluation_of_another_process_is_not_repeated(app: App, channe
     first, second = alerting(app, [channel]), alerting(app, [channel])
     assert await first._is_due()
     await first.evaluate()
-    second._seconds = 3_600
+    second.seconds = 3_600
     assert not await second._is_due()
 
 
@@ -203,7 +203,7 @@ async def test_the_loop_tells_of_an_outage_and_goes_on(
     app: App, channel: Recorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alerts = alerting(app, [channel])
-    alerts._seconds, alerts._outage._seconds = 0.01, 0
+    alerts.seconds, alerts._outage._seconds = 0.01, 0
     due, answers = alerts._is_due, [True]
 
     async def is_due() -> bool:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from foja.alerts.model.alert import Alert
 from foja.alerts.model.table import ALERTS
+from foja.web.pages.texts.system.alert_summaries import SPANISH
 from tests.docs.pages import PARSER, PLACEHOLDERS, ROOT, blocks, docs, rows, section
 
 RUNBOOKS = ROOT / "docs" / "runbooks"
+CODE = re.compile("`([^`\n]+)`")
 HEADINGS = ("## What it means", "## How to see it", "## What to do")
 
 
@@ -27,7 +31,22 @@ def test_the_table_of_alerts_is_the_table() -> None:
 
 
 def test_every_alert_has_a_runbook_and_no_other_is_there() -> None:
-    assert {page.name for page in RUNBOOKS.iterdir()} == {alert.runbook for alert in ALERTS.values()}
+    for folder in (RUNBOOKS, RUNBOOKS / "es"):
+        assert {page.name for page in folder.glob("*.md")} == {alert.runbook for alert in ALERTS.values()}
+
+
+@pytest.mark.parametrize("alert", ALERTS.values(), ids=lambda alert: alert.name)
+def test_a_spanish_runbook_has_the_commands_and_steps_of_the_english_one(alert: Alert) -> None:
+    english, spanish = RUNBOOKS / alert.runbook, RUNBOOKS / "es" / alert.runbook
+    summary = SPANISH[alert.name].format(label="…")
+    assert spanish.read_text().startswith(f"# {alert.name}\n\n{summary} En Prometheus es `{alert.title}`.\n")
+    assert [block.lines() for block in blocks(spanish)] == [block.lines() for block in blocks(english)]
+    steps = [
+        [line[:2] for line in page.read_text().splitlines() if line[:1].isdigit()]
+        for page in (english, spanish)
+    ]
+    assert steps[0] == steps[1]
+    assert set(CODE.findall(english.read_text())) == set(CODE.findall(spanish.read_text()))
 
 
 @pytest.mark.parametrize("alert", ALERTS.values(), ids=lambda alert: alert.name)

@@ -77,7 +77,13 @@ def few(conn: Admin) -> list[UUID]:
 def summaries(documents: list[UUID]) -> dict[str, object]:
     count = len(documents)
     words = {name: ["none"] * count for name in ("states", "pipelines", "lifecycles", "witnesses")}
-    return {"entities": documents, **words, "lengths": [1] * count, "began": [datetime.now(UTC)] * count}
+    return {
+        "entities": documents,
+        **words,
+        "lengths": [1] * count,
+        "began": [datetime.now(UTC)] * count,
+        "failed": [False] * count,
+    }
 
 
 WAKE: LiteralString = "select foja.wake(%(entities)s)"

@@ -11,13 +11,17 @@ from string import Formatter
 import pytest
 from jinja2 import nodes
 
+from foja.alerts.model.alert import Severity
+from foja.alerts.model.table import ALERTS, GROUPS
 from foja.documents.lists import STATES
 from foja.documents.model.events import DOCUMENT
+from foja.documents.model.signatures import SignatureStatus
 from foja.documents.model.states import EvidenceStatus, Pipeline
 from foja.jobs.admin import STATES as JOB_STATES
 from foja.web.pages import texts
 from foja.web.pages.frame.language import LANGUAGES, Table, Texts, choose_language
 from foja.web.pages.frame.page import ENVIRONMENT
+from foja.web.pages.system.alert_rows import TONES
 
 TABLES: dict[str, Table] = {
     each.name.rpartition(".")[2]: import_module(each.name).TEXTS
@@ -29,6 +33,7 @@ USERS = {  # which table a template is rendered with
     "conversations": "conversations", "documents": "documents", "galleries": "galleries",
     "system": None, "parts.html": "shared", "base.html": "shared", "error.html": "shared",
 }  # fmt: skip
+SAME = {"alert": "alerts", "alert_parts": "alerts"}  # templates that are rendered with the table of another
 
 
 def names(text: str) -> set[str]:
@@ -53,7 +58,7 @@ def test_no_name_is_in_a_table_and_in_the_shared_one() -> None:
 def table_of(template: str) -> Table:
     folder, _, file = template.partition("/")
     name = USERS.get(folder, folder.removesuffix(".html")) or file.removesuffix(".html")
-    return {**TABLES["shared"], **TABLES[name]}
+    return {**TABLES["shared"], **TABLES[SAME.get(name, name)]}
 
 
 @pytest.mark.parametrize("template", ENVIRONMENT.list_templates())
@@ -75,7 +80,12 @@ def test_names_that_others_choose_have_texts() -> None:
     assert {f"status_{each}" for each in EvidenceStatus} <= documents.keys()
     assert set(Pipeline) <= documents.keys()
     assert {kind.name for kind in DOCUMENT.kinds} <= documents.keys()
+    assert {f"signature_{each}" for each in SignatureStatus} <= documents.keys()
     assert set(JOB_STATES) <= jobs.keys()
+    alerts = TABLES["alerts"].keys()
+    assert {f"group_{each}" for each in GROUPS} | set(Severity) | set(TONES) <= alerts
+    assert TABLES["alert_summaries"].keys() == ALERTS.keys()
+    assert not alerts & ALERTS.keys()  # a page is rendered with both tables
 
 
 def test_the_language_is_that_of_the_address_or_of_the_browser() -> None:

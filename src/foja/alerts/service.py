@@ -60,6 +60,15 @@ class AlertView:
         return "blind" if self.blind else "pending" if self.states else "ok"
 
 
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The last evaluation that any process recorded: when it was, the time now, what is over its limit."""
+
+    at: datetime | None
+    now: datetime
+    states: Sequence[AlertState]
+
+
 class Alerting:
     """The alerts of an installation."""
 
@@ -76,15 +85,15 @@ class Alerting:
         before: Callable[[], Awaitable[None]],
     ) -> None:
         """`database` acts as the sweeper; `before` is called before each evaluation."""
-        self._database, self._scrape, self._limits, self.channels = database, scrape, limits, channels
-        self._installation, self._runbooks, self._seconds = str(installation), runbooks, seconds
+        self._database, self._scrape, self.limits, self.channels = database, scrape, limits, channels
+        self._installation, self.runbooks, self.seconds = str(installation), runbooks, seconds
         self._before, self._watch = before, Watch("alerts", rare=True)
         self._outage = Outage(channels, ALERTS[DOWN].seconds, self._down)
 
     async def run(self) -> None:
         """Evaluate for ever, at the interval that is set."""
-        while self._seconds:
-            pause = self._seconds
+        while self.seconds:
+            pause = self.seconds
             try:
                 if await self._is_due():
                     await self._before()
@@ -103,7 +112,7 @@ class Alerting:
         """Compare now; record and return what changed. Nothing if another process was faster."""
         await self._scrape.read()
         [(version, _, now)] = await self._database.rows(sql.query("alert_round"))
-        found = breaches(self._active(), self._limits, list(samples()))
+        found = breaches(self._active(), self.limits, list(samples()))
         states, changes = evaluate(await self._states(), found, ALERTS, self._blind(), now)
         channels = [channel.name for channel in self.channels]
         notices = [
@@ -140,7 +149,7 @@ class Alerting:
         return [
             AlertView(
                 alert,
-                self._limits[alert.name],
+                self.limits[alert.name],
                 alert.expression.values(found),
                 [state for state in states if state.alert == alert.name],
                 alert.name in blind,
@@ -148,6 +157,11 @@ class Alerting:
             for alert in ALERTS.values()
             if alert.built_in
         ]
+
+    async def last(self) -> Evaluation:
+        """Return the last evaluation. No metric is read, so it costs little."""
+        [(_, at, now)] = await self._database.rows(sql.query("alert_round"))
+        return Evaluation(at, now, await self._states())
 
     async def history(self, limit: int = 100) -> Sequence[dict[str, Any]]:
         """Return the newest notices, newest first."""
@@ -160,9 +174,9 @@ class Alerting:
     ) -> Notice:
         """Return what is told about an alert."""
         told = cast(Literal["fired", "cleared", "test"], event)
-        limit = self._limits[name]
+        limit = self.limits[name]
         alert = ALERTS[name]
-        return Notice(notice_id, told, alert, label, value, limit, at, self._installation, self._runbooks)
+        return Notice(notice_id, told, alert, label, value, limit, at, self._installation, self.runbooks)
 
     async def _send(self, notice: Notice, names: Sequence[str], tries: int) -> int:
         """Send a notice to the channels that it did not reach and that are still set."""
@@ -184,7 +198,7 @@ class Alerting:
     async def _is_due(self) -> bool:
         """Return whether no process evaluated within the interval."""
         [(_, evaluated_at, now)] = await self._database.rows(sql.query("alert_round"))
-        return evaluated_at is None or not 0 <= (now - evaluated_at).total_seconds() < 0.9 * self._seconds
+        return evaluated_at is None or not 0 <= (now - evaluated_at).total_seconds() < 0.9 * self.seconds
 
     async def _states(self) -> list[AlertState]:
         return [AlertState(*row) for row in await self._database.rows(sql.query("alert_states"))]

@@ -5,10 +5,11 @@ This module imports little, so that `foja status` starts fast; `histories` reads
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
@@ -17,7 +18,9 @@ from foja.errors import BadPayload
 from foja.proofs.notices import remark
 
 _DIGITS = re.compile("[0-9a-f]{8,64}")
-STATES = (*State, "given_up")
+FIRST, LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
+GIVEN_UP = "given_up"
+STATES = (*State, GIVEN_UP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +101,19 @@ class DocumentLists:
         if state is not None and state not in STATES:
             raise BadPayload(f"unknown state {state!r}: expected one of {', '.join(STATES)}")
         await self._ledger.ask("queue_woken")
-        rows = await self._ledger.ask("documents", before=before, limit=limit, state=state)
-        notes = await self._notes([row[0] for row in rows])
-        return [DocumentRow(*(*row, notes[row[0]])) for row in rows]
+        page = {**await self._place(before), "limit": limit}
+        if state is None:
+            return await self._listed(await self._ids("documents", **page))
+        if state == GIVEN_UP:
+            return await self._listed(await self._ids("documents_given_up", **page))
+        return await self._listed(await self._ids("documents_in_state", state=state, **page))
+
+    async def _place(self, before: UUID | None) -> dict[str, object]:
+        """Return where a page begins: before a document, or at the newest. An unknown one has none."""
+        if before is None:
+            return {"before": UUID(int=2**128 - 1), "before_at": LAST}
+        rows = await self._ledger.ask("document_began", document=before)
+        return {"before": before, "before_at": rows[0][0] if rows else FIRST}
 
     async def search(self, text: str, *, limit: int = 100) -> Sequence[DocumentRow]:
         """Return documents, newest first, whose names have words that begin like those of a text.
@@ -120,7 +133,7 @@ class DocumentLists:
         found = [each for name, values in queries for each in await self._ids(name, **values, limit=limit)]
         return await self._listed([*dict.fromkeys(found)][:limit])
 
-    async def _listed(self, documents: Sequence[UUID]) -> Sequence[DocumentRow]:
+    async def _listed(self, documents: Sequence[UUID]) -> builtins.list[DocumentRow]:
         rows = await self._ledger.ask("documents_listed", documents=list(documents))
         notes = await self._notes(documents)
         return [DocumentRow(*(*row, notes[row[0]])) for row in rows]

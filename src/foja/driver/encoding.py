@@ -16,7 +16,7 @@ from foja import errors
 
 Value = bytes | None
 UUID_OID, TEXT_OID, BYTEA_OID, INTEGER_OID, BIGINT_OID, DOUBLE_OID = 2950, 25, 17, 23, 20, 701
-MOMENT_OID = 1184
+MOMENT_OID, BOOLEAN_OID = 1184, 16
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 _length = struct.Struct("!i").pack

@@ -110,6 +110,11 @@ class Jobs:
             raise UnknownJob(f"there is no job {job_id}; `foja jobs list` shows them")
         return found[0]
 
+    async def named(self, jobs: Sequence[int]) -> Sequence[JobView]:
+        """Return those of these jobs that there are, newest first."""
+        values = {"jobs": [*jobs], "tenant": self._tenant}
+        return [JobView(*row) for row in await self._database.rows(sql.query("jobs_named"), **values)]
+
     async def paused(self) -> Sequence[str]:
         """Return the types of which nothing is claimed now."""
         return [name for (name,) in await self._database.rows(sql.query("paused_types"))]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Final
+from uuid import UUID
 
 from foja import sql
 from foja.driver.database import Database
@@ -17,6 +18,7 @@ from foja.ledger.ledger import Ledger
 
 MOST: Final = 1001  # "1,000+" is as good as the exact number
 NEWEST_JOBS: Final = 20_000
+NEWEST_OF_TYPE: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +100,32 @@ async def count_jobs(ledger: Ledger) -> dict[str, int]:
     return dict(await ledger.ask("job_counts", most=MOST))
 
 
+@dataclass(frozen=True, slots=True)
+class JobFilter:
+    """Which jobs a list shows: in a state, of a type, of a stream. None: any."""
+
+    state: str | None = None
+    type: str | None = None
+    entity: UUID | None = None
+
+
 async def find_jobs(
-    ledger: Ledger, state: str, job_type: str | None, *, before: int | None = None, limit: int
-) -> list[int]:
-    """Return the ids of the newest jobs in a state, without reading those in others."""
-    rows = await ledger.ask("jobs_in_state", state=state, type=job_type, before=before, limit=limit)
+    ledger: Ledger, wanted: JobFilter, *, before: int | None = None, limit: int
+) -> list[int] | None:
+    """Return the ids of the newest jobs of a filter, without reading those in other states.
+
+    A type is looked for among the `NEWEST_OF_TYPE` jobs only. None: there is no filter.
+    """
+    values = {"state": wanted.state, "type": wanted.type, "limit": limit}
+    if wanted.entity:
+        await ledger.ask("queue_woken")
+        rows = await ledger.ask("jobs_of_stream", entity=wanted.entity, **values)
+    elif wanted.state:
+        rows = await ledger.ask("jobs_in_state", before=before, newest=NEWEST_OF_TYPE, **values)
+    elif wanted.type:
+        rows = await ledger.ask("jobs_of_type", type=wanted.type, newest=NEWEST_OF_TYPE, limit=limit)
+    else:
+        return None
     return [job for (job,) in rows]
 
 

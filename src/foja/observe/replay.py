@@ -19,7 +19,7 @@ from foja.observe.findings import Anomalies
 from foja.observe.snapshot import Row, Snapshot
 
 LISTED, TRACKED = "summary", "track"
-COLUMNS = ("state", "pipeline", "lifecycle_status", "witness_hash", "length")
+COLUMNS = ("state", "pipeline", "lifecycle_status", "witness_hash", "length", "failed")
 Name = tuple[str, str, int]  # evidence, witness, attempt; the witness of an artifact is left empty
 
 

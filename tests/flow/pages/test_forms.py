@@ -8,34 +8,27 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from html import unescape
 from pathlib import Path
-from typing import Any, cast
 from uuid import UUID
 
 import httpx
 import psycopg
 import pytest
-from fastapi import FastAPI
-from starlette.types import ASGIApp
 
 import foja
-from foja.access.model.grant import Grant
 from foja.access.model.principal import Principal, Scope
 from foja.app import App
 from foja.observe.audit import audit
-from foja.web.access.authentication import grant_of
-from foja.web.application import create_application
-from foja.web.context import WebContext
 from foja.web.pages.frame.static import static_url
-from foja.web.pages.frame.visitor import visitor_of
 from foja.web.pages.system.ledger import AUDITS
 from tests.flow.access_scene import form_token, origin
 from tests.flow.client import served
 from tests.flow.pages.scene import ERRAND, EVIL, Scene, fill
+from tests.flow.pages.visitor import act_as
 from tests.tsa_server import running_tsa
 
 MOST_BYTES = 150_000
 NAVIGATION = ("/", "/documents", "/conversations", "/galleries", "/verify", "/jobs", "/anchors", "/hygiene")
-OPERATION = ("/ledger", "/alerts", "/access", "/design", "/docs")
+OPERATION = ("/ledger", "/alerts", "/alerts/jobs_dead", "/access", "/design", "/docs")
 
 
 def addresses(scene: Scene) -> list[str]:
@@ -106,7 +99,8 @@ async def _linked(client: httpx.AsyncClient, page: str) -> int:
 def _steady(page: str) -> str:
     """Return a page without what changes with the time alone."""
     page = re.sub(r"\d+ (ms|s|min)\b", "a while", page)
-    return re.sub(r'<section class="card" data-part="criteria">.*?</section>', "", page, flags=re.DOTALL)
+    live = r'<section class="card" data-part="(criteria|alerts|state|report)".*?</section>'
+    return re.sub(live, "", page, flags=re.DOTALL)
 
 
 async def _break_lifecycle(app: App) -> None:
@@ -251,6 +245,8 @@ async def test_a_session_sends_forms_with_its_token_and_manages_keys(app: App) -
         assert (await client.post(path, data=required, headers=origin(client))).status_code == 303
         access = (await client.get("/access?lang=en")).text
         assert "for ana" in access
+        acts = re.findall(r'data-act="([\w.]+)"', access)
+        assert acts == ["session.opened", "key.created"]
         [session] = re.findall(r'action="(/access/sessions/[^"]+)"', access)
         assert (await client.post(session, data=token, headers=origin(client))).status_code == 303
         assert (await client.get("/documents", headers=html)).status_code == 303
@@ -259,29 +255,13 @@ async def test_a_session_sends_forms_with_its_token_and_manages_keys(app: App) -
 async def test_a_reader_sees_no_forms_and_is_told_what_is_missing(
     open_app: Callable[..., App], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    principal = Principal("default", "user:eva", frozenset({Scope.READ}))
-
-    async def reader() -> Grant:
-        return Grant(principal, "local")
-
-    async def visitor() -> Principal:
-        return principal
-
-    def restricted(ctx: WebContext) -> ASGIApp:
-        application: Any = create_application(ctx)
-        web = application
-        while not isinstance(web, FastAPI):
-            web = web._inner
-        web.dependency_overrides |= {grant_of: reader, visitor_of: visitor}
-        return cast("ASGIApp", application)
-
-    monkeypatch.setattr("foja.web.server.create_application", restricted)
+    act_as(Principal("default", "user:eva", frozenset({Scope.READ})), monkeypatch)
     async with filled(open_app) as (app, scene, client):
         AUDITS.start(app)
         while AUDITS.last(app) is None:
             assert AUDITS.runs(app)
             await asyncio.sleep(0.01)
-        for path in ("/anchors", "/hygiene", "/alerts", "/access"):
+        for path in ("/anchors", "/hygiene", "/alerts", "/alerts/jobs_dead", "/access"):
             refused = await client.get(path)
             assert refused.status_code == 403
             assert "this needs the scope" in refused.text
@@ -295,6 +275,19 @@ async def test_a_reader_sees_no_forms_and_is_told_what_is_missing(
         sent = await client.post("/documents", files={"file": ("a.txt", b"a", "")})
         assert sent.status_code == 403
         assert (await client.post("/jobs/1/retry", data={})).status_code == 403
+
+
+async def test_an_administrator_of_one_tenant_sees_no_act_about_the_installation(
+    open_app: Callable[..., App], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    act_as(Principal("default", "key:adm", frozenset({Scope.READ, Scope.ADMIN})), monkeypatch)
+    async with filled(open_app) as (app, _, client):
+        [dead] = await app.jobs.list(state="dead")
+        await app.jobs.cancel([dead.id], actor="ana")
+        await app.jobs.pause("run_errand", actor="eve")
+        page = (await client.get("/access")).text
+        assert re.findall(r'data-act="([\w.]+)"', page) == ["job.cancel"]
+        assert f"run_errand #{dead.id}" in page
 
 
 async def test_static_files_are_kept_by_version(app: App) -> None:

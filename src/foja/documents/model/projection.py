@@ -85,6 +85,15 @@ def project(
     )
 
 
+def has_failed(history: History) -> bool:
+    """Return whether an attempt failed at what is still required; others may be left, or under way."""
+    last = history.last
+    if last is None or history.finalized or history.closed:
+        return False
+    tracks = (*history.required(), history.track(Evidence.ARTIFACT, last.witness))
+    return any(not track.confirmed and (track.lost or track.has_failed) for track in tracks)
+
+
 def predecessor(history: History) -> UUID | None:
     """Return the document that this one is a new version of, unless it was erased."""
     try:
@@ -211,4 +220,5 @@ def summary(events: Sequence[EventLike], history: History | None = None) -> dict
         "lifecycle_status": lifecycle(events).value,
         "witness_hash": history.witness,
         "length": history.length,
+        "failed": has_failed(history),
     }

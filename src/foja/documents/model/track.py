@@ -58,6 +58,12 @@ class Track(NamedTuple):
         return len(self.attempts) - self.spent
 
     @property
+    def has_failed(self) -> bool:
+        """Whether an attempt failed, whatever came after it."""
+        endings = [each.ending for each in self.attempts if each.ending]
+        return any(not each.confirmed and each.code != SUPERSEDED for each in endings)
+
+    @property
     def failure(self) -> Ending | None:
         """How the newest attempt that ended failed, if it did; the next one may be open already."""
         last = next((each.ending for each in reversed(self.attempts) if each.ending), None)

@@ -128,6 +128,7 @@ def _entries(
         "began": encoding.array(
             encoding.MOMENT_OID, [encoding.timestamp(events[0].at) for events in facts.values()]
         ),
+        "failed": encoding.array(encoding.BOOLEAN_OID, [encoding.boolean(row["failed"]) for row in rows]),
     }
     return {name: encoding.packed(column) for name, column in columns.items()}
 

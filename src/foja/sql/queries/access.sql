@@ -51,3 +51,14 @@ select foja.change_jobs_v1(%(action)s, %(jobs)s::bigint[], %(tenant)s, %(actor)s
 -- name: switch_jobs
 -- Pause or resume a job type, and record who did it.
 select foja.switch_jobs_v1(%(action)s, %(type)s, %(actor)s);
+
+-- name: recent_acts
+-- What administrators did, newest first: among the newest events of the streams of these tenants in the domain `system`.
+select v.at, v.kind, v.actor, v.payload from unnest(%(tenants)s::text[]) t (tenant)
+cross join lateral (select case t.tenant when 'system' then (select i.installation_id from foja.installation i)
+    else (select s.entity_id from foja.system_stream s where s.tenant = t.tenant) end) own (entity_id)
+cross join lateral (select e.next_seq from foja.entity e where e.entity_id = own.entity_id offset 0) stream
+cross join lateral (select x.at, x.kind, x.actor, x.payload from foja.event x
+    where x.entity_id = own.entity_id and x.seq >= stream.next_seq - %(newest)s and x.kind = any (%(kinds)s::text[])
+    order by x.seq desc limit %(limit)s) v
+order by v.at desc limit %(limit)s;

@@ -45,44 +45,57 @@ order by d.renew_before, d.entity_id limit %(limit)s;
 -- name: write_summaries
 -- Write the summaries of documents, as of the events that were read.
 select foja.write_summaries(%(entities)s, %(states)s, %(pipelines)s, %(lifecycles)s, %(witnesses)s, %(lengths)s,
-    %(began)s);
+    %(began)s, %(failed)s);
 
 -- name: rebuild_summaries
 -- Replace the summaries by replay, and return which of them changed.
 select entity_id, mended from foja.rebuild_summaries(%(entities)s, %(states)s, %(pipelines)s, %(lifecycles)s,
-    %(witnesses)s, %(lengths)s, %(began)s);
+    %(witnesses)s, %(lengths)s, %(began)s, %(failed)s);
+
+-- name: document_began
+-- When a document began: the place of a page of the list.
+select v.at from foja.event v where v.entity_id = %(document)s and v.seq = 0 and v.tenant = %(tenant)s;
 
 -- name: documents
--- A page of the list, newest first; the name is read from its event, where it can be erased. Documents that no executor
--- has seen yet have a job of it instead of a summary. `given_up`: evidence has failed, and no attempt at it follows.
-with page as (
-    select u.entity_id, u.state, u.pipeline, u.lifecycle_status, u.witness_hash, u.began_at, f.given_up from (
-        select s.entity_id, s.state, s.pipeline, s.lifecycle_status, s.witness_hash, s.began_at
-        from foja.document_summary s where s.tenant = %(tenant)s
-        union all
-        select j.entity_id, 'none', null, 'needs_witness', d.witness_hash, v.at
-        from foja.job j join foja.document d on d.entity_id = j.entity_id and d.tenant = %(tenant)s
-        join foja.event v on v.entity_id = j.entity_id and v.seq = 0
-        where j.type = 'protect_document_v2' and j.head and j.state in ('queued', 'running', 'retry_scheduled')
-            and not exists (select from foja.document_summary s where s.entity_id = j.entity_id)
-    ) u cross join lateral (
-        select exists (select from foja.document d
-            join foja.entity e on e.entity_id = d.entity_id and e.awake is null
-            join foja.attempt a on a.entity_id = d.entity_id and a.state in ('failed', 'reorged')
-                and (a.evidence = 'artifact' or a.witness_hash = d.witness_hash and a.evidence = any (d.required_evidence))
-            where d.entity_id = u.entity_id and not d.finalized and d.closed is null
-                and not exists (select from foja.attempt b where b.entity_id = a.entity_id and b.evidence = a.evidence
-                    and (b.witness_hash = a.witness_hash or a.evidence = 'artifact') and b.state in ('open', 'confirmed')))
-    ) f (given_up)
-    where (%(before)s::uuid is null or (u.began_at, u.entity_id) <
-            (select b.at, b.entity_id from foja.event b where b.entity_id = %(before)s and b.seq = 0))
-        and (%(state)s::text is null or case %(state)s when 'given_up' then f.given_up else u.state = %(state)s end)
-    order by u.began_at desc, u.entity_id desc limit %(limit)s
-)
-select p.entity_id, added.payload ->> 'name', p.state, p.pipeline, p.lifecycle_status, p.witness_hash, p.began_at, p.given_up
-from page p left join foja.document d using (entity_id)
-left join foja.event added on added.entity_id = p.entity_id and added.seq = d.added_seq
-order by p.began_at desc, p.entity_id desc;
+-- The ids of a page of the list, newest first, without reading other pages. Documents that no executor has seen yet have a
+-- job of it instead of a summary.
+select u.entity_id from (
+    (select s.entity_id, s.began_at from foja.document_summary s
+    where s.tenant = %(tenant)s and (s.began_at, s.entity_id) < (%(before_at)s, %(before)s)
+    order by s.began_at desc, s.entity_id desc limit %(limit)s)
+    union all
+    (select d.entity_id, v.at from (
+        select q.entity_id from foja.job q where q.type = 'protect_document_v2' and q.head and q.state in ('queued', 'retry_scheduled')
+        union all select r.entity_id from foja.job r where r.type = 'protect_document_v2' and r.state = 'running'
+    ) j
+    cross join lateral (select x.entity_id from foja.document x where x.entity_id = j.entity_id and x.tenant = %(tenant)s offset 0) d
+    cross join lateral (select y.at from foja.event y where y.entity_id = d.entity_id and y.seq = 0 offset 0) v
+    where (select s.length from foja.document_summary s where s.entity_id = d.entity_id) is null
+        and (v.at, d.entity_id) < (%(before_at)s, %(before)s))
+) u order by u.began_at desc, u.entity_id desc limit %(limit)s;
+
+-- name: documents_in_state
+-- The same for the documents in one state.
+select u.entity_id from (
+    (select s.entity_id, s.began_at from foja.document_summary s
+    where s.tenant = %(tenant)s and s.state = %(state)s and (s.began_at, s.entity_id) < (%(before_at)s, %(before)s)
+    order by s.began_at desc, s.entity_id desc limit %(limit)s)
+    union all
+    (select d.entity_id, v.at from (
+        select q.entity_id from foja.job q where q.type = 'protect_document_v2' and q.head and q.state in ('queued', 'retry_scheduled')
+        union all select r.entity_id from foja.job r where r.type = 'protect_document_v2' and r.state = 'running'
+    ) j
+    cross join lateral (select x.entity_id from foja.document x where x.entity_id = j.entity_id and x.tenant = %(tenant)s offset 0) d
+    cross join lateral (select y.at from foja.event y where y.entity_id = d.entity_id and y.seq = 0 offset 0) v
+    where %(state)s = 'none' and (select s.length from foja.document_summary s where s.entity_id = d.entity_id) is null
+        and (v.at, d.entity_id) < (%(before_at)s, %(before)s))
+) u order by u.began_at desc, u.entity_id desc limit %(limit)s;
+
+-- name: documents_given_up
+-- The same for documents of which evidence was given up. Only those with a failed attempt are looked at.
+select s.entity_id from foja.document_summary s
+where s.tenant = %(tenant)s and s.failed and foja.is_given_up(s.entity_id) and (s.began_at, s.entity_id) < (%(before_at)s, %(before)s)
+order by s.began_at desc, s.entity_id desc limit %(limit)s;
 
 -- name: documents_found
 -- Documents that have, for each of these beginnings, a word that begins so, newest first. The first beginning is looked
@@ -113,9 +126,9 @@ select foja.words_of(%(text)s);
 select entity_id from foja.document where entity_id between %(low)s and %(high)s and tenant = %(tenant)s limit %(limit)s;
 
 -- name: documents_listed
--- Rows of the list, for these documents in this order.
+-- Rows of the list, for these documents in this order; the name is read from its event, where it can be erased.
 select d.entity_id, added.payload ->> 'name', coalesce(s.state, 'none'), s.pipeline, coalesce(s.lifecycle_status, 'needs_witness'),
-    coalesce(s.witness_hash, d.witness_hash), coalesce(s.began_at, began.at), false
+    coalesce(s.witness_hash, d.witness_hash), coalesce(s.began_at, began.at), coalesce(s.failed, false) and foja.is_given_up(d.entity_id)
 from unnest(%(documents)s::uuid[]) with ordinality asked (entity_id, place)
 join foja.document d on d.entity_id = asked.entity_id and d.tenant = %(tenant)s
 join foja.event began on began.entity_id = d.entity_id and began.seq = 0

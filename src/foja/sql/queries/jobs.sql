@@ -48,6 +48,13 @@ where (%(tenant)s::text is null or tenant = %(tenant)s)
     and (%(before)s::bigint is null or job_id < %(before)s)
 order by job_id desc limit %(limit)s;
 
+-- name: jobs_named
+-- Jobs as an operator sees them, by their ids, newest first.
+select job_id, type, state, entity_id, correlation_id, tenant, dedupe_key, priority, tries, max_tries, head, run_at,
+    created_at, finished_at, worker, lease_until, last_error, payload, on_death
+from foja.job where job_id = any (%(jobs)s::bigint[]) and (%(tenant)s::text is null or tenant = %(tenant)s)
+order by job_id desc;
+
 -- name: job_gauges
 -- Of each type: how long the oldest job waits that could be claimed, how many are past their lease, how many died
 -- without a word.

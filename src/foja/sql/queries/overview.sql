@@ -7,12 +7,8 @@ select
         and (%(tenant)s::text is null or j.tenant = %(tenant)s) limit %(most)s) dead),
     (select count(*) from (select from foja.approval_due a where a.tenant = coalesce(%(tenant)s, a.tenant)
         and a.due > clock_timestamp() limit %(most)s) waiting),
-    (select count(*) from (select distinct a.entity_id from foja.attempt a
-        join foja.document d on d.entity_id = a.entity_id and not d.finalized and d.closed is null
-        join foja.entity e on e.entity_id = a.entity_id and e.awake is null
-        where a.tenant = coalesce(%(tenant)s, a.tenant) and a.state in ('failed', 'reorged')
-            and not exists (select from foja.attempt b where b.entity_id = a.entity_id and b.evidence = a.evidence
-                and b.state in ('open', 'confirmed')) limit %(most)s) stuck),
+    (select count(*) from (select from foja.document_summary s where (%(tenant)s::text is null or s.tenant = %(tenant)s)
+        and s.failed and foja.is_given_up(s.entity_id) limit %(most)s) stuck),
     (select coalesce(extract(epoch from clock_timestamp() - min(ready.run_at)), 0)::double precision
         from foja.job_type t cross join generate_series(0, 2) rank cross join lateral (
             select j.run_at from foja.job j where j.type = t.type and j.priority = rank and j.run_at <= clock_timestamp()
@@ -21,8 +17,8 @@ select
         where not t.paused),
     array(select t.type from foja.job_type t where t.paused order by t.type),
     (select l.halted from foja.log l where l.closed_size is null),
-    (select c.published_at from foja.checkpoint c join foja.log l on l.origin = c.origin and l.closed_size is null
-        where c.published_at is not null order by c.size desc limit 1),
+    (select c.published_at from foja.log l cross join lateral (select x.published_at from foja.checkpoint x
+        where x.origin = l.origin and x.published_at is not null order by x.size desc limit 1) c where l.closed_size is null),
     array(select n.network from foja.anchor_network n where n.held is not null order by n.network),
     clock_timestamp();
 
@@ -42,30 +38,41 @@ select phase, criterion, value, threshold, met from public.vw_image_closing_crit
 -- name: jobs_in_state
 -- Ids of the newest jobs in a state. One branch per state, so that each uses its own index; the others cost nothing. Of
 -- jobs that wait or run, 5,000 of each type are ordered: their indexes have another order. Jobs that wait behind an earlier
--- one of their stream are left out.
+-- one of their stream are left out. A type of ended jobs is looked for among the newest in that state.
 select job_id from (
     (select f.job_id from foja.job_type t cross join lateral (select j.job_id from foja.job j
-        where %(state)s = 'queued' and j.type = t.type and j.head and j.state in ('queued', 'retry_scheduled') and j.state = 'queued'
-        and (%(tenant)s::text is null or j.tenant = %(tenant)s) and (%(type)s::text is null or j.type = %(type)s)
+        where %(state)s = 'queued' and j.type = t.type and j.head and j.state in ('queued', 'retry_scheduled') and j.state = 'queued' and (%(tenant)s::text is null or j.tenant = %(tenant)s) and (%(type)s::text is null or j.type = %(type)s)
         and (%(before)s::bigint is null or j.job_id < %(before)s) limit 5000) f)
     union all (select f.job_id from foja.job_type t cross join lateral (select j.job_id from foja.job j
-        where %(state)s = 'retry_scheduled' and j.type = t.type and j.head and j.state in ('queued', 'retry_scheduled') and j.state = 'retry_scheduled'
-        and (%(tenant)s::text is null or j.tenant = %(tenant)s) and (%(type)s::text is null or j.type = %(type)s)
+        where %(state)s = 'retry_scheduled' and j.type = t.type and j.head and j.state in ('queued', 'retry_scheduled') and j.state = 'retry_scheduled' and (%(tenant)s::text is null or j.tenant = %(tenant)s) and (%(type)s::text is null or j.type = %(type)s)
         and (%(before)s::bigint is null or j.job_id < %(before)s) limit 5000) f)
     union all (select f.job_id from foja.job_type t cross join lateral (select j.job_id from foja.job j
-        where %(state)s = 'running' and j.type = t.type and j.state = 'running'
-        and (%(tenant)s::text is null or j.tenant = %(tenant)s) and (%(type)s::text is null or j.type = %(type)s)
+        where %(state)s = 'running' and j.type = t.type and j.state = 'running' and (%(tenant)s::text is null or j.tenant = %(tenant)s) and (%(type)s::text is null or j.type = %(type)s)
         and (%(before)s::bigint is null or j.job_id < %(before)s) limit 5000) f)
-    union all (select j.job_id from foja.job j where %(state)s = 'dead' and j.state = 'dead'
-        and (%(tenant)s::text is null or j.tenant = %(tenant)s) and (%(type)s::text is null or j.type = %(type)s)
-        and (%(before)s::bigint is null or j.job_id < %(before)s) order by j.job_id desc limit %(limit)s)
-    union all (select j.job_id from foja.job j where %(state)s = 'cancelled' and j.state = 'cancelled'
-        and (%(tenant)s::text is null or j.tenant = %(tenant)s) and (%(type)s::text is null or j.type = %(type)s)
-        and (%(before)s::bigint is null or j.job_id < %(before)s) order by j.job_id desc limit %(limit)s)
-    union all (select j.job_id from foja.job j where %(state)s = 'succeeded' and j.state = 'succeeded'
-        and (%(tenant)s::text is null or j.tenant = %(tenant)s) and (%(type)s::text is null or j.type = %(type)s)
-        and (%(before)s::bigint is null or j.job_id < %(before)s) order by j.job_id desc limit %(limit)s)
+    union all (select w.job_id from (select j.job_id, j.type from foja.job j where %(state)s = 'dead' and j.state = 'dead'
+        and (%(tenant)s::text is null or j.tenant = %(tenant)s) and (%(before)s::bigint is null or j.job_id < %(before)s)
+        order by j.job_id desc limit %(newest)s) w
+        where %(type)s::text is null or w.type = %(type)s order by w.job_id desc limit %(limit)s)
+    union all (select w.job_id from (select j.job_id, j.type from foja.job j where %(state)s = 'cancelled' and j.state = 'cancelled'
+        and (%(tenant)s::text is null or j.tenant = %(tenant)s) and (%(before)s::bigint is null or j.job_id < %(before)s)
+        order by j.job_id desc limit %(newest)s) w
+        where %(type)s::text is null or w.type = %(type)s order by w.job_id desc limit %(limit)s)
+    union all (select w.job_id from (select j.job_id, j.type from foja.job j where %(state)s = 'succeeded' and j.state = 'succeeded'
+        and (%(tenant)s::text is null or j.tenant = %(tenant)s) and (%(before)s::bigint is null or j.job_id < %(before)s)
+        order by j.job_id desc limit %(newest)s) w
+        where %(type)s::text is null or w.type = %(type)s order by w.job_id desc limit %(limit)s)
 ) found order by job_id desc limit %(limit)s;
+
+-- name: jobs_of_type
+-- Ids of the jobs of one type among the newest of all types.
+select w.job_id from (select j.job_id, j.type from foja.job j where j.tenant = %(tenant)s order by j.job_id desc limit %(newest)s) w
+where w.type = %(type)s order by w.job_id desc limit %(limit)s;
+
+-- name: jobs_of_stream
+-- Ids of the newest jobs of one stream, of one type or in one state.
+select j.job_id from foja.job j where j.entity_id = %(entity)s and j.tenant = %(tenant)s
+    and (%(type)s::text is null or j.type = %(type)s) and (%(state)s::text is null or j.state = %(state)s)
+order by j.job_id desc limit %(limit)s;
 
 -- name: job_counts
 -- How many jobs are in each state, each counted up to a limit.

@@ -11,6 +11,7 @@ from starlette.datastructures import FormData
 from foja.access.model.login import form_token
 from foja.errors import NotAllowed, TooLarge
 from foja.web.access.front import Front
+from foja.web.problems import Rejected
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 # What a page of another site can send without being asked first (CORS).
@@ -37,6 +38,7 @@ async def check_page(request: Request, front: Front, secret: str) -> None:
 async def read_form(request: Request) -> FormData:
     """Return the fields and files of a form; none if the body is of another sort. It can be read twice."""
     if content_type(request) == MULTIPART:
+        _check_size(request)
         return await request.form(max_files=MAX_FILES, max_fields=MAX_FIELDS)
     if content_type(request) != FORM:
         return FormData()
@@ -50,6 +52,19 @@ async def read_form(request: Request) -> FormData:
         request.state.form = FormData([*pairs])
     form: FormData = request.state.form
     return form
+
+
+def _check_size(request: Request) -> None:
+    """Refuse a form with files that is over the limit of an upload, before any of it is on disk."""
+    length = request.headers.get("content-length", "")
+    if not length.isdecimal():
+        raise Rejected(411, "The form does not say its size.", "send Content-Length, as browsers do")
+    most = request.app.state.ctx.app.settings.upload_bytes
+    if int(length) > most + MAX_FORM_BYTES:
+        raise TooLarge(
+            f"the files have {int(length):,} bytes together and the limit is {most:,} (FOJA_UPLOAD_MAX_MB); "
+            "send fewer or smaller files"
+        )
 
 
 def field(form: FormData, name: str) -> str:

@@ -12,7 +12,7 @@ from foja.errors import BadPayload
 from foja.ledger.event import new_id, parse_id
 from foja.web.caller import Caller, Reader, Writer
 from foja.web.pages.frame.errors import page_router
-from foja.web.pages.frame.forms import field, file_of, files_of, read_form, see_other
+from foja.web.pages.frame.forms import check_sizes, field, file_of, files_of, read_form, see_other
 from foja.web.pages.frame.page import Requested
 from foja.web.pages.texts.galleries import TEXTS
 
@@ -34,6 +34,7 @@ async def listing(caller: Reader, page: Requested, before: UUID | None = None) -
         principal=caller.principal,
         found=found,
         shown=shown_variant,
+        most=most_bytes(caller),
         older=older,
     )
 
@@ -61,6 +62,7 @@ async def show(caller: Reader, page: Requested, product_id: str) -> Response:
         renderings=await images.renderings(product),
         thumbhashes=await images.thumbhashes(product),
         shown=shown_variant,
+        most=most_bytes(caller),
         tones=TONES,
     )
 
@@ -74,7 +76,9 @@ async def upload(caller: Writer, request: Request, product_id: str) -> Response:
 
 async def _add(caller: Caller, request: Request, product: UUID) -> None:
     form = await read_form(request)
-    for each in files_of(form, "file") or [file_of(form, "file")]:
+    chosen = files_of(form, "file") or [file_of(form, "file")]
+    check_sizes(chosen, most_bytes(caller), "FOJA_IMAGE_MAX_MB")
+    for each in chosen:
         data = await each.read()
         await caller.app.images.add(product, data, name=each.filename, actor=caller.principal.actor)
 
@@ -128,6 +132,11 @@ async def content(caller: Reader, product_id: str, image_id: str, variant: str) 
     if kind not in RASTER:
         headers["Content-Disposition"] = "attachment"
     return Response(data, headers=headers, media_type=kind if kind in RASTER else "application/octet-stream")
+
+
+def most_bytes(caller: Caller) -> int:
+    """Return the most bytes of an image."""
+    return int(caller.app.settings.image_max_mb * 1e6)
 
 
 def shown_variant(variants: Mapping[str, str] | None) -> str | None:

@@ -13,7 +13,7 @@ from starlette.datastructures import FormData
 from foja.access.model.principal import Scope
 from foja.errors import Refused
 from foja.jobs.admin import STATES, JobView
-from foja.observe.overview import count_jobs, find_jobs, read_job_types
+from foja.observe.overview import NEWEST_OF_TYPE, JobFilter, count_jobs, find_jobs, read_job_types
 from foja.web.caller import Caller, Operator, Reader, needs
 from foja.web.pages.frame.errors import page_router
 from foja.web.pages.frame.forms import field, read_form, see_other
@@ -66,21 +66,20 @@ async def listing(
         done=page.request.query_params.get("done", ""),
         refused=page.request.query_params.get("refused", ""),
         bulk_limit=BULK_LIMIT,
+        newest=NEWEST_OF_TYPE,
     )
 
 
 async def _find(
     caller: Caller, state: str, job_type: str, entity: str, before: int | None, limit: int
 ) -> Sequence[JobView]:
-    """Return the jobs of a filter; a filter by state alone reads only jobs in that state."""
-    jobs, wanted_type = caller.app.jobs, job_type or None
-    if entity or not state:
-        wanted = _entity(entity) if entity else None
-        return await jobs.list(state=state or None, job_type=wanted_type, entity_id=wanted, limit=limit)
-    if state not in STATES:
+    """Return the jobs of a filter, without reading all others."""
+    if state and state not in STATES:
         raise Refused(f"there is no state {state!r}; a job is {', '.join(STATES)}")
-    ids = await find_jobs(caller.app.ledger, state, wanted_type, before=before, limit=limit)
-    return [await jobs.show(each) for each in ids]
+    wanted = JobFilter(state or None, job_type or None, _entity(entity) if entity else None)
+    ids = await find_jobs(caller.app.ledger, wanted, before=before, limit=limit)
+    jobs = caller.app.jobs
+    return await jobs.list(limit=limit) if ids is None else await jobs.named(ids)
 
 
 def _entity(text: str) -> UUID:

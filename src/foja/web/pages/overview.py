@@ -54,17 +54,18 @@ async def show(caller: Reader, page: Requested) -> Response:
     overview = read_overview(caller.ctx.app.sweeper, caller.principal.tenant)
     found, hours = await asyncio.gather(overview, read_job_hours(caller.app.ledger))
     texts = page.texts(TEXTS)
+    firing = await _count_firing(caller)
     charted = [*_by_hour(hours, found.now)]
     return page.render(
         "overview.html",
         TEXTS,
         principal=caller.principal,
-        needs=[*_needs(found, texts)],
+        needs=[*_needs(found, firing, texts)],
         health=[*_parts(caller, found, texts)],
         volume=bars([Bar(each.label, each.ended, each.failed) for each in charted], page.language),
         latency=line([(each.label, each.p95) for each in charted], page.language),
         hours=[each for each in charted if each.ended],
-        criteria=CRITERIA.get(caller.ctx.app) if caller.principal.installation else None,
+        criteria=await CRITERIA.wait(caller.ctx.app) if caller.principal.installation else None,
     )
 
 
@@ -86,7 +87,17 @@ def _by_hour(found: Sequence[JobHour], now: datetime) -> Iterator[_Hour]:
         yield _Hour(label, each.ended, each.failed, each.p95_seconds) if each else _Hour(label)
 
 
-def _needs(found: Overview, texts: Texts) -> Iterator[Need]:
+async def _count_firing(caller: Caller) -> int:
+    """Return how many alerts fire, for those who may see them."""
+    if not (caller.principal.installation and caller.principal.may(Scope.OPERATE)):
+        return 0
+    states = (await caller.ctx.app.alerts.last()).states
+    return len({state.alert for state in states if state.fired_at})
+
+
+def _needs(found: Overview, firing: int, texts: Texts) -> Iterator[Need]:
+    if firing:
+        yield Need(texts("need_alerts", count=firing), "/alerts", "bad")
     if found.halted:
         yield Need(texts("need_halted", reason=found.halted), "/ledger", "bad")
     if found.dead_jobs:

@@ -22,7 +22,9 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
 
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    send(form, bar, status);
+    const large = Array.from(input.files).filter((each) => each.size > Number(form.dataset.most));
+    if (large.length) status.textContent = `${form.dataset.large} ${large.map((each) => each.name).join(", ")}`;
+    else send(form, bar, status);
   });
 }
 
@@ -42,7 +44,7 @@ function send(form, bar, status) {
     if (request.status < 400) location.assign(request.responseURL);
     else end(new DOMParser().parseFromString(request.responseText, "text/html").querySelector("[role=alert] p")?.textContent ?? request.statusText);
   };
-  request.onerror = () => end(form.dataset.failed ?? "…");
+  request.onerror = () => end(form.dataset.failed);
   request.open("POST", form.action);
   request.send(new FormData(form));
   bar.hidden = false;

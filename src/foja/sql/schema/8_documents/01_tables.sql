@@ -54,9 +54,12 @@ create table foja.document_summary (
     lifecycle_status text not null,
     witness_hash text,
     length bigint not null,
-    began_at timestamptz not null
+    began_at timestamptz not null,
+    failed boolean not null          -- an attempt failed at what is still required: it may have been given up
 ) with (fillfactor = 70);
 
 create index document_list on foja.document_summary (tenant, began_at, entity_id);
+create index document_list_states on foja.document_summary (tenant, state, began_at, entity_id);
+create index document_list_failed on foja.document_summary (tenant, began_at, entity_id) where failed;
 
 update foja.domain set guard = 'track_documents' where domain = 'document';

@@ -3,22 +3,22 @@
 -- Write rows, unless newer ones exist.
 create function foja.write_summaries(
     p_entity uuid[], p_state text[], p_pipeline text[], p_lifecycle text[], p_witness text[], p_length bigint[],
-    p_began timestamptz[]
+    p_began timestamptz[], p_failed boolean[]
 ) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     perform foja.check_source('protect-document-v2');
     insert into foja.document_summary as old
-    select u.entity_id, e.tenant, u.state, u.pipeline, u.lifecycle, u.witness, u.length, u.began
-    from unnest(p_entity, p_state, p_pipeline, p_lifecycle, p_witness, p_length, p_began)
-        u(entity_id, state, pipeline, lifecycle, witness, length, began)
+    select u.entity_id, e.tenant, u.state, u.pipeline, u.lifecycle, u.witness, u.length, u.began, u.failed
+    from unnest(p_entity, p_state, p_pipeline, p_lifecycle, p_witness, p_length, p_began, p_failed)
+        u(entity_id, state, pipeline, lifecycle, witness, length, began, failed)
     -- Not joined: a planner that knows no sizes would read all streams of the domain.
     cross join lateral (select s.tenant, s.domain from foja.entity s where s.entity_id = u.entity_id offset 0) e
     where e.domain = 'document'
     order by u.entity_id
     on conflict (entity_id) do update
     set state = excluded.state, pipeline = excluded.pipeline, lifecycle_status = excluded.lifecycle_status,
-        witness_hash = excluded.witness_hash, length = excluded.length, began_at = excluded.began_at
+        witness_hash = excluded.witness_hash, length = excluded.length, began_at = excluded.began_at, failed = excluded.failed
     where old.length < excluded.length;
 end $$;
 
@@ -26,7 +26,7 @@ end $$;
 -- read it again. The streams are locked, so that none grows meanwhile.
 create function foja.rebuild_summaries(
     p_entity uuid[], p_state text[], p_pipeline text[], p_lifecycle text[], p_witness text[], p_length bigint[],
-    p_began timestamptz[]
+    p_began timestamptz[], p_failed boolean[]
 ) returns table (entity_id uuid, mended boolean)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -37,17 +37,28 @@ begin
     perform from foja.entity e where e.entity_id = any (p_entity) order by e.entity_id for no key update;
     perform from foja.document_summary s where s.entity_id = any (p_entity) order by s.entity_id for update;
     select array_agg(u.entity_id), array_agg(u.entity_id) filter (where
-        (s.state, s.pipeline, s.lifecycle_status, s.witness_hash, s.length, s.began_at)
-        is not distinct from (u.state, u.pipeline, u.lifecycle, u.witness, u.length, u.began))
+        (s.state, s.pipeline, s.lifecycle_status, s.witness_hash, s.length, s.began_at, s.failed)
+        is not distinct from (u.state, u.pipeline, u.lifecycle, u.witness, u.length, u.began, u.failed))
     into whole, kept
-    from unnest(p_entity, p_state, p_pipeline, p_lifecycle, p_witness, p_length, p_began)
-        u(entity_id, state, pipeline, lifecycle, witness, length, began)
+    from unnest(p_entity, p_state, p_pipeline, p_lifecycle, p_witness, p_length, p_began, p_failed)
+        u(entity_id, state, pipeline, lifecycle, witness, length, began, failed)
     join foja.entity e on e.entity_id = u.entity_id and e.sealed = u.length
     left join foja.document_summary s on s.entity_id = u.entity_id;
     delete from foja.document_summary s where s.entity_id = any (whole) and s.entity_id <> all (coalesce(kept, '{}'));
-    perform foja.write_summaries(p_entity, p_state, p_pipeline, p_lifecycle, p_witness, p_length, p_began);
+    perform foja.write_summaries(p_entity, p_state, p_pipeline, p_lifecycle, p_witness, p_length, p_began, p_failed);
     return query select each, each <> all (coalesce(kept, '{}')) from unnest(whole) each;
 end $$;
+
+-- Whether evidence of a document has failed, and no attempt at it follows: its executor has seen everything.
+create function foja.is_given_up(p_document uuid) returns boolean
+language sql stable
+return exists (select from foja.document d
+    join foja.entity e on e.entity_id = d.entity_id and e.awake is null
+    join foja.attempt a on a.entity_id = d.entity_id and a.state in ('failed', 'reorged')
+        and (a.evidence = 'artifact' or a.witness_hash = d.witness_hash and a.evidence = any (d.required_evidence))
+    where d.entity_id = p_document and not d.finalized and d.closed is null
+        and not exists (select from foja.attempt b where b.entity_id = a.entity_id and b.evidence = a.evidence
+            and (b.witness_hash = a.witness_hash or a.evidence = 'artifact') and b.state in ('open', 'confirmed')));
 
 -- When the body of `document.added` is erased, its words, its digest and its predecessor go from here, too. The digest of a request
 -- stays: its event names it, and the evidence is about it.

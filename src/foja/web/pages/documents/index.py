@@ -40,6 +40,7 @@ async def listing(
         states=STATES,
         tones=TONES,
         possible=possible(caller),
+        most=caller.app.settings.upload_bytes,
     )
 
 

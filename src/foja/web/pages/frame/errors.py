@@ -56,7 +56,9 @@ async def error_page(request: Request, error: Exception) -> Response:
     status, detail = _describe(error)
     if status >= 500 and not isinstance(error, (errors.Unavailable, HTTPException)):
         log.error("%s: %s", type(error).__name__, error)
-    title = {401: "error_401", 403: "error_403", 404: "error_404", 503: "error_503"}.get(status)
+    title = {401: "error_401", 403: "error_403", 404: "error_404", 413: "error_413", 503: "error_503"}.get(
+        status
+    )
     if title is None:
         title = "error_refused" if status < 500 else "error_500"
     headers = {"Retry-After": "1"} if status == 503 else {}

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from urllib.parse import urlencode
 
 from fastapi import Response
 from fastapi.responses import RedirectResponse
 from starlette.datastructures import FormData, UploadFile
 
-from foja.errors import Refused
+from foja.errors import Refused, TooLarge
 from foja.web.access.forms import field, read_form
 
-__all__ = ["field", "file_of", "files_of", "read_form", "see_other"]
+__all__ = ["check_sizes", "field", "file_of", "files_of", "read_form", "see_other"]
 
 
 def file_of(form: FormData, name: str) -> UploadFile:
@@ -24,6 +25,16 @@ def file_of(form: FormData, name: str) -> UploadFile:
 def files_of(form: FormData, name: str) -> list[UploadFile]:
     """Return the uploaded files of a field; a field without a file is sent as one without a name."""
     return [each for each in form.getlist(name) if isinstance(each, UploadFile) and each.filename]
+
+
+def check_sizes(files: Sequence[UploadFile], most: int, setting: str) -> None:
+    """Raise `TooLarge` if one of these files is over a limit."""
+    for each in files:
+        if (each.size or 0) > most:
+            raise TooLarge(
+                f"{each.filename} has {each.size:,} bytes and the limit is {most:,} ({setting}); "
+                "nothing was added"
+            )
 
 
 def see_other(path: str, **parameters: str) -> Response:

@@ -1,7 +1,8 @@
-"""`/access`: keys, sessions and webhooks of the tenant, who you are, and what each scope allows."""
+"""`/access`: keys, sessions and webhooks of the tenant, what was done about them, and who you are."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
@@ -10,6 +11,7 @@ from fastapi import Request, Response
 from foja.access.model.key import ApiKey
 from foja.access.model.principal import Scope
 from foja.errors import Refused
+from foja.observe.acts import Act, read_acts
 from foja.web.caller import Administrator, Caller
 from foja.web.pages.frame.errors import page_router
 from foja.web.pages.frame.forms import field, read_form, see_other
@@ -17,6 +19,7 @@ from foja.web.pages.frame.page import Page, Requested
 from foja.web.pages.texts.system.access import TEXTS
 
 LIST_LIMIT: Final = 100
+ACTS: Final = 20
 routes = page_router(prefix="/access")
 
 
@@ -36,8 +39,16 @@ async def _page(caller: Caller, page: Page, made: ApiKey | None) -> Response:
         keys=await access.keys.list(tenant=tenant, limit=LIST_LIMIT),
         sessions=await access.sessions.list(tenant=tenant, limit=LIST_LIMIT),
         webhooks=await caller.app.webhooks.list(),
+        acts=await _acts(caller),
         credential=caller.grant.credential,
         made=made,
+    )
+
+
+async def _acts(caller: Caller) -> Sequence[Act]:
+    principal = caller.principal
+    return await read_acts(
+        caller.ctx.app.sweeper, principal.tenant, installation=principal.installation, limit=ACTS
     )
 
 

@@ -1,21 +1,41 @@
-"""`/alerts`: the conditions that a person should know of, whether each holds now, and what to do."""
+"""`/alerts`: what needs a person now, every alert of the installation with its state, and the runbooks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Annotated, Final
 
-from fastapi import Response
+from fastapi import Depends, HTTPException, Response
 
+from foja.access.model.principal import Scope
+from foja.alerts.assembly import RUNBOOKS
+from foja.alerts.model.table import ALERTS
+from foja.alerts.runbook_files import read_runbook
+from foja.alerts.service import AlertView
+from foja.app import App
 from foja.observe.overview import Overview, read_overview
-from foja.web.caller import Operator
+from foja.web.caller import Caller, Operator, needs
+from foja.web.pages.frame.background import Background
 from foja.web.pages.frame.errors import page_router
 from foja.web.pages.frame.page import Requested
 from foja.web.pages.frame.times import span
 from foja.web.pages.overview import SLOW_QUEUE
+from foja.web.pages.system.alert_rows import TONES, alert_groups, alert_row, amount, is_current
+from foja.web.pages.system.runbook import runbook_markup
+from foja.web.pages.texts.system.alert_summaries import TEXTS as SUMMARIES
 from foja.web.pages.texts.system.alerts import TEXTS
 
+NOTICES: Final = 20
+Steward = Annotated[Caller, Depends(needs(Scope.OPERATE, installation=True))]
 routes = page_router(prefix="/alerts")
+
+
+async def _views(app: App) -> dict[str, AlertView]:
+    return {view.alert.name: view for view in await app.alerts.views()}
+
+
+VIEWS: Final = Background(_views, 2)  # all metrics are read for it: seconds, if there are millions of rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +50,64 @@ class Condition:
 
 @routes.get("")
 async def show(caller: Operator, page: Requested) -> Response:
-    """Show every condition, those that hold first."""
+    """Show what is wrong for this tenant, and to the operators of the installation all its alerts."""
     found = await read_overview(caller.ctx.app.sweeper, caller.principal.tenant)
     conditions = sorted(_conditions(found), key=lambda each: not each.firing)
-    return page.render("system/alerts.html", TEXTS, principal=caller.principal, conditions=conditions)
+    values = {"conditions": conditions, "tables": {}, "firing": [], "notices": [], "evaluation": None}
+    if caller.principal.installation:
+        values |= await _alerts(caller.ctx.app)
+    return page.render(
+        "system/alerts.html",
+        TEXTS,
+        SUMMARIES,
+        principal=caller.principal,
+        tones=TONES,
+        amount=amount,
+        alerts=ALERTS,
+        runbooks=_published(caller.ctx.app),
+        **values,
+    )
+
+
+@routes.get("/{name}")
+async def show_runbook(caller: Steward, page: Requested, name: str) -> Response:
+    """Show one alert with its runbook."""
+    if name not in ALERTS:
+        raise HTTPException(404, f"there is no alert {name!r}; the page of alerts lists all of them")
+    app, alert = caller.ctx.app, ALERTS[name]
+    text = read_runbook(alert, page.language)
+    row = alert_row(
+        alert, app.alerts.limits[name], await app.alerts.last(), await VIEWS.wait(app), app.alerts.seconds
+    )
+    return page.render(
+        "system/alert.html",
+        TEXTS,
+        SUMMARIES,
+        principal=caller.principal,
+        row=row,
+        tones=TONES,
+        amount=amount,
+        runbook=runbook_markup(text) if text else None,
+        runbooks=_published(app),
+    )
+
+
+async def _alerts(app: App) -> dict[str, object]:
+    evaluation = await app.alerts.last()
+    tables = alert_groups(app.alerts.limits, evaluation, await VIEWS.wait(app), app.alerts.seconds)
+    return {
+        "tables": tables,
+        "firing": [row for rows in tables.values() for row in rows if row.state == "firing"],
+        "evaluation": evaluation,
+        "current": is_current(evaluation, app.alerts.seconds),
+        "read": VIEWS.last(app) is not None,
+        "notices": [each for each in await app.alerts.history(NOTICES) if each["alert"] in ALERTS],
+    }
+
+
+def _published(app: App) -> str:
+    """Return where the operators published the runbooks; empty: only here."""
+    return app.alerts.runbooks if app.alerts.runbooks != RUNBOOKS else ""
 
 
 def _conditions(found: Overview) -> Iterator[Condition]:
@@ -43,5 +117,9 @@ def _conditions(found: Overview) -> Iterator[Condition]:
     yield Condition("stuck_documents", str(stuck), stuck > 0, "/documents?state=given_up")
     age = found.oldest_ready_seconds
     yield Condition("queue", span(age), age > SLOW_QUEUE, "/jobs?state=queued")
-    yield Condition("held", ", ".join(found.held), bool(found.held), "/anchors")
-    yield Condition("paused", ", ".join(found.paused), bool(found.paused), "/jobs")
+    yield Condition("held", _joined(found.held), bool(found.held), "/anchors")
+    yield Condition("paused", _joined(found.paused), bool(found.paused), "/jobs")
+
+
+def _joined(names: Sequence[str]) -> str:
+    return ", ".join(names)

@@ -7,11 +7,14 @@ from typing import Annotated, Final
 from fastapi import Depends, Request, Response
 
 from foja.access.model.principal import Scope
+from foja.app import App
 from foja.core.registry import check_digest
 from foja.errors import Refused
 from foja.system.hygiene.run import RunResult
+from foja.system.hygiene.service import OrphanReport
 from foja.system.model.hygiene import ARMED_DAYS
 from foja.web.caller import Caller, needs
+from foja.web.pages.frame.background import Background
 from foja.web.pages.frame.errors import page_router
 from foja.web.pages.frame.forms import field, read_form, see_other
 from foja.web.pages.frame.page import Page, Requested
@@ -23,20 +26,28 @@ Purging = Annotated[Caller, Depends(needs(Scope.PURGE, installation=True))]
 routes = page_router(prefix="/hygiene")
 
 
+async def _report(app: App) -> OrphanReport:
+    return await app.orphans.report()
+
+
+REPORTS: Final = Background(_report, 0)  # all objects are counted for it
+
+
 @routes.get("")
 async def show(caller: Cleaner, page: Requested) -> Response:
     """Show how the hygiene of the store stands."""
-    return await _page(caller, page, None)
+    return await _page(caller, page, await REPORTS.wait(caller.ctx.app), None)
 
 
-async def _page(caller: Caller, page: Page, result: RunResult | None) -> Response:
-    orphans = caller.ctx.app.orphans
+async def _page(
+    caller: Caller, page: Page, report: OrphanReport | None, result: RunResult | None
+) -> Response:
     return page.render(
         "system/hygiene.html",
         TEXTS,
         principal=caller.principal,
-        report=await orphans.report(),
-        candidates=await orphans.list(LIST_LIMIT),
+        report=report,
+        candidates=await caller.ctx.app.orphans.list(LIST_LIMIT),
         needed=ARMED_DAYS,
         result=result,
     )
@@ -47,7 +58,7 @@ async def scan(caller: Cleaner, page: Requested, request: Request) -> Response:
     """Look for orphans; a dry run only counts them."""
     dry = field(await read_form(request), "dry") == "yes"
     result = await caller.ctx.app.orphans.scanner.scan(dry=dry, actor=caller.principal.actor)
-    return await _page(caller, page, result)
+    return await _page(caller, page, await REPORTS.renew(caller.ctx.app), result)
 
 
 @routes.post("/purge")
@@ -55,7 +66,7 @@ async def purge(caller: Purging, page: Requested, request: Request) -> Response:
     """Purge what is due; a dry run only counts it."""
     dry = field(await read_form(request), "dry") == "yes"
     result = await caller.ctx.app.orphans.purger.purge(dry=dry, actor=caller.principal.actor)
-    return await _page(caller, page, result)
+    return await _page(caller, page, await REPORTS.renew(caller.ctx.app), result)
 
 
 @routes.post("/restore")
@@ -69,4 +80,5 @@ async def restore(caller: Cleaner, request: Request) -> Response:
     await caller.ctx.app.orphans.purger.restore(
         check_digest(parts[1]), reason=reason, actor=caller.principal.actor
     )
+    await REPORTS.renew(caller.ctx.app)
     return see_other("/hygiene", notice="restored")

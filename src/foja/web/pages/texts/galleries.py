@@ -41,7 +41,7 @@ TEXTS: Final[Table] = {
     "processing": ("being rendered", "procesando"),
     "success": ("rendered", "lista"),
     "error": ("rendering failed", "falló el procesamiento"),
-    "skipped": ("not rendered: {reason}", "sin procesar: {reason}"),
+    "skipped": ("not rendered", "sin procesar"),
     "again": ("Render again", "Procesar de nuevo"),
     "attempts": ("attempts: {number}", "intentos: {number}"),
     "unnamed": ("without alternative text", "sin texto alternativo"),

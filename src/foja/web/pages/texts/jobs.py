@@ -29,6 +29,10 @@ TEXTS: Final[Table] = {
     "ended_at": ("ended {time}", "terminó {time}"),
     "until": ("until {time}", "hasta {time}"),
     "stream": ("stream", "secuencia"),
+    "newest_only": (
+        "Among the newest {count} jobs. All of them: `foja jobs list --type {type}`.",
+        "Entre las {count} tareas más nuevas. Todas: `foja jobs list --type {type}`.",
+    ),
     "none": ("No job matches", "Ninguna tarea coincide"),
     "none_hint": ("Remove a filter to see more.", "Quite un filtro para ver más."),
     "bulk": ("All of this filter", "Todas las de este filtro"),

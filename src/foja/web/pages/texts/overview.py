@@ -14,6 +14,7 @@ TEXTS: Final[Table] = {
         "Work goes on by itself; what fails for good appears here.",
         "El trabajo sigue por sí solo; lo que falle definitivamente aparece aquí.",
     ),
+    "need_alerts": ("Alerts that fire: {count}.", "Alertas activas: {count}."),
     "need_halted": ("The log is halted: {reason}.", "El registro está detenido: {reason}."),
     "need_dead": ("Jobs that failed for good: {count}.", "Tareas que fallaron definitivamente: {count}."),
     "need_documents": (
@@ -65,7 +66,6 @@ TEXTS: Final[Table] = {
         "Each phase may be closed when its value is at most the threshold, and was measured.",
         "Cada fase se puede cerrar cuando su valor es a lo más el umbral y fue medido.",
     ),
-    "computing": ("Being computed.", "Calculando."),
     "phase": ("Phase", "Fase"),
     "criterion": ("Criterion", "Criterio"),
     "value": ("Value", "Valor"),
