@@ -97,6 +97,7 @@ async def _measure(database: BenchDatabase, bench: Bench) -> dict[int, list[Cost
     bench.show_status("appending to long and short streams")
     random.shuffle(streams)
     async with await connect(database.url, f"foja_{API}") as connection:
+        await connection.execute("set foja.tenant = 'default'")
         for _, conversation in streams[:PER_STREAM]:  # warm up: functions are compiled, plans are made
             await _cost(connection, conversation)
         costs: dict[int, list[Cost]] = {history: [] for history in scale.histories}

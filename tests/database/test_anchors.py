@@ -364,7 +364,7 @@ async def test_a_document_that_was_revoked_meanwhile_is_not_paid_for(stage: Scen
 async def test_a_stream_that_another_session_holds_delays_only_itself(
     stage: Scene, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("foja.documents.workers.anchors.PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr("foja.documents.workers.anchors.HELD_STREAM_SECONDS", 0.3)
     documents = await stage.protect(3)
     with psycopg.connect(database_url) as other:
         other.execute("select from foja.entity where entity_id = %s for update", [documents[1]])
