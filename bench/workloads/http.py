@@ -29,6 +29,7 @@ SINGLE, BATCHED, BARE = (
     "/streams/ID/events",
 )
 MIN_BATCH, MIN_SINGLE, MIN_BARE = 0.6, 0.2, 1.0
+LONGER = 4
 ABSENT = "{} is missing (apt install {}); {} not measured."
 
 
@@ -123,7 +124,8 @@ def _served(figures: Figures, database: BenchDatabase, ids: list[UUID], seconds:
     batch = json.dumps({"events": [_event(n) for n in range(BATCH)]})
     with foja_server(database) as server:
         figures.add("HTTP, single", requests_per_second(server, SINGLE, ids, single, seconds, key=key))
-        rate = requests_per_second(server, BATCHED, ids, batch, seconds, key=key)
+        # wrk does not count what it has sent when its time is up: here 6,400 events, a good part of a second.
+        rate = requests_per_second(server, BATCHED, ids, batch, LONGER * seconds, key=key)
         figures.add("HTTP, batch", BATCH * rate)
 
 

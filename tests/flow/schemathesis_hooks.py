@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import schemathesis
+from schemathesis.core.transport import read_event_stream
 from schemathesis.transport import requests as transport
 
 STREAM_SECONDS = 0.3
@@ -29,4 +30,4 @@ def shortly(chunks: Any, timeout: Any, *limits: Any) -> Any:
     return read_event_stream(chunks, STREAM_SECONDS, *limits)
 
 
-read_event_stream, transport.read_event_stream = transport.read_event_stream, shortly
+transport.read_event_stream = shortly  # type: ignore[attr-defined, assignment]

@@ -23,10 +23,20 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     "4XX": {"description": "The request was refused.", "content": PROBLEM},
     "5XX": {"description": "The server or its database failed; with 503, try again.", "content": PROBLEM},
 }
+# OpenAPI 3.1 has no word for the events of a stream: by convention the schema is that of one event.
+STREAMED = {
+    "type": "object",
+    "properties": {
+        "event": {"type": "string"},
+        "id": {"type": "string"},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+        "retry": {"type": "integer"},
+    },
+}
 EVENT_STREAM: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "Server-sent events, without end.",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "content": {"text/event-stream": {"schema": STREAMED}},
     }
 }
 # A repeated append is answered with the first event.
