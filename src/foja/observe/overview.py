@@ -97,8 +97,8 @@ async def read_criteria(database: Database) -> list[Criterion]:
 
 
 async def count_jobs(ledger: Ledger) -> dict[str, int]:
-    """Return how many jobs are in each state, each up to `MOST`."""
-    return dict(await ledger.ask("job_counts", most=MOST))
+    """Return how many jobs are in each state, each up to `FEW`."""
+    return dict(await ledger.ask("job_counts", most=FEW))
 
 
 @dataclass(frozen=True, slots=True)
