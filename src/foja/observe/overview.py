@@ -19,7 +19,7 @@ from foja.ledger.ledger import Ledger
 MOST: Final = 1001  # "1,000+" is as good as the exact number
 FEW: Final = 101  # of what takes longer to count
 NEWEST_JOBS: Final = 4_000
-NEWEST_OF_TYPE: Final = 10_000
+NEWEST_OF_TYPE: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
