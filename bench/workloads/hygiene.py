@@ -9,7 +9,7 @@ import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from psycopg import AsyncConnection
 
@@ -45,11 +45,13 @@ class Scans:
 async def run(bench: Bench) -> Outcome:
     """Scan few objects, then many: with rows alone, then with files."""
     few, rows, files = bench.scale.scanned
-    found = {
+    found: dict[What, tuple[Scans, Scans]] = {
         "rows": await _compare(bench, "rows", few, rows),
         "files": await _compare(bench, "files", few, files),
     }
-    figures = {what: {each.objects: vars(each) for each in pair} for what, pair in found.items()}
+    figures: dict[str, Any] = {
+        what: {each.objects: vars(each) for each in pair} for what, pair in found.items()
+    }
     tables = [_table(found)]
     return Outcome(tables, [each for what, pair in found.items() for each in _targets(what, *pair)], figures)
 

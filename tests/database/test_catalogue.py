@@ -64,6 +64,7 @@ REQUEST_MAY = (READER_MAY - {"call: foja.gallery_readers"}) | {
     "update of a column: products",
     "insert: message_events",  # a trigger appends for the tenant
     "call: foja.acting_tenant",
+    "call: foja.is_given_up",  # of rows that the request may read
     "call: foja.job_of",
     "call: foja.queue_woken_v1",  # wakes executors, returns nothing of a stream
     "call: foja.recognise",

@@ -17,13 +17,14 @@ from foja.driver.database import Database
 from foja.ledger.ledger import Ledger
 
 MOST: Final = 1001  # "1,000+" is as good as the exact number
-NEWEST_JOBS: Final = 20_000
-NEWEST_OF_TYPE: Final = 10_000
+FEW: Final = 101  # of what takes longer to count
+NEWEST_JOBS: Final = 4_000
+NEWEST_OF_TYPE: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What may need a person, counted up to `MOST`, and how far the log is."""
+    """What may need a person, counted up to `MOST`, documents up to `FEW`; and how far the log is."""
 
     dead_jobs: int
     approvals: int
@@ -80,7 +81,7 @@ class CheckpointRow:
 
 async def read_overview(database: Database, tenant: str) -> Overview:
     """Return what may need a person of this tenant. The role of `database` works for all tenants."""
-    [row] = await database.rows(sql.query("overview_counts"), tenant=tenant, most=MOST)
+    [row] = await database.rows(sql.query("overview_counts"), tenant=tenant, most=MOST, few=FEW)
     return Overview(*row)
 
 
@@ -96,8 +97,8 @@ async def read_criteria(database: Database) -> list[Criterion]:
 
 
 async def count_jobs(ledger: Ledger) -> dict[str, int]:
-    """Return how many jobs are in each state, each up to `MOST`."""
-    return dict(await ledger.ask("job_counts", most=MOST))
+    """Return how many jobs are in each state, each up to `FEW`."""
+    return dict(await ledger.ask("job_counts", most=FEW))
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,7 +122,8 @@ order by b.created_at desc, b.batch_id desc limit %(limit)s;
 -- Every network: whether it is enabled, why no batch is made, what waits, and what was or may be spent in 24 hours.
 select n.network, exists (select from foja.ability a where a.evidence = n.network), n.held, n.held_at,
     (select count(*) from foja.job j where j.type = 'submit_anchor_' || n.network and j.head and j.priority between 0 and 2
-        and j.state in ('queued', 'running', 'retry_scheduled')),
+        and j.state in ('queued', 'retry_scheduled'))
+    + (select count(*) from foja.job j where j.type = 'submit_anchor_' || n.network and j.state = 'running'),
     (select count(*) from foja.anchor_batch b where b.network = n.network and b.status in ('drafted', 'sent', 'reorged')),
     foja.anchor_spending(n.network)
 from foja.anchor_network n order by array_position(array['polygon', 'bitcoin', 'rekor'], n.network);

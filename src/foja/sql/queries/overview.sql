@@ -8,7 +8,7 @@ select
     (select count(*) from (select from foja.approval_due a where a.tenant = coalesce(%(tenant)s, a.tenant)
         and a.due > clock_timestamp() limit %(most)s) waiting),
     (select count(*) from (select from foja.document_summary s where (%(tenant)s::text is null or s.tenant = %(tenant)s)
-        and s.failed and foja.is_given_up(s.entity_id) limit %(most)s) stuck),
+        and s.failed and foja.is_given_up(s.entity_id) limit %(few)s) stuck),
     (select coalesce(extract(epoch from clock_timestamp() - min(ready.run_at)), 0)::double precision
         from foja.job_type t cross join generate_series(0, 2) rank cross join lateral (
             select j.run_at from foja.job j where j.type = t.type and j.priority = rank and j.run_at <= clock_timestamp()
@@ -37,18 +37,23 @@ select phase, criterion, value, threshold, met from public.vw_image_closing_crit
 
 -- name: jobs_in_state
 -- Ids of the newest jobs in a state. One branch per state, so that each uses its own index; the others cost nothing. Of
--- jobs that wait or run, 5,000 of each type are ordered: their indexes have another order. Jobs that wait behind an earlier
--- one of their stream are left out. A type of ended jobs is looked for among the newest in that state.
+-- jobs that wait or run, those of each type that run last are taken. Jobs that wait behind an earlier one of their stream
+-- are left out. A type of ended jobs is looked for among the newest in that state.
 select job_id from (
-    (select f.job_id from foja.job_type t cross join lateral (select j.job_id from foja.job j
-        where %(state)s = 'queued' and j.type = t.type and j.head and j.state in ('queued', 'retry_scheduled') and j.state = 'queued' and (%(tenant)s::text is null or j.tenant = %(tenant)s) and (%(type)s::text is null or j.type = %(type)s)
-        and (%(before)s::bigint is null or j.job_id < %(before)s) limit 5000) f)
+    (select f.job_id from foja.job_type t cross join generate_series(0, 2) rank cross join lateral (select j.job_id from foja.job j
+        where %(state)s = 'queued' and j.type = t.type and j.priority = rank and j.head
+        and j.state in ('queued', 'retry_scheduled') and j.state = 'queued' and (%(tenant)s::text is null or j.tenant = %(tenant)s)
+        and (%(before)s::bigint is null or j.job_id < %(before)s)
+        order by j.run_at desc, j.job_id desc limit %(limit)s) f where %(type)s::text is null or t.type = %(type)s)
+    union all (select f.job_id from foja.job_type t cross join generate_series(0, 2) rank cross join lateral (select j.job_id from foja.job j
+        where %(state)s = 'retry_scheduled' and j.type = t.type and j.priority = rank and j.head
+        and j.state in ('queued', 'retry_scheduled') and j.state = 'retry_scheduled' and (%(tenant)s::text is null or j.tenant = %(tenant)s)
+        and (%(before)s::bigint is null or j.job_id < %(before)s)
+        order by j.run_at desc, j.job_id desc limit %(limit)s) f where %(type)s::text is null or t.type = %(type)s)
     union all (select f.job_id from foja.job_type t cross join lateral (select j.job_id from foja.job j
-        where %(state)s = 'retry_scheduled' and j.type = t.type and j.head and j.state in ('queued', 'retry_scheduled') and j.state = 'retry_scheduled' and (%(tenant)s::text is null or j.tenant = %(tenant)s) and (%(type)s::text is null or j.type = %(type)s)
-        and (%(before)s::bigint is null or j.job_id < %(before)s) limit 5000) f)
-    union all (select f.job_id from foja.job_type t cross join lateral (select j.job_id from foja.job j
-        where %(state)s = 'running' and j.type = t.type and j.state = 'running' and (%(tenant)s::text is null or j.tenant = %(tenant)s) and (%(type)s::text is null or j.type = %(type)s)
-        and (%(before)s::bigint is null or j.job_id < %(before)s) limit 5000) f)
+        where %(state)s = 'running' and j.type = t.type and j.state = 'running' and (%(tenant)s::text is null or j.tenant = %(tenant)s)
+        and (%(before)s::bigint is null or j.job_id < %(before)s)
+        order by j.lease_until desc limit %(limit)s) f where %(type)s::text is null or t.type = %(type)s)
     union all (select w.job_id from (select j.job_id, j.type from foja.job j where %(state)s = 'dead' and j.state = 'dead'
         and (%(tenant)s::text is null or j.tenant = %(tenant)s) and (%(before)s::bigint is null or j.job_id < %(before)s)
         order by j.job_id desc limit %(newest)s) w

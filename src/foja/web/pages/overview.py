@@ -103,7 +103,7 @@ def _needs(found: Overview, firing: int, texts: Texts) -> Iterator[Need]:
     if found.dead_jobs:
         yield Need(texts("need_dead", count=_capped(found.dead_jobs)), "/jobs?state=dead", "bad")
     if found.failed_documents:
-        count = _capped(found.failed_documents)
+        count = _capped(found.failed_documents, 100)
         yield Need(texts("need_documents", count=count), "/documents?state=given_up", "bad")
     if found.approvals:
         yield Need(texts("need_approvals", count=_capped(found.approvals)), "/conversations")
@@ -115,8 +115,8 @@ def _needs(found: Overview, firing: int, texts: Texts) -> Iterator[Need]:
         yield Need(texts("need_held", network=network), "/anchors")
 
 
-def _capped(count: int) -> str:
-    return "1,000+" if count > 1000 else str(count)
+def _capped(count: int, most: int = 1000) -> str:
+    return f"{most:,}+" if count > most else str(count)
 
 
 def _parts(caller: Caller, found: Overview, texts: Texts) -> Iterator[Part]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from fastapi import Depends, HTTPException, Response
 
@@ -53,7 +53,13 @@ async def show(caller: Operator, page: Requested) -> Response:
     """Show what is wrong for this tenant, and to the operators of the installation all its alerts."""
     found = await read_overview(caller.ctx.app.sweeper, caller.principal.tenant)
     conditions = sorted(_conditions(found), key=lambda each: not each.firing)
-    values = {"conditions": conditions, "tables": {}, "firing": [], "notices": [], "evaluation": None}
+    values: dict[str, Any] = {
+        "conditions": conditions,
+        "tables": {},
+        "firing": [],
+        "notices": [],
+        "evaluation": None,
+    }
     if caller.principal.installation:
         values |= await _alerts(caller.ctx.app)
     return page.render(
@@ -92,7 +98,7 @@ async def show_runbook(caller: Steward, page: Requested, name: str) -> Response:
     )
 
 
-async def _alerts(app: App) -> dict[str, object]:
+async def _alerts(app: App) -> dict[str, Any]:
     evaluation = await app.alerts.last()
     tables = alert_groups(app.alerts.limits, evaluation, await VIEWS.wait(app), app.alerts.seconds)
     return {
