@@ -17,7 +17,7 @@ from foja.web.conversations.address import WrittenConversation
 from foja.web.reference.answers.conversations import Deadline, ReservedSlots, VoidedSlot
 from foja.web.reference.answers.events import EventAnswer, TransientAnswer
 from foja.web.reference.openapi import REPLAYED
-from foja.web.streams.appends import Key, check_key, status_of
+from foja.web.streams.appends import Key, check_key, check_kind, status_of
 from foja.web.transfer.encoding import JsonAnswer
 
 routes = APIRouter(prefix="/v1/conversations/{conversation_id}", tags=["slots"])
@@ -61,6 +61,7 @@ async def fill(
 ) -> Response:
     """Fill a slot with its event. The same event again returns the first, with 200."""
     check_key(key)
+    check_kind(conversation, body.kind, caller)
     slots = _slots(conversation, token, seq)
     event = await slots.fill(0, **caller.signed(body), idempotency_key=key)
     return JsonAnswer(event.envelope(), status_of(event))
