@@ -441,7 +441,7 @@ async def test_a_key_that_is_made_without_an_end_expires_after_a_year(
 ) -> None:
     """As with the command; over HTTP and on the page it never expired."""
     root = bearer(await make_key(app, installation=True))
-    made = {"plain": {}, "never": {"expires_at": None}}
+    made: dict[str, dict[str, None]] = {"plain": {}, "never": {"expires_at": None}}
     for name, more in made.items():
         body = {"scopes": ["read"], "name": name, **more}
         assert (await client.post("/v1/access/keys", json=body, headers=root)).status_code == 201
@@ -451,8 +451,9 @@ async def test_a_key_that_is_made_without_an_end_expires_after_a_year(
     assert ends["never"] is None
     year = datetime.now(UTC) + timedelta(days=365)
     for name in ("plain", "page"):
-        assert ends[name]
-        assert year - timedelta(hours=1) < ends[name] <= year
+        end = ends[name]
+        assert end is not None
+        assert year - timedelta(hours=1) < end <= year
 
 
 async def test_the_page_says_that_a_key_has_expired(
