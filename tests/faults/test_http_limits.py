@@ -324,3 +324,16 @@ async def test_f7_an_authority_has_the_same_limits(monkeypatch: pytest.MonkeyPat
         ):
             assert (await answer(reader))[0] == 408
             assert (await client.post("/", content=b"x" * 5_000_000)).status_code == 413
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [b"", b"Host: localhost\r\nHost: evil.example\r\n", b"Host: localhost:1@evil.example\r\n"],
+)
+async def test_a_request_names_one_valid_host(client: httpx.AsyncClient, fields: bytes) -> None:
+    """The first of two was believed, and `localhost:1@evil.example` was this machine."""
+    async with connected(client, b"GET /v1/access/me HTTP/1.1\r\n" + fields + b"\r\n") as (reader, _):
+        status, problem = await answer(reader)
+        assert status == 400
+        assert "host" in problem["detail"]
+        assert await ended(reader)

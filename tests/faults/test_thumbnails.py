@@ -106,6 +106,27 @@ async def test_a_lost_original_is_a_failure_with_its_reason(app: App) -> None:
     assert (state.status, state.error_code) == ("error", "original_lost")
 
 
+async def test_an_image_that_is_removed_while_it_is_rendered_leaves_no_dead_job(
+    app: App, admin: Admin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The result was refused, then the on_death event too: an alert that anyone who may write could cause."""
+    product = uuid4()
+    image = await app.images.add(product, png())
+    render = Decoders.render
+
+    async def removing(self: Decoders, data: bytes, specs: Sequence[VariantSpec]) -> Rendering:
+        await (await app.images.open(product)).remove(image.id)
+        return await render(self, data, specs)
+
+    monkeypatch.setattr(Decoders, "render", removing)
+    await app.work(until_idle=True)
+    hurry(admin)
+    await app.work(until_idle=True)
+    states = admin.execute("select state from foja.job where type = 'render_image'").fetchall()
+    assert states == [("succeeded",)]
+    assert await kinds(app, product) == ["image.added", "image.removed"]
+
+
 @pytest.mark.parametrize("saved", [False, True])
 async def test_a_worker_that_lost_its_lease_overwrites_nothing(
     app: App, admin: Admin, monkeypatch: pytest.MonkeyPatch, saved: bool

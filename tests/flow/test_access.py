@@ -453,3 +453,33 @@ async def until_status(
         answer = await client.get(path, headers=headers)
         if answer.status_code == status:
             return answer
+
+
+async def test_a_key_that_is_made_without_an_end_expires_after_a_year(
+    app: App, client: httpx.AsyncClient
+) -> None:
+    """As with the command; over HTTP and on the page it never expired."""
+    root = bearer(await make_key(app, installation=True))
+    made: dict[str, dict[str, None]] = {"plain": {}, "never": {"expires_at": None}}
+    for name, more in made.items():
+        body = {"scopes": ["read"], "name": name, **more}
+        assert (await client.post("/v1/access/keys", json=body, headers=root)).status_code == 201
+    form = {"scope": ["read"], "name": "page"}
+    assert (await client.post("/access/keys", data=form, headers=root)).status_code == 200
+    ends = {each.name: each.expires_at for each in await app.access.keys.list()}
+    assert ends["never"] is None
+    year = datetime.now(UTC) + timedelta(days=365)
+    for name in ("plain", "page"):
+        end = ends[name]
+        assert end is not None
+        assert year - timedelta(hours=1) < end <= year
+
+
+async def test_the_page_says_that_a_key_has_expired(
+    app: App, client: httpx.AsyncClient, admin: Admin
+) -> None:
+    root = bearer(await make_key(app))
+    await make_key(app, ["read"], name="old", expires_at=datetime.now(UTC) + timedelta(days=1))
+    admin.execute("update foja.access_key set expires_at = now() where name = 'old'")
+    page = (await client.get("/access?lang=en", headers=root)).text
+    assert ">expired<" in page

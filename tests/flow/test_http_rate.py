@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from uuid import uuid4
 
 from foja.app import App
 from tests.flow.client import served
@@ -21,6 +22,18 @@ async def test_a_principal_that_sends_too_much_is_told_when_to_come_again(
         assert int(answers[-1].headers["retry-after"]) > 50
         assert answers[-1].headers["content-type"] == "application/problem+json"
         assert (await client.get("/healthz")).status_code == 200
+
+
+async def test_agents_and_keys_are_counted_too(open_app: Callable[..., App]) -> None:
+    """`/mcp`, AG-UI and `/v1/access` were a way around the limit."""
+    async with open_app(**SLOW) as app, served(app) as client:
+        for _ in range(5):
+            assert (await client.get("/v1/access/me")).status_code == 200
+        tools = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+        accepted = {"Accept": "application/json, text/event-stream"}
+        assert (await client.post("/mcp", json=tools, headers=accepted)).status_code == 429
+        assert (await client.get(f"/v1/conversations/{uuid4()}/ag-ui")).status_code == 429
+        assert (await client.get("/v1/access/keys")).status_code == 429
 
 
 async def test_a_limit_holds_across_two_processes(open_app: Callable[..., App], redis: RedisServer) -> None:

@@ -14,7 +14,15 @@ from typing import Any, TypeAlias, TypeVar
 
 from foja.core.registry import Domain
 from foja.driver.database import Locked
-from foja.errors import FojaError, ObjectMissing, Refused, Unavailable, WrongExpectedSeq, redact
+from foja.errors import (
+    FojaError,
+    ObjectMissing,
+    Refused,
+    Unavailable,
+    UnknownEntity,
+    WrongExpectedSeq,
+    redact,
+)
 from foja.faults import Watch
 from foja.jobs.exclusive import RunLock
 from foja.jobs.heartbeat import Heartbeat
@@ -28,6 +36,7 @@ POLL_SECONDS = 1.0
 ERROR_PAUSE_SECONDS = 1.0
 MAX_SETTLE_TRIES = 5
 SETTLED_AT_ONCE = 256  # jobs; more are settled in several transactions
+CHANGED_MEANWHILE = (WrongExpectedSeq, ObjectMissing, UnknownEntity)  # the next try has another result
 LOST = "the lease was lost; nothing was recorded"
 LOST_OR_DONE = "the lease is another's; its stream tells whether the unanswered settlement was recorded"
 Work: TypeAlias = Callable[[Sequence[Job]], Awaitable[Sequence[Outcome]]]
@@ -210,7 +219,7 @@ class Worker:
                 half = len(settled) // 2
                 return await self._settle(settled[:half]) + await self._settle(settled[half:])
             job, _ = settled[0]
-            again = isinstance(error, WrongExpectedSeq | ObjectMissing)  # the next try has another result
+            again = isinstance(error, CHANGED_MEANWHILE)
             end: Outcome = Retry(str(error)) if again else GiveUp(f"its result was refused: {error}")
             return await self._settle_with_retries([(job, end)])
 

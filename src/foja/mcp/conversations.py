@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from foja.access.model.principal import Scope
-from foja.conversations.model.events import CONVERSATION
+from foja.conversations.model.events import CONVERSATION, DECISION
 from foja.mcp.agent import agent_with
 
 ConversationId = Annotated[str, Field(description="the id of a conversation, a UUID")]
@@ -45,6 +45,8 @@ async def append_event(
 ) -> dict[str, Any]:
     """Record an event at the end of a conversation. It cannot be changed afterwards, and can be proven."""
     agent = agent_with(Scope.WRITE)
+    if kind == DECISION:
+        agent_with(Scope.APPROVE)
     conversation = await agent.app.conversations.open(conversation_id)
     event = await conversation.append(
         kind, payload, idempotency_key=idempotency_key, expected_seq=expected_seq, actor=agent.actor

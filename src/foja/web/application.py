@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -44,7 +45,7 @@ API = (
     *(documents, additions, lifecycle, evidence),
     *(conversations, slots, approvals, proofs, streams),
     *(variants, galleries, verify, uploads),
-    *(bulk, jobs, anchors, log, maintenance, webhooks),
+    *(bulk, jobs, anchors, log, maintenance, webhooks, access),
 )
 
 
@@ -61,17 +62,21 @@ def create_application(ctx: WebContext) -> ASGIApp:
     web.openapi = partial(_described, web)  # type: ignore[method-assign]
     web.state.ctx = ctx
     add_problems(web, login.to_login)
-    for module in API:
+    for module in (*API, *_extras()):
         web.include_router(module.routes, dependencies=[Depends(admit)])
-    for module in (page, login, access):
+    for module in (page, login):
         web.include_router(module.routes)
     add_pages(web)
-    if find_spec("ag_ui"):
-        web.include_router(import_module("foja.web.conversations.ag_ui").routes)
-    if find_spec("mcp"):
-        web.include_router(import_module("foja.web.endpoints.mcp").routes)
     add_operations(web)
     return LocalNames(DirectAppends(web, ctx), ctx)
+
+
+def _extras() -> Iterator[Any]:
+    """Yield the modules of routes that need an extra, if it is installed."""
+    if find_spec("ag_ui"):
+        yield import_module("foja.web.conversations.ag_ui")
+    if find_spec("mcp"):
+        yield import_module("foja.web.endpoints.mcp")
 
 
 def create_metrics_application(ctx: WebContext) -> ASGIApp:

@@ -18,6 +18,7 @@ from uvicorn import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
+from foja.web.head import check_head
 from foja.web.problems import Rejected, problem
 
 MAX_URL_BYTES = 60_000
@@ -144,6 +145,7 @@ class Connection(HttpToolsProtocol):
             raise Rejected(
                 503, "Too many connections are open.", f"the limit is {self._capacity.limit}; try again later"
             )
+        check_head(self.headers, self.parser.get_http_version())
         self._stage, self._arrived = Stage.BODY, 0
         self._expect(BODY_SECONDS)
         super().on_headers_complete()

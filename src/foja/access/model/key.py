@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import timedelta
 from hashlib import sha256
 from typing import Final
 from zlib import crc32
@@ -11,6 +12,7 @@ from zlib import crc32
 PREFIX: Final = "foja_"
 ID_LENGTH: Final = 12
 SECRET_BYTES: Final = 32
+LIFETIME: Final = timedelta(days=365)  # of a key whose maker names no end; the command says it as 365d
 _SECRET_LENGTH: Final = 43  # 32 bytes in base 62
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _KEY: Final = re.compile(r"(foja_([a-z0-9]{12})_[0-9A-Za-z]{43})_([0-9a-f]{8})")

@@ -13,6 +13,7 @@ CONTENT = {"content": "string|array"}
 REASON = {"reason": "string"}
 TOOL = {"tool_use_id": "string", "tool_name": "string"}
 APPROVAL = {"approval_id": "string"}
+DECISION = "approval_completed"  # over HTTP it needs the scope `approve`
 
 CONVERSATION = Domain(
     "conversation",
@@ -48,7 +49,7 @@ CONVERSATION = Domain(
             tracked=True,
         ),
         Kind(
-            "approval_completed",
+            DECISION,
             API | {"sweeper"},
             {**APPROVAL, "decision": "string", "reason": "string|null"},
             PLACE,

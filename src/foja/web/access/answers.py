@@ -15,7 +15,7 @@ class NewKey(RequestBody):
     name: str = ""
     tenant: str | None = None
     installation: bool = False
-    expires_at: str | None = None
+    expires_at: str | None = Field(default=None, description="left out: after 365 days; null: never")
 
 
 class KeyRotation(RequestBody):

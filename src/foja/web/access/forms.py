@@ -7,6 +7,8 @@ from urllib.parse import parse_qsl
 
 from fastapi import Request
 from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException
 
 from foja.access.model.login import form_token
 from foja.errors import NotAllowed, TooLarge
@@ -37,19 +39,12 @@ async def check_page(request: Request, front: Front, secret: str) -> None:
 
 async def read_form(request: Request) -> FormData:
     """Return the fields and files of a form; none if the body is of another sort. It can be read twice."""
-    if content_type(request) == MULTIPART:
-        _check_size(request)
-        return await request.form(max_files=MAX_FILES, max_fields=MAX_FIELDS)
-    if content_type(request) != FORM:
-        return FormData()
     if not hasattr(request.state, "form"):
-        data = bytearray()
-        async for piece in request.stream():
-            data += piece
-            if len(data) > MAX_FORM_BYTES:
-                raise TooLarge(f"the form is over {MAX_FORM_BYTES:,} bytes; shorten it")
-        pairs = parse_qsl(data.decode(errors="replace"), keep_blank_values=True)
-        request.state.form = FormData([*pairs])
+        request.state.form = FormData()  # of a body that fails: the page of its error asks again
+        if content_type(request) == MULTIPART:
+            request.state.form = await _read_parts(request)
+        elif content_type(request) == FORM:
+            request.state.form = await _read_fields(request)
     form: FormData = request.state.form
     return form
 
@@ -65,6 +60,25 @@ def _check_size(request: Request) -> None:
             f"the files have {int(length):,} bytes together and the limit is {most:,} (FOJA_UPLOAD_MAX_MB); "
             "send fewer or smaller files"
         )
+
+
+async def _read_parts(request: Request) -> FormData:
+    _check_size(request)
+    try:
+        return await request.form(max_files=MAX_FILES, max_fields=MAX_FIELDS)
+    except (MultiPartException, HTTPException) as error:
+        raise Rejected(
+            400, "The form is not valid.", "send multipart/form-data as RFC 7578 has it"
+        ) from error
+
+
+async def _read_fields(request: Request) -> FormData:
+    data = bytearray()
+    async for piece in request.stream():
+        data += piece
+        if len(data) > MAX_FORM_BYTES:
+            raise TooLarge(f"the form is over {MAX_FORM_BYTES:,} bytes; shorten it")
+    return FormData([*parse_qsl(data.decode(errors="replace"), keep_blank_values=True)])
 
 
 def field(form: FormData, name: str) -> str:

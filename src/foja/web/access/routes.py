@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Response
 from fastapi.encoders import jsonable_encoder
 from fastapi.responses import JSONResponse
 
+from foja.access.model.key import LIFETIME
 from foja.access.model.principal import Scope
 from foja.errors import BadPayload, UnknownEntity
 from foja.web.access.answers import (
@@ -56,7 +57,7 @@ async def create(caller: Administrator, body: Annotated[NewKey, body_of(NewKey)]
         body.scopes,
         name=body.name,
         installation=body.installation,
-        expires_at=_moment(body.expires_at),
+        expires_at=_end(body),
         actor=caller.principal.actor,
     )
     return _answer({"id": key.id, "key": key.text}, 201)
@@ -105,9 +106,14 @@ def _tenant(caller: Caller) -> str | None:
     return None if caller.principal.installation else caller.principal.tenant
 
 
-def _moment(text: str | None) -> datetime | None:
-    if text is None:
-        return None
+def _end(body: NewKey) -> datetime | None:
+    """Return when a key expires: as its maker says, never if it is null, after a year if nothing is said."""
+    if "expires_at" not in body.model_fields_set:
+        return datetime.now(UTC) + LIFETIME
+    return None if body.expires_at is None else _moment(body.expires_at)
+
+
+def _moment(text: str) -> datetime:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:

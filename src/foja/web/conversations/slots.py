@@ -17,7 +17,7 @@ from foja.web.conversations.address import WrittenConversation
 from foja.web.reference.answers.conversations import Deadline, ReservedSlots, VoidedSlot
 from foja.web.reference.answers.events import TransientAnswer
 from foja.web.reference.openapi import event_route
-from foja.web.streams.appends import Key, check_key, event_answer
+from foja.web.streams.appends import Key, check_key, check_kind, event_answer
 from foja.web.transfer.encoder import JsonAnswer
 
 routes = APIRouter(prefix="/v1/conversations/{conversation_id}", tags=["slots"])
@@ -55,6 +55,7 @@ async def fill(
 ) -> Response:
     """Fill a slot with its event. The same event again returns the first, with 200."""
     check_key(key)
+    check_kind(conversation, body.kind, caller)
     slots = _slots(conversation, token, seq)
     event = await slots.fill(0, **caller.signed(body), idempotency_key=key)
     return event_answer(event)

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 from fastapi import Header
 
+from foja.access.model.principal import Scope
+from foja.conversations.model.events import CONVERSATION, DECISION
 from foja.errors import BadPayload, UnknownEntity, WrongEntity
 from foja.ledger.event import Event
 from foja.ledger.stream import Stream
@@ -26,9 +28,16 @@ def check_key(key: str | None) -> None:
         raise BadPayload(f"not a valid Idempotency-Key: expected 1 to {MAX_KEY_LENGTH} characters")
 
 
+def check_kind(stream: Stream, kind: str, caller: Caller) -> None:
+    """Raise `NotAllowed` if an event decides an approval and the caller may not."""
+    if kind == DECISION and stream.domain.name == CONVERSATION.name:
+        caller.principal.check(Scope.APPROVE)
+
+
 async def append_to(stream: Stream, new: NewEvent, key: str | None, caller: Caller) -> Event:
     """Append an event to a stream, under the key of its request."""
     check_key(key)
+    check_kind(stream, new.kind, caller)
     try:
         return await stream.append(**caller.signed(new), idempotency_key=key)
     except WrongEntity:

@@ -16,7 +16,7 @@ from foja.web.bodies import NewEvent, RequestBody, describe_body
 from foja.web.caller import Caller
 from foja.web.problems import describe_problem
 from foja.web.reference.answers.events import BatchAnswer
-from foja.web.streams.appends import check_key, describe_event, unknown
+from foja.web.streams.appends import check_key, check_kind, describe_event, unknown
 from foja.web.transfer.encoder import JsonAnswer
 
 MAX_EVENTS, MAX_ATOMIC = 1_000, 256
@@ -87,6 +87,7 @@ def _draft(stream: Stream, at: int, event: BatchEvent, key: str | None, caller: 
     if own is None and key is not None:
         own = f"{key}:{at}"
     check_key(own)
+    check_kind(stream, event.kind, caller)
     return stream.draft(
         event.kind,
         event.payload,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
 from fastapi import Request, Response
 
-from foja.access.model.key import ApiKey
+from foja.access.model.key import LIFETIME, ApiKey
 from foja.access.model.principal import Scope
 from foja.errors import Refused
 from foja.observe.acts import Act, read_acts
@@ -67,7 +68,12 @@ async def create(caller: Administrator, page: Requested, request: Request) -> Re
     whole = field(form, "installation") == "yes"
     principal.check(Scope.ADMIN, installation=whole)
     made = await access.keys.create(
-        principal.tenant, scopes, name=field(form, "name"), installation=whole, actor=principal.actor
+        principal.tenant,
+        scopes,
+        name=field(form, "name"),
+        installation=whole,
+        expires_at=datetime.now(UTC) + LIFETIME,
+        actor=principal.actor,
     )
     return await _page(caller, page, made)
 

@@ -43,6 +43,7 @@ TEXTS: Final[Table] = {
     "last_used": ("Last used", "Último uso"),
     "expires": ("expires {time}", "vence {time}"),
     "revoked": ("revoked", "revocada"),
+    "expired": ("expired", "vencida"),
     "valid": ("valid", "válida"),
     "state": ("State", "Estado"),
     "revoke": ("Revoke", "Revocar"),
