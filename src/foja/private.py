@@ -100,7 +100,7 @@ def _close(where: Path, paths: Iterable[Path]) -> None:
 def _close_one(path: Path) -> bool:
     try:
         mode = path.lstat().st_mode
-        open_to = mode & (_OTHERS & ~_TRAVERSE if _has_list(path) else _OTHERS)
+        open_to = open_bits(path)
         if stat.S_ISLNK(mode) or not open_to:
             return False
         path.chmod(stat.S_IMODE(mode) & ~open_to)
@@ -112,6 +112,11 @@ def _close_one(path: Path) -> bool:
             f"run `chmod -R go= {path}` as its owner"
         ) from error
     return True
+
+
+def open_bits(path: Path) -> int:
+    """Return the rights that other users have to this path; the way through for a listed user is none."""
+    return path.lstat().st_mode & (_OTHERS & ~_TRAVERSE if _has_list(path) else _OTHERS)
 
 
 def _has_list(path: Path) -> bool:

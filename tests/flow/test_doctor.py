@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import stat
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +77,40 @@ def test_what_fails_is_named_with_what_to_do(
     assert "hunter2" not in result.out + result.err
     advice = {each["name"]: each["advice"] for each in result.document["findings"]}
     assert "foja migrate" in advice["schema"]
+
+
+def test_a_lost_key_of_a_signed_log_is_a_failure(run: Run, home: Path) -> None:
+    """It was a note, "made at the first start", while nothing could be recorded any more."""
+    assert run("chat", "say", "00000000-0000-7000-8000-000000000001", "hello").code == 0
+    assert run("log", "checkpoint").code == 0
+    (home / "keys" / "log.key").rename(home / "elsewhere.key")
+    result = run("doctor", "--offline", "--json")
+    status, found = findings(result)["log"]
+    assert (result.code, status) == (1, "fail")
+    assert "its key is not in" in found
+
+
+def let_pass(folder: Path, user: int) -> None:
+    """Let one user traverse a folder, by an access-control list (its bytes: acl(5), version 2)."""
+    none = 0xFFFFFFFF
+    entries = [(1, 7, none), (2, 1, user), (4, 0, none), (16, 1, none), (32, 0, none)]
+    try:
+        data = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+        os.setxattr(folder, "system.posix_acl_access", data)
+    except (AttributeError, OSError) as error:
+        pytest.skip(f"no access-control lists here: {error}")
+
+
+def test_a_home_that_only_the_user_of_postgres_may_pass_is_closed(run: Run, home: Path) -> None:
+    """Under root, PostgreSQL runs as another user; `chmod 700` did not last, and the advice never ended."""
+    home.mkdir(exist_ok=True)
+    (home / "installation").write_text("")
+    home.chmod(0o700)
+    let_pass(home, user=1)
+    assert stat.S_IMODE(home.stat().st_mode) == 0o710
+    assert findings(run("doctor", "--offline", "--json"))["home"][0] == "ok"
+    home.chmod(0o750)
+    assert findings(run("doctor", "--offline", "--json"))["home"][0] == "warn"
 
 
 def test_offline_asks_no_other_server(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

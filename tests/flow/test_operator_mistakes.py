@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 import socket
@@ -115,3 +116,33 @@ def test_going_back_needs_a_confirmation(run: Run, empty_database_url: str) -> N
 def test_a_type_without_a_worker_is_refused_before_anything_is_printed(run: Run) -> None:
     """O6: `foja worker --only` with an unknown type never says that it works."""
     check_refused(run("worker", "--only", "nope"), 1, "no worker here does 'nope'")
+
+
+@pytest.mark.parametrize("given", ["pipe", "/dev/zero"])
+def test_a_special_file_is_refused_and_not_read(run: Run, tmp_path: Path, given: str) -> None:
+    """A pipe without a writer made `foja protect` wait forever, and /dev/zero has no end."""
+    os.mkfifo(tmp_path / "pipe")
+    refused = run("protect", tmp_path / given)
+    assert (refused.code, "0 added, 0 known, 1 could not be read" in refused.out) == (1, True)
+    assert "special file, which may have no end; copy its content to a file" in refused.err
+
+
+def test_an_output_without_a_folder_is_refused_by_its_name(run: Run, tmp_path: Path) -> None:
+    target = tmp_path / "absent" / "rules.yml"
+    refused = run("alerts", "rules", "-o", target)
+    check_refused(refused, 2, f"{target} cannot be written: {target.parent} is not a folder; create it")
+
+
+@pytest.mark.parametrize("space", ["4k", "512k"])
+def test_a_full_disk_of_a_backup_is_not_an_outage_of_the_database(
+    run: Run, tmp_path: Path, space: str
+) -> None:
+    (tmp_path / "large.bin").write_bytes(secrets.token_bytes(1_000_000))
+    assert run("protect", tmp_path / "large.bin").code == 0
+    (tmp_path / "small").mkdir()
+    with small_disk(tmp_path / "small", space):
+        target = tmp_path / "small" / "today.tar"
+        check_refused(
+            run("backup", "-o", target), 2, f"{target} was not written: no space is left on its disk"
+        )
+        assert list(target.parent.iterdir()) == []

@@ -131,7 +131,9 @@ def _next(source: BinaryIO) -> Part:
     except (tarfile.HeaderError, UnicodeDecodeError, ValueError):
         known = False
     if not known:
-        raise Malformed("the backup is damaged, or is not a backup: a header of a part is not valid")
+        raise Malformed(
+            "the backup is damaged, or is not a backup: a header of a part is not valid; use another copy"
+        )
     return Part(name, size, source)
 
 
@@ -140,9 +142,10 @@ def _check_sums(part: Part, expected: BinaryIO) -> str:
     expected.seek(0)
     for line in expected:
         if part.read(min(len(line), part.size)) != line:
-            raise Tampered(f"the backup is damaged: {line[66:].decode().strip()} does not have its digest")
+            name = line[66:].decode().strip()
+            raise Tampered(f"the backup is damaged: {name} does not have its digest; use another copy")
     if part.read(1):
-        raise Tampered(f"the backup is damaged: {SUMS} names more parts than there are")
+        raise Tampered(f"the backup is damaged: {SUMS} names more parts than there are; use another copy")
     return part.finish()
 
 
@@ -163,7 +166,7 @@ def _exactly(source: BinaryIO, size: int) -> bytes:
     while len(data) < size and (more := source.read(size - len(data))):
         data += more
     if len(data) < size:
-        raise Malformed("the backup is not complete: it ends too early")
+        raise Malformed("the file is not a backup, or not a whole one: it ends too early; use another copy")
     return data
 
 

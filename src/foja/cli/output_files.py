@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from argparse import Namespace
@@ -10,17 +11,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from foja.errors import SetupFailed
+from foja.errors import FojaError, SetupFailed
+
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def check_targets(arguments: Namespace, *targets: Path | None) -> None:
-    """Raise `SetupFailed` if a file to write exists, unless --force is given; check this before any work."""
+    """Raise `SetupFailed` if a file exists, unless --force is given, or has no folder; call it first."""
     paths = [path for path in targets if path is not None]
     for at, path in enumerate(paths):
         if path.resolve() in [other.resolve() for other in paths[:at]]:
             raise SetupFailed(f"two outputs have the same name, {path}; give them different names")
         if os.path.lexists(path) and not _is_device(path) and not arguments.force:
             raise _exists(path)
+        if not path.parent.is_dir():
+            raise SetupFailed(
+                f"{path} cannot be written: {path.parent} is not a folder; create it, or give another name"
+            )
 
 
 @contextmanager
@@ -39,6 +46,12 @@ def new_file(arguments: Namespace, target: Path) -> Iterator[BinaryIO]:
         if not arguments.force:
             _claim(final)
         unfinished.replace(final)
+    except (OSError, FojaError) as error:
+        if _is_disk_full(error):
+            raise SetupFailed(
+                f"{target} was not written: no space is left on its disk; free space, or give another place"
+            ) from error
+        raise
     finally:
         unfinished.unlink(missing_ok=True)
 
@@ -47,6 +60,13 @@ def write_file(arguments: Namespace, target: Path, data: str | bytes) -> None:
     """Write a whole file; text is in UTF-8."""
     with new_file(arguments, target) as file:
         file.write(data.encode() if isinstance(data, str) else data)
+
+
+def _is_disk_full(error: BaseException | None) -> bool:
+    """Return whether a full disk is the reason; a transaction around the work takes it for its own error."""
+    if isinstance(error, FojaError):
+        error = error.__cause__
+    return isinstance(error, OSError) and error.errno in DISK_FULL
 
 
 def _claim(target: Path) -> None:

@@ -15,6 +15,7 @@ from foja.driver.address import address
 from foja.driver.database import Connection, our_errors
 from foja.embedded.servers import database
 from foja.errors import FojaError
+from foja.identity import LOG_KEY
 from foja.observe.logs import read_cosigners, read_logs
 from foja.observe.snapshot import snapshot
 from foja.settings import Settings
@@ -58,7 +59,7 @@ async def _check_server(url: str, settings: Settings) -> list[Finding]:
     roles = [name for (name,) in rows]
     findings += [await _schema(url), _roles(roles, login)]
     if not roles:
-        findings += await _log(url)
+        findings += await _log(url, settings)
     return findings
 
 
@@ -107,7 +108,7 @@ def _roles(missing: list[str], login: str) -> Finding:
     return ok("roles", f"{login} may act as every role")
 
 
-async def _log(url: str) -> list[Finding]:
+async def _log(url: str, settings: Settings) -> list[Finding]:
     try:
         async with snapshot(url) as moment:
             logs, cosigners = await read_logs(moment), await read_cosigners(moment)
@@ -119,6 +120,12 @@ async def _log(url: str) -> list[Finding]:
     first = ok("log", f"{log.size:,} events, {log.waiting:,} waiting")
     if log.halted:
         first = fail("log", f"halted: {log.halted}", "docs/runbooks/log_halted.md")
+    elif log.published and not (settings.home / LOG_KEY).exists():
+        first = fail(
+            "log",
+            f"it is signed, but its key is not in {settings.home / LOG_KEY}: nothing can be recorded",
+            "restore it from a backup; if it is lost, `foja log restart --yes` opens a log with a new one",
+        )
     faulty = [each for each in cosigners if each.origin == log.origin and each.fault]
     return [
         first,
