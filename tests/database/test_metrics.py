@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.errors import Unavailable
+from foja.errors import LedgerUnavailable, Unavailable
 from foja.metrics import METRIC_NAMES, PART_FAILED, samples
 from foja.observe.metrics.reader import TimedReader
 from foja.observe.metrics.scrape import Part, Scrape
@@ -212,13 +212,20 @@ def test_names_of_metrics_are_ours() -> None:
     assert all(name.startswith("foja_") for name in METRIC_NAMES)
 
 
+async def test_a_read_that_takes_too_long_ends(app: App) -> None:
+    with pytest.raises(LedgerUnavailable):
+        await TimedReader(app.sweeper, 0.05).rows("select pg_sleep(30)")
+    assert await TimedReader(app.sweeper, 60).rows("select %(n)s + 1", n=1) == [(2,)]
+
+
+@pytest.mark.parametrize("moment", [0, 0.001, 0.01, 0.2])  # at the beginning of the group, and later
 async def test_a_read_that_is_cancelled_is_not_rolled_back_by_hand(
-    app: App, caplog: pytest.LogCaptureFixture
+    app: App, caplog: pytest.LogCaptureFixture, moment: float
 ) -> None:
     """A process that stops while it reads metrics says nothing about it."""
     reader = TimedReader(app.sweeper, 60)
     reading = asyncio.create_task(reader.rows("select pg_sleep(30)"))
-    await asyncio.sleep(0.2)
+    await asyncio.sleep(moment)
     reading.cancel()
     await asyncio.sleep(0)
     reading.cancel()  # while psycopg still tells the server of the first

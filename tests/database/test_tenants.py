@@ -90,6 +90,7 @@ READS: dict[str, Callable[[Scene], Awaitable[object]]] = {
     "jobs.list": lambda s: s.ana.jobs.list(),
     "jobs.list of a stream": lambda s: s.ana.jobs.list(entity_id=s.document),
     "jobs.show": lambda s: s.ana.jobs.show(s.job),
+    "jobs.named": lambda s: s.ana.jobs.named([s.job]),
     "bundles.store_transcript": lambda s: s.ana.bundles.store_transcript(s.talk.id),
 }
 WRITES: dict[str, Callable[[Scene], Awaitable[object]]] = {

@@ -247,6 +247,13 @@ class Database:
         found = await self.rows(query, **values)
         return found[0] if found else None
 
+    async def rows_within(
+        self, seconds: float, query: LiteralString, **values: object
+    ) -> list[tuple[Any, ...]]:
+        """Run one statement, for no tenant, and return its rows; raise if it takes longer than this."""
+        async with self.connection() as connection:
+            return await connection.statements.fetch_within(seconds, query, values)
+
     async def _fetch(
         self,
         make: Callable[[Sequence[Any]], Row],

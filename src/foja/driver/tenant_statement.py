@@ -1,7 +1,7 @@
-"""Run one statement for one tenant, in one round trip and in one transaction.
+"""Run one statement for one tenant, or within a time, in one round trip and in one transaction.
 
-The tenant is set and the statement is run in one group of libpq's pipeline mode, which is one
-transaction up to its sync. So the tenant ends with the statement, however that ends, and a
+The tenant or the time is set and the statement is run in one group of libpq's pipeline mode, which
+is one transaction up to its sync. So the setting ends with the statement, however that ends, and a
 connection that is used again acts for none. psycopg's own pipelines do the same at four times the
 cost, so the group is sent with `psycopg.pq`.
 """
@@ -64,19 +64,38 @@ class TenantStatements:
         binary: bool,
     ) -> list[Row]:
         """Run a statement for a tenant and return what `make` makes of its rows."""
+        first = Group(ACT_FOR, [tenant.encode()])
+        return await self._fetch(first, statement, values, make, binary=binary)
+
+    async def fetch_within(
+        self, seconds: float, statement: str, values: Mapping[str, object]
+    ) -> list[tuple[Any, ...]]:
+        """Run a statement that fails after some seconds, and return its rows."""
+        first = Group(LIMIT_TIME, [b"%.0fms" % (seconds * 1000)])
+        return await self._fetch(first, statement, values, tuple, binary=False)
+
+    async def _fetch(
+        self,
+        first: Group,
+        statement: str,
+        values: Mapping[str, object],
+        make: Callable[[Sequence[Any]], Row],
+        *,
+        binary: bool,
+    ) -> list[Row]:
         sql, names, formats = positional(statement)
         dumped = self._transformer.dump_sequence([values[name] for name in names], formats)
         key = sql, self._transformer.types or ()
         group = Group(key, dumped, self._transformer.formats, Format(binary))
-        result = await self._run(tenant, group)
+        result = await self._run(first, group)
         self._transformer.set_pgresult(result)
         return self._transformer.load_rows(0, result.ntuples, make)
 
-    async def _run(self, tenant: str, group: Group) -> PGresult:
+    async def _run(self, first: Group, group: Group) -> PGresult:
         """Send one group and return the result of its last statement, or raise the first error."""
         self._pgconn.enter_pipeline_mode()
         try:
-            sent = [*self._send(Group(ACT_FOR, [tenant.encode()])), *self._send(group)]
+            sent = [*self._send(first), *self._send(group)]
             self._pgconn.pipeline_sync()
             results = await self._connection.wait(_results(self._pgconn))
         finally:
@@ -140,4 +159,4 @@ def positional(statement: str) -> tuple[bytes, tuple[str, ...], tuple[PyFormat, 
     return sql.encode(), tuple(formats), tuple(formats.values())
 
 
-ACT_FOR: Key = positional(query("act_for"))[0], (TEXT_OID,)
+ACT_FOR, LIMIT_TIME = ((positional(query(name))[0], (TEXT_OID,)) for name in ("act_for", "limit_time"))

@@ -14,6 +14,7 @@ from foja.metrics import STREAMS
 from foja.web.access.front import Front
 from foja.web.conversations.feed import Feeds
 from foja.web.limits.rate import RateLimit
+from foja.web.pages.frame import background
 from foja.web.problems import Rejected
 from foja.web.verify.judge import Judges
 
@@ -33,7 +34,8 @@ class WebContext:
         self._streams, self._max_streams = 0, app.settings.max_streams
 
     async def close(self) -> None:
-        """Close the connections of its own."""
+        """End what pages still compute, and close the connections of its own."""
+        await background.stop()
         await self.rate.close()
 
     @contextmanager

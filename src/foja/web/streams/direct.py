@@ -54,6 +54,7 @@ class DirectAppends:
             await self._inner(scope, receive, send)
             return
         conversation_id, many = found[1], found[2] is not None
+        scope["app"] = self._inner  # as its own router does
         scope["route"], scope["path_params"] = BATCH if many else SINGLE, {"conversation_id": conversation_id}
         answer = await self._answer(Request(scope, receive), conversation_id, many=many)
         await answer(scope, receive, send)

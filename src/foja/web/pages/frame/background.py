@@ -11,6 +11,7 @@ from typing import Final, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from foja.errors import FojaError
+from foja.tasks import end
 
 QUICK_SECONDS: Final = 0.05  # a page waits for a value that is as quick as this
 FIRST_SECONDS: Final = 2.0  # and for the first one as long as this
@@ -18,6 +19,7 @@ MAX_SHARE: Final = 0.05  # a value that takes long is computed seldom: it uses a
 Owner = TypeVar("Owner")
 Value = TypeVar("Value")
 log = logging.getLogger("foja.web")
+_running: set[asyncio.Task[None]] = set()  # of all pages and loops
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,12 @@ class Computed(Generic[Value]):
     value: Value
     at: float
     seconds: float
+
+
+async def stop() -> None:
+    """End what is being computed in this event loop, so that nothing uses the database any more."""
+    loop = asyncio.get_running_loop()
+    await end([task for task in _running if task.get_loop() is loop])
 
 
 class Background(Generic[Owner, Value]):
@@ -73,7 +81,9 @@ class Background(Generic[Owner, Value]):
     def start(self, owner: Owner) -> None:
         """Compute a new value, unless one is being computed."""
         if not self.runs(owner):
-            self._tasks[owner] = asyncio.create_task(self._refresh(owner))
+            task = self._tasks[owner] = asyncio.create_task(self._refresh(owner))
+            _running.add(task)
+            task.add_done_callback(_running.discard)
 
     def _is_old(self, found: Computed[Value]) -> bool:
         return time.monotonic() - found.at > max(self._seconds, found.seconds / MAX_SHARE)
