@@ -348,3 +348,16 @@ async def test_writes_and_deletions_of_one_key_do_not_disturb_each_other(store: 
     await asyncio.gather(write(), write(), delete(), delete())
     await store.write(key, b"whole")
     assert await store.exists(key)
+
+
+async def test_a_folder_that_comes_and_goes_while_it_is_created_does_not_stop_a_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`mkdir` finds the folder of another writer; a deletion removes it before `mkdir` looks again."""
+    store, key = open_store(tmp_path.as_uri()), object_key("a" * 64, 0)
+    await store.write(key, b"whole")
+    is_dir = Path.is_dir
+    monkeypatch.setattr(Path, "is_dir", lambda self: self != (tmp_path / key).parent and is_dir(self))
+    await store.write(key, b"again")
+    await store.write_many({key: b"many"})
+    assert (await store.read(key)).data == b"many"

@@ -8,31 +8,84 @@ import contextlib
 import pytest
 
 from foja import tasks
+from foja.cli.services import in_background
+from foja.maintenance.loop import side_by_side
 
 
-async def test_a_task_that_loses_its_cancellation_is_cancelled_again(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cancel again at once."""
     monkeypatch.setattr(tasks, "AGAIN_SECONDS", 0.01)
-    lost = 0
 
-    async def careless() -> None:
-        nonlocal lost
-        while True:
-            with contextlib.suppress(asyncio.CancelledError):
-                await asyncio.sleep(3600)
-            if lost == 3:
-                return
-            lost += 1
 
-    async def failed() -> None:
-        raise RuntimeError("nobody asks for this error")
+async def careless(times: int = 3) -> None:
+    """Lose the first cancellations, as `asyncio.wait_for` of Python 3.11 can."""
+    for _ in range(times + 1):
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(3600)
 
-    running = [asyncio.create_task(each) for each in (careless(), failed(), asyncio.Event().wait())]
+
+async def fail() -> None:
+    raise RuntimeError("nobody asks for this error")
+
+
+async def test_a_task_that_loses_its_cancellation_is_cancelled_again() -> None:
+    running = [asyncio.create_task(each) for each in (careless(), fail(), asyncio.sleep(3600))]
     await asyncio.sleep(0)
     async with asyncio.timeout(60):
         await tasks.end(running)
     assert all(task.done() for task in running)
-    assert lost == 3
 
 
 async def test_there_may_be_nothing_to_end() -> None:
     await tasks.end([])
+
+
+async def test_whoever_ends_tasks_and_is_cancelled_waits_for_all_of_them() -> None:
+    running = [asyncio.create_task(careless()), asyncio.create_task(careless())]
+    ending = asyncio.create_task(tasks.end(running))
+    await asyncio.sleep(0)
+    ending.cancel()
+    async with asyncio.timeout(60):
+        await asyncio.wait([ending])
+    assert ending.cancelled()
+    assert all(task.done() for task in running)
+
+
+async def test_works_side_by_side_end_although_one_loses_its_cancellation() -> None:
+    async with asyncio.timeout(60):
+        with pytest.raises(RuntimeError, match="nobody"):
+            await side_by_side(careless(), fail())
+
+
+async def test_work_in_the_background_ends_although_it_loses_its_cancellation() -> None:
+    async with asyncio.timeout(60):
+        async with in_background(careless()) as work:
+            await asyncio.sleep(0)
+        assert work.done()
+
+
+async def test_what_goes_to_its_end_does_so_however_often_its_task_is_cancelled() -> None:
+    may_end, ended = asyncio.Event(), asyncio.Event()
+
+    async def work() -> None:
+        await may_end.wait()
+        ended.set()
+
+    task = asyncio.create_task(tasks.to_the_end(work()))
+    for _ in range(3):
+        await asyncio.sleep(0)
+        task.cancel()
+    await asyncio.sleep(0)
+    assert not task.done()
+    may_end.set()
+    await asyncio.wait([task])
+    assert task.cancelled()
+    assert ended.is_set()
+
+
+async def test_what_goes_to_its_end_returns_its_result() -> None:
+    async def work() -> int:
+        return 7
+
+    assert await tasks.to_the_end(work()) == 7

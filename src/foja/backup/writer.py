@@ -23,6 +23,7 @@ from foja.embedded.keys import read_private
 from foja.errors import ObjectMissing, SetupFailed, Tampered
 from foja.identity import NAME, check_key
 from foja.settings import Settings
+from foja.tasks import end
 
 PARALLEL, SMALL = 16, 1 << 20
 Progress = Callable[[int, int], None]
@@ -151,9 +152,7 @@ class BackupWriter:
                     return
                 yield await waiting.popleft()
         finally:
-            for task in waiting:
-                task.cancel()
-            await asyncio.gather(*waiting, return_exceptions=True)
+            await end(waiting)
 
     async def _fetch(self, store: Store, key: str) -> tuple[str, BinaryIO | None, int]:
         _, sha256, generation = key.split("/")

@@ -168,7 +168,7 @@ class Disk:
         for each in above:
             private.make_folder(each)
         for each in folders:
-            each.mkdir(mode=0o700, exist_ok=True)
+            _make(each)
         lost = [file for file in files if not _rename(file[0], self.root / file[1])]
         for each in (*folders, *above):
             with suppress(FileNotFoundError):  # a deletion removed it, empty
@@ -200,7 +200,7 @@ class Disk:
         new = not path.parent.is_dir()
         if new:
             private.make_folder(path.parent.parent)
-            path.parent.mkdir(mode=0o700, exist_ok=True)
+            _make(path.parent)
         name.rename(path)
         sync(path.parent)
         if new:
@@ -275,6 +275,12 @@ def _rename(temporary: Path, path: Path) -> bool:
         temporary.rename(path)
         return True
     return False
+
+
+def _make(folder: Path) -> None:
+    """Create a folder unless it exists. `exist_ok` would fail if a deletion removes it at that moment."""
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
 
 
 def _version(data: bytes) -> str:

@@ -16,6 +16,7 @@ from foja.app import App
 from foja.cli.installation import read_settings
 from foja.cli.output import print_error, print_json_line, print_line, print_lines
 from foja.errors import redact
+from foja.tasks import end
 
 COLLECTORS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 GARBAGE_OBJECTS = 50_000  # made since the last look for cycles
@@ -135,8 +136,7 @@ async def in_background(work: Coroutine[Any, Any, None]) -> AsyncIterator[asynci
     try:
         yield task
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await end([task])
 
 
 async def run_until_stopped(arguments: Namespace, *tasks: asyncio.Task[None]) -> int:

@@ -18,6 +18,7 @@ from foja.errors import BadPayload, BadReservation, FojaError, SlotVoided
 from foja.ledger.event import Event, bounded, new_id
 from foja.ledger.slots import Slots
 from foja.ledger.stream import Stream
+from foja.tasks import end
 
 MAX_TOOLS = 128
 REQUESTED, COMPLETED = "tool_use_requested", "tool_use_completed"
@@ -173,8 +174,7 @@ async def use_tools(
     else:
         await tools.abandon("nobody answered")
     finally:
-        extending.cancel()
-        await asyncio.wait([extending])
+        await end([extending])
 
 
 def _check_call(call: Payload) -> Payload:

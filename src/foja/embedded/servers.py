@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
@@ -13,7 +13,7 @@ from foja.errors import EmbeddedFailed, SetupFailed, Unavailable
 from foja.faults import Watch
 from foja.private import close_home
 from foja.settings import Settings
-from foja.tasks import end
+from foja.tasks import end, to_the_end
 
 CHECK_SECONDS = 1.0
 
@@ -88,19 +88,9 @@ async def _keep_running(server: Server) -> None:
         if await asyncio.to_thread(server.is_down):
             stopped.failed(Stopped(f"the {name} has stopped and is started again"))
             try:
-                await _to_the_end(asyncio.to_thread(server.revive))
+                await to_the_end(asyncio.to_thread(server.revive))
             except (EmbeddedFailed, OSError) as error:
                 failing.failed(error)
                 continue
         failing.worked()
         stopped.worked()
-
-
-async def _to_the_end(work: Awaitable[None]) -> None:
-    """Await something to its end, also if this task is cancelled meanwhile."""
-    task = asyncio.ensure_future(work)
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.gather(task, return_exceptions=True)
-        raise

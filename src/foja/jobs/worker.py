@@ -10,7 +10,7 @@ import socket
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from foja.core.registry import Domain
 from foja.driver.database import Locked
@@ -29,6 +29,7 @@ from foja.jobs.heartbeat import Heartbeat
 from foja.jobs.outcome import GiveUp, Job, Outcome, Retry, Settlement, Snooze
 from foja.jobs.queue import Queue
 from foja.metrics import JOB_SECONDS
+from foja.tasks import end, to_the_end
 from foja.tracing import Span, span, traced
 from foja.tracing.correlation import correlated
 
@@ -40,7 +41,6 @@ CHANGED_MEANWHILE = (WrongExpectedSeq, ObjectMissing, UnknownEntity)  # the next
 LOST = "the lease was lost; nothing was recorded"
 LOST_OR_DONE = "the lease is another's; its stream tells whether the unanswered settlement was recorded"
 Work: TypeAlias = Callable[[Sequence[Job]], Awaitable[Sequence[Outcome]]]
-Result = TypeVar("Result")
 log = logging.getLogger("foja.jobs")
 
 
@@ -122,7 +122,7 @@ class Worker:
         with _traced(self.type, jobs):
             outcomes = await self._do(jobs)
             if outcomes is not None:
-                await _to_the_end(self._settle_all(list(zip(jobs, outcomes, strict=True))))
+                await to_the_end(self._settle_all(list(zip(jobs, outcomes, strict=True))))
                 JOB_SECONDS.labels(self.type).observe(perf_counter() - began)
         return len(jobs)
 
@@ -143,9 +143,7 @@ class Worker:
         try:
             return await asyncio.shield(claiming)
         except asyncio.CancelledError:
-            with contextlib.suppress(FojaError):
-                if jobs := await claiming:
-                    await self._hand_back(jobs)
+            await to_the_end(self._hand_back_claimed(claiming))
             raise
 
     async def _do(self, jobs: Sequence[Job]) -> Sequence[Outcome] | None:
@@ -156,12 +154,11 @@ class Worker:
                 return await asyncio.shield(task)
         except asyncio.CancelledError:
             if not task.done():
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+                await end([task])
             elif task.cancelled() and not _is_cancelled():
                 log.warning("%s: lost the leases of %s jobs; their work was stopped", self.type, len(jobs))
                 return None
-            await _to_the_end(self._hand_back(jobs))
+            await to_the_end(self._hand_back(jobs))
             raise
 
     async def _outcomes(self, jobs: Sequence[Job]) -> Sequence[Outcome]:
@@ -253,6 +250,11 @@ class Worker:
             await asyncio.sleep(0.05 * 2**pause)
         raise AssertionError
 
+    async def _hand_back_claimed(self, claiming: Awaitable[Sequence[Job]]) -> None:
+        with contextlib.suppress(FojaError):  # then the leases run out, if there are any
+            if jobs := await claiming:
+                await self._hand_back(jobs)
+
     async def _hand_back(self, jobs: Sequence[Job]) -> None:
         """Release the jobs for other workers; it does not count as a try."""
         with contextlib.suppress(FojaError):  # then the leases run out
@@ -272,16 +274,6 @@ def _traced(job_type: str, jobs: Sequence[Job]) -> contextlib.AbstractContextMan
 def _is_cancelled() -> bool:
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
-
-
-async def _to_the_end(work: Coroutine[Any, Any, Result]) -> Result:
-    """Await something to its end, also if this task is cancelled meanwhile."""
-    task = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.gather(task, return_exceptions=True)
-        raise
 
 
 async def _first(*waits: Coroutine[Any, Any, object]) -> None:

@@ -11,6 +11,7 @@ from foja.faults import Watch
 from foja.jobs.assembly import Chore
 from foja.ledger.sequencer import Sequencer
 from foja.maintenance.lease import MaintenanceLease
+from foja.tasks import end
 
 PAUSE_SECONDS = 0.05
 BUSY_THRESHOLD = 1_000  # with fewer changes, pause: larger batches cost less
@@ -177,6 +178,4 @@ async def side_by_side(*works: Coroutine[Any, Any, None]) -> None:
     try:
         await asyncio.gather(*tasks)
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end(tasks)

@@ -16,6 +16,7 @@ from foja.conversations.model.order import Envelope, HasEnvelope
 from foja.conversations.model.view import ConversationView
 from foja.conversations.service import Conversation
 from foja.errors import UnknownEntity
+from foja.tasks import end
 
 PAGE_EVENTS, DEFAULT_SHOWN, WIDTH = 1000, 20, 60
 
@@ -105,8 +106,7 @@ async def _batches(events: AsyncGenerator[HasEnvelope]) -> AsyncIterator[list[En
                 if isinstance(item, Exception):
                     raise item
     finally:
-        pump.cancel()
-        await asyncio.gather(pump, return_exceptions=True)
+        await end([pump])
 
 
 async def _pump(events: AsyncGenerator[HasEnvelope], waiting: asyncio.Queue[Envelope | Exception]) -> None:

@@ -32,6 +32,7 @@ from foja.documents.model.events import Evidence
 from foja.documents.model.states import EvidenceStatus, Pipeline, State
 from foja.errors import Refused, SetupFailed
 from foja.maintenance.loop import side_by_side
+from foja.tasks import end
 
 MAX_PARALLEL = 16
 SHOWN = 20
@@ -151,8 +152,7 @@ async def wait_unless_failed(work: asyncio.Task[None], waiting: Coroutine[None, 
         await asyncio.wait({work, waited}, return_when=asyncio.FIRST_COMPLETED)
         await (waited if waited.done() else work)
     finally:
-        waited.cancel()
-        await asyncio.gather(waited, return_exceptions=True)
+        await end([waited])
 
 
 async def _report(app: App, tally: Tally, arguments: Namespace) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from argparse import Namespace
-from contextlib import suppress
 
 from foja.access.model.principal import Principal, parse_scopes
 from foja.app import App
@@ -12,6 +11,7 @@ from foja.cli.installation import read_settings
 from foja.mcp.agent import Agent
 from foja.mcp.files import Root
 from foja.mcp.server import serve_stdio
+from foja.tasks import end
 
 AGENT = "mcp"
 
@@ -27,7 +27,5 @@ async def serve(arguments: Namespace) -> int:
             await serve_stdio(Agent(principal, app.tenant(tenant), root))
         finally:
             if work:
-                work.cancel()
-                with suppress(asyncio.CancelledError):
-                    await work
+                await end([work])
     return 0

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Query, Response
 
 from foja.conversations.service import Conversation
 from foja.integrations.ag_ui import AgUiFrame, encode, frames
+from foja.tasks import end
 from foja.web.bodies import JSON, body_of
 from foja.web.caller import Caller, Reader, Writer
 from foja.web.conversations.address import ReadConversation, WrittenConversation
@@ -71,5 +72,4 @@ async def _pieces(source: AsyncGenerator[AgUiFrame, None], heartbeat: float) -> 
                 yield encode(frame)
                 upcoming = asyncio.ensure_future(anext(source, None))
         finally:
-            upcoming.cancel()
-            await asyncio.gather(upcoming, return_exceptions=True)
+            await end([upcoming])

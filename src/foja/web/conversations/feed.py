@@ -21,6 +21,7 @@ from foja.ledger.event import Event, Reset, StreamItem, Transient
 from foja.ledger.ledger import Ledger
 from foja.ledger.live.follower import RETRY_SECONDS
 from foja.metrics import BUFFERS_LOST
+from foja.tasks import end
 
 log = logging.getLogger("foja.web")
 MAX_BUFFERED_BYTES = 256 * 1024
@@ -80,9 +81,8 @@ class Feed:
         self._tasks = [asyncio.create_task(each) for each in (self._read(), self._send_heartbeats(heartbeat))]
 
     def stop(self) -> None:
-        """Stop reading."""
-        for task in self._tasks:
-            task.cancel()
+        """Stop reading, in the background: a task may need another cancellation."""
+        self._stopping = asyncio.create_task(end(self._tasks))
 
     async def _send_heartbeats(self, seconds: float) -> None:
         """Send heartbeats to all listeners: one clock costs less than a timer for each."""

@@ -20,6 +20,7 @@ from foja.errors import CursorLost, NotAuthenticated
 from foja.ledger.event import Event, Reset
 from foja.ledger.live.follower import POLL_SECONDS, Follower
 from foja.ledger.reader import NUMBER, Position, parse_cursor
+from foja.tasks import end
 from foja.web.caller import Caller
 
 MAX_HOLES = 10_000
@@ -125,9 +126,7 @@ async def _wait_any(seconds: float, *waited: Coroutine[Any, Any, Any]) -> None:
     try:
         await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for wait in waits:
-            wait.cancel()
-        await asyncio.gather(*waits, return_exceptions=True)
+        await end(waits)
 
 
 def format_ranges(holes: Iterable[int]) -> str:

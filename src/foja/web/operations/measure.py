@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter as Tally
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import lru_cache, partial
 from time import perf_counter
 
@@ -16,6 +16,7 @@ from foja import sql
 from foja.driver.database import Database
 from foja.errors import FojaError
 from foja.metrics import HTTP_REQUESTS, HTTP_SECONDS
+from foja.tasks import end
 from foja.tracing import span, traced
 from foja.tracing.correlation import correlated
 from foja.web.operations.routes import PATHS
@@ -57,9 +58,7 @@ class Failures:
         try:
             yield
         finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+            await end([task])
             await self.flush()
 
     async def _repeat(self) -> None:
