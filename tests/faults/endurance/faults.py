@@ -102,7 +102,7 @@ async def shift_clock(scene: Scene, choice: random.Random) -> None:
     """Run a worker whose clock is wrong beside the others."""
     worker = scene.start_worker("faketime", "-f", choice.choice(["+1d", "-1h", "+10m"]))
     await asyncio.sleep(choice.uniform(5, 10))
-    worker.process.kill()
+    worker.kill()  # with faketime, which is its parent
     await asyncio.to_thread(worker.process.wait)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing.context import SpawnProcess
@@ -57,6 +59,11 @@ class WorkerProcess:
     def tail(self) -> str:
         """The end of its log."""
         return self.log.read_text()[-2000:]
+
+    def kill(self) -> None:
+        """Kill it and every process it was started through: each worker is a group of its own."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
 
 
 @dataclass
@@ -119,6 +126,7 @@ class Scene:
                 env={**os.environ, **environment},
                 stdout=subprocess.DEVNULL,
                 stderr=file,
+                start_new_session=True,
             )
         worker = WorkerProcess(process, log)
         if not prefix:
@@ -176,7 +184,7 @@ class Scene:
         if hasattr(self, "_depositor"):
             self._depositor.kill()
         for worker in self.workers:
-            worker.process.kill()
+            worker.kill()
             worker.process.wait()
 
     def _order(self, label: str, pause: float) -> Order:
