@@ -27,6 +27,9 @@ FILL: LiteralString = """
         from shape;
     insert into foja.job (type, entity_id, correlation_id, tenant, dedupe_key, state, max_tries)
         select 'protect_document_v2', e, e, 'default', 'executor', 'succeeded', 5 from shape;
+    insert into products (productid, tenant) select e, 'default' from shape;
+    insert into product_images (id, product_id, image_url, image_order, tenant, content_seq)
+        select e, e, 'https://cdn.example/x', 0, 'default', 0 from shape;
     insert into foja.log (origin, name) values (1, 'log');
     insert into foja.leaves select 1, min(n) - 1, array_agg((n - 1) % 100 order by n),
         array_agg(e order by n), array_agg(0 order by n), string_agg(sha256('leaf'), '' order by n)
@@ -51,8 +54,9 @@ def reads(conn: Admin) -> int:
     """Return how many rows and entries of indexes were read so far."""
     row = conn.execute(
         """select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::bigint + (
-            select sum(idx_tup_read)::bigint from pg_stat_user_indexes where schemaname = 'foja')
-        from pg_stat_user_tables where schemaname = 'foja'"""
+            select sum(idx_tup_read)::bigint from pg_stat_user_indexes
+            where schemaname in ('foja', 'public'))
+        from pg_stat_user_tables where schemaname in ('foja', 'public')"""
     ).fetchone()
     assert row is not None
     return int(row[0])
@@ -90,7 +94,7 @@ WAKE: LiteralString = "select foja.wake(%(entities)s)"
 
 
 class Step(NamedTuple):
-    """One statement of the protection of ten documents, the role that runs it and what it gives for them."""
+    """One statement about ten documents or images, the role that runs it and what it gives for them."""
 
     role: LiteralString
     statement: LiteralString
@@ -112,6 +116,7 @@ STEPS = {
         lambda ids: {"entities": ids, "lengths": [1] * 10, "tenant": "default"},
         10,
     ),
+    "images": Step("foja_api", query("gallery_images"), lambda ids: {"images": ids, "tenant": "default"}, 10),
     "wake": Step("postgres", WAKE, lambda ids: {"entities": ids}, 1),
     # Joined, as it must not be: this shows that the test can fail.
     "joined": Step("postgres", JOINED, lambda ids: {"entities": ids}, 10),
@@ -137,6 +142,17 @@ def test_ten_documents_are_read_as_ten_also_by_the_first_plans(session: Admin, n
     session.execute(FILL, prepare=False)
     with pytest.raises(AssertionError) if name == "joined" else nullcontext():
         assert run(session, step, 200) == step.rows
+
+
+def test_images_are_planned_once_for_any_number_of_them(admin: Admin) -> None:
+    """Planned anew for its four ids, a read took three times as long."""
+    admin.execute(FILL, prepare=False)
+    admin.execute("vacuum analyze")
+    values = {"images": few(admin)[:4], "tenant": "default"}
+    for _ in range(10):
+        admin.execute(query("gallery_images"), values, prepare=True)
+    plans = admin.execute("select generic_plans, custom_plans from pg_prepared_statements").fetchall()
+    assert plans == [(5, 5)]
 
 
 def test_ten_sleeping_executors_are_woken(session: Admin) -> None:

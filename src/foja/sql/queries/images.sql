@@ -7,11 +7,12 @@ left join foja.event v on v.entity_id = i.product_id and v.seq = i.content_seq
 where e.entity_id = %(entity)s and e.tenant = %(tenant)s and e.domain = 'image' order by i.image_order;
 
 -- name: gallery_images
--- Some images, each with its product and the body that holds its content.
+-- Some images, each with its product and the body that holds its content. The ids are hidden from the planner, which
+-- would otherwise plan every call for its number of them: that costs more than the answer.
 select i.product_id, i.id, i.image_order, i.image_url, i.alt, i.created_at, i.content_seq, i.alt_seq, v.payload,
     i.thumbnails, i.thumbnail_url, i.thumbnail_signature
 from public.product_images i left join foja.event v on v.entity_id = i.product_id and v.seq = i.content_seq
-where i.id = any (%(images)s) and i.tenant = %(tenant)s;
+where i.id = any (array(select unnest(%(images)s::uuid[]))) and i.tenant = %(tenant)s;
 
 -- name: gallery_facts
 -- The first events of a gallery.

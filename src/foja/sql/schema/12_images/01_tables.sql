@@ -40,8 +40,6 @@ create table public.product_images (
         references public.products (productid) on delete cascade
 );
 
-create index product_images_tenant on public.product_images (tenant);
-
 -- Not `now()`: a change in the transaction of the insert must be later, too.
 create function public.set_product_images_updated_at() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
