@@ -42,6 +42,7 @@ async def up(arguments: Namespace) -> int:
             print_lines(f"{name.replace('_', ' '):<12}{value}" for name, value in addresses.items())
         print_started(arguments, "running", **addresses)
         _warn_of_idle_types(app)
+        _collect_seldom()
         async with in_background(app.work()) as work:
             return await run_until_stopped(arguments, server, work)
 
@@ -77,7 +78,7 @@ async def _sending_traces() -> AsyncIterator[None]:
 
 
 def _collect_seldom() -> None:
-    """Look for cycles less often, and never in what was imported: a worker makes many small objects."""
+    """Look for cycles less often, and never in what was imported: requests and jobs make many objects."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(GARBAGE_OBJECTS, 20, 100)
@@ -94,6 +95,7 @@ def _warn_of_idle_types(app: App) -> None:
 async def web(arguments: Namespace) -> int:
     """Serve HTTP."""
     async with _sending_traces(), App(read_settings(arguments)) as app, _web_server(app) as (server, url):
+        _collect_seldom()
         print_started(arguments, f"serving {url}", web=url)
         return await run_until_stopped(arguments, server)
 

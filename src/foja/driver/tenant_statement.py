@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
@@ -25,6 +25,7 @@ from psycopg.waiting import Ready, Wait
 
 from foja.driver.connection import Connection
 from foja.driver.encoding import TEXT_OID
+from foja.garbage import MANY, collector_paused
 from foja.sql import query
 
 GOOD = (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK)
@@ -89,7 +90,8 @@ class TenantStatements:
         group = Group(key, dumped, self._transformer.formats, Format(binary))
         result = await self._run(first, group)
         self._transformer.set_pgresult(result)
-        return self._transformer.load_rows(0, result.ntuples, make)
+        with collector_paused() if result.ntuples >= MANY else nullcontext():
+            return self._transformer.load_rows(0, result.ntuples, make)
 
     async def _run(self, first: Group, group: Group) -> PGresult:
         """Send one group and return the result of its last statement, or raise the first error."""

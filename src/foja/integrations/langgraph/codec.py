@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import base64
 import codecs
-import gc
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from hashlib import blake2b
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, TypeAlias
@@ -22,6 +21,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from foja.core.canonical import canonical
 from foja.errors import NotCanonical
+from foja.garbage import MANY, collector_paused
 
 Cell: TypeAlias = dict[str, Any]
 JSON = "json"
@@ -30,7 +30,6 @@ MAX_DEPTH = 24
 _LETTERS = "".join(chr(byte + 256 if byte < 32 else byte) for byte in range(256))
 MSGPACK = "msgpack"  # LangGraph's name of its usual type
 MIN_COMPRESSED = 16_384  # bytes; fewer stay readable
-MANY = 1_000  # values that are decoded without the garbage collector
 
 
 class PackedValue(NamedTuple):
@@ -100,24 +99,9 @@ def unpack_all(serde: SerializerProtocol, found: Sequence[PackedValue]) -> list[
         return [unpack(serde, item) for each in found for item in each.split()]
     count = sum(len(each.sizes) or 1 for each in found)
     data = b"".join([b"\xdd", count.to_bytes(4), *(each.data for each in found)])
-    with _no_collection() if count >= MANY else nullcontext():
+    with collector_paused() if count >= MANY else nullcontext():
         values: list[Any] = serde.loads_typed((MSGPACK, data))
     return values
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Pause the garbage collector: it would search thousands of new messages again and again for nothing."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if not gc.get_freeze_count():  # a process that froze its objects keeps them so
-            gc.freeze()
-            gc.unfreeze()  # the new objects are in the oldest generation now, and were not searched
-        if enabled:
-            gc.enable()
 
 
 def join_cells(items: Sequence[PackedValue]) -> Cell:
