@@ -48,12 +48,13 @@ def create_file(path: Path) -> BinaryIO:
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb")
 
 
-def write_file(path: Path, data: bytes) -> None:
-    """Write a new file and sync it."""
+def write_file(path: Path, data: bytes, *, synced: bool = True) -> None:
+    """Write a new file and sync it; without `synced`, the caller does."""
     with create_file(path) as file:
         file.write(data)
         file.flush()
-        os.fsync(file.fileno())
+        if synced:
+            os.fsync(file.fileno())
 
 
 def create_whole(path: Path, data: bytes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import hashlib
 import io
 import os
@@ -14,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from foja import filesystem
 from foja.blobs.store import Store, object_key, open_store
-from foja.errors import ObjectChanged, ObjectMissing, Refused, SetupFailed, Tampered
+from foja.errors import ObjectChanged, ObjectMissing, Refused, SetupFailed, Tampered, Unavailable
 
 ABSENT = hashlib.sha256(b"absent").hexdigest()
 RACER = """
@@ -110,7 +112,40 @@ async def test_many_are_written_at_once_and_leave_nothing_beside(store: Store, t
     assert not list(tmp_path.glob("store/.partial/*"))
 
 
-async def test_many_are_written_while_their_folders_are_removed(disk: Store, tmp_path: Path) -> None:
+async def test_many_are_synced_before_and_after_they_get_their_keys(
+    disk: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A power cut must find the whole object under a key, or none."""
+    keys = [f"objects/{number:064x}/0" for number in range(8)]
+    named: list[int] = []
+    monkeypatch.setattr(filesystem, "is_quick", lambda: True)
+    monkeypatch.setattr(
+        filesystem, "sync_all", lambda _: named.append(len(list(tmp_path.glob("store/objects/*/0"))))
+    )
+    await disk.write_many(dict.fromkeys(keys, b"kept"))
+    assert named == [0, len(keys)]
+
+
+async def test_many_are_refused_if_the_disk_cannot_sync_them(
+    disk: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Path) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    keys = [f"objects/{number:064x}/0" for number in range(8)]
+    monkeypatch.setattr(filesystem, "is_quick", lambda: True)
+    monkeypatch.setattr(filesystem, "sync_all", fail)
+    with pytest.raises(Unavailable, match="Input/output error"):
+        await disk.write_many(dict.fromkeys(keys, b"lost"))
+    assert await disk.present(keys) == set()
+    assert not list(tmp_path.glob("store/.partial/*"))
+
+
+@pytest.mark.parametrize("quick", [True, False])
+async def test_many_are_written_while_their_folders_are_removed(
+    disk: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick: bool
+) -> None:
+    monkeypatch.setattr(filesystem, "is_quick", lambda: quick)
     keys = [f"objects/{number:064x}/0" for number in range(8)]
     gone = asyncio.create_task(_remove(tmp_path / "store" / "objects"))
     for _ in range(20):

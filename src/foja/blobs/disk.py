@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from foja import private
+from foja import filesystem, private
 from foja.blobs.entries import PAGE_KEYS, Listed
 from foja.blobs.transfer import copy
 from foja.errors import ObjectChanged
@@ -27,6 +27,7 @@ from foja.private import sync
 
 MAX_FOLDERS_LOST = 100
 PARTIAL = ".partial"
+MANY = 8  # objects that are synced together
 THREADS = 4  # that write files at the same time: each waits for the disk
 
 
@@ -60,10 +61,13 @@ class Disk:
         await asyncio.to_thread(self._write, key, data)
 
     async def write_many(self, objects: Mapping[str, bytes]) -> None:
-        """Write many objects. Their folders are synced together: only the first one waits for the disk."""
+        """Write many objects, with few waits for the disk."""
         each = [(self._partial(), key, data) for key, data in objects.items()]
-        parts = [each[at::THREADS] for at in range(min(THREADS, len(each)))]
         try:
+            if len(each) >= MANY and filesystem.is_quick():
+                await asyncio.to_thread(self._write_together, each)
+                return
+            parts = [each[at::THREADS] for at in range(min(THREADS, len(each)))]
             await asyncio.gather(*(asyncio.to_thread(self._write_files, part) for part in parts))
             await asyncio.to_thread(self._move_all, each)
         finally:
@@ -161,20 +165,35 @@ class Disk:
         for path, _, data in files:
             private.write_file(path, data)
 
+    def _write_together(self, files: Sequence[tuple[Path, str, bytes]]) -> None:
+        """Write files and give them their keys: two syncs of the filesystem instead of two for each file."""
+        private.make_folder(self.root / PARTIAL)
+        for path, _, data in files:
+            private.write_file(path, data, synced=False)
+        filesystem.sync_all(self.root)  # before the renames: a key must never name half of an object
+        lost = self._rename_all(files)
+        filesystem.sync_all(self.root)
+        for path, key, _ in lost:
+            self.move(path, key)
+
     def _move_all(self, files: Sequence[tuple[Path, str, bytes]]) -> None:
         """Give synced files their keys, then sync every folder that changed."""
+        lost = self._rename_all(files)
         folders = {(self.root / key).parent for _, key, _ in files}
-        above = {folder.parent for folder in folders}
-        for each in above:
-            private.make_folder(each)
-        for each in folders:
-            _make(each)
-        lost = [file for file in files if not _rename(file[0], self.root / file[1])]
-        for each in (*folders, *above):
+        for each in (*folders, *{folder.parent for folder in folders}):
             with suppress(FileNotFoundError):  # a deletion removed it, empty
                 sync(each)
         for path, key, _ in lost:
             self.move(path, key)
+
+    def _rename_all(self, files: Sequence[tuple[Path, str, bytes]]) -> Sequence[tuple[Path, str, bytes]]:
+        """Rename files to their keys; return those whose folder a deletion removed meanwhile."""
+        folders = {(self.root / key).parent for _, key, _ in files}
+        for each in {folder.parent for folder in folders}:
+            private.make_folder(each)
+        for each in folders:
+            _make(each)
+        return [file for file in files if not _rename(file[0], self.root / file[1])]
 
     def move(self, temporary: Path, key: str) -> None:
         """Give a complete file a key; it keeps its own name, so that this can be repeated."""
