@@ -137,7 +137,14 @@ def _workers(shared: Shared, policy: Policy, stamper: Stamper, bundles: Bundles)
             batch=shared.settings.tsa_batch if bulk else 32,  # two batches of 32 keep all connections busy
             count=1 if bulk else 2,  # two: authorities are asked while the answers of others are recorded
         ),
-        WorkerSpec(DOCUMENT, artifacts.BUILD, lambda _: builds.work, batch=64, after_checkpoint=True),
+        WorkerSpec(
+            DOCUMENT,
+            artifacts.BUILD,
+            lambda _: builds.work,
+            batch=64,
+            count=2,  # one builds while the other waits for disk and database
+            after_checkpoint=True,
+        ),
         WorkerSpec(DOCUMENT, artifacts.RENEW, lambda _: renewals.work, batch=1),
     ]
 

@@ -27,6 +27,27 @@ begin
     end if;
 end $$;
 
+-- The same for one object of each of these events; false, with nothing referred to, if the store lacks one of them, or if
+-- one is a candidate for deletion. The rows of the objects are locked either way.
+create function foja.refer_many(p_entity uuid[], p_seq bigint[], p_tenant text[], p_sha256 text[], p_role text) returns boolean
+language plpgsql as $$
+declare
+    digests text[];
+    generations integer[];
+    paths text[];
+begin
+    select array_agg(l.sha256), array_agg(l.generation), array_agg('objects/' || l.sha256 || '/' || l.generation)
+    into digests, generations, paths from (
+        select o.sha256, o.generation from foja.object o where o.sha256 = any (p_sha256) and o.state = 'live' for share) l;
+    if digests @> p_sha256 is not true or exists (select from public.image_orphan_candidates c where c.path = any (paths)) then
+        return false;
+    end if;
+    insert into foja.object_reference (entity_id, seq, sha256, generation, role, tenant)
+    select u.entity_id, u.seq, u.sha256, generations[array_position(digests, u.sha256)], p_role, u.tenant
+    from unnest(p_entity, p_seq, p_sha256, p_tenant) u(entity_id, seq, sha256, tenant);
+    return true;
+end $$;
+
 -- Say when these objects lost a reference. Locked in order: others do the same.
 create function foja.release_objects(p_sha256 text[], p_generation integer[]) returns void
 language plpgsql as $$

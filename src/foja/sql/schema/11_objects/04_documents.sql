@@ -83,17 +83,48 @@ begin
     from foja.document_objects(new.kind, new.payload::jsonb) o;
 end $$;
 
+-- Refer to the artifacts of these events; false, with nothing referred to, if one is not kept, is missing or is a candidate
+-- for deletion. Locked as by `has_kept`.
+create function foja.refer_artifacts(p_entity uuid[], p_seq bigint[]) returns boolean
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+    digests text[];
+    tenants text[];
+    stored uuid[];
+    whole boolean;
+begin
+    select array_agg(new.payload ->> 'sha256' order by u.place), array_agg(new.tenant order by u.place),
+        array_agg(new.entity_id) filter (where added.payload ->> 'custody' = 'stored'),
+        count(added.payload) = cardinality(p_seq)
+    into digests, tenants, stored, whole
+    from unnest(p_entity, p_seq) with ordinality u(entity_id, seq, place) join foja.event new using (entity_id, seq)
+    join foja.event added on added.entity_id = u.entity_id and added.seq = 0 and added.kind = 'document.added';
+    if not whole or (select count(distinct r.entity_id) from (select o.entity_id from foja.object_reference o
+            where o.entity_id = any (stored) and o.seq = 0 for share) r) <> coalesce(cardinality(stored), 0) then
+        return false;
+    end if;
+    return foja.refer_many(p_entity, p_seq, tenants, digests, 'artifact');
+end $$;
+
 -- The guard of documents: what `track_documents` does, and the objects of each event in the same pass, so that events
 -- without objects pay nothing for them.
 create function foja.guard_documents(p_entity uuid[], p_seq bigint[], p_at_head boolean) returns void
 language plpgsql as $$
+declare
+    kind text;
 begin
     if not p_at_head then
         perform foja.refuse('bad_reservation', 'a document has no reserved numbers; append without a number');
-    elsif cardinality(p_seq) = 1 or not foja.open_attempts(p_entity, p_seq) then
+    end if;
+    kind := foja.track_together(p_entity, p_seq);
+    if kind is null then
         perform foja.track_document(new), case when new.kind in ('artifact.finalized', 'artifact.renewed')
                 or new.kind = 'document.added' and new.payload ->> 'custody' = 'stored' then foja.refer_objects(new) end
         from unnest(p_entity, p_seq) u(entity_id, seq) join foja.event new using (entity_id, seq);
+    elsif kind = 'artifact.finalized' and not foja.refer_artifacts(p_entity, p_seq) then
+        perform foja.refer_objects(new) from unnest(p_entity, p_seq) u(entity_id, seq) join foja.event new using (entity_id, seq);
     end if;
 end $$;
 

@@ -1,26 +1,5 @@
 -- Many `image.added` at once: what `track_image` does for each of them, in one statement for each table.
 
--- Refer to the originals of these events, as `refer_object` does for one; false if the store lacks one of them, or if one
--- is a candidate for deletion. The rows of the objects are locked either way.
-create function foja.refer_originals(p_entity uuid[], p_seq bigint[], p_tenant text, p_sha256 text[]) returns boolean
-language plpgsql as $$
-declare
-    digests text[];
-    generations integer[];
-    paths text[];
-begin
-    select array_agg(l.sha256), array_agg(l.generation), array_agg('objects/' || l.sha256 || '/' || l.generation)
-    into digests, generations, paths from (
-        select o.sha256, o.generation from foja.object o where o.sha256 = any (p_sha256) and o.state = 'live' for share) l;
-    if digests @> p_sha256 is not true or exists (select from public.image_orphan_candidates c where c.path = any (paths)) then
-        return false;
-    end if;
-    insert into foja.object_reference (entity_id, seq, sha256, generation, role, tenant)
-    select u.entity_id, u.seq, u.sha256, generations[array_position(digests, u.sha256)], 'original', p_tenant
-    from unnest(p_entity, p_seq, p_sha256) u(entity_id, seq, sha256);
-    return true;
-end $$;
-
 -- The rows of new images, after those that are there; refused if a gallery is full then.
 create function foja.add_rows(p_product uuid[], p_seq bigint[], p_image uuid[], p_tenant text, p_sha256 text[],
     p_at timestamptz[]) returns void
@@ -66,7 +45,7 @@ begin
     perform from public.products p where p.productid = any (p_entity) and p.tenant = owner for key share nowait;
     get diagnostics held = row_count;
     if held < (select count(distinct id) from unnest(p_entity) id)
-            or not foja.refer_originals(p_entity, p_seq, owner, digests) then
+            or not foja.refer_many(p_entity, p_seq, array_fill(owner, array[cardinality(p_seq)]), digests, 'original') then
         return false;
     end if;
     perform foja.add_rows(p_entity, p_seq, images, owner, digests, moments);

@@ -77,7 +77,7 @@ begin
     values (new.entity_id, required, witness, number, new.seq, due, new.tenant);
 end $$;
 
--- The same for many events, each the only one about its evidence: timestamps and networks that the last request requires.
+-- The same for many events, each the only one about its evidence that the last request requires, or about its artifact.
 -- Returns false, and opens nothing, if another event is among them or one may be refused: then each is tracked alone.
 create function foja.open_attempts(p_entity uuid[], p_seq bigint[]) returns boolean
 language plpgsql as $$
@@ -92,12 +92,18 @@ begin
             case when p ->> 'attempt' ~ '^[1-9]\d{0,5}$' then (p ->> 'attempt')::integer end as attempt,
             foja.moment(p ->> 'deadline') as deadline
         from (select new.payload::jsonb as p offset 0) body offset 0) w
-    where w.evidence in ('tsa', 'polygon', 'bitcoin', 'rekor') and w.deadline <= new.at + interval '30 days'
-        and d.closed is null and not d.finalized and d.witness_status <> 'required' and foja.is_required(d, w.evidence, w.witness)
-        and (w.evidence = 'tsa' or (select true from foja.attempt a where a.entity_id = new.entity_id
-            and a.evidence = 'tsa' and a.witness_hash = w.witness and a.state = 'confirmed'))
+    where w.evidence in ('tsa', 'polygon', 'bitcoin', 'rekor', 'artifact') and w.deadline <= new.at + interval '30 days'
+        and d.closed is null and not d.finalized and d.witness_status <> 'required'
+        and foja.is_required(d, case w.evidence when 'artifact' then 'tsa' else w.evidence end, w.witness)
+        and case w.evidence when 'tsa' then true
+            when 'artifact' then foja.stage_rank(d.stage) = 3 and (select count(*) = cardinality(d.required_evidence)
+                from foja.attempt a where a.entity_id = new.entity_id and a.evidence = any (d.required_evidence)
+                    and a.witness_hash = w.witness and a.state = 'confirmed')
+            else (select true from foja.attempt a where a.entity_id = new.entity_id
+                and a.evidence = 'tsa' and a.witness_hash = w.witness and a.state = 'confirmed') end
         and (select count(*) = w.attempt - 1 and count(*) filter (where a.state in ('open', 'confirmed')) = 0
-            from foja.attempt a where a.entity_id = new.entity_id and a.evidence = w.evidence and a.witness_hash = w.witness);
+            from foja.attempt a where a.entity_id = new.entity_id and a.evidence = w.evidence
+                and (a.witness_hash = w.witness or w.evidence = 'artifact'));
     if cardinality(opened) is distinct from cardinality(p_seq)
             or (select count(*) <> count(distinct (a.entity_id, a.evidence)) from unnest(opened) a) then
         return false;

@@ -93,6 +93,15 @@ return case when not foja.is_hash(payload ->> 'sha256') then 'sha256 must be 64 
     when payload ->> 'verdict' not in ('TOTAL_PASSED', 'INDETERMINATE', 'TOTAL_FAILED')
         then 'verdict must be TOTAL_PASSED, INDETERMINATE or TOTAL_FAILED' end;
 
+-- A tick per tenant looks for artifacts to renew, once a day.
+create function foja.plan_renewals(p_tenant text) returns void
+language plpgsql as $$
+begin
+    insert into foja.tick (name, type, every, due, tenant)
+    values ('renew_artifacts:' || p_tenant, 'renew_artifacts', '1 day', clock_timestamp() + '1 day', p_tenant)
+    on conflict do nothing;
+end $$;
+
 -- `artifact.finalized`: once, when everything that the last request requires was confirmed before it was built.
 create function foja.track_finalization(new foja.event, payload jsonb, d foja.document) returns void
 language plpgsql as $$
@@ -116,10 +125,7 @@ begin
     perform foja.end_attempt(a, 'confirmed');
     update foja.document set finalized = true, renew_before = foja.moment(payload ->> 'renew_before')
     where entity_id = new.entity_id;
-    -- A tick per tenant looks for artifacts to renew, once a day.
-    insert into foja.tick (name, type, every, due, tenant)
-    values ('renew_artifacts:' || new.tenant, 'renew_artifacts', '1 day', clock_timestamp() + '1 day', new.tenant)
-    on conflict do nothing;
+    perform foja.plan_renewals(new.tenant);
 end $$;
 
 -- Why this payload does not record a signature, or null. The signature itself is checked by every reader: an event
@@ -260,7 +266,7 @@ language plpgsql as $$
 begin
     if not p_at_head then
         perform foja.refuse('bad_reservation', 'a document has no reserved numbers; append without a number');
-    elsif cardinality(p_seq) = 1 or not foja.open_attempts(p_entity, p_seq) then
+    elsif foja.track_together(p_entity, p_seq) is null then
         perform foja.track_document(new) from unnest(p_entity, p_seq) u(entity_id, seq)
         join foja.event new using (entity_id, seq);
     end if;
