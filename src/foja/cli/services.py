@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import signal
 from argparse import Namespace
@@ -16,10 +15,10 @@ from foja.app import App
 from foja.cli.installation import read_settings
 from foja.cli.output import print_error, print_json_line, print_line, print_lines
 from foja.errors import redact
+from foja.garbage import collect_seldom
 from foja.tasks import end
 
 COLLECTORS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
-GARBAGE_OBJECTS = 50_000  # made since the last look for cycles
 
 
 async def up(arguments: Namespace) -> int:
@@ -42,7 +41,7 @@ async def up(arguments: Namespace) -> int:
             print_lines(f"{name.replace('_', ' '):<12}{value}" for name, value in addresses.items())
         print_started(arguments, "running", **addresses)
         _warn_of_idle_types(app)
-        _collect_seldom()
+        collect_seldom()
         async with in_background(app.work()) as work:
             return await run_until_stopped(arguments, server, work)
 
@@ -51,7 +50,7 @@ async def worker(arguments: Namespace) -> int:
     """Run the workers and the maintenance."""
     async with _sending_traces(), App(read_settings(arguments)) as app:
         await app.workers.open(arguments.only)  # so is a type that no worker does
-        _collect_seldom()
+        collect_seldom()
         url = redact(app.settings.database_url)
         async with _metrics_server(app) as (server, metrics):
             at = f", metrics at {metrics}/metrics" if metrics else ""
@@ -77,13 +76,6 @@ async def _sending_traces() -> AsyncIterator[None]:
         yield
 
 
-def _collect_seldom() -> None:
-    """Look for cycles less often, and never in what was imported: requests and jobs make many objects."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(GARBAGE_OBJECTS, 20, 100)
-
-
 def _warn_of_idle_types(app: App) -> None:
     if types := app.workers.idle_types():
         print_error(
@@ -95,7 +87,7 @@ def _warn_of_idle_types(app: App) -> None:
 async def web(arguments: Namespace) -> int:
     """Serve HTTP."""
     async with _sending_traces(), App(read_settings(arguments)) as app, _web_server(app) as (server, url):
-        _collect_seldom()
+        collect_seldom()
         print_started(arguments, f"serving {url}", web=url)
         return await run_until_stopped(arguments, server)
 
