@@ -6,7 +6,7 @@ import asyncio
 import ssl
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import httpx
 
@@ -108,8 +108,14 @@ class RemoteAuthority:
     @property
     def name(self) -> str:
         """The URL without its password: names are recorded, counted and shown."""
-        return redact(self.url)
+        return _redacted(self.url)
 
     async def ask(self, query: bytes) -> bytes | NoReply:
         """Return its reply, or why there is none."""
         return await self.connections.post(self.url, query)
+
+
+@lru_cache(maxsize=64)
+def _redacted(url: str) -> str:
+    """Return a URL without its password; cached, since it is asked for with every token."""
+    return redact(url)
