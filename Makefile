@@ -3,8 +3,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
-# A file stays in one process: what it starts, it starts once. One more than there are cores: tests wait a lot.
-PARALLEL = --numprocesses $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)') --dist loadfile
+# A file stays in one process: what it starts, it starts once. Two processes for each core: tests wait a lot.
+PARALLEL = --numprocesses $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))') --dist loadfile
 BROWSER := .venv/.browser
 LONG := .venv/.long
 DEMO := .venv/.demo
