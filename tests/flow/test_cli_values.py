@@ -41,6 +41,7 @@ READ = {
     "domains",
     "database_url",
     "source",
+    "document",
     "documents",
     "trust",
     "key",

@@ -14,7 +14,7 @@ from foja.cli.documents.status import find_document
 from foja.cli.installation import open_to_write
 from foja.cli.output import print_json_line, print_line, progress_bar, report_error
 from foja.documents.model.events import Evidence
-from foja.errors import OutOfTurn, Refused
+from foja.errors import OutOfTurn, Refused, SetupFailed
 from foja.ledger.event import Event
 
 
@@ -68,7 +68,7 @@ async def _grant(
             raise OutOfTurn(
                 f"{document} has no failed evidence{among}; `foja explain {document}` shows what it waits for"
             )
-    except Refused as error:
+    except (Refused, SetupFailed) as error:  # also a file that does not exist: the others are granted
         grants.refused += 1
         report_error(error, as_json=arguments.json)
         return

@@ -106,18 +106,6 @@ def digest(text: str) -> str:
     return text
 
 
-def document(text: str) -> str:
-    """Return the id of a document, or the name of a file that exists."""
-    try:
-        UUID(text)
-    except ValueError:
-        if not Path(text).is_file():
-            raise ArgumentTypeError(
-                f"{text!r} is not a document id and not a file; `foja status` lists the ids"
-            ) from None
-    return text
-
-
 def place_or_id(text: str) -> int | UUID:
     """Return the place of an image in a gallery, or its id."""
     if text.isdecimal():

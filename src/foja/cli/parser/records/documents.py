@@ -6,7 +6,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from uuid import UUID
 
-from foja.cli.parser.values import document, integer, moment, names_of
+from foja.cli.parser.values import integer, moment, names_of
 from foja.cli.parser.verbs import Verbs, add_force
 
 STATES = ("none", "protected", "reinforced", "final", "given_up")
@@ -27,7 +27,7 @@ def add_documents(verbs: Verbs) -> None:
         "  foja status DOC --json\n"
         "  foja status --rebuild                      after `foja audit` finds a `summary` or a `track`",
     )
-    status.add_argument("document", nargs="?", type=document, metavar="DOC", help=DOCUMENT)
+    status.add_argument("document", nargs="?", metavar="DOC", help=DOCUMENT)
     status.add_argument(
         "--limit",
         type=integer(1, 1_000_000),
@@ -46,7 +46,7 @@ def add_documents(verbs: Verbs) -> None:
         "explain what a document waits for, since when, and what happens next",
         "  foja explain contract.pdf\n  foja explain DOC --json",
     )
-    explain.add_argument("document", type=document, metavar="DOC", help=DOCUMENT)
+    explain.add_argument("document", metavar="DOC", help=DOCUMENT)
     _add_retry(verbs)
 
 
@@ -84,7 +84,7 @@ def add_sign(verbs: Verbs) -> None:
         "  foja sign DOC contract.sig --key ana.pub\n"
         "  foja sign DOC scan.png --format unchecked --signer Ana   recorded, and shown as unchecked",
     )
-    sign.add_argument("document", type=document, metavar="DOC", help=DOCUMENT)
+    sign.add_argument("document", metavar="DOC", help=DOCUMENT)
     sign.add_argument(
         "signature", type=Path, metavar="FILE", help="the signature: DER, PEM, JWS or raw bytes"
     )
@@ -140,7 +140,7 @@ def add_bundle(verbs: Verbs) -> None:
         "  foja bundle DOC -o proof.asice --without-document    for readers who have the file\n"
         "  foja bundle DOC -o contract.asice --certificate certificate.pdf --lang es",
     )
-    bundle.add_argument("document", type=document, metavar="DOC", help=DOCUMENT)
+    bundle.add_argument("document", metavar="DOC", help=DOCUMENT)
     bundle.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the file to write")
     bundle.add_argument("--without-document", action="store_true", help="leave out the bytes of the document")
     bundle.add_argument("--certificate", type=Path, metavar="PDF", help="also write the report as a PDF")
@@ -157,7 +157,7 @@ def add_trust(verbs: Verbs) -> None:
         "  foja trust contract.pdf -o contract.trust\n"
         "  foja verify contract.asice --trust contract.trust",
     )
-    trust.add_argument("document", nargs="?", type=document, metavar="DOC", help=DOCUMENT)
+    trust.add_argument("document", nargs="?", metavar="DOC", help=DOCUMENT)
     trust.add_argument("-o", "--output", type=Path, metavar="FILE", help="the file to write (print it)")
     add_force(trust)
     proofs = verbs.add(
@@ -165,7 +165,7 @@ def add_trust(verbs: Verbs) -> None:
         "write each proof of a document in its tool's own format, with the commands that check it",
         "  foja proofs contract.pdf -o proofs/\n  foja proofs DOC -o proofs/ --json",
     )
-    proofs.add_argument("document", type=document, metavar="DOC", help=DOCUMENT)
+    proofs.add_argument("document", metavar="DOC", help=DOCUMENT)
     proofs.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER", help="where to write")
     add_force(proofs)
 
