@@ -16,16 +16,19 @@ _OTHERS, _TRAVERSE = 0o077, 0o010
 _OWN_FOLDERS = {"cosigner", "keys", "postgres", "store", "tsa", "uploads"}
 _OWN_FILES = ("installation", "postgres.", "redis.", "restore.", "tsa.", ".tsa.", ".installation.")
 UNFINISHED = "restore.unfinished"  # in the home while a backup is being restored
+REPEAT = "Run the same `foja restore` again, or remove that folder"
 log = logging.getLogger("foja.private")
 
 
 def check_finished(home: Path) -> None:
     """Raise `SetupFailed` if a restore into this home did not end."""
     if (home / UNFINISHED).exists():
-        raise SetupFailed(
-            f"a restore into {home} did not end, so the installation there is not complete. "
-            "Run the same `foja restore` again, or remove that folder"
-        )
+        raise SetupFailed(f"{unfinished(home)}. {REPEAT}")
+
+
+def unfinished(home: Path) -> str:
+    """Return what is said of a home into which a restore did not end."""
+    return f"a restore into {home} did not end, so the installation there is not complete"
 
 
 def make_folder(folder: Path) -> None:

@@ -9,9 +9,30 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
+from foja.app import App
+from foja.errors import BadPayload
+from foja.images.model.address import has_other_scheme
 from foja.observe.audit import audit
 from tests.database.rows import Admin
 from tests.database.shop import URL, Shop, refusal_of
+
+OTHER_SCHEMES = (
+    "javascript:alert(1)",
+    " \tJaVa\nScript:alert(1)",
+    "\x01\x1fjavascript:alert(1)",
+    "data:text/html,<script>alert(1)</script>",
+    "vbscript:x",
+    "file:///etc/passwd",
+    "s3://bucket/key.jpg",
+)
+ADDRESSES = (
+    "HTTPS://cdn.example/a.jpg",
+    "http://cdn.example/a:b",
+    "//cdn.example/a",
+    "/a/b:c",
+    "a/b:c.jpg",
+    "x y:z",
+)
 
 
 @pytest.fixture
@@ -108,11 +129,23 @@ def test_an_object_that_is_not_stored_is_refused(shop: Shop) -> None:
         {"url": "foja:erased/x"},
         {"url": "x" * 8193},
         {"object": "A" * 64},
+        *({"url": url} for url in OTHER_SCHEMES),
     ],
 )
 def test_an_image_without_a_valid_content_is_refused(shop: Shop, body: dict[str, Any]) -> None:
     shop.object("a")
     assert shop.refusal("image.added", None, **body) == "bad_payload"
+
+
+async def test_an_address_of_another_scheme_is_refused_and_a_path_is_kept(app: App, shop: Shop) -> None:
+    for url in OTHER_SCHEMES:
+        assert has_other_scheme(url), url
+        with pytest.raises(BadPayload, match="begins with https"):
+            await app.images.add_url(shop.product, url)
+        assert refusal_of(lambda url=url: shop.insert(url)) == "bad_payload"
+    for place, url in enumerate(ADDRESSES):
+        assert not has_other_scheme(url), url
+        assert shop.insert(url) == place
 
 
 @pytest.mark.parametrize("url", [None, "", "foja:sha256/xyz", "foja:erased/1"])

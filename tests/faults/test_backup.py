@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from foja.backup.writer import BackupWriter
 from foja.blobs.store import open_store
 from foja.cli.services import in_background
 from foja.domains import prepare
+from foja.embedded.postgres import stop
 from foja.errors import Busy, SetupFailed
 from foja.observe.fsck import Outside, fsck
 from foja.settings import Settings
@@ -35,6 +37,26 @@ def die(*_arguments):
 
 owner, name = sys.argv.pop(1).split(".")
 setattr(getattr(reader, owner), name, die)
+sys.exit(main())
+"""
+# Dies in the middle of the rows of a table, some of which the server has.
+KILLED_LOADING = """
+import os, signal, sys
+from foja.backup import tables
+from foja.cli import main
+
+class Dying:
+    def __init__(self, part):
+        self.name, self._part, self._reads = part.name, part, 0
+
+    def read(self, size):
+        self._reads += 1
+        if self._reads > 4:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self._part.read(size // 16)
+
+copy_in = tables.Transfer.copy_in
+tables.Transfer.copy_in = lambda self, part: copy_in(self, Dying(part) if "event/" in part.name else part)
 sys.exit(main())
 """
 FOJA = "import sys; from foja.cli import main; sys.exit(main())"
@@ -138,6 +160,36 @@ async def test_a_restore_that_was_killed_is_not_taken_for_whole_and_can_be_repea
         assert len(await (await restored.conversations.open(talk.id)).events()) == 1
         outside = Outside(restored.store, [restored.signer.verifier()])
         assert (await fsck(empty_database_url, outside, tiles=True)).clean
+
+
+@pytest.mark.parametrize("embedded", [False, True], ids=["own server", "embedded server"])
+async def test_a_restore_that_was_killed_while_rows_were_loaded_is_named_and_repeated(
+    app: App, empty_database_url: str, tmp_path: Path, *, embedded: bool
+) -> None:
+    talk = await app.conversations.open()
+    for number in range(40):
+        await talk.append("user_message_sent", {"content": f"{number} " + os.urandom(50_000).hex()})
+    await app.work(until_idle=True)
+    await write_backup(app, tmp_path / "b.tar")
+    home = tmp_path / "new"
+    where = ["--home", home] if embedded else ["--home", home, "--database-url", empty_database_url]
+    try:
+        killed = await run(KILLED_LOADING, "restore", tmp_path / "b.tar", *where)
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+        for verb in ("up", "web", "worker", "migrate", "audit", "doctor"):
+            refused = await run(FOJA, verb, *where)
+            assert refused.returncode in (1, 2), verb
+            assert "did not end" in refused.stderr + refused.stdout, (verb, refused.stderr)
+            assert "Run the same `foja restore` again" in refused.stderr + refused.stdout, verb
+        again = await run(FOJA, "restore", tmp_path / "b.tar", *where)
+        assert again.returncode == 0, again.stderr
+        listed = await run(FOJA, "events", talk.id, "--json", *where)
+        assert len(listed.stdout.splitlines()) == 40, listed.stderr
+        checked = await run(FOJA, "fsck", "--tiles", *where)
+        assert checked.returncode == 0, checked.stdout
+    finally:
+        if embedded:
+            await asyncio.to_thread(stop, home)
 
 
 async def test_a_full_disk_leaves_no_backup(app: App, tmp_path: Path) -> None:

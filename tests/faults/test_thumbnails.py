@@ -106,8 +106,10 @@ async def test_a_lost_original_is_a_failure_with_its_reason(app: App) -> None:
     assert (state.status, state.error_code) == ("error", "original_lost")
 
 
+@pytest.mark.parametrize("dies", [False, True], ids=["rendered", "decoder dies"])
+@pytest.mark.parametrize("last", [False, True], ids=["first try", "last try"])
 async def test_an_image_that_is_removed_while_it_is_rendered_leaves_no_dead_job(
-    app: App, admin: Admin, monkeypatch: pytest.MonkeyPatch
+    app: App, admin: Admin, monkeypatch: pytest.MonkeyPatch, *, last: bool, dies: bool
 ) -> None:
     """The result was refused, then the on_death event too: an alert that anyone who may write could cause."""
     product = uuid4()
@@ -116,9 +118,13 @@ async def test_an_image_that_is_removed_while_it_is_rendered_leaves_no_dead_job(
 
     async def removing(self: Decoders, data: bytes, specs: Sequence[VariantSpec]) -> Rendering:
         await (await app.images.open(product)).remove(image.id)
+        if dies:
+            raise DecoderFailed("decoder_died", "it died")
         return await render(self, data, specs)
 
     monkeypatch.setattr(Decoders, "render", removing)
+    if last:
+        admin.execute("update foja.job set tries = max_tries - 1 where type = 'render_image'")
     await app.work(until_idle=True)
     hurry(admin)
     await app.work(until_idle=True)

@@ -97,8 +97,6 @@ def test_a_batch_is_listed_shown_and_its_cost_counted(run: Run, polygon: FakeNet
     assert run("anchors", "cost").lines == ["no batches were made"]
     assert run("anchors", "flush", "polygon", "--json").document == {"network": "polygon", "waiting": 0}
     assert run("anchors", "flush", "polygon").lines == ["no digest waits"]
-    check_refused(run("anchors", "cost", "--days", "99999999999"), 1, "days is 99999999999")
     check_refused(run("anchors", "show", "00000000-0000-0000-0000-000000000000"), 1, "there is no batch")
-    check_refused(run("anchors", "list", "--status", "lost"), 1, "there is no status")
     assert run("anchors", "disable", "polygon").lines == ["polygon is disabled; attempts that are open go on"]
     assert run("anchors", "disable", "polygon").lines == ["polygon was not enabled"]

@@ -144,7 +144,7 @@ def test_a_refused_event_is_an_error_of_one_line(run: Run) -> None:
     check_refused(run("chat", "say", ID, "{}", "--kind", "tool_use_requested"), 1, "tool_use_id")
     check_refused(run("chat", "say", ID, "x", "--kind", "slot.voided"), 1, "slot.voided")
     check_refused(run("chat", "show", ID), 1, "has no events")
-    check_refused(run("chat", "verify", ID, "--key", "nonsense"), 1, "verifier key")
+    check_refused(run("chat", "verify", ID, "--key", "nonsense"), 2, "not a public key")
     for arguments in (["chat", "shout"], ["chat", "say", ID], ["chat", "show", "no-id"]):
         wrong = run(*arguments)
         assert (wrong.code, wrong.out) == (2, "")
@@ -233,7 +233,7 @@ def test_follow_prints_json(spawn: Callable[..., Process]) -> None:
     assert json.loads(process.line())["payload"] == {"content": "live"}
     process.kill()
     lost = spawn("chat", "follow", ID, "--after", "nonsense").end(signal.SIGCONT)
-    assert (lost.code, lost.out) == (1, "")
+    assert (lost.code, lost.out) == (2, "")
     assert "not a cursor" in lost.err
 
 

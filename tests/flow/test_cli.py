@@ -178,8 +178,6 @@ def test_events_are_printed_as_text_and_as_json(run: Run) -> None:
 def test_events_that_cannot_be_read_are_refused(run: Run) -> None:
     check_refused(run("events", UUID(int=0xC)), 1, "has no events")
     check_refused(run("events", ID, "--after", "other:3"), 1, "another history")
-    check_refused(run("events", ID, "--after", "nonsense"), 1, "not a cursor")
-    check_refused(run("events", "log", "--after", "nonsense"), 1, "not a valid cursor of the log")
 
 
 @pytest.mark.usefixtures("published_events")
@@ -262,7 +260,7 @@ def test_a_checkpoint_saved_elsewhere_reveals_a_truncated_log(
     assert ran.code == 1
     assert "the checkpoint kept outside" in ran.out
     saved.write_bytes(b"\xff\xfe")
-    assert "not a signed note" in run("fsck", "--checkpoint", saved).out
+    assert "not a signed note" in run("fsck", "--checkpoint", saved).err
 
 
 @pytest.mark.usefixtures("published_events")
@@ -299,8 +297,8 @@ def test_a_proof_is_verified_without_database_or_settings(
     undecided = run("log", "verify", proof, "--key", key)
     assert (undecided.code, "withheld" in undecided.out) == (2, True)  # J1
     event.unlink()
-    check_refused(run("log", "verify", proof, "--key", key), 1, "--entry HEX")
-    check_refused(run("log", "verify", proof, "--entry", "00", "--key", "nonsense"), 1, "verifier key")
+    check_refused(run("log", "verify", proof, "--key", key), 2, "--entry HEX")
+    check_refused(run("log", "verify", proof, "--entry", "00", "--key", "nonsense"), 2, "not a public key")
 
 
 @pytest.mark.usefixtures("published_events")

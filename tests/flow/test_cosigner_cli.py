@@ -73,7 +73,7 @@ def test_what_cannot_be_served_is_refused(run: Run, tmp_path: Path) -> None:
     assert run("cosigner", "serve", *home).code == 2
     own = run("cosigner", "key", "--home", tmp_path).lines[0]
     refused = run("cosigner", "serve", "--log", own, *home)
-    assert (refused.code, "verifier key" in refused.err) == (1, True), "a cosigner is not a log"
+    assert (refused.code, "verifier key" in refused.err) == (2, True), "a cosigner is not a log"
     assert run("cosigner", "--home", tmp_path / "none", "--json").document == []
 
 

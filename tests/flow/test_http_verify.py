@@ -13,6 +13,8 @@ import pytest
 import foja
 from foja.app import App
 from foja.web.verify import judge
+from tests.flow.access_scene import bearer, make_key, origin
+from tests.flow.client import served
 from tests.flow.described import Described, described
 
 VERIFY = "/v1/verify"
@@ -118,3 +120,34 @@ async def test_more_than_a_few_at_a_time_are_refused(
     assert sorted(each.status_code for each in answers) == [200] * most + [429] * 3
     limited = next(each for each in answers if each.status_code == 429)
     assert int(limited.headers["retry-after"]) > 0
+
+
+async def test_a_flood_without_keys_keeps_no_caller_with_a_key_from_verifying(
+    app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held, running = asyncio.Event(), 0
+
+    async def wait(_: object, file: object, request: judge.VerifyRequest) -> bytes:
+        nonlocal running
+        if request.language:  # the page asks for a report that it shows
+            running += 1
+            await held.wait()
+        return foja.verify(b"x").json()
+
+    monkeypatch.setattr(judge.Judges, "_judge", wait)
+    key = bearer(await make_key(app, ["read"]))
+    async with served(app) as client:
+        assert (await client.post(VERIFY, content=b"x")).status_code == 401
+        sent: dict[str, Any] = {"files": {"file": ("x", b"x")}, "headers": origin(client)}
+        calls = [asyncio.create_task(client.post("/verify", **sent)) for _ in range(40)]
+        await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
+        refused = [call.result().status_code for call in calls if call.done()]
+        assert set(refused) == {429}
+        most = app.settings.verify_processes * (1 + judge.WAITING_FOR_EACH)
+        verified = await asyncio.gather(
+            *(client.post(VERIFY, content=b"x", headers=key) for _ in range(most))
+        )
+        assert [each.status_code for each in verified] == [200] * most
+        assert running == app.settings.verify_processes - 1
+        held.set()
+        await asyncio.gather(*calls, return_exceptions=True)

@@ -265,7 +265,7 @@ def test_an_address_is_kept_by_the_command_line(run: Run) -> None:
     assert run("images", "add", product, "--url", url).code == 0
     [image] = run("images", "list", product, "--json").document["images"]
     assert image["image_url"] == url
-    check_refused(run("images", "add", product), 1, "give files")
+    check_refused(run("images", "add", product), 2, "give files")
 
 
 def test_tables_are_adopted_by_the_command_line(run: Run, admin: Admin, database_url: str) -> None:

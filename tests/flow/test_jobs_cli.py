@@ -103,11 +103,10 @@ def test_a_type_is_paused_and_resumed(run: Run, entity: UUID, admin: Admin) -> N
     assert run("jobs", "resume", "run_errand", "--json").document == {"type": "run_errand", "paused": False}
 
 
-def test_unknown_jobs_types_and_states_are_refused(run: Run, entity: UUID) -> None:
+def test_unknown_jobs_and_types_are_refused(run: Run, entity: UUID) -> None:
     check_refused(run("jobs", "show", 999), 1, "there is no job 999")
     check_refused(run("jobs", "retry", 999), 1, "there is no job 999")
     check_refused(run("jobs", "pause", "nope"), 1, "no job type 'nope'")
-    check_refused(run("jobs", "--state", "asleep"), 1, "there is no state 'asleep'")
     refused = run("worker", "--only", "run_errand")
     assert (refused.code, "'run_errand'" in refused.err) == (1, True)
 

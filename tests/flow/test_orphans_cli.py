@@ -72,9 +72,6 @@ def test_an_orphan_from_the_scan_to_its_tombstone(run: Run, admin: Admin, orphan
 
 def test_one_object_is_purged_at_once(run: Run, admin: Admin, orphan: str) -> None:
     purge = ("orphans", "purge", "--object")
-    check_refused(run(*purge, orphan), 1, "needs a reason")
-    check_refused(run(*purge, "abc", "--reason", "r"), 1, "not a SHA-256 digest")
-    check_refused(run(*purge, orphan, "--reason", "r", "--dry-run"), 1, "leave it out with --object")
     kept = sha256(b"kept").hexdigest()
     check_refused(run(*purge, kept, "--reason", "r"), 1, "events refer to the object")
     gone = run(*purge, orphan, "--reason", "request 17", "--as", "ana", "--json")

@@ -377,7 +377,7 @@ def test_errors_name_the_next_command(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("a")
     check_refused(run("protect", path, "--evidence", "tsa,bitcoin"), 1, "cannot produce bitcoin")
-    check_refused(run("explain", "nonsense"), 1, "foja status")
+    assert "foja status" in run("explain", "nonsense").err
     run("protect", path)
     check_refused(run("retry", path, "tsa"), 1, "foja explain")
     path.write_text("b")

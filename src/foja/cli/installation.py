@@ -70,7 +70,7 @@ async def read_verifiers(arguments: Namespace, url: str) -> list[Verifier]:
     from foja.cli.log.verify import read_key
 
     key = getattr(arguments, "key", None)
-    return [read_key(key) if key else await _read_own_key(read_settings(arguments), url)]
+    return [read_key(key, "--key") if key else await _read_own_key(read_settings(arguments), url)]
 
 
 async def _read_own_key(settings: Settings, url: str) -> Verifier:

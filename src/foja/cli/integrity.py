@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 
 from foja.cli.installation import open_database, open_object_store, read_settings, read_verifiers
-from foja.cli.log.verify import read_text
+from foja.cli.log.verify import read_checkpoint
 from foja.cli.output import print_result, progress_bar
 from foja.observe.audit import audit as run_audit
 from foja.observe.findings import CheckReport
@@ -26,7 +26,9 @@ async def audit(arguments: Namespace) -> int:
 
 async def fsck(arguments: Namespace) -> int:
     """Derive everything again from the rows and print the report."""
-    trusted_checkpoint = read_text(arguments.checkpoint) if arguments.checkpoint else None
+    trusted_checkpoint = (
+        read_checkpoint(arguments.checkpoint, "--checkpoint") if arguments.checkpoint else None
+    )
     async with open_database(arguments) as url:
         keys = await read_verifiers(arguments, url)
         outside = Outside(open_object_store(arguments), keys, trusted_checkpoint)

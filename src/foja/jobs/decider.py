@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -124,10 +125,8 @@ async def _call(work: Work, jobs: Sequence[Job]) -> Sequence[Outcome]:
 def _drafted(domain: Domain, source: str, job: Job, outcome: Outcome) -> Outcome:
     try:
         check_outcome(outcome)
-        if isinstance(outcome, Done):
-            return Done(_drafts(domain, source, job, outcome.events), outcome.jobs, outcome.read)
-        if isinstance(outcome, GiveUp):
-            return GiveUp(outcome.error, _drafts(domain, source, job, outcome.events))
+        if isinstance(outcome, Done | GiveUp):
+            return replace(outcome, events=_drafts(domain, source, job, outcome.events))
     except Refused as error:
         return GiveUp(f"its result was refused: {error}")
     return outcome

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
 from foja.core.fields import Rules, a, check_fields, listed, optional, seconds, text, whole
-from foja.errors import BadPayload
+from foja.errors import BadPayload, Refused
 from foja.ledger.event import MAX_SEQ, Draft
 
 State: TypeAlias = Literal["queued", "running", "succeeded", "retry_scheduled", "dead", "cancelled"]
@@ -70,11 +70,13 @@ class Done:
     """The events that were found and the jobs that follow, all recorded or none.
 
     With `read`, only while the stream is sealed up to that number: otherwise the job is queued again.
+    `needless` are the refusals after which nothing is left to do: the job is done without its events.
     """
 
     events: Sequence[Any] = ()  # NewEvent, or Draft within this package
     jobs: Sequence[NewJob] = ()
     read: int | None = None
+    needless: Sequence[type[Refused]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +89,14 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """Retrying cannot help. `events` are appended instead of the job's on_death event."""
+    """Retrying cannot help. `events` are appended instead of the job's on_death event.
+
+    `needless` is as it is for `Done`.
+    """
 
     error: str
     events: Sequence[Any] = ()
+    needless: Sequence[type[Refused]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +114,7 @@ Outcome: TypeAlias = Done | Retry | GiveUp | Snooze
 
 _OBJECT, _ERROR = a(Mapping, "an object"), a(str, "a text")
 _EVENTS = listed((NewEvent, Draft), "a list of NewEvent")
+_ERRORS = listed(type, "a list of errors")
 _RULES: Final[Mapping[type, Rules]] = {
     NewJob: {
         "type": a(str, "the name of a job type"),
@@ -124,9 +131,10 @@ _RULES: Final[Mapping[type, Rules]] = {
         "events": _EVENTS,
         "jobs": listed(NewJob, "a list of NewJob"),
         "read": optional(whole(0, MAX_SEQ - 1)),
+        "needless": _ERRORS,
     },
     Retry: {"error": _ERROR, "after": optional(seconds())},
-    GiveUp: {"error": _ERROR, "events": _EVENTS},
+    GiveUp: {"error": _ERROR, "events": _EVENTS, "needless": _ERRORS},
     Snooze: {"seconds": seconds()},
 }
 

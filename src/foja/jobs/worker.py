@@ -26,7 +26,7 @@ from foja.errors import (
 from foja.faults import Watch
 from foja.jobs.exclusive import RunLock
 from foja.jobs.heartbeat import Heartbeat
-from foja.jobs.outcome import GiveUp, Job, Outcome, Retry, Settlement, Snooze
+from foja.jobs.outcome import Done, GiveUp, Job, Outcome, Retry, Settlement, Snooze
 from foja.jobs.queue import Queue
 from foja.metrics import JOB_SECONDS
 from foja.tasks import end, to_the_end
@@ -215,10 +215,8 @@ class Worker:
             if len(settled) > 1:
                 half = len(settled) // 2
                 return await self._settle(settled[:half]) + await self._settle(settled[half:])
-            job, _ = settled[0]
-            again = isinstance(error, CHANGED_MEANWHILE)
-            end: Outcome = Retry(str(error)) if again else GiveUp(f"its result was refused: {error}")
-            return await self._settle_with_retries([(job, end)])
+            job, outcome = settled[0]
+            return await self._settle_with_retries([(job, _after_refusal(outcome, error))])
 
     async def _settle_apart(self, settled: list[tuple[Job, Outcome]]) -> list[Settlement]:
         """Settle each job alone, all at the same time: only those of a held stream fail."""
@@ -259,6 +257,15 @@ class Worker:
         """Release the jobs for other workers; it does not count as a try."""
         with contextlib.suppress(FojaError):  # then the leases run out
             await self._queue.settle([(job, Snooze(0)) for job in jobs])
+
+
+def _after_refusal(outcome: Outcome, error: Refused | ObjectMissing) -> Outcome:
+    """Return how a job ends whose events were refused."""
+    if isinstance(outcome, Done | GiveUp) and isinstance(error, tuple(outcome.needless)):
+        return Done()
+    if isinstance(error, CHANGED_MEANWHILE):
+        return Retry(str(error))
+    return GiveUp(f"its result was refused: {error}")
 
 
 def _traced(job_type: str, jobs: Sequence[Job]) -> contextlib.AbstractContextManager[Span]:

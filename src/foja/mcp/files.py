@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from foja.errors import Refused
+from foja.errors import Refused, SetupFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ class Root:
         """Return a root at an existing folder."""
         found = folder.resolve()
         if not found.is_dir():
-            raise Refused(f"{folder} is not a folder; give an existing one with --root")
+            raise SetupFailed(f"{folder} is not a folder; give an existing one with --root")
         return cls(found)
 
     @contextmanager

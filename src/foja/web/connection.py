@@ -99,6 +99,14 @@ class Connection(HttpToolsProtocol):
         self._forget_writes()
         self._capacity.release(len(self.connections))
 
+    def shutdown(self) -> None:
+        """End this connection when the server stops. A body that has not arrived is not waited for."""
+        if self._stage is Stage.BODY and not (self._answered() or self.cycle.response_started):
+            self._refuse(Rejected(503, "The server is stopping.", "nothing was done; send the request again"))
+            self.transport.close()
+        else:
+            super().shutdown()
+
     def data_received(self, data: bytes) -> None:
         self._unset_keepalive_if_required()
         if self._stage is Stage.REFUSED:

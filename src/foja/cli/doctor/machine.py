@@ -14,7 +14,7 @@ from foja import __version__
 from foja.cli.doctor.finding import Finding, fail, note, ok, warn
 from foja.errors import FojaError
 from foja.identity import LOG_KEY
-from foja.private import open_bits
+from foja.private import REPEAT, UNFINISHED, open_bits, unfinished
 from foja.settings import Settings
 
 LEAST_FREE = 0.1
@@ -87,6 +87,8 @@ def _home(home: Path) -> list[Finding]:
         entries = list(home.iterdir())
     except OSError as error:
         return [fail("home", f"{home}: {error.strerror}", "run foja as the user that owns it")]
+    if (home / UNFINISHED).exists():
+        return [fail("home", unfinished(home), REPEAT)]
     if open_bits(home.resolve()) and entries:
         mode = stat.filemode(home.stat().st_mode)
         return [warn("home", f"{home} is open to other users ({mode})", f"chmod 700 {home}")]

@@ -83,8 +83,7 @@ async def _add_all(app: App, found: Found, arguments: Namespace, bar: Progress |
     tally = Tally(found)
     for folder, error in found.unread:
         tally.fail(folder, error, json=arguments.json)
-    names = [name.strip() for name in arguments.evidence.split(",")]
-    evidence = await app.documents.check_evidence(names)
+    evidence = await app.documents.check_evidence(arguments.evidence)
 
     async def add(file: tuple[Path, str]) -> None:
         path, name = file

@@ -14,7 +14,7 @@ from foja.cli.documents.status import find_document
 from foja.cli.installation import open_to_write
 from foja.cli.output import print_json_line, print_line, progress_bar, report_error
 from foja.documents.model.events import Evidence
-from foja.errors import BadPayload, OutOfTurn, Refused
+from foja.errors import OutOfTurn, Refused, SetupFailed
 from foja.ledger.event import Event
 
 
@@ -43,11 +43,9 @@ async def retry(arguments: Namespace) -> int:
 def _parse_arguments(arguments: Namespace) -> tuple[Sequence[str], Sequence[Evidence]]:
     """Return the documents and the evidence, which may be the last of the documents."""
     documents: list[str] = arguments.documents
-    names = [name.strip() for name in arguments.evidence.split(",")] if arguments.evidence else []
+    names: Sequence[str] = arguments.evidence or []
     if not names and documents and documents[-1] in set(Evidence):
         documents, names = documents[:-1], documents[-1:]
-    if unknown := [name for name in names if name not in set(Evidence)]:
-        raise BadPayload(f"{unknown[0]!r} is not a valid evidence: expected one of {', '.join(Evidence)}")
     return documents, [Evidence(name) for name in names] or list(Evidence)
 
 
@@ -70,7 +68,7 @@ async def _grant(
             raise OutOfTurn(
                 f"{document} has no failed evidence{among}; `foja explain {document}` shows what it waits for"
             )
-    except Refused as error:
+    except (Refused, SetupFailed) as error:  # also a file that does not exist: the others are granted
         grants.refused += 1
         report_error(error, as_json=arguments.json)
         return

@@ -16,7 +16,7 @@ from foja.cli.documents.lists import open_lists
 from foja.cli.installation import open_installation
 from foja.cli.output import print_json_line, print_line, print_lines, print_notes, print_result, table
 from foja.documents.lists import DocumentLists
-from foja.errors import UnknownEntity
+from foja.errors import SetupFailed, UnknownEntity
 
 if TYPE_CHECKING:
     from foja.app import App
@@ -62,7 +62,7 @@ async def find_document(app: App, text: str) -> UUID:
 def _read_file(path: Path) -> tuple[str, list[str]]:
     """Return the digest of a file and every name that its document may have."""
     if not path.is_file():
-        raise UnknownEntity(f"'{path}' is not a document id and not a file; `foja status` lists the ids")
+        raise SetupFailed(f"'{path}' is not a document id and not a file; `foja status` lists the ids")
     parts = path.resolve().parts
     return digest(path)[0], ["/".join(parts[-length:]) for length in range(1, len(parts))]
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from foja.cli.installation import open_installation, open_to_write
 from foja.cli.output import print_line, print_result, progress_bar, shorten, table
-from foja.errors import BadPayload, UnknownImage
+from foja.errors import SetupFailed, UnknownImage
 
 if TYPE_CHECKING:
     from foja.app import App
@@ -43,7 +43,7 @@ async def _print_products(arguments: Namespace, app: App) -> int:
 async def add(arguments: Namespace) -> int:
     """Add files, or an address elsewhere, at the end of a gallery."""
     if bool(arguments.files) == bool(arguments.url):
-        raise BadPayload("give files, or an address with --url")
+        raise SetupFailed("give files, or an address with --url")
     async with open_to_write(arguments) as app:
         gallery = await app.images.open(arguments.product)
         about = {"supplier_id": arguments.supplier, "alt": arguments.alt, "actor": arguments.actor}
@@ -119,13 +119,13 @@ async def rebuild(arguments: Namespace) -> int:
 async def _find(app: App, arguments: Namespace) -> tuple[Gallery, UUID, int | None]:
     """Return the gallery, the image and the expected number. A place is that of the gallery as it is now."""
     gallery, named = await app.images.open(arguments.product), arguments.image
-    if not named.isdecimal():
+    if isinstance(named, UUID):
         return gallery, (await gallery.image(named)).id, arguments.expected_seq
     view = await gallery.list()
-    if int(named) >= len(view):
+    if named >= len(view):
         raise UnknownImage(f"{gallery.id} has {len(view)} images and none at place {named}; list them")
     expected = view.next_seq if arguments.expected_seq is None else arguments.expected_seq
-    return gallery, view[int(named)].id, expected
+    return gallery, view[named].id, expected
 
 
 def _print_image(arguments: Namespace, image: Image) -> None:

@@ -42,7 +42,7 @@ def key(arguments: Namespace) -> int:
 
 async def serve(arguments: Namespace) -> int:
     """Sign checkpoints of the given logs over HTTP."""
-    logs = [read_key(each) for each in arguments.logs]
+    logs = [read_key(each, "--log") for each in arguments.logs]
     home = read_settings(arguments).home
     with (
         LocalCosigner.opened(home, logs, name=arguments.name, moved=arguments.moved) as cosigner,

@@ -7,21 +7,23 @@ from pathlib import Path
 
 from foja.cli.output import print_error, print_json, print_result
 from foja.core.excerpt import Excerpt, parse_excerpt
-from foja.core.note import Checkpoint, Verifier
+from foja.core.note import Checkpoint, Verifier, parse_checkpoint, split_note
 from foja.core.proof import parse_proof
-from foja.errors import Refused, Tampered
+from foja.errors import Refused, SetupFailed, Tampered
 
 EVENT_SUFFIX = ".event.json"
 INDETERMINATE = 2
+WRITES = "In the installation of the log, `foja log key > FILE` writes it"
 
 
 def verify(arguments: Namespace) -> int:
     """Check a proof and its event; return 1 if either does not verify, 2 if the body is not there."""
+    text, key = read_text(arguments.proof), read_key(arguments.key, "--key")
     try:
-        proof = parse_proof(read_text(arguments.proof))
+        proof = parse_proof(text)
         excerpt = _read_excerpt(arguments)
         entry: bytes = excerpt.check() if excerpt else arguments.entry
-        checkpoint = proof.check(entry, [read_key(arguments.key)])
+        checkpoint = proof.check(entry, [key])
     except Tampered as error:
         if arguments.json:
             print_json({"verified": False, "reason": str(error)})
@@ -33,10 +35,34 @@ def verify(arguments: Namespace) -> int:
     return INDETERMINATE if excerpt and excerpt.erased else 0
 
 
-def read_key(text: str) -> Verifier:
-    """Return a public key, given as text or as the name of a file."""
+def read_key(text: str, option: str) -> Verifier:
+    """Return a public key, given as text or as the name of a file, or raise `SetupFailed`."""
     path = Path(text)
-    return Verifier.from_vkey(read_text(path).strip() if path.is_file() else text)
+    if not path.is_file() and text.count("+") < 2:
+        raise SetupFailed(
+            f"{option}: there is no file {text}, and it is not a public key (name+id+key). {WRITES}"
+        )
+    try:
+        return Verifier.from_vkey(read_text(path).strip() if path.is_file() else text)
+    except Refused as error:
+        what = (
+            f"the file {path} does not have a public key of a log"
+            if path.is_file()
+            else "not a public key of a log"
+        )
+        raise SetupFailed(f"{option}: {what}: {error}. {WRITES}") from None
+
+
+def read_checkpoint(path: Path, option: str) -> str:
+    """Return a checkpoint; raise `SetupFailed` if the file has none. Its signature is not checked here."""
+    note = read_text(path)
+    try:
+        parse_checkpoint(split_note(note)[0])
+    except Tampered as error:
+        raise SetupFailed(
+            f"{option}: {path} is not a checkpoint: {error}; `foja log checkpoint -o FILE` writes one"
+        ) from None
+    return note
 
 
 def read_text(path: Path) -> str:
@@ -54,7 +80,7 @@ def _read_excerpt(arguments: Namespace) -> Excerpt | None:
         return None
     path = arguments.event or event_file(arguments.proof)
     if not path.exists():
-        raise Refused(f"the event is missing: {path} does not exist; give --event FILE or --entry HEX")
+        raise SetupFailed(f"the event is missing: {path} does not exist; give --event FILE or --entry HEX")
     return parse_excerpt(path.read_bytes())
 
 

@@ -7,8 +7,7 @@ from argparse import Namespace
 from foja.cli.access.actor import actor_of
 from foja.cli.installation import open_installation, open_to_write
 from foja.cli.output import print_result, progress_bar, table
-from foja.core.registry import check_digest
-from foja.errors import Refused
+from foja.errors import SetupFailed
 from foja.system.hygiene.run import RunResult
 from foja.system.hygiene.service import Candidate, OrphanReport, RunRow
 from foja.system.model.hygiene import ARMED_DAYS
@@ -64,7 +63,7 @@ async def purge(arguments: Namespace) -> int:
 
 async def restore(arguments: Namespace) -> int:
     """Let an object be live again."""
-    sha256 = check_digest(arguments.object)
+    sha256 = arguments.object
     async with open_to_write(arguments, existing=True) as app:
         path = await app.orphans.purger.restore(sha256, reason=arguments.reason, actor=actor_of(arguments))
     print_result(arguments, {"restored": path}, f"{path} is live, and not a candidate any more")
@@ -80,11 +79,11 @@ async def report(arguments: Namespace) -> int:
 
 
 async def _purge_object(arguments: Namespace) -> int:
-    sha256 = check_digest(arguments.object)
+    sha256 = arguments.object
     if not arguments.reason:
-        raise Refused("a purge of one object needs a reason: give it with --reason")
+        raise SetupFailed("a purge of one object needs a reason: give it with --reason")
     if arguments.dry_run:
-        raise Refused("--dry-run counts what is due; leave it out with --object")
+        raise SetupFailed("--dry-run counts what is due; leave it out with --object")
     async with open_to_write(arguments, existing=True) as app:
         paths = await app.orphans.purger.purge_object(
             sha256, reason=arguments.reason, actor=actor_of(arguments)

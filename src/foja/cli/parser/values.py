@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from argparse import ArgumentTypeError
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import urlsplit
 from uuid import UUID
+
+from foja.errors import BadPayload
+
+_CURSOR = re.compile(r"[^\s:]+(:-?\d{1,19}){1,2}")
+_DIGEST = re.compile("[0-9a-f]{64}")
+MAX_OVERLAP_HOURS = 720
 
 
 def path(text: str) -> Path:
@@ -24,22 +32,26 @@ def stream(text: str) -> UUID | None:
 
 def cursor(text: str) -> str | int:
     """Return the number of an event, or a cursor as text."""
-    return int(text) if text.removeprefix("-").isdecimal() else text
+    if text.removeprefix("-").isdecimal():
+        return int(text)
+    if not _CURSOR.fullmatch(text):
+        raise ArgumentTypeError(f"{text!r} is not a cursor: expected a number, or the `cursor` of an event")
+    return text
 
 
-def integer(low: int, high: int | None = None) -> Callable[[str], int]:
-    """Return the type of integers from `low` up to `high`, or without an end."""
-    expected = f"of at least {low}" if high is None else f"from {low} to {high:,}"
+def integer(low: int, high: int) -> Callable[[str], int]:
+    """Return the type of integers from `low` up to `high`."""
 
     def parse(text: str) -> int:
-        if not text.isdecimal() or int(text) < low or (high is not None and int(text) > high):
-            raise ArgumentTypeError(f"{text!r} is not valid: expected an integer {expected}")
+        if not text.isdecimal() or not low <= int(text) <= high:
+            raise ArgumentTypeError(f"{text!r} is not valid: expected an integer from {low} to {high:,}")
         return int(text)
 
     return parse
 
 
-natural, positive, port = integer(0), integer(1), integer(0, 65_535)
+natural, number = integer(0, 2**63 - 1), integer(1, 2**63 - 1)
+positive, port = integer(1, 2**31 - 1), integer(0, 65_535)
 
 
 def seconds(text: str) -> float:
@@ -60,3 +72,74 @@ def moment(text: str) -> datetime:
     except ValueError:
         raise ArgumentTypeError(f"{text!r} is not a time: expected 2026-01-31T12:00:00Z") from None
     return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def hours(text: str) -> float:
+    """Return for how many hours an old secret is used as well."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= MAX_OVERLAP_HOURS:
+        raise ArgumentTypeError(f"{text!r} is not valid: expected hours, from 0 to {MAX_OVERLAP_HOURS}")
+    return value
+
+
+def names_of(*known: str) -> Callable[[str], list[str]]:
+    """Return the type of lists of these names, separated by commas."""
+
+    def parse(text: str) -> list[str]:
+        found = [name.strip() for name in text.split(",")]
+        if unknown := [name for name in found if name not in known]:
+            raise ArgumentTypeError(f"{unknown[0]!r} is not valid: expected {', '.join(known)}")
+        return found
+
+    return parse
+
+
+def digest(text: str) -> str:
+    """Return the digest of an object."""
+    if not _DIGEST.fullmatch(text):
+        raise ArgumentTypeError(
+            f"{text!r} is not a SHA-256 digest: expected 64 hexadecimal digits in lower case"
+        )
+    return text
+
+
+def place_or_id(text: str) -> int | UUID:
+    """Return the place of an image in a gallery, or its id."""
+    if text.isdecimal():
+        return natural(text)
+    try:
+        return UUID(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not an image: expected a UUID, or a place from 0 on") from None
+
+
+def web_address(text: str) -> str:
+    """Return an address that begins with https:// or http:// and names a host."""
+    try:
+        parts = urlsplit(text)
+        valid = parts.scheme in ("https", "http") and bool(parts.hostname)
+    except ValueError:
+        valid = False
+    if not valid:
+        raise ArgumentTypeError(f"{text!r} is not an address: expected https://host/path")
+    return text
+
+
+def kinds(text: str) -> str:
+    """Return a kind, or the beginning of kinds and a star."""
+    from foja.webhooks.model.rules import check_kinds
+
+    try:
+        return check_kinds([text])[0]
+    except BadPayload as error:
+        raise ArgumentTypeError(str(error)) from None
+
+
+def key_name(text: str) -> str:
+    """Return a text that can be the name in a key."""
+    if not text or "+" in text or not text.isprintable() or any(each.isspace() for each in text):
+        raise ArgumentTypeError(f"{text!r} cannot name a key: expected text without spaces or '+'")
+    return text

@@ -10,12 +10,14 @@ from foja.cli.output import print_line, print_result, table
 from foja.domains import load, prepare
 from foja.embedded.servers import database
 from foja.errors import SetupFailed
+from foja.private import check_finished
 from foja.sql import migrate as migrations
 
 
 async def migrate(arguments: Namespace) -> int:
     """Migrate the schema, or print which migrations are applied."""
     settings = read_settings(arguments)
+    check_finished(settings.home)  # a schema here would be in the way of the restore
     domains = load(settings.domains)
     async with database(settings) as url:
         if arguments.status:

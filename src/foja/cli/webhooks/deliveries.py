@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from foja.cli.installation import open_installation, open_to_write
 from foja.cli.output import print_result, table
-from foja.errors import Refused
+from foja.errors import SetupFailed
 
 HEAD = ("id", "state", "event", "kind", "attempts", "last answer", "created")
 ATTEMPTS_HEAD = ("at", "status", "seconds", "error")
@@ -38,7 +38,7 @@ async def deliveries(arguments: Namespace) -> int:
 async def replay(arguments: Namespace) -> int:
     """Deliver again."""
     if arguments.number is not None and (arguments.first, arguments.last) != (None, None):
-        raise Refused("a number names one delivery; leave it out with --first and --last")
+        raise SetupFailed("a number names one delivery; leave it out with --first and --last")
     async with open_to_write(arguments, existing=True) as app:
         count = await app.webhooks.replay(
             arguments.webhook,

@@ -14,7 +14,15 @@ from uuid import UUID
 from foja import sql
 from foja.blobs.objects import Objects
 from foja.driver.database import Database
-from foja.errors import DecoderFailed, ImageRefused, ObjectMissing, Tampered
+from foja.errors import (
+    DecoderFailed,
+    ImageRefused,
+    ObjectMissing,
+    ProductDeleted,
+    Tampered,
+    UnknownImage,
+    UnknownProduct,
+)
 from foja.images.decoder.pool import Decoders, Rendering, Variant
 from foja.images.model.events import FAILED, RENDERED, SKIPPED
 from foja.images.model.gallery import OBJECT
@@ -25,6 +33,7 @@ TYPE = "render_image"
 EXTERNAL = "external: the image is stored elsewhere, and is never fetched"
 NOT_INSTALLED = "not installed: variants need libvips; install foja[images] and run `foja images render`"
 MAX_REASON = 500
+REMOVED = (UnknownImage, UnknownProduct, ProductDeleted)  # the image was, while it was rendered
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +68,12 @@ class RenderWorker:
         if target is None or target.url.startswith("foja:erased/"):
             return Done()  # it was removed meanwhile, or its content was erased
         if target.original is None:
-            return Done([_skipped(target, EXTERNAL)])
+            return Done([_skipped(target, EXTERNAL)], needless=REMOVED)
         wanted = [spec for spec in self._specs if job.payload.get("again") or spec.digest not in target.specs]
         if not wanted:
             return Done()
         if not self._decoders.renders:
-            return Done([_skipped(target, NOT_INSTALLED)])
+            return Done([_skipped(target, NOT_INSTALLED)], needless=REMOVED)
         return await self._render(job, target, target.original, wanted)
 
     async def _target(self, job: Job) -> Target | None:
@@ -80,19 +89,19 @@ class RenderWorker:
             data = await self._objects.get(job.tenant, original)
             rendering = await self._decoders.render(data, wanted)
         except ImageRefused as error:
-            return GiveUp(str(error), [_failed(target, error.code, str(error))])
+            return GiveUp(str(error), [_failed(target, error.code, str(error))], REMOVED)
         except (ObjectMissing, Tampered) as error:
-            return GiveUp(str(error), [_failed(target, "original_lost", str(error))])
+            return GiveUp(str(error), [_failed(target, "original_lost", str(error))], REMOVED)
         except DecoderFailed as error:
             if job.tries < job.max_tries:
                 return Retry(str(error))
-            return GiveUp(str(error), [_failed(target, error.code, str(error))])
+            return GiveUp(str(error), [_failed(target, error.code, str(error))], REMOVED)
         seconds = perf_counter() - began
         events = []
         for variant in rendering.variants:
             stored = await self._objects.put(variant.data)
             events.append(_rendered(target, original, rendering, variant, stored.sha256, seconds))
-        return Done(events)
+        return Done(events, needless=REMOVED)
 
 
 def _rendered(

@@ -36,7 +36,8 @@ async def show(page: Requested, visitor: Visitor) -> Response:
 @routes.post("")
 async def verify(ctx: Context, page: Requested, visitor: Visitor, request: Request) -> Response:
     """Judge what was sent, and show the report below the form."""
-    ctx.judges.check_room()
+    anonymous = visitor is None
+    ctx.judges.check_room(anonymous=anonymous)
     _check_size(request)
     form = await read_form(request)
     own, digest = field(form, "own") == "yes", field(form, "digest")
@@ -51,7 +52,7 @@ async def verify(ctx: Context, page: Requested, visitor: Visitor, request: Reque
         language=page.language,
     )
     report: dict[str, Any] = json.loads(
-        await ctx.judges.judge(_on_disk(files[0].file) if files else None, wanted)
+        await ctx.judges.judge(_on_disk(files[0].file) if files else None, wanted, anonymous=anonymous)
     )
     return page.render("verify.html", TEXTS, principal=visitor, report=report, own=own, digest=digest)
 

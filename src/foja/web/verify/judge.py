@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, BinaryIO
@@ -48,22 +49,42 @@ class VerifyRequest:
         return json.dumps(fields).encode()
 
 
-def _encoded(item: str | bytes) -> str | dict[str, str]:
-    return item if isinstance(item, str) else {"base64": b64encode(item).decode()}
+class _Room:
+    """The requests of one sort of callers that are judged or wait: so many at once, and some behind them."""
+
+    def __init__(self, slots: int) -> None:
+        self._slots, self._most = asyncio.Semaphore(slots), slots * (1 + WAITING_FOR_EACH)
+        self._admitted = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self._admitted >= self._most
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncIterator[None]:
+        self._admitted += 1
+        try:
+            async with self._slots:
+                yield
+        finally:
+            self._admitted -= 1
 
 
 class Judges:
-    """Runs the judge in subprocesses: each has one request, a time limit and a memory limit."""
+    """Runs the judge in subprocesses: each has one request, a time limit and a memory limit.
+
+    Callers without a key have one process less, and wait among themselves: they cannot take the last one.
+    """
 
     def __init__(self, settings: Settings) -> None:
+        processes = settings.verify_processes
         self._bounds = Bounds(settings.verify_seconds, settings.verify_memory_mb << 20, jobs=1)
-        self._free = asyncio.Semaphore(settings.verify_processes)
-        self._most = settings.verify_processes * (1 + WAITING_FOR_EACH)
-        self._admitted = 0
+        self._free = asyncio.Semaphore(processes)
+        self._known, self._anonymous = _Room(processes), _Room(max(1, processes - 1))
 
-    def check_room(self) -> None:
-        """Raise `Rejected` (429) if too many requests are judged or wait for it."""
-        if self._admitted >= self._most:
+    def check_room(self, *, anonymous: bool = False) -> None:
+        """Raise `Rejected` (429) if too many requests of such callers are judged or wait for it."""
+        if self._room(anonymous=anonymous).is_full:
             raise Rejected(
                 429,
                 "Too many verifications run.",
@@ -71,15 +92,14 @@ class Judges:
                 retry_after=self._bounds.seconds / 4,
             )
 
-    async def judge(self, file: BinaryIO | None, request: VerifyRequest) -> bytes:
+    async def judge(self, file: BinaryIO | None, request: VerifyRequest, *, anonymous: bool = False) -> bytes:
         """Return the report as JSON; raise `BadPayload` for a request that cannot be judged."""
-        self.check_room()
-        self._admitted += 1
-        try:
-            async with self._free:
-                return await self._judge(file, request)
-        finally:
-            self._admitted -= 1
+        self.check_room(anonymous=anonymous)
+        async with self._room(anonymous=anonymous).slot(), self._free:
+            return await self._judge(file, request)
+
+    def _room(self, *, anonymous: bool) -> _Room:
+        return self._anonymous if anonymous else self._known
 
     async def _judge(self, file: BinaryIO | None, request: VerifyRequest) -> bytes:
         number = -1 if file is None else file.fileno()

@@ -110,4 +110,6 @@ def expiry(text: str) -> datetime | None:
         return None
     if _DURATION.fullmatch(text):
         return datetime.now(UTC) + duration(text)
-    return moment(text)
+    if (found := moment(text)) <= datetime.now(UTC):
+        raise ArgumentTypeError(f"{text!r} has passed: expected a later time")
+    return found

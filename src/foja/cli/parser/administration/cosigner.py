@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
-from foja.cli.parser.values import port
+from foja.cli.parser.values import key_name, port
 from foja.cli.parser.verbs import Verbs
 
 
@@ -35,6 +35,7 @@ def add_cosigner(verbs: Verbs) -> None:
 def _add_name(verb: ArgumentParser) -> None:
     verb.add_argument(
         "--name",
+        type=key_name,
         help="the name in its key, such as cosigner.example.com; given once, when the key is made",
     )
 

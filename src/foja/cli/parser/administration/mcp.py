@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import BooleanOptionalAction
 
+from foja.access.model.principal import Scope
 from foja.cli.parser.values import path
 from foja.cli.parser.verbs import Verbs
 
@@ -22,6 +23,7 @@ def add_mcp(verbs: Verbs) -> None:
     mcp.add_argument(
         "--scope",
         action="append",
+        choices=list(map(str, Scope)),
         metavar="SCOPE",
         help="what the agent may do: read, write, …; repeat for more (read and write)",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 
 from foja.cli.parser.administration.access import add_actor
-from foja.cli.parser.values import positive
+from foja.cli.parser.values import digest, positive
 from foja.cli.parser.verbs import Verbs
 
 
@@ -51,7 +51,9 @@ def _add_purge(verbs: Verbs) -> ArgumentParser:
         "  foja orphans purge --object SHA256 --reason 'request 17'\n"
         "                                               one object now; refused while anything refers to it",
     )
-    purge.add_argument("--object", metavar="SHA256", help="delete this object without a grace period")
+    purge.add_argument(
+        "--object", type=digest, metavar="SHA256", help="delete this object without a grace period"
+    )
     purge.add_argument("--reason", metavar="TEXT", help="why; recorded, and required with --object")
     return purge
 
@@ -62,6 +64,6 @@ def _add_restore(verbs: Verbs) -> ArgumentParser:
         "let a candidate, or an object in quarantine, be live again",
         "  foja orphans restore SHA256 --reason 'the import is not finished'",
     )
-    restore.add_argument("object", metavar="SHA256", help="the digest of the object")
+    restore.add_argument("object", type=digest, metavar="SHA256", help="the digest of the object")
     restore.add_argument("--reason", metavar="TEXT", required=True, help="why; recorded")
     return restore

@@ -8,8 +8,10 @@ from pathlib import Path
 from uuid import UUID
 
 from foja.cli.parser.administration.access import add_actor
-from foja.cli.parser.values import port, positive, seconds
+from foja.cli.parser.values import number, port, positive, seconds
 from foja.cli.parser.verbs import Verbs, add_force
+
+JOB_STATES = ("queued", "running", "succeeded", "retry_scheduled", "dead", "cancelled")
 
 
 def add_services(verbs: Verbs) -> None:
@@ -129,13 +131,13 @@ def add_jobs(verbs: Verbs) -> None:
     for parser in (jobs, listing):
         _add_filters(parser)
     show = inner.add("jobs:show", "show one job in full", "  foja jobs show 41")
-    show.add_argument("job", type=positive, metavar="ID")
+    show.add_argument("job", type=number, metavar="ID")
     for name, sentence in {
         "retry": "queue dead jobs again with all their tries, and run scheduled jobs now",
         "cancel": "cancel unfinished jobs; a worker that runs one loses its lease",
     }.items():
         change = inner.add(f"jobs:{name}", sentence, f"  foja jobs {name} 41 42")
-        change.add_argument("jobs", type=positive, metavar="ID", nargs="+")
+        change.add_argument("jobs", type=number, metavar="ID", nargs="+")
         add_actor(change)
     for name, sentence in {
         "pause": "claim no more jobs of a type; running jobs finish, attempts do not time out",
@@ -149,10 +151,7 @@ def add_jobs(verbs: Verbs) -> None:
 def _add_filters(parser: ArgumentParser) -> None:
     """Add the filters without defaults: those of `jobs list` would override what `jobs` was given."""
     add_option = partial(parser.add_argument, default=SUPPRESS)
-    add_option(
-        "--state",
-        help="only jobs in this state: queued, running, succeeded, retry_scheduled, dead or cancelled",
-    )
+    add_option("--state", choices=JOB_STATES, help="only jobs in this state")
     add_option("--type", dest="job_type", metavar="TYPE", help="only jobs of this type")
     add_option("--entity", type=UUID, help="only jobs of this stream")
     add_option("--limit", type=positive, help="at most this many (100)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, BooleanOptionalAction
 from uuid import UUID
 
-from foja.cli.parser.values import moment, natural, positive
+from foja.cli.parser.values import hours, kinds, moment, natural, positive, web_address
 from foja.cli.parser.verbs import Verbs
 
 
@@ -43,7 +43,7 @@ def _add_create(inner: Verbs) -> None:
         "  foja webhooks create https://example.org/hook --kind 'document.*' --kind user_message_sent\n"
         "  foja webhooks create https://example.org/hook --payload --from-start",
     )
-    create.add_argument("url", metavar="URL", help="where messages are sent, https://…")
+    create.add_argument("url", type=web_address, metavar="URL", help="where messages are sent, https://…")
     create.add_argument("--from-start", action="store_true", help="tell it of all events of the log, too")
     _add_choices(create)
     create.set_defaults(payload=False, description="")
@@ -57,7 +57,7 @@ def _add_change(inner: Verbs) -> None:
         "change the address, the kinds or the description",
         "  foja webhooks change ID --kind 'document.*' --no-payload",
     )
-    change.add_argument("--url", metavar="URL", help="where messages are sent from now on")
+    change.add_argument("--url", type=web_address, metavar="URL", help="where messages are sent from now on")
     _add_choices(change)
     _add_actor(change)
 
@@ -82,7 +82,7 @@ def _add_rotate(inner: Verbs) -> None:
     )
     rotate.add_argument(
         "--overlap",
-        type=float,
+        type=hours,
         default=24.0,
         metavar="HOURS",
         help="how long the old secret signs as well (24)",
@@ -129,6 +129,7 @@ def _add_choices(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--kind",
         action="append",
+        type=kinds,
         metavar="KIND",
         help="a kind, or its beginning and a star; repeat for more (*)",
     )

@@ -9,6 +9,7 @@ from foja.cli.parser.values import positive
 from foja.cli.parser.verbs import Verbs
 
 NETWORKS = ("polygon", "bitcoin", "rekor")
+STATUSES = ("drafted", "sent", "confirmed", "reorged", "refused")
 CHANGES = {
     "enable": "check a network and let documents require it; exit code 1 if something is missing",
     "disable": "let no document require a network any more; attempts that are open go on",
@@ -33,9 +34,7 @@ def add_anchors(verbs: Verbs) -> None:
         "  foja anchors list\n  foja anchors list --network polygon --status sent --json",
         name="list",
     )
-    listing.add_argument(
-        "--status", help="only batches that are drafted, sent, confirmed, reorged or refused"
-    )
+    listing.add_argument("--status", choices=STATUSES, help="only batches that are in this state")
     listing.add_argument("--limit", type=positive, default=100, help="at most this many (100)")
     _add_network(listing)
     show = inner.add("anchors.batches:show", "show one batch in full", "  foja anchors show 0190…-…")

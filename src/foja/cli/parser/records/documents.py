@@ -6,9 +6,12 @@ from argparse import ArgumentParser
 from pathlib import Path
 from uuid import UUID
 
-from foja.cli.parser.values import integer, moment
+from foja.cli.parser.values import integer, moment, names_of
 from foja.cli.parser.verbs import Verbs, add_force
 
+STATES = ("none", "protected", "reinforced", "final", "given_up")
+REQUIRABLE = ("tsa", "polygon", "bitcoin", "rekor")
+EVIDENCE = (*REQUIRABLE, "artifact")
 DOCUMENT = "the id of a document, or the protected file"
 
 
@@ -32,9 +35,7 @@ def add_documents(verbs: Verbs) -> None:
         metavar="N",
         help="at most this many in the list (20)",
     )
-    status.add_argument(
-        "--state", help="only documents in this state: none, protected, reinforced, final or given_up"
-    )
+    status.add_argument("--state", choices=STATES, help="only documents in this state")
     status.add_argument(
         "--rebuild",
         action="store_true",
@@ -67,7 +68,9 @@ def _add_retry(verbs: Verbs) -> None:
         help=f"{DOCUMENT}; the last argument may be an evidence: tsa, polygon, bitcoin, rekor or artifact",
     )
     which.add_argument("--all", action="store_true", help="every document with evidence that has failed")
-    retry.add_argument("--evidence", metavar="LIST", help="only these, separated by commas (all)")
+    retry.add_argument(
+        "--evidence", type=names_of(*EVIDENCE), metavar="LIST", help="only these, separated by commas (all)"
+    )
     retry.add_argument("--reason", help="the reason, which is recorded")
 
 
@@ -111,6 +114,7 @@ def _add_protect(verbs: Verbs) -> None:
     protect.add_argument("files", nargs="+", type=Path, metavar="FILE|FOLDER")
     protect.add_argument(
         "--evidence",
+        type=names_of(*REQUIRABLE),
         default="tsa",
         metavar="LIST",
         help="tsa, and networks that are enabled (polygon, bitcoin, rekor), separated by commas (tsa)",

@@ -6,8 +6,9 @@ from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
 from uuid import UUID
 
-from foja.cli.parser.values import natural, positive, seconds
+from foja.cli.parser.values import natural, place_or_id, positive, seconds
 from foja.cli.parser.verbs import Verbs
+from foja.images.model.address import has_other_scheme
 
 PRODUCT = "the id of a product"
 CHANGES = {
@@ -79,7 +80,7 @@ def _add_add(verbs: Verbs) -> None:
     )
     add.add_argument("product", type=_product, metavar="PRODUCT", help=f"{PRODUCT}, or `new`")
     add.add_argument("files", nargs="*", type=Path, metavar="FILE")
-    add.add_argument("--url", help="the address of an image that is stored elsewhere")
+    add.add_argument("--url", type=_url, help="the address of an image that is stored elsewhere")
     add.add_argument(
         "--supplier", type=UUID, metavar="ID", help="the owner of a new product, or who must own it"
     )
@@ -92,7 +93,10 @@ def _add_change(verbs: Verbs, name: str) -> None:
     change = verbs.add(f"images.gallery:{name}", sentence, examples)
     change.add_argument("product", type=UUID, metavar="PRODUCT", help=PRODUCT)
     change.add_argument(
-        "image", metavar="IMAGE", help="the id of an image, or its place in the gallery as it is"
+        "image",
+        type=place_or_id,
+        metavar="IMAGE",
+        help="the id of an image, or its place in the gallery as it is",
     )
     if "to" in more:
         change.add_argument("to", type=natural, metavar="PLACE", help="its new place, from 0 on")
@@ -166,6 +170,12 @@ def _add_load(verb: ArgumentParser) -> None:
     verb.add_argument("--writers", type=positive, default=64, help="writers at the same time (64)")
     verb.add_argument("--products", type=positive, default=2, help="products that they share (2)")
     verb.add_argument("--seconds", type=seconds, default=10.0, help="for so long (10)")
+
+
+def _url(text: str) -> str:
+    if not text or has_other_scheme(text):
+        raise ArgumentTypeError(f"{text!r} is not valid: expected an https:// address, or a path")
+    return text
 
 
 def _product(text: str) -> UUID | None:

@@ -31,6 +31,8 @@ return case when num_nonnulls(payload ->> 'object', payload ->> 'url') <> 1 then
     when payload ? 'object' and not foja.is_hash(payload ->> 'object') then 'object must be a SHA-256 digest: 64 hexadecimal digits in lower case'
     when payload ->> 'url' = '' or octet_length(payload ->> 'url') > 8192 then 'url must have 1 to 8,192 bytes'
     when payload ->> 'url' like 'foja:%' then 'a url that begins with foja: names an object of this installation; give the object'
+    when translate(payload ->> 'url', E'\t\n\r', '') ~* '^[\u0001-\u0020]*(?!https?:)[a-z][a-z0-9+.-]*:'
+        then 'a url is a path, or begins with https:// or http://; an address of another scheme is not kept'
     end;
 
 -- An event whose body can be erased names its image in its key, too: the key stays.

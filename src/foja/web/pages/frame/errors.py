@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from foja import errors
 from foja.web.pages.frame.language import language_of
@@ -33,8 +34,8 @@ class PageRoute(APIRoute):
         async def answer(request: Request) -> Response:
             try:
                 return await handle(request)
-            except errors.NotAuthenticated:
-                raise  # the application sends a person to the login
+            except (errors.NotAuthenticated, ClientDisconnect):
+                raise  # the application sends a person to the login, and nothing to a client that left
             except HANDLED as error:
                 return await error_page(request, error)
             except Exception:  # a fault of ours: its text is for the log only
