@@ -102,7 +102,9 @@ class Connection(HttpToolsProtocol):
     def shutdown(self) -> None:
         """End this connection when the server stops. A body that has not arrived is not waited for."""
         if self._stage is Stage.BODY and not (self._answered() or self.cycle.response_started):
-            self._refuse(Rejected(503, "The server is stopping.", "nothing was done; send the request again"))
+            self._refuse(
+                Rejected(503, "The server is stopping.", "the rest is not waited for; send it again")
+            )
             self.transport.close()
         else:
             super().shutdown()
