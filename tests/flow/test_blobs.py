@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from foja import filesystem
+from foja.blobs import filesystem
 from foja.blobs.store import Store, object_key, open_store
 from foja.errors import ObjectChanged, ObjectMissing, Refused, SetupFailed, Tampered, Unavailable
 

@@ -19,7 +19,8 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from foja import filesystem, private
+from foja import private
+from foja.blobs import filesystem
 from foja.blobs.entries import PAGE_KEYS, Listed
 from foja.blobs.transfer import copy
 from foja.errors import ObjectChanged

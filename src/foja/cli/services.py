@@ -14,8 +14,8 @@ from foja import __version__
 from foja.app import App
 from foja.cli.installation import read_settings
 from foja.cli.output import print_error, print_json_line, print_line, print_lines
+from foja.driver.garbage import collect_seldom
 from foja.errors import redact
-from foja.garbage import collect_seldom
 from foja.tasks import end
 
 COLLECTORS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")

@@ -25,7 +25,7 @@ from psycopg.waiting import Ready, Wait
 
 from foja.driver.connection import Connection
 from foja.driver.encoding import TEXT_OID
-from foja.garbage import MANY, collector_paused
+from foja.driver.garbage import MANY, collector_paused
 from foja.sql import query
 
 GOOD = (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK)

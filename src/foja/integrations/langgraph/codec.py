@@ -20,8 +20,8 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from foja.core.canonical import canonical
+from foja.driver.garbage import MANY, collector_paused
 from foja.errors import NotCanonical
-from foja.garbage import MANY, collector_paused
 
 Cell: TypeAlias = dict[str, Any]
 JSON = "json"
