@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import count
 from typing import Self
 from uuid import UUID
 
@@ -30,7 +31,7 @@ from foja.domains import load as load_domains
 from foja.domains import prepare, unique
 from foja.driver.database import Database, connect
 from foja.embedded.servers import database, redis_url
-from foja.errors import BadDomain, MigrationFailed, SetupFailed
+from foja.errors import BadDomain, LedgerUnavailable, MigrationFailed, SetupFailed
 from foja.identity import check_home, check_store, make_signer, read_signer
 from foja.images import assembly as images
 from foja.jobs.admin import Jobs
@@ -60,6 +61,7 @@ from foja.workers import Workers
 SWEEPER = "sweeper"
 SWEEP_SECONDS = 1.0
 MAX_TENANTS = 1_024  # whose services are kept
+MAX_STARTS = 3  # while the embedded server is killed again and again
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +110,18 @@ class App(TenantApp):
         self._tenants = lru_cache(MAX_TENANTS)(self._open_tenant)
 
     async def __aenter__(self) -> Self:
-        try:
-            await self._start()
-        except BaseException:
-            await self._open.aclose()
-            raise
-        return self
+        given = self.settings
+        for tries in count(1):
+            try:
+                await self._start()
+                return self
+            except BaseException as error:
+                await self._open.aclose()
+                self.settings = given
+                # The embedded server has just run: if it is gone, it is started again.
+                if given.database_url or not isinstance(error, LedgerUnavailable) or tries == MAX_STARTS:
+                    raise
+        raise AssertionError
 
     async def __aexit__(self, *exception: object) -> None:
         await self._open.aclose()

@@ -20,8 +20,9 @@ import pytest
 import redis
 
 import foja
+from foja.app import MAX_STARTS, App
 from foja.embedded.postgres import PostgresServer, running, start, stop
-from foja.errors import FojaError
+from foja.errors import FojaError, LedgerUnavailable
 from foja.maintenance.loop import Maintenance
 from tests.flow.command import Process
 from tests.flow.small_disk import small_disk
@@ -242,3 +243,42 @@ def is_dead_after_writing(home: Path) -> bool:
                 "select pg_logical_emit_message(false, 'x', repeat('x', 1000000)), pg_switch_wal()"
             )
     return False
+
+
+async def test_an_app_starts_although_the_server_dies_under_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that started just as the server was killed ended, and its work waited for a supervisor."""
+    killed: list[int] = []
+    migrate = App._migrate
+
+    async def die_first(app: App) -> None:
+        if not killed:
+            killed.append(server_of(home).pid)
+            os.kill(killed[0], signal.SIGKILL)
+            await until(lambda: running(home) is None)
+        await migrate(app)
+
+    monkeypatch.setattr(App, "_migrate", die_first)
+    async with foja.connect(home=home) as app:
+        assert (
+            await (await app.conversations.open()).append("user_message_sent", {"content": "hi"})
+        ).seq == 0
+        assert is_another(home, killed[0])
+
+
+async def test_an_app_whose_server_dies_again_and_again_says_so(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts = 0
+
+    async def die(_: App) -> None:
+        nonlocal starts
+        starts += 1
+        raise LedgerUnavailable("the database does not answer; try again")
+
+    monkeypatch.setattr(App, "_migrate", die)
+    with pytest.raises(LedgerUnavailable):
+        async with foja.connect(home=home):
+            pass
+    assert starts == MAX_STARTS

@@ -193,8 +193,8 @@ class Disk:
         for each in {folder.parent for folder in folders}:
             private.make_folder(each)
         for each in folders:
-            _make(each)
-        return [file for file in files if not _rename(file[0], self.root / file[1])]
+            filesystem.make(each)
+        return [file for file in files if not filesystem.rename(file[0], self.root / file[1])]
 
     def move(self, temporary: Path, key: str) -> None:
         """Give a complete file a key; it keeps its own name, so that this can be repeated."""
@@ -220,7 +220,7 @@ class Disk:
         new = not path.parent.is_dir()
         if new:
             private.make_folder(path.parent.parent)
-            _make(path.parent)
+            filesystem.make(path.parent)
         name.rename(path)
         sync(path.parent)
         if new:
@@ -287,20 +287,6 @@ class Disk:
         path = self.root / key
         private.make_folder(path.parent)
         return path
-
-
-def _rename(temporary: Path, path: Path) -> bool:
-    """Rename a file; return False if a deletion removed the folder of its path."""
-    with suppress(FileNotFoundError):
-        temporary.rename(path)
-        return True
-    return False
-
-
-def _make(folder: Path) -> None:
-    """Create a folder unless it exists. `exist_ok` would fail if a deletion removes it at that moment."""
-    with suppress(FileExistsError):
-        folder.mkdir(mode=0o700)
 
 
 def _version(data: bytes) -> str:
