@@ -135,7 +135,7 @@ async def test_an_artifact_waits_for_a_checkpoint_and_that_is_no_try(
         document = await asked(app)
         chosen = [worker for worker, _ in await app.workers.open()]
         others = [worker for worker in chosen if worker.type in ALL[:2]]
-        [building] = [worker for worker in chosen if worker.type == "build_artifact"]
+        building = next(worker for worker in chosen if worker.type == "build_artifact")
         while sum([await worker.step() for worker in others]):
             pass
         for _ in range(3):

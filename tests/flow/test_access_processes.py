@@ -97,6 +97,6 @@ def test_keys_on_the_command_line(run: Run) -> None:
     assert run("access", "rotate", row["id"]).code == 1
     assert run("access", "create", "--scopes", "root").code == 2
     assert run("access", "create", "--expires", "soon").code == 2
-    assert run("access", "create", "--expires", "2020-01-01").code == 1
+    assert run("access", "create", "--expires", "2020-01-01").code == 2
     assert run("access", "create", "--expires", "never", "--json").document["expires_at"] is None
     assert run("access", "sessions").out == "nobody is logged in\n"
