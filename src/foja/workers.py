@@ -105,4 +105,5 @@ class Workers:
             wake_on=spec.wake_on,
             run_lock=self._run_lock,
             before_claim=spec.before_claim(queue) if spec.before_claim else None,
+            rests=spec.rests,
         )

@@ -16,6 +16,7 @@ from foja.jobs.outcome import Done, GiveUp, Job, NewJob, Outcome, Retry, Snooze
 from foja.jobs.queue import Queue
 from foja.jobs.sweeper import run_ticks, sweep_jobs
 from foja.jobs.worker import Worker
+from foja.tasks import end
 from tests.job_domain import (
     DECIDE,
     DECIDER,
@@ -227,6 +228,42 @@ async def test_a_snooze_is_no_try(errands: Queue, admin: Admin) -> None:
         assert await errands.settle([(job, Snooze(60))]) == ["snooze"]
         assert await errands.claim(RUN, 1, "w") == []
         run_now(admin)
+
+
+@pytest.mark.parametrize("rests", [True, False])
+async def test_a_worker_that_rests_does_not_claim_what_would_have_to_wait_too(
+    errands: Queue, admin: Admin, monkeypatch: pytest.MonkeyPatch, rests: bool
+) -> None:
+    """Builders of artifacts claimed each job twice in vain while no checkpoint covered any."""
+    monkeypatch.setattr("foja.jobs.worker.POLL_SECONDS", 60.0)
+    claimed: list[int] = []
+
+    async def work(jobs: Sequence[Job]) -> Sequence[Outcome]:
+        claimed.append(len(jobs))
+        return [Snooze(60)] * len(jobs)
+
+    await errands.enqueue([wanted(entity, "a") for _ in range(6) for entity in ask(admin)], "default")
+    working = asyncio.create_task(Worker(errands, RUN, work, most=2, rests=rests).run())
+    async with asyncio.timeout(60):
+        while len(claimed) < (1 if rests else 3):
+            await asyncio.sleep(0.02)
+    await asyncio.sleep(0.3)
+    await end([working])
+    assert claimed == ([2] if rests else [2, 2, 2])
+
+
+async def test_a_worker_that_rests_does_not_do_so_until_idle(
+    errands: Queue, admin: Admin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("foja.jobs.worker.POLL_SECONDS", 3600.0)
+
+    async def work(jobs: Sequence[Job]) -> Sequence[Outcome]:
+        return [Snooze(3600)] * len(jobs)
+
+    await errands.enqueue([wanted(entity, "a") for _ in range(2) for entity in ask(admin)], "default")
+    async with asyncio.timeout(60):
+        await Worker(errands, RUN, work, most=1, rests=True).run(until_idle=True)
+    assert states(admin) == {"queued": 2}
 
 
 async def test_jobs_of_one_stream_run_in_order_one_at_a_time(errands: Queue, admin: Admin) -> None:

@@ -144,6 +144,7 @@ def _workers(shared: Shared, policy: Policy, stamper: Stamper, bundles: Bundles)
             batch=64,
             count=2,  # one builds while the other waits for disk and database
             after_checkpoint=True,
+            rests=True,  # what came later is covered by no checkpoint either
         ),
         WorkerSpec(DOCUMENT, artifacts.RENEW, lambda _: renewals.work, batch=1),
     ]

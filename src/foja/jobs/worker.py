@@ -56,6 +56,7 @@ class WorkerSpec:
     wake_on: Sequence[str] = ()  # domains whose growth may mean work
     before_claim: Callable[[Queue], Callable[[], Awaitable[None]]] | None = None
     after_checkpoint: bool = False  # what waits for a published checkpoint
+    rests: bool = False  # after a snooze, since the jobs behind it would have to wait, too
 
     @property
     def source(self) -> str:
@@ -83,8 +84,10 @@ class Worker:
         run_lock: RunLock | None = None,
         name: str | None = None,
         before_claim: Callable[[], Awaitable[None]] | None = None,
+        rests: bool = False,
     ) -> None:
-        self.type, self._before_claim = job_type, before_claim
+        self.type, self._before_claim, self._rests = job_type, before_claim, rests
+        self._snoozed = 0.0  # the seconds that a job of the last batch has to wait
         self._queue, self._work, self._most, self._wake_on = queue, work, most, wake_on
         self._run_lock = run_lock or RunLock()
         self._heartbeat = Heartbeat(queue.database)
@@ -106,6 +109,8 @@ class Worker:
                 for wake in wakes:
                     wake.clear()
                 done = await self.step() if until_idle else await self._try_step()
+                if self._rests and not until_idle:
+                    await asyncio.sleep(min(self._snoozed, POLL_SECONDS))
                 if not done:
                     if until_idle:
                         return
@@ -113,6 +118,7 @@ class Worker:
 
     async def step(self) -> int:
         """Claim and settle one batch; return how many jobs it had."""
+        self._snoozed = 0.0
         if self._before_claim:
             await self._before_claim()
         jobs = await self._claim()
@@ -121,6 +127,9 @@ class Worker:
         began = perf_counter()
         with _traced(self.type, jobs):
             outcomes = await self._do(jobs)
+            self._snoozed = max(
+                (each.seconds for each in outcomes or () if isinstance(each, Snooze)), default=0.0
+            )
             if outcomes is not None:
                 await to_the_end(self._settle_all(list(zip(jobs, outcomes, strict=True))))
                 JOB_SECONDS.labels(self.type).observe(perf_counter() - began)
