@@ -13,7 +13,8 @@ from foja.errors import BadDomain, UnknownJob
 from foja.jobs.decider import decide_streams, drafting
 from foja.jobs.exclusive import RunLock
 from foja.jobs.queue import Queue
-from foja.jobs.worker import Work, Worker, WorkerSpec
+from foja.jobs.spec import Work, WorkerSpec
+from foja.jobs.worker import Worker
 from foja.ledger.live.notifier import Notifier
 from foja.settings import Settings
 

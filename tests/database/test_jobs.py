@@ -9,14 +9,13 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from foja import errors
+from foja import errors, tasks
 from foja.driver.database import Database
 from foja.jobs.heartbeat import Heartbeat
 from foja.jobs.outcome import Done, GiveUp, Job, NewJob, Outcome, Retry, Snooze
 from foja.jobs.queue import Queue
 from foja.jobs.sweeper import run_ticks, sweep_jobs
 from foja.jobs.worker import Worker
-from foja.tasks import end
 from tests.job_domain import (
     DECIDE,
     DECIDER,
@@ -248,7 +247,7 @@ async def test_a_worker_that_rests_does_not_claim_what_would_have_to_wait_too(
         while len(claimed) < (1 if rests else 3):
             await asyncio.sleep(0.02)
     await asyncio.sleep(0.3)
-    await end([working])
+    await tasks.end([working])
     assert claimed == ([2] if rests else [2, 2, 2])
 
 

@@ -13,7 +13,7 @@ from foja.app import App
 from foja.core.registry import Domain, JobType, Kind
 from foja.errors import BadDomain, BadPayload
 from foja.jobs.outcome import Done, GiveUp, Job, NewEvent, NewJob, Outcome, Retry, Snooze
-from foja.jobs.worker import Work
+from foja.jobs.spec import Work
 
 LETTER = Domain(
     "letter",

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 from foja.jobs.encoding import Settled
 from foja.jobs.outcome import Job, Outcome, Settlement
 from foja.jobs.queue import Queue
-from foja.jobs.worker import Work
+from foja.jobs.spec import Work
 
 Step = Literal["claim", "work", "settle"]
 Moment = Literal["and not saved", "but saved"]

@@ -26,7 +26,7 @@ from foja.documents.workers.anchors import Gather, Gatherer, Submitter
 from foja.driver.database import Database
 from foja.jobs.assembly import Shared, TenantAssembly
 from foja.jobs.queue import Queue, topic
-from foja.jobs.worker import Work, WorkerSpec
+from foja.jobs.spec import Work, WorkerSpec
 from foja.ledger.live.notifier import Notifier
 from foja.maintenance.loop import throttle
 from foja.settings import Settings

@@ -15,7 +15,7 @@ from foja.images.uploads import Uploads
 from foja.images.workers import render
 from foja.jobs.assembly import Chore, Shared, TenantAssembly
 from foja.jobs.queue import Queue, topic
-from foja.jobs.worker import Work, WorkerSpec
+from foja.jobs.spec import Work, WorkerSpec
 from foja.maintenance.loop import throttle
 
 SWEEP_SECONDS, ARM_SECONDS = 10.0, 3600.0

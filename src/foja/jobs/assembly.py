@@ -10,7 +10,7 @@ from uuid import UUID
 
 from foja.blobs.objects import Objects
 from foja.driver.database import Database
-from foja.jobs.worker import WorkerSpec
+from foja.jobs.spec import WorkerSpec
 from foja.ledger.ledger import Ledger
 from foja.ledger.live.notifier import Notifier
 from foja.settings import Settings

@@ -16,8 +16,8 @@ from foja.driver import encoding
 from foja.driver.database import Database
 from foja.errors import BadPayload, Refused
 from foja.jobs.outcome import Done, GiveUp, Job, NewEvent, NewJob, Outcome, check_outcome
+from foja.jobs.spec import Work
 from foja.jobs.thread import run_apart
-from foja.jobs.worker import Work
 from foja.ledger.event import Draft, Event, draft, event_of
 
 SLOW_SECONDS = 30.0

@@ -8,11 +8,9 @@ import logging
 import os
 import socket
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import Any
 
-from foja.core.registry import Domain
 from foja.driver.database import Locked
 from foja.errors import (
     FojaError,
@@ -28,6 +26,7 @@ from foja.jobs.exclusive import RunLock
 from foja.jobs.heartbeat import Heartbeat
 from foja.jobs.outcome import Done, GiveUp, Job, Outcome, Retry, Settlement, Snooze
 from foja.jobs.queue import Queue
+from foja.jobs.spec import Work
 from foja.metrics import JOB_SECONDS
 from foja.tasks import end, to_the_end
 from foja.tracing import Span, span, traced
@@ -40,30 +39,7 @@ SETTLED_AT_ONCE = 256  # jobs; more are settled in several transactions
 CHANGED_MEANWHILE = (WrongExpectedSeq, ObjectMissing, UnknownEntity)  # the next try has another result
 LOST = "the lease was lost; nothing was recorded"
 LOST_OR_DONE = "the lease is another's; its stream tells whether the unanswered settlement was recorded"
-Work: TypeAlias = Callable[[Sequence[Job]], Awaitable[Sequence[Outcome]]]
 log = logging.getLogger("foja.jobs")
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerSpec:
-    """How the jobs of one type of a domain are done; `work` is made when a worker is wanted."""
-
-    domain: Domain
-    type: str
-    work: Callable[[Queue], Work]
-    batch: int = 100
-    count: int = 1
-    wake_on: Sequence[str] = ()  # domains whose growth may mean work
-    before_claim: Callable[[Queue], Callable[[], Awaitable[None]]] | None = None
-    after_checkpoint: bool = False  # what waits for a published checkpoint
-    rests: bool = False  # after a snooze, since the jobs behind it would have to wait, too
-
-    @property
-    def source(self) -> str:
-        """The source that records the events of these jobs."""
-        job = self.domain.job(self.type)
-        assert job is not None
-        return job.source
 
 
 class Worker:
@@ -87,7 +63,7 @@ class Worker:
         rests: bool = False,
     ) -> None:
         self.type, self._before_claim, self._rests = job_type, before_claim, rests
-        self._snoozed = 0.0  # the seconds that a job of the last batch has to wait
+        self._snoozed = 0.0  # seconds that a job of the last batch has to wait
         self._queue, self._work, self._most, self._wake_on = queue, work, most, wake_on
         self._run_lock = run_lock or RunLock()
         self._heartbeat = Heartbeat(queue.database)

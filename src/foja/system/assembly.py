@@ -11,7 +11,7 @@ from foja.driver.database import Database
 from foja.embedded.signing_keys import SigningKeys
 from foja.jobs.assembly import Assembly, Shared
 from foja.jobs.queue import Queue
-from foja.jobs.worker import WorkerSpec
+from foja.jobs.spec import WorkerSpec
 from foja.maintenance.loop import throttle
 from foja.system.checkpoints import CheckpointAnchors
 from foja.system.hygiene.service import Hygiene, open_hygiene

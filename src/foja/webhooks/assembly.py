@@ -9,7 +9,7 @@ from functools import partial
 from foja import sql
 from foja.jobs.assembly import Shared, TenantAssembly
 from foja.jobs.queue import Queue, topic
-from foja.jobs.worker import Work, WorkerSpec
+from foja.jobs.spec import Work, WorkerSpec
 from foja.maintenance.loop import throttle
 from foja.remote.webhook import WebhookSender
 from foja.settings import Settings
