@@ -39,7 +39,7 @@ def test_it_is_quick_while_little_waits_to_be_written(memory: Path) -> None:
     assert not filesystem.is_quick()
 
 
-def test_it_is_not_relied_on_where_nobody_knows(memory: Path) -> None:
+def test_it_is_not_relied_on_where_the_kernel_does_not_say(memory: Path) -> None:
     memory.unlink()
     assert not filesystem.is_quick()
 

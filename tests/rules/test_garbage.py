@@ -30,9 +30,15 @@ def test_it_is_paused_inside_and_runs_again_afterwards_also_after_an_error() -> 
     assert gc.get_freeze_count() == 0
 
 
-def test_new_objects_are_not_searched_as_young_ones() -> None:
+def test_new_objects_are_not_searched_meanwhile_nor_as_young_ones_afterwards() -> None:
+    def searches() -> list[int]:
+        return [each["collections"] for each in gc.get_stats()]
+
+    gc.collect()
+    before = searches()
     with collector_paused():
         made = [[] for _ in range(5_000)]  # type: list[list[int]]
+        assert searches() == before
     assert gc.get_count()[0] < 1_000
     assert len(made) == 5_000
 

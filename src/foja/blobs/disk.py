@@ -160,17 +160,15 @@ class Disk:
         with self._spool(data) as temporary:
             self._place(temporary, self.root / key)
 
-    def _write_files(self, files: Sequence[tuple[Path, str, bytes]]) -> None:
-        """Write complete, synced files, to be moved into place."""
+    def _write_files(self, files: Sequence[tuple[Path, str, bytes]], *, synced: bool = True) -> None:
+        """Write complete files, to be moved into place; without `synced`, the caller syncs them."""
         private.make_folder(self.root / PARTIAL)
         for path, _, data in files:
-            private.write_file(path, data)
+            private.write_file(path, data, synced=synced)
 
     def _write_together(self, files: Sequence[tuple[Path, str, bytes]]) -> None:
         """Write files and give them their keys: two syncs of the filesystem instead of two for each file."""
-        private.make_folder(self.root / PARTIAL)
-        for path, _, data in files:
-            private.write_file(path, data, synced=False)
+        self._write_files(files, synced=False)
         filesystem.sync_all(self.root)  # before the renames: a key must never name half of an object
         lost = self._rename_all(files)
         filesystem.sync_all(self.root)

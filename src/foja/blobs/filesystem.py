@@ -1,6 +1,6 @@
-"""Files beside which others are deleted, and the sync of a whole filesystem.
+"""Folders and files that other processes delete meanwhile, and the sync of a whole filesystem.
 
-For many small files that sync takes a twentieth of the time of syncing each.
+For many small files one such sync takes a twentieth of the time of syncing each of them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 MAX_DIRTY_KB = 64 * 1024  # more, and what others wrote would be waited for
 MEMORY = Path("/proc/meminfo")
-REPORTS_ERRORS = (5, 8)  # Linux before it lost errors here
+REPORTS_ERRORS = (5, 8)  # older versions of Linux lose the errors of this call
 _DIRTY = re.compile(rb"^(?:Dirty|Writeback): +([0-9]+) kB$", re.MULTILINE)
 
 
@@ -66,7 +66,7 @@ def _kernel(release: str) -> tuple[int, ...]:
 
 
 def _dirty_kb() -> float:
-    """Return how much waits to be written on all filesystems; infinite if nobody knows."""
+    """Return how much waits to be written on all filesystems; infinite if the kernel does not say."""
     try:
         return sum(map(int, _DIRTY.findall(MEMORY.read_bytes())))
     except OSError:

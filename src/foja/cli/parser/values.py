@@ -13,7 +13,6 @@ from uuid import UUID
 from foja.errors import BadPayload
 
 _CURSOR = re.compile(r"[^\s:]+(:-?\d{1,19}){1,2}")
-_DIGEST = re.compile("[0-9a-f]{64}")
 MAX_OVERLAP_HOURS = 720
 
 
@@ -99,11 +98,12 @@ def names_of(*known: str) -> Callable[[str], list[str]]:
 
 def digest(text: str) -> str:
     """Return the digest of an object."""
-    if not _DIGEST.fullmatch(text):
-        raise ArgumentTypeError(
-            f"{text!r} is not a SHA-256 digest: expected 64 hexadecimal digits in lower case"
-        )
-    return text
+    from foja.core.registry import check_digest
+
+    try:
+        return check_digest(text)
+    except BadPayload as error:
+        raise ArgumentTypeError(str(error)) from None
 
 
 def place_or_id(text: str) -> int | UUID:
