@@ -102,7 +102,7 @@ class SteppedPlace:
     async def replace(self, key: str, data: bytes, expected: str) -> str:
         return await self._take(f"replace {key}", lambda: self._inner.replace(key, data, expected))
 
-    async def load(self, key: str) -> bytes:
+    async def load(self, key: str) -> tuple[bytes, str]:
         return await self._take(f"load {key}", lambda: self._inner.load(key))
 
     @asynccontextmanager

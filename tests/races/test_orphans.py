@@ -81,8 +81,9 @@ class Race:
     async def live(self, office: Office) -> None:
         """Add, read and erase; few enough live at once that contents without any document come up."""
         while not self.over:
-            many = len(office.documents) > len(CONTENTS) // 2
-            act = office.erase if many else random.choices([office.add, office.read, office.erase], [5, 3, 4])[0]
+            act = random.choices([office.add, office.read, office.erase], [5, 3, 4])[0]
+            if len(office.documents) > len(CONTENTS) // 2:
+                act = office.erase
             await act()
             self.done[act.__name__] += 1
 

@@ -21,7 +21,7 @@ from foja.webhooks.model.signature import decode_secret, encode_secret, sign
 
 
 def now() -> int:
-    """Return the time. It is asked for when a test runs: the library refuses what was signed five minutes ago."""
+    """Return the time when a test runs: the library refuses what was signed five minutes ago."""
     return int(datetime.now(UTC).timestamp())
 
 

@@ -16,7 +16,7 @@ import obstore
 from obstore.exceptions import AlreadyExistsError, PreconditionError
 
 from foja.blobs.entries import PAGE_KEYS, Listed
-from foja.blobs.transfer import copy
+from foja.blobs.transfer import CHUNK_BYTES, copy, with_digest
 from foja.errors import ObjectChanged
 
 if TYPE_CHECKING:
@@ -78,9 +78,10 @@ class Bucket:
         """Replace the version that was read. Raise `ObjectChanged` if it has changed."""
         return await self._put(key, data, json.loads(expected))
 
-    async def load(self, key: str) -> bytes:
-        """Return the bytes of an object."""
-        return bytes(await (await obstore.get_async(self.store, key)).bytes_async())
+    async def load(self, key: str) -> tuple[bytes, str]:
+        """Return the bytes of an object and their digest; the event loop does not wait for many of them."""
+        data = await (await obstore.get_async(self.store, key)).bytes_async()
+        return with_digest(data) if len(data) <= CHUNK_BYTES else await asyncio.to_thread(with_digest, data)
 
     @asynccontextmanager
     async def spool(self, source: BinaryIO) -> AsyncIterator[BucketSpool]:

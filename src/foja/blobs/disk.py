@@ -22,7 +22,7 @@ from typing import BinaryIO
 from foja import private
 from foja.blobs import filesystem
 from foja.blobs.entries import PAGE_KEYS, Listed
-from foja.blobs.transfer import copy
+from foja.blobs.transfer import copy, with_digest
 from foja.errors import ObjectChanged
 from foja.private import sync
 
@@ -87,9 +87,9 @@ class Disk:
             raise ObjectChanged(f"{key} has changed since it was read. Read it again, then decide.")
         return _version(data)
 
-    async def load(self, key: str) -> bytes:
-        """Return the bytes of an object."""
-        return await asyncio.to_thread((self.root / key).read_bytes)
+    async def load(self, key: str) -> tuple[bytes, str]:
+        """Return the bytes of an object and their digest."""
+        return await asyncio.to_thread(lambda: with_digest((self.root / key).read_bytes()))
 
     @asynccontextmanager
     async def spool(self, source: BinaryIO) -> AsyncIterator[DiskSpool]:

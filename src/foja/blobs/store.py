@@ -19,7 +19,6 @@ from foja import private
 from foja.blobs.bucket import Bucket
 from foja.blobs.disk import Disk
 from foja.blobs.entries import Listed
-from foja.blobs.transfer import digest
 from foja.errors import ObjectMissing, Refused, SetupFailed, Tampered, Unavailable
 
 OBJECTS, LOG = "objects", "log"
@@ -53,7 +52,7 @@ class ObjectBackend(Protocol):
     async def write_many(self, objects: Mapping[str, bytes]) -> None: ...
     async def create(self, key: str, data: bytes) -> str: ...
     async def replace(self, key: str, data: bytes, expected: str) -> str: ...
-    async def load(self, key: str) -> bytes: ...
+    async def load(self, key: str) -> tuple[bytes, str]: ...
     async def fetch(self, key: str, target: BinaryIO) -> str: ...
     async def delete(self, keys: Collection[str]) -> None: ...
     async def present(self, keys: Collection[str]) -> set[str]: ...
@@ -85,8 +84,8 @@ class Store:
     async def get(self, sha256: str, generation: int = 0) -> bytes:
         """Return the bytes with this digest, or raise `ObjectMissing` or `Tampered`."""
         with self._our_errors(sha256):
-            data = await self._backend.load(_checked(object_key(sha256, generation)))
-        if await digest(data) != sha256:
+            data, found = await self._backend.load(_checked(object_key(sha256, generation)))
+        if found != sha256:
             raise _damaged(sha256)
         return data
 

@@ -8,9 +8,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from foja.errors import Refused
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 CHUNK_BYTES = 1 << 20  # more is hashed in a thread
 
@@ -36,6 +39,11 @@ def copy(source: BinaryIO, target: BinaryIO | None = None) -> tuple[str, int]:
         if target is not None:
             target.write(chunk)
     return digest.hexdigest(), size
+
+
+def with_digest(data: Buffer) -> tuple[bytes, str]:
+    """Return bytes, copied only if they are of another type, and their SHA-256 digest."""
+    return bytes(data), hashlib.sha256(data).hexdigest()
 
 
 async def digest(data: bytes) -> str:

@@ -1,6 +1,9 @@
 -- Objects: bytes in the store under `objects/<sha256>/<generation>`. A row is written before the bytes, so no bytes are
 -- there without a row, except those of an upload that the database lost or that came too late.
 
+-- A scan reads both tables in the order of digests, by their indexes alone: by their rows, it would read a page of the
+-- disk for each object of a large store.
+--
 -- intent: the bytes may be on their way. live: they are there. quarantined: nothing refers to them and nothing may; they
 -- can be restored. deleted: they are gone, and this generation is never used again.
 create table foja.object (
@@ -12,7 +15,7 @@ create table foja.object (
     changed_at timestamptz not null default clock_timestamp(),  -- when it got its state
     released_at timestamptz,                 -- when a reference to it ended last
     claimed_at timestamptz,                  -- its bytes are being deleted: it cannot be restored any more
-    primary key (sha256, generation)
+    primary key (sha256, generation) include (state, changed_at)
 ) with (fillfactor = 90);
 
 -- The generation of a digest that uploads write and that references name: at most one.
@@ -33,7 +36,7 @@ create table foja.object_reference (
     primary key (entity_id, seq, sha256, role)
 );
 
-create index object_reference_names on foja.object_reference (sha256, tenant);
+create index object_reference_names on foja.object_reference (sha256, tenant) include (generation);
 create index object_reference_sources on foja.object_reference (built_from) where built_from is not null;
 
 -- Objects that nothing refers to: candidates until they are purged or referred to again. The name and the columns are the
