@@ -10,6 +10,7 @@ from fastapi import Depends, Request, Response
 from foja.access.model.principal import Scope
 from foja.anchors.admin import STATUSES
 from foja.anchors.network import Readiness
+from foja.anchors.setup import missing_settings
 from foja.app import App
 from foja.errors import FojaError
 from foja.web.caller import Caller, needs
@@ -17,7 +18,7 @@ from foja.web.pages.frame.background import Background
 from foja.web.pages.frame.errors import page_router
 from foja.web.pages.frame.forms import read_form, see_other
 from foja.web.pages.frame.page import Requested
-from foja.web.pages.texts.system.anchors import TEXTS
+from foja.web.pages.texts.system.anchors import TEXTS, WORDS
 
 LIST_LIMIT: Final = 50
 DAYS: Final = 30
@@ -44,8 +45,8 @@ CHECKS: Final = Background(_check, 30)
 @routes.get("")
 async def show(caller: Steward, page: Requested, status: str = "") -> Response:
     """Show networks, batches and costs. Nodes are asked beside the page."""
-    anchors = caller.ctx.app.anchors
-    networks = await anchors.overview()
+    app, anchors = caller.ctx.app, caller.ctx.app.anchors
+    networks, words = await anchors.overview(), WORDS[page.language]
     chosen = status if status in STATUSES else ""
     batches = await anchors.list(status=chosen or None, limit=LIST_LIMIT)
     return page.render(
@@ -53,7 +54,8 @@ async def show(caller: Steward, page: Requested, status: str = "") -> Response:
         TEXTS,
         principal=caller.principal,
         networks=networks,
-        checks=CHECKS.get(caller.ctx.app) if anchors.networks else {},
+        missing={each.network: missing_settings(app.settings, each.network, words) for each in networks},
+        checks=CHECKS.get(app) if anchors.networks else {},
         batches=batches,
         costs=await anchors.cost(days=DAYS),
         chosen=chosen,

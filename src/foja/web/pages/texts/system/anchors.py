@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from foja.anchors.setup import Words
 from foja.web.pages.frame.language import Table
 
+WORDS: Final = {"en": Words(), "es": Words("una de {names}", "{name} (con {more})", " o ")}
 TEXTS: Final[Table] = {
     "anchors": ("Anchors", "Anclajes"),
     "anchors_lead": (
