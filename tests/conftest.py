@@ -28,6 +28,7 @@ from foja import faults
 from foja.app import App
 from foja.domains import prepare
 from foja.embedded.postgres import PostgresServer, start
+from tests.counterparties.s3 import BUCKET, running_s3
 from tests.postgres_server import folder_in_memory, running_postgres
 from tests.redis_server import RedisServer, running_redis
 
@@ -142,9 +143,40 @@ def admin(database_url: str) -> Iterator[psycopg.Connection[Any]]:
         yield conn
 
 
+@pytest.fixture(scope="session")
+def bucket() -> Iterator[str | None]:
+    """The URL of a bucket on a real S3 server if FOJA_TEST_STORE says `s3`; None: stores are on disk."""
+    if os.environ.get("FOJA_TEST_STORE") != "s3":
+        yield None
+        return
+    with (
+        tempfile.TemporaryDirectory(prefix="foja-test-", dir=folder_in_memory()) as folder,
+        running_s3(Path(folder)) as server,
+    ):
+        os.environ |= server.environment  # also for the processes that tests start
+        yield f"s3://{BUCKET}"
+
+
 @pytest.fixture
-def open_app(database_url: str, tmp_path: Path) -> Callable[..., App]:
+def store_url(bucket: str | None, tmp_path: Path) -> str:
+    """The URL of an empty store, where the installation of a test has its objects."""
+    return f"{bucket}/{secrets.token_hex(6)}" if bucket else (tmp_path / "home" / "store").as_uri()
+
+
+@pytest.fixture
+def on_disk(bucket: str | None) -> None:
+    """For a test that changes the files of a store."""
+    if bucket:
+        pytest.skip("it changes files, and the stores of these tests are on S3")
+
+
+@pytest.fixture
+def open_app(
+    database_url: str, bucket: str | None, store_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., App]:
     """A function that connects to the fresh database: `async with open_app(**settings) as app`."""
+    if bucket:  # for whatever connects, also in another process
+        monkeypatch.setenv("FOJA_STORAGE_URL", store_url)
 
     def connect(**chosen: Any) -> App:
         return foja.connect(**{"database_url": database_url, "home": tmp_path / "home", **chosen})

@@ -278,7 +278,7 @@ async def test_rows_rewritten_consistently_contradict_the_checkpoint(case: Case)
 
 
 async def test_a_completely_rewritten_history_contradicts_a_checkpoint_kept_outside(
-    open_app: OpenApp, database_url: str, empty_database_url: str, tmp_path: Path
+    open_app: OpenApp, database_url: str, empty_database_url: str, store_url: str, tmp_path: Path
 ) -> None:
     """The intruder also has the signing key: rows, leaves, checkpoints, files and signatures all agree."""
     async with open_app(log_name="example.org/log") as app:
@@ -287,7 +287,12 @@ async def test_a_completely_rewritten_history_contradicts_a_checkpoint_kept_outs
         outside = Outside(app.store, [app.signer.verifier()], kept)
     assert (await fsck(database_url, outside)).clean
     shutil.copytree(tmp_path / "home" / "keys", tmp_path / "forged" / "keys")
-    forged = open_app(database_url=empty_database_url, home=tmp_path / "forged", log_name="example.org/log")
+    forged = open_app(
+        database_url=empty_database_url,
+        home=tmp_path / "forged",
+        log_name="example.org/log",
+        storage_url=f"{store_url}-forged",
+    )
     async with forged as app:
         await write_history(app, first="forged")
         assert app.signer.verifier() == outside.verifiers[0]

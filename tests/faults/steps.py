@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.resources import files
@@ -107,12 +107,10 @@ class SteppedPlace:
 
     @asynccontextmanager
     async def spool(self, source: BinaryIO) -> AsyncIterator[Spool]:
-        spooled = self._inner.spool(source)
-        spool = await self._take("spool", spooled.__aenter__)
-        try:
+        async with AsyncExitStack() as opened:
+            spooled = self._inner.spool(source)
+            spool = await self._take("spool", lambda: opened.enter_async_context(spooled))
             yield SteppedSpool(spool, self._take)
-        finally:
-            await spooled.__aexit__(None, None, None)
 
     async def delete(self, keys: Collection[str]) -> None:
         await self._take("delete", lambda: self._inner.delete(keys))

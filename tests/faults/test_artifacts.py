@@ -115,6 +115,7 @@ async def test_without_a_token_the_attempt_ends_with_a_reason_and_others_follow(
         assert (await finished(app, document))[-1] == "artifact.finalized"
 
 
+@pytest.mark.usefixtures("on_disk")
 async def test_a_document_that_was_lost_or_damaged_is_never_final(open_app: Callable[..., App]) -> None:
     async with open_app(protect_attempts=1) as app:
         document = await asked(app)

@@ -96,6 +96,7 @@ async def test_a_refused_image_fails_at_once_and_for_ever(
     assert await kinds(app, product) == ["image.added", "image.failed"]
 
 
+@pytest.mark.usefixtures("on_disk")
 async def test_a_lost_original_is_a_failure_with_its_reason(app: App) -> None:
     product = uuid4()
     image = await app.images.add(product, png())

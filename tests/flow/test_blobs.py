@@ -52,8 +52,10 @@ async def keep(store: Store, data: bytes) -> tuple[str, int]:
 
 
 @pytest.fixture(params=["disk", "obstore"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    return open_store(f"file://{tmp_path}/store" if request.param == "disk" else "memory:///")
+def store(request: pytest.FixtureRequest, tmp_path: Path, bucket: str | None, store_url: str) -> Store:
+    """A store on disk, and one behind obstore: in memory, or on S3 where the tests run on it."""
+    network = store_url if bucket else "memory:///"
+    return open_store(f"file://{tmp_path}/store" if request.param == "disk" else network)
 
 
 @pytest.fixture

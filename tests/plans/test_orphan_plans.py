@@ -1,4 +1,4 @@
-"""A scan for orphans reads two indexes in the order of digests, and no row: the rows lie anywhere on the disk."""
+"""A scan for orphans reads two indexes in the order of digests, and no row: rows lie anywhere on the disk."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from tests.plans.filled import Admin
 OBJECTS, PAGE = 20_000, 1_000
 FILL: LiteralString = """
     insert into foja.object (sha256, generation, state, changed_at)
-        select encode(sha256(n::text::bytea), 'hex'), 0, 'live', now() - interval '30 days' from generate_series(1, 20000) n;
+        select encode(sha256(n::text::bytea), 'hex'), 0, 'live', now() - interval '30 days'
+        from generate_series(1, 20000) n;
     insert into foja.object_reference (entity_id, seq, sha256, generation, role, tenant)
         select gen_random_uuid(), 0, o.sha256, 0, 'document', 'default' from foja.object o;
 """

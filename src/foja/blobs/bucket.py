@@ -113,7 +113,8 @@ class Bucket:
         wanted, found, seen = sorted(keys), set[str](), 0
         if len(wanted) <= MAX_PARALLEL:
             return await self._ask(wanted)
-        async for page in self.list(wanted[0].partition("/")[0], wanted[0].rpartition("/")[0]):
+        before = wanted[0].rpartition("/")[0][:-1]  # not a whole folder: some servers skip what is below it
+        async for page in self.list(wanted[0].partition("/")[0], before):
             found |= {each.key for each in page}.intersection(wanted)
             seen += len(page)
             if page[-1].key >= wanted[-1]:
