@@ -184,6 +184,23 @@ async def test_a_file_that_is_cut_short_is_refused(decoders: Decoders, kind: str
     assert (await refusal(decoders, data[: int(len(data) * share)])).code == "image_cut_short"
 
 
+@pytest.mark.parametrize("size", [(1, 1), (5, 300), (64, 64), (333, 111)])
+@pytest.mark.parametrize("lossless", [False, True])
+@pytest.mark.parametrize("mode", ["RGB", "RGBA"])
+async def test_a_webp_is_decoded_to_its_last_byte(
+    decoders: Decoders, mode: str, size: tuple[int, int], *, lossless: bool
+) -> None:
+    """A large one is decoded at an eighth of its size, and nothing of it is left out."""
+    image = Image.effect_noise(size, 60).convert(mode)
+    if mode == "RGBA":
+        image.putalpha(Image.effect_noise(size, 90))
+    data = pictures.encoded(image, "WEBP", lossless=lossless)
+    assert (await decoders.check(data)).width == size[0]
+    for cut in (1, 2, 9, len(data) // 4):
+        if len(data) - cut > 40:  # less is not even a header
+            assert (await refusal(decoders, data[:-cut])).code == "image_cut_short"
+
+
 async def test_damage_inside_is_refused(decoders: Decoders) -> None:
     data = bytearray(pictures.encoded(pictures.photo(600, 400), "PNG"))
     data[len(data) // 2] ^= 0x55

@@ -19,6 +19,7 @@ from foja.images.model.headers.fields import damaged
 # `unlimited` stays off: the library's own limits of dimensions hold beside ours.
 STRICT: Final = {"access": "sequential", "fail_on": "truncated"}
 JPEG_SHRINKS: Final = (8, 4, 2)
+MIN_SHRUNK: Final = 64  # pixels of a side; an eighth of a few would be none
 LOADERS: Final = ("Jpeg", "Png", "Webp", "Nsgif", "Heif")
 _CUT_SHORT: Final = (
     "premature end",
@@ -50,6 +51,9 @@ def check(data: bytearray, kind: str, width: int, height: int, frames: int) -> N
             raise damaged(
                 f"it has {image.width} × {image.height} pixels, and its header says {width} × {height}"
             )
+        if kind == "webp" and frames == 1 and min(image.width, image.height) >= MIN_SHRUNK:
+            _small_webp(data).avg()
+            return
         # Rows are decoded in order: the last one needs all, and none is kept.
         image.crop(0, image.height - 1, image.width, 1).write_to_memory()
 
@@ -75,6 +79,11 @@ def _load_png(data: bytearray, scale: float, every: bool) -> pyvips.Image:
 
 def _load_webp(data: bytearray, scale: float, every: bool) -> pyvips.Image:
     return pyvips.Image.webpload_source(_source(data), n=-1 if every else 1, **STRICT)
+
+
+def _small_webp(data: bytearray) -> pyvips.Image:
+    """Return a still image at an eighth of its size. All of it is decoded; half of the time is saved."""
+    return pyvips.Image.webpload_source(_source(data), scale=1 / 8, **STRICT)
 
 
 def _load_gif(data: bytearray, scale: float, every: bool) -> pyvips.Image:
