@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import socket
 import subprocess
@@ -50,6 +51,23 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> LocalAuthority:
 def stamped(authority: LocalAuthority, algorithm: str = "sha256", nonce: int = 5) -> tuple[bytes, bytes]:
     query = request(digest_by(algorithm, DATA).digest(), nonce=nonce, algorithm=algorithm)
     return query, authority.reply(query)
+
+
+def test_a_time_has_three_digits_of_a_second_or_none(tmp_path: Path) -> None:
+    """DER forbids zeros at the end, and @sigstore/verify refuses one or two digits: one token of ten."""
+    second = datetime.now(UTC).replace(microsecond=0)
+    moments = [second + timedelta(milliseconds=each) for each in range(0, 1000, 5)]
+    clock = iter([second, *moments])
+    local, latest = LocalAuthority(tmp_path, clock=lambda: next(clock)), second
+    for moment in moments:
+        [(seconds, digits)] = re.findall(rb"\x18.(\d{14})(?:\.(\d+))?Z", stamped(local)[1])
+        assert len(digits) in (0, 3)
+        assert not digits.endswith(b"0")
+        whole = datetime.strptime(seconds.decode(), "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+        time = whole + timedelta(milliseconds=int(digits or 0))
+        assert timedelta(0) <= time - moment <= timedelta(milliseconds=1)
+        assert time >= latest
+        latest = time
 
 
 def openssl(*arguments: str | Path) -> str:

@@ -126,6 +126,10 @@ def _attributes(encoder: ReplyEncoder, content: bytes, moment: datetime) -> byte
 
 
 def _generalized_time(moment: datetime) -> bytes:
-    """Return a GeneralizedTime with milliseconds, without the zeros that DER forbids."""
-    text = f"{moment:%Y%m%d%H%M%S}.{moment.microsecond // 1000:03}".rstrip("0").rstrip(".")
-    return f"{text}Z".encode()
+    """Return a GeneralizedTime with three digits of a second or none, later by a millisecond if need be.
+
+    DER forbids zeros at the end, and some readers (@sigstore/verify) accept no one or two digits.
+    """
+    thousandths = moment.microsecond // 1000
+    fraction = f".{thousandths + (thousandths % 10 == 0):03}" if thousandths else ""
+    return f"{moment:%Y%m%d%H%M%S}{fraction}Z".encode()
