@@ -9,6 +9,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from multiprocessing import get_context
 from typing import Any, Literal, TypeVar
 
+import pytest
+
 from foja.jobs.encoding import Settled
 from foja.jobs.outcome import Job, Outcome, Settlement
 from foja.jobs.queue import Queue
@@ -24,6 +26,8 @@ STEPS: list[tuple[Step, Moment]] = [
     ("settle", "and not saved"),
     ("settle", "but saved"),
 ]
+# For a test that dies at each of them in turn: half of them, and all in the long run.
+KILLS = [pytest.param(STEPS[1::2], id="sample"), pytest.param(STEPS, id="all", marks=pytest.mark.long)]
 KILLED = -9
 Order = TypeVar("Order")
 

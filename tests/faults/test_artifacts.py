@@ -20,7 +20,7 @@ from foja.judge.report import Verdict
 from foja.proofs.tsa import Terms
 from foja.remote.tsa import NoReply, Trouble
 from tests.faults.document_scene import Order, run
-from tests.faults.mortal import KILLED, STEPS, Step
+from tests.faults.mortal import KILLED, KILLS, Step
 from tests.faults.mortal import Moment as Death
 from tests.faults.steps import Moment, SteppedPlace, Steps
 
@@ -146,10 +146,6 @@ async def test_an_artifact_waits_for_a_checkpoint_and_that_is_no_try(
         rows = admin.execute("select state, tries from foja.job where type = 'build_artifact'").fetchall()
         assert rows == [("queued", 0)]
         assert await finished(app, document) == ["job.build-artifact.required", "artifact.finalized"]
-
-
-SAMPLE = [("claim", "but saved"), ("work", "but saved"), ("settle", "but saved")]
-KILLS = [pytest.param(SAMPLE, id="sample"), pytest.param(STEPS, id="all", marks=pytest.mark.long)]
 
 
 @pytest.mark.parametrize("kills", KILLS)

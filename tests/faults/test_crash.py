@@ -19,7 +19,7 @@ from tests.faults.load import Diary, Order, begin, read_diary
 from tests.races.auditor import Books, audit, audit_idle
 from tests.races.writers import SAY, streams, words
 
-ROUNDS, LONG = 3, 10
+ROUNDS, LONG = 2, 10
 ENOUGH = 60
 
 

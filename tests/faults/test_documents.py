@@ -18,7 +18,7 @@ from foja.documents.workers import executor, timestamps
 from tests.database.papers import WITNESS, Paper, later
 from tests.database.rows import Admin
 from tests.faults.document_scene import Order, run
-from tests.faults.mortal import KILLED, STEPS
+from tests.faults.mortal import KILLED, KILLS, Moment, Step
 from tests.tsa_server import MADE, SENT, TsaServer, running_tsa
 
 STORY = ["document.added", "document.protected.requested", "job.run-tsa.required", "tsa.confirmed"]
@@ -119,11 +119,18 @@ async def test_what_takes_too_long_is_ended_and_a_late_answer_changes_nothing(
         assert {each.source for each in endings} == {"sweeper"}
 
 
+@pytest.mark.parametrize("kills", KILLS)
 @pytest.mark.parametrize(("job_type", "batch"), [*((each, 0) for each in ONLY), (timestamps.TYPE, 100)])
 async def test_killed_at_every_step_each_witness_is_stamped_once(
-    job_type: str, batch: int, open_app: Callable[..., App], admin: Admin, database_url: str, tmp_path: Path
+    job_type: str,
+    batch: int,
+    open_app: Callable[..., App],
+    admin: Admin,
+    database_url: str,
+    tmp_path: Path,
+    kills: list[tuple[Step, Moment]],
 ) -> None:
-    for number, (step, moment) in enumerate(STEPS):
+    for number, (step, moment) in enumerate(kills):
         async with open_app(tsa_batch=batch) as app:
             documents = [await app.documents.add_digest(f"{number:032x}{each:032x}") for each in range(2)]
             for document in documents:

@@ -35,7 +35,7 @@ from tests.races.writers import SAY, TOOL, result, streams, words
 
 Result = TypeVar("Result")
 VOIDED = "slot.voided"
-QUICK = settings(max_examples=60, stateful_step_count=30)
+QUICK = settings(max_examples=25, stateful_step_count=30)
 LONG = settings(max_examples=400, stateful_step_count=60)
 APPEND_SQL = "select seq from foja.append_event(%s, 'conversation', %s, %s::jsonb)"
 
