@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeVar
 
 MAX_ITEMS = 256
-MAX_SENDERS = 2  # at the same time
+MAX_SENDERS = 2
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -15,9 +15,11 @@ Result = TypeVar("Result")
 class Batch(Generic[Item, Result]):
     """No item waits for others: one that is alone is sent alone."""
 
-    def __init__(self, send: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]]) -> None:
-        """`send` returns a result for each item, in order."""
-        self._send = send
+    def __init__(
+        self, send: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]], senders: int = MAX_SENDERS
+    ) -> None:
+        """`send` returns a result for each item, in order; so many calls of it run at the same time."""
+        self._send, self._most = send, senders
         self._waiting: list[tuple[Item, asyncio.Future[Result]]] = []
         self._senders: set[asyncio.Task[None]] = set()
 
@@ -25,7 +27,7 @@ class Batch(Generic[Item, Result]):
         """Return the result of one item."""
         result: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, result))
-        if len(self._senders) < MAX_SENDERS:
+        if sum(not sender.done() for sender in self._senders) < self._most:
             sender = asyncio.create_task(self._run())
             self._senders.add(sender)
             sender.add_done_callback(self._senders.discard)

@@ -16,6 +16,7 @@ from foja import sql
 from foja.blobs.batch import Batch
 from foja.blobs.store import Store, object_key
 from foja.blobs.transfer import digest
+from foja.core.registry import check_digest
 from foja.driver.database import Database
 from foja.errors import Busy, ObjectMissing
 
@@ -38,6 +39,7 @@ class Objects:
     def __init__(self, store: Store, database: Database) -> None:
         self.store, self._database = store, database
         self._intents, self._endings = Batch(self._begin), Batch(self._finish)
+        self._references = Batch(self._find)
 
     async def put(self, data: bytes) -> StoredObject:
         """Store bytes. Repeating is safe, and takes the same work if they are stored already."""
@@ -95,11 +97,20 @@ class Objects:
         return [live for _, live in sorted(rows)]
 
     async def _generation(self, tenant: str, sha256: str) -> int:
-        database = self._database.of(tenant)
-        rows = await database.rows(sql.query("referred_generation"), sha256=sha256, tenant=tenant)
-        if not rows:  # whether another tenant has it does not show
+        found = await self._references.ask((tenant, check_digest(sha256)))
+        if found is None:  # whether another tenant has it does not show
             raise ObjectMissing(f"there is no object {sha256}: it was never stored, or was removed.")
-        return int(rows[0][0])
+        return found
+
+    async def _find(self, wanted: Sequence[tuple[str, str]]) -> list[int | None]:
+        """Return the generation of each of these digests that its tenant refers to."""
+        found = dict[tuple[str, str], int]()
+        for tenant in {tenant for tenant, _ in wanted}:
+            digests = [sha256 for owner, sha256 in wanted if owner == tenant]
+            query = sql.query("referred_generations")
+            rows = await self._database.of(tenant).rows(query, sha256=digests, tenant=tenant)
+            found |= {(tenant, sha256): generation for sha256, generation in rows}
+        return [found.get(each) for each in wanted]
 
     async def _rows(self, name: str, **values: object) -> list[tuple[Any, ...]]:
         return await self._database.rows(sql.query(name), **values)

@@ -14,10 +14,11 @@ select u.place, foja.finish_object_v1(u.sha256, u.generation) from unhurried, (
     select * from unnest(%(sha256)s::text[], %(generation)s::integer[]) with ordinality o(sha256, generation, place)
     order by o.sha256 offset 0) u;
 
--- name: referred_generation
--- The generation of an object that this tenant refers to.
-select r.generation from foja.object_reference r where r.sha256 = %(sha256)s and r.tenant = %(tenant)s
-order by r.generation desc limit 1;
+-- name: referred_generations
+-- The newest generation that this tenant refers to, of each of these objects. The digests are hidden from the planner,
+-- which would otherwise plan every call for its number of them.
+select r.sha256, max(r.generation) from foja.object_reference r
+where r.sha256 = any (array(select unnest(%(sha256)s::text[]))) and r.tenant = %(tenant)s group by r.sha256;
 
 -- name: count_objects
 -- How many objects have a row, about: for a progress bar.
