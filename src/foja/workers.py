@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
+import time
 from collections.abc import Collection, Iterable
 from contextlib import AsyncExitStack
 from functools import partial
 
 from foja.core.registry import Domain
 from foja.driver.database import Database
-from foja.errors import BadDomain, UnknownJob
+from foja.errors import BadDomain, LedgerUnavailable, UnknownJob
 from foja.jobs.decider import decide_streams, drafting
 from foja.jobs.exclusive import RunLock
 from foja.jobs.queue import Queue
@@ -19,6 +21,7 @@ from foja.ledger.live.notifier import Notifier
 from foja.settings import Settings
 
 CONNECTIONS = 4  # of each source
+MAX_AWAY_SECONDS, PAUSE_SECONDS = 60, 0.2
 
 
 class Workers:
@@ -68,7 +71,7 @@ class Workers:
             for _ in range(spec.count)
         ]
         for worker, _ in found:
-            await worker.open()
+            await _open(worker)
         return found
 
     def idle_types(self) -> list[str]:
@@ -108,3 +111,15 @@ class Workers:
             before_claim=spec.before_claim(queue) if spec.before_claim else None,
             rests=spec.rests,
         )
+
+
+async def _open(worker: Worker) -> None:
+    """Connect a worker. The database answered when the app started; if it is gone now, it is waited for."""
+    deadline = time.monotonic() + MAX_AWAY_SECONDS
+    while True:
+        try:
+            return await worker.open()
+        except LedgerUnavailable:
+            if time.monotonic() > deadline:
+                raise
+        await asyncio.sleep(PAUSE_SECONDS)

@@ -267,6 +267,16 @@ async def test_an_app_starts_although_the_server_dies_under_it(
         assert is_another(home, killed[0])
 
 
+async def test_workers_connect_although_the_server_died_after_the_app_started(home: Path) -> None:
+    """`foja worker` ended with "the database does not answer", found by the hour of faults."""
+    async with foja.connect(home=home) as app:
+        killed = server_of(home).pid
+        os.kill(killed, signal.SIGKILL)
+        await until(lambda: running(home) is None)
+        assert await app.workers.open(["run_tsa"])
+        assert is_another(home, killed)
+
+
 async def test_an_app_whose_server_dies_again_and_again_says_so(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
