@@ -15,7 +15,7 @@ from foja.errors import DecoderFailed, ImageRefused
 from foja.images.decoder.pool import Decoders, _checked, _rendering
 from foja.images.decoder.process import Bounds
 from foja.images.model.limits import Limits
-from foja.images.model.variants import specs_of
+from foja.images.model.variants import VariantSpec, specs_of
 from tests import pictures
 
 SMALL = pictures.encoded(pictures.corners())
@@ -105,8 +105,9 @@ async def test_no_more_decoders_run_than_are_allowed() -> None:
 async def test_an_image_that_needs_too_much_memory_is_refused(decoders: Decoders) -> None:
     pool = Decoders(Limits(pixels=200_000_000), Bounds(memory=300 << 20), most=1)
     wide = pictures.encoded(pictures.photo(6000, 4000), "WEBP", quality=40, method=0)
+    assert (await pool.check(wide)).width == 6000, "at an eighth of its size it needs little"
     with pytest.raises((ImageRefused, DecoderFailed)) as refused:
-        await pool.check(wide)
+        await pool.render(wide, [VariantSpec("wide", 4096, 4096, "jpeg", 80, 0)])
     assert refused.value.code in {"image_too_heavy", "decoder_died"}
     assert (await pool.check(SMALL)).width == 240
     await pool.close()
