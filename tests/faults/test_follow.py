@@ -580,8 +580,10 @@ async def peak_of(source: Source, count: int) -> int:
 
 
 @pytest.mark.parametrize("hole", [False, True])
-async def test_memory_does_not_grow_with_the_history(app: App, hole: bool) -> None:
-    few, many = 1_000, 8_000
+@pytest.mark.parametrize(
+    ("few", "many"), [(1_000, 8_000), pytest.param(2_000, 20_000, marks=pytest.mark.long)]
+)
+async def test_memory_does_not_grow_with_the_history(app: App, few: int, many: int, hole: bool) -> None:
     talk = await app.conversations.open()
     if hole:
         await talk.reserve(1, ttl=600)
