@@ -10,6 +10,7 @@ from weakref import WeakSet
 from foja.errors import FojaError, LedgerUnavailable
 
 DATABASE = "the database"
+UNSEEN_SECONDS = 20
 log = logging.getLogger("foja.faults")
 
 
@@ -36,6 +37,11 @@ class Watch:
         self._name, self._settle, self._rare = name, settle, rare
         self._fault: str | None = None
         self._failed_at = 0.0
+
+    @property
+    def failing(self) -> bool:
+        """Whether this watch sees a fault that has not ended."""
+        return self._fault is not None
 
     def failed(self, error: Exception) -> None:
         """Log the fault unless it is open already.
@@ -67,11 +73,19 @@ class Watch:
         if self._fault and time.monotonic() >= self._failed_at + self._settle:
             self._end()
 
-    def _end(self) -> None:
+    def unseen(self) -> None:
+        """Log the end of a fault that did not return for a while, although nothing succeeded since.
+
+        This is for work that comes by chance: another process may do all of it now, or there is none.
+        """
+        if self._fault and time.monotonic() >= self._failed_at + UNSEEN_SECONDS:
+            self._end("not seen again")
+
+    def _end(self, how: str = "works again") -> None:
         if ended := self._leave():
             name, fault = ended
             seconds = time.monotonic() - fault.began
-            log.warning("%s: works again after %.1f s", name.partition(" (")[0], seconds)
+            log.warning("%s: %s after %.1f s", name.partition(" (")[0], how, seconds)
 
     def close(self) -> None:
         """End the fault of this watch without a line in the log."""

@@ -18,6 +18,7 @@ from foja.driver.database import Database
 from foja.embedded.postgres import start, stop
 from foja.errors import LedgerUnavailable
 from foja.jobs.exclusive import RunLock
+from foja.jobs.heartbeat import Heartbeat
 from foja.jobs.outcome import Done, Job, Outcome
 from foja.jobs.queue import Queue
 from foja.jobs.sweeper import sweep_jobs
@@ -199,11 +200,13 @@ async def test_a_heartbeat_keeps_a_long_job(entities: list[UUID], admin: Admin, 
 
 
 async def test_two_missed_beats_stop_the_work_and_the_claiming(
-    entities: list[UUID], admin: Admin, database_url: str
+    entities: list[UUID], admin: Admin, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A beat is missed because its connection was cut or because the machine is busy; both count."""
     admin.execute("update foja.job_type set lease = '300 ms'")
     await enqueue(database_url, entities[:1])
-    stopped = asyncio.Event()
+    beat, stopped = Heartbeat.beat, asyncio.Event()
+    missed: list[int] = []  # how many jobs each missed beat was for
 
     async def slowly(jobs: Sequence[Job]) -> Sequence[Outcome]:
         try:
@@ -213,17 +216,48 @@ async def test_two_missed_beats_stop_the_work_and_the_claiming(
             raise
         return []
 
+    async def counted(heartbeat: Heartbeat, jobs: Sequence[Job]) -> set[int]:
+        try:
+            return await beat(heartbeat, jobs)
+        except BaseException:
+            missed.append(len(jobs))
+            raise
+
+    monkeypatch.setattr(Heartbeat, "beat", counted)
     async with wired(database_url) as wire, queue(wire.url) as opened:
-        wire.cut("heartbeat_jobs_v1", "before", times=3)
+        wire.cut("heartbeat_jobs_v1", "before", times=1_000_000)
         worker = Worker(opened, RUN, slowly)
         working = asyncio.create_task(worker.run())
         await asyncio.wait_for(stopped.wait(), 40)
-        assert wire.cuts == 2
-        while wire.cuts < 3:  # it asks whether it may go on before it claims again
+        while len(missed) < 3:  # it asks whether it may go on before it claims again
             await asyncio.sleep(0.05)
+        assert missed[:3] == [1, 1, 0]
         assert kinds(admin, entities[0]) == ["errand.asked"]
         working.cancel()
         await asyncio.gather(working, return_exceptions=True)
+
+
+async def test_one_missed_beat_ends_as_a_fault_although_no_further_beat_is_due(
+    entities: list[UUID], admin: Admin, database_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    admin.execute("update foja.job_type set lease = '20 s'")
+    await enqueue(database_url, entities[:1])
+
+    async with wired(database_url) as wire, queue(wire.url) as opened:
+
+        async def until_missed(jobs: Sequence[Job]) -> Sequence[Outcome]:
+            while not caplog.records:
+                await asyncio.sleep(0.05)
+            return await do_well(jobs)
+
+        wire.cut("heartbeat_jobs_v1", "before", times=1)
+        working = asyncio.create_task(Worker(opened, RUN, until_missed).run())
+        async with asyncio.timeout(60):
+            while not any("works again" in record.getMessage() for record in caplog.records):
+                await asyncio.sleep(0.05)
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+    assert states(admin) == {"succeeded": 1}
 
 
 async def test_a_worker_told_to_stop_hands_back_what_it_has(

@@ -12,11 +12,12 @@ import psycopg
 import pytest
 
 from foja.app import App
-from foja.errors import Unavailable
+from foja.errors import FojaError, LedgerUnavailable, Unavailable
 from foja.jobs.assembly import Chore
 from foja.maintenance import loop
 from foja.maintenance.lease import LEASE_SECONDS, MaintenanceLease
 from foja.maintenance.loop import Maintenance
+from foja.tasks import end
 from tests.database.rows import Admin
 from tests.faults.test_worker import working
 
@@ -87,6 +88,35 @@ async def test_a_process_that_fails_hands_over(open_app: Callable[..., App]) -> 
     other = Counted()
     async with processes(open_app, fail, other):
         await other.more()
+
+
+@pytest.mark.parametrize("error", [Unavailable("its disk is full"), LedgerUnavailable("no answer")])
+async def test_a_process_sees_the_end_of_its_fault_although_another_works_now(
+    open_app: Callable[..., App], admin: Admin, caplog: pytest.LogCaptureFixture, error: FojaError
+) -> None:
+    tries, others = Counted(), list[asyncio.Task[None]]()
+
+    async def hold_on() -> None:
+        while True:
+            hold(admin, 8)
+            await asyncio.sleep(0.1)
+
+    async def fail_first() -> int:
+        await tries()
+        if tries.times == 1:
+            others.append(asyncio.create_task(hold_on()))
+            await asyncio.sleep(0.2)
+            raise error
+        return 0
+
+    async with processes(open_app, fail_first):
+        async with asyncio.timeout(30):
+            while not any("works again" in record.getMessage() for record in caplog.records):
+                await asyncio.sleep(0.05)
+        before = tries.times
+        await asyncio.sleep(0.5)
+        assert tries.times == before, "nothing fails any more, and another process has the lease"
+    await end(others)
 
 
 async def test_a_process_that_hangs_hands_over(

@@ -12,7 +12,7 @@ import pytest
 
 from foja.cli.log_format import JsonFormat, TextFormat
 from foja.errors import LedgerUnavailable, Unavailable
-from foja.faults import Watch
+from foja.faults import UNSEEN_SECONDS, Watch
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -71,6 +71,25 @@ def test_a_fault_that_comes_and_goes_is_one(
     assert lines(caplog)[1:] == ["one: works again after … s"]
     watch.failed(Unavailable("the store is full"))
     assert len(lines(caplog)) == 3
+
+
+def test_a_fault_that_is_not_seen_again_ends_without_a_success(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.monotonic()
+    monkeypatch.setattr("foja.faults.time.monotonic", lambda: now)
+    watch = Watch("one")
+    watch.unseen()
+    watch.failed(Unavailable("the store is full"))
+    now += UNSEEN_SECONDS - 1
+    watch.unseen()
+    assert watch.failing
+    watch.failed(Unavailable("the store is full"))
+    now += UNSEEN_SECONDS
+    watch.unseen()
+    watch.unseen()
+    assert not watch.failing
+    assert lines(caplog) == ["one: the store is full", "one: not seen again after … s"]
 
 
 def test_faults_of_two_activities_are_two(caplog: pytest.LogCaptureFixture) -> None:

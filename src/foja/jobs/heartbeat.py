@@ -53,8 +53,8 @@ class Heartbeat:
                 raise
 
     async def recover(self) -> None:
-        """Return once a beat went out; until then nothing should be claimed."""
-        if not self.well:
+        """Return once a beat went out after a missed one; until then nothing should be claimed."""
+        if not self.well or self._watch.failing:
             await self.beat([])
             self.close()
             self.well = True

@@ -116,6 +116,7 @@ class Worker:
             await self._heartbeat.recover()
             done = await self.step()
             self._watch.worked()
+            self._work_watch.unseen()
             return done
         except FojaError as error:
             self._watch.failed(error)

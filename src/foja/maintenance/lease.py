@@ -27,14 +27,20 @@ class MaintenanceLease:
         self._watch = Watch("maintenance, lease")
         self._held, self._handed_over = asyncio.Event(), asyncio.Event()
 
+    @property
+    def held(self) -> bool:
+        """Whether this process holds the lease."""
+        return self._held.is_set()
+
     async def wait(self) -> None:
         """Return when this process holds the lease."""
         await self._held.wait()
 
     def hand_over(self) -> None:
-        """Give the lease back; this process asks for it again after others could."""
-        self._held.clear()
-        self._handed_over.set()
+        """Give the lease back if it is held; this process asks for it again after others could."""
+        if self.held:
+            self._held.clear()
+            self._handed_over.set()
 
     async def keep(self) -> None:
         """Ask for the lease for ever, and extend it; when cancelled, give it back."""

@@ -7,16 +7,14 @@ from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from foja.errors import FojaError, LedgerUnavailable, LogHalted
-from foja.faults import Watch
 from foja.jobs.assembly import Chore
 from foja.ledger.sequencer import Sequencer
 from foja.maintenance.lease import MaintenanceLease
+from foja.maintenance.retry import RetriedChore
 from foja.tasks import end
 
 PAUSE_SECONDS = 0.05
 BUSY_THRESHOLD = 1_000  # with fewer changes, pause: larger batches cost less
-ERROR_PAUSE_SECONDS = 1.0
-SETTLE_SECONDS = 2.0  # of success, until a chore that failed works again
 STALLED_SECONDS = 10.0  # then a process that is not stuck takes over
 
 
@@ -48,10 +46,10 @@ class Maintenance:
         if until_idle:
             await self._until_idle()
             return
-        chores = [self._retrying(chore) for chore in (self._sequencer.sweep, *self._chores)]
+        chores = [self._retried(chore) for chore in (self._sequencer.sweep, *self._chores)]
         # In two tasks, so that neither the chores nor the log wait for the other.
-        tasks = [chores, [self._retrying(self._log())]]
-        tasks += [[self._retrying(throttle(each, self._every))] for each in self._beside]
+        tasks = [chores, [self._retried(self._log())]]
+        tasks += [[self._retried(throttle(each, self._every))] for each in self._beside]
         lease = [self._lease.keep()] if self._lease else []
         await side_by_side(*lease, *(self._repeat(each) for each in tasks))
 
@@ -80,36 +78,28 @@ class Maintenance:
 
         return number_and_publish
 
-    def _retrying(self, chore: Chore) -> Chore:
-        """Return a chore that never fails: it logs an error once and retries after a pause."""
-        clock, retry_at = asyncio.get_running_loop().time, 0.0
-        watch = Watch(f"maintenance, {_name(chore)}", settle=SETTLE_SECONDS)
+    def _retried(self, chore: Chore) -> RetriedChore:
+        return RetriedChore(chore, _name(chore), self._failed)
 
-        async def retrying() -> int:
-            nonlocal retry_at
-            if clock() < retry_at:
-                return 0
-            try:
-                done = await chore()
-                watch.worked()
-                return done
-            except FojaError as error:
-                watch.failed(error)
-                self._checked, retry_at = False, clock() + ERROR_PAUSE_SECONDS
-                if self._lease and not isinstance(error, LedgerUnavailable):
-                    self._lease.hand_over()  # perhaps another process can
-                return 0
+    def _failed(self, error: FojaError) -> None:
+        self._checked = False
+        if self._lease and not isinstance(error, LedgerUnavailable):
+            self._lease.hand_over()  # perhaps another process can
 
-        return retrying
-
-    async def _repeat(self, chores: Sequence[Chore]) -> None:
+    async def _repeat(self, chores: Sequence[RetriedChore]) -> None:
         while True:
             if await self._in_turn(chores) < BUSY_THRESHOLD:
                 await asyncio.sleep(PAUSE_SECONDS)
 
-    async def _in_turn(self, chores: Sequence[Chore]) -> int:
+    async def _in_turn(self, chores: Sequence[RetriedChore]) -> int:
+        """Run the chores if this process holds the lease; else only those that fail here.
+
+        Another process does their work then. Only this one can tell when its own fault has ended.
+        """
         if self._lease is None:
             return await _run_all(chores)
+        if not self._lease.held and (failing := [chore for chore in chores if chore.failing]):
+            return await _run_all(failing)
         await self._lease.wait()
         stalled = asyncio.get_running_loop().call_later(STALLED_SECONDS, self._lease.hand_over)
         try:

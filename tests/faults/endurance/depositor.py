@@ -6,21 +6,19 @@ import asyncio
 import contextlib
 import os
 import secrets
-from multiprocessing import get_context
-from multiprocessing.context import SpawnProcess
+from multiprocessing.process import BaseProcess
 from uuid import UUID
 
 import foja
 from foja.app import App
 from foja.errors import FojaError
+from tests import processes
 from tests.faults.load import Order
 
 
-def begin(order: Order) -> SpawnProcess:
+def begin(order: Order) -> BaseProcess:
     """Start a depositor that runs until it is told to stop, or is killed."""
-    process = get_context("spawn").Process(target=_run, args=(order,), daemon=True)
-    process.start()
-    return process
+    return processes.begin(_run, order)
 
 
 def read_documents(order: Order) -> list[UUID]:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from multiprocessing.context import SpawnProcess
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -37,7 +37,7 @@ class Writer:
     """A process that appends, and its diary."""
 
     order: Order
-    process: SpawnProcess
+    process: BaseProcess
 
     def told(self) -> int:
         """Return how many events were acknowledged to it."""

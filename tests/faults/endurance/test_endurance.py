@@ -19,7 +19,7 @@ from foja.app import App
 from foja.embedded.postgres import stop
 from foja.observe.audit import audit as find_problems
 from tests.faults.endurance.faults import FAULTS, Fault
-from tests.faults.endurance.scene import Scene
+from tests.faults.endurance.scene import BACK_SECONDS, Scene, wait_for
 from tests.faults.load import read_diary
 from tests.faults.test_crash import check_told
 from tests.faults.test_odd_redis import OddProxy
@@ -31,6 +31,7 @@ from tests.tsa_server import running_tsa
 SECONDS = float(os.environ.get("FOJA_TEST_FAULT_SECONDS", "3600"))
 DISK = "4g"
 FINAL_SECONDS = 600
+ENDS = ("works again", "not seen again")
 
 
 @pytest.fixture
@@ -67,6 +68,7 @@ async def test_an_hour_of_faults_loses_nothing(scene: Scene) -> None:
         await fault(scene, choice)
         await asyncio.to_thread(scene.check_back, f"{fault.__name__} ({dict(done)})")
         done[fault.__name__] += 1
+    await asyncio.to_thread(wait_for, lambda: not open_faults(scene), BACK_SECONDS, "the end of each fault")
     await asyncio.to_thread(scene.stop)
     for path in scene.logs:
         check_log(path, done.total())
@@ -96,14 +98,25 @@ def check_events(scene: Scene, books: Books) -> None:
         check_told(read_diary(order.diary), books)
 
 
-def check_log(path: Path, faults: int) -> None:
-    """Each fault was logged once when it began and once when it ended, not more often than there were any."""
+def open_faults(scene: Scene) -> Counter[str]:
+    """Return the faults in the logs of the running workers that have not ended."""
+    return sum((began - ended for began, ended in map(read_log, scene.logs)), Counter[str]())
+
+
+def read_log(path: Path) -> tuple[Counter[str], Counter[str]]:
+    """Return how often each fault began and ended. None ends before it began."""
     began, ended = Counter[str](), Counter[str]()
     for line in path.read_text().splitlines():
         entry = json.loads(line)
         if entry["logger"] == "foja.faults":
             name, _, text = entry["message"].partition(": ")
-            (ended if text.startswith("works again") else began)[name] += 1
+            (ended if text.startswith(ENDS) else began)[name] += 1
             assert ended[name] <= began[name], f"{path.name}: {line}"
+    return began, ended
+
+
+def check_log(path: Path, faults: int) -> None:
+    """Each fault was logged once when it began and once when it ended, not more often than there were any."""
+    began, ended = read_log(path)
     assert began == ended, path.name
     assert max(began.values(), default=0) <= faults, (path.name, began)
