@@ -54,6 +54,17 @@ def test_a_valid_reply_and_the_bare_token_in_it_are_verified() -> None:
     assert bare == whole
 
 
+def test_a_token_that_was_read_before_is_checked_again() -> None:
+    made = reply(VALID)
+    first = checked(made)
+    assert checked(made) == first
+    assert first.verified
+    assert checked(made, OTHER).finding.status is not Status.VERIFIED
+    assert checked(made, nonce=8).finding.reason is Reason.NONCE_MISMATCH
+    other = judge(made, sha256(b"another sheet").digest(), Terms(roots=trusted(ROOT.der), nonce=7))
+    assert other.finding.reason is Reason.IMPRINT_MISMATCH
+
+
 def test_a_timestamp_has_the_fields_of_the_token() -> None:
     found = checked(reply(VALID))
     stamp = found.stamp

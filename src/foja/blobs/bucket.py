@@ -16,7 +16,7 @@ import obstore
 from obstore.exceptions import AlreadyExistsError, PreconditionError
 
 from foja.blobs.entries import PAGE_KEYS, Listed
-from foja.blobs.transfer import CHUNK_BYTES, copy, with_digest
+from foja.blobs.transfer import CHUNK_BYTES, copy, join
 from foja.errors import ObjectChanged
 
 if TYPE_CHECKING:
@@ -79,9 +79,14 @@ class Bucket:
         return await self._put(key, data, json.loads(expected))
 
     async def load(self, key: str) -> tuple[bytes, str]:
-        """Return the bytes of an object and their digest; the event loop does not wait for many of them."""
-        data = await (await obstore.get_async(self.store, key)).bytes_async()
-        return with_digest(data) if len(data) <= CHUNK_BYTES else await asyncio.to_thread(with_digest, data)
+        """Return the bytes of an object and their digest; the event loop does not wait for many of them.
+
+        Many arrive in chunks: as one buffer they would be copied once more.
+        """
+        answer = await obstore.get_async(self.store, key)
+        if answer.meta["size"] <= CHUNK_BYTES:
+            return join([await answer.bytes_async()])
+        return await asyncio.to_thread(join, [chunk async for chunk in answer.stream(CHUNK_BYTES)])
 
     @asynccontextmanager
     async def spool(self, source: BinaryIO) -> AsyncIterator[BucketSpool]:

@@ -22,7 +22,7 @@ from typing import BinaryIO
 from foja import private
 from foja.blobs import filesystem
 from foja.blobs.entries import PAGE_KEYS, Listed
-from foja.blobs.transfer import copy, with_digest
+from foja.blobs.transfer import copy, join
 from foja.errors import ObjectChanged
 from foja.private import sync
 
@@ -89,7 +89,7 @@ class Disk:
 
     async def load(self, key: str) -> tuple[bytes, str]:
         """Return the bytes of an object and their digest."""
-        return await asyncio.to_thread(lambda: with_digest((self.root / key).read_bytes()))
+        return await asyncio.to_thread(lambda: join([(self.root / key).read_bytes()]))
 
     @asynccontextmanager
     async def spool(self, source: BinaryIO) -> AsyncIterator[DiskSpool]:

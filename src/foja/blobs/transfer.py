@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -41,9 +41,12 @@ def copy(source: BinaryIO, target: BinaryIO | None = None) -> tuple[str, int]:
     return digest.hexdigest(), size
 
 
-def with_digest(data: Buffer) -> tuple[bytes, str]:
-    """Return bytes, copied only if they are of another type, and their SHA-256 digest."""
-    return bytes(data), hashlib.sha256(data).hexdigest()
+def join(chunks: Sequence[Buffer]) -> tuple[bytes, str]:
+    """Return all chunks as bytes, and their SHA-256 digest."""
+    digest = hashlib.sha256()
+    for chunk in chunks:
+        digest.update(chunk)
+    return b"".join(chunks), digest.hexdigest()
 
 
 async def digest(data: bytes) -> str:

@@ -87,9 +87,10 @@ class Bundles:
         """
         contents, trust = await self._contents(proven, spool)
         parts = contents.parts()
-        found = await self._stamp(assembly.listing(parts))
+        listed = assembly.listing(parts)
+        found = await self._stamp(listed)
         witness = contents.manifest.witness_hash.hex()
-        return Sealed(assembly.seal(parts, found.token), witness, found, trust)
+        return Sealed(assembly.seal(parts, found.token, listed=listed), witness, found, trust)
 
     async def store_transcript(self, entity_id: UUID) -> dict[str, Any]:
         """Store the sealed events of a stream as a document; return the payload fields that describe it."""
@@ -108,8 +109,10 @@ class Bundles:
         container = open_container(source)
         parts = await asyncio.to_thread(_parts, container)
         number = sum(name.endswith(".tst") for name in container.names if name.startswith(names.META))
-        found = await self._stamp(assembly.listing(parts, number))
-        await asyncio.to_thread(write_parts, assembly.seal(parts, found.token, number), target)
+        listed = assembly.listing(parts, number)
+        found = await self._stamp(listed)
+        sealed = assembly.seal(parts, found.token, number, listed=listed)
+        await asyncio.to_thread(write_parts, sealed, target)
         return found
 
     async def trust(self, document: UUID) -> list[str]:

@@ -26,6 +26,7 @@ CENTRAL_FIELDS = struct.Struct("<4s6H3I5H2I")
 END_FIELDS = struct.Struct("<4s4H2IH")
 END64_FIELDS = struct.Struct("<4sQ2H2I4Q")
 LOCATOR64_FIELDS = struct.Struct("<4sIQI")
+_EXTRA_FIELDS = struct.Struct("<2H2Q")  # of a local header, if the file is large
 _PLAIN, _ZIP64 = 20, 45
 FIRST_HOST, UNIX = 0, 3
 _MODE = 0o100644 << 16  # of a file that its owner may write
@@ -75,7 +76,7 @@ def write(parts: Sequence[Part]) -> Iterator[bytes]:
 def local_header(entry: ZipEntry) -> bytes:
     """Return the header that precedes a file."""
     name, large = entry.name.encode(), entry.size >= BIG
-    extra = struct.pack("<2H2Q", 1, 16, entry.size, entry.size) if large else b""
+    extra = _EXTRA_FIELDS.pack(1, 16, entry.size, entry.size) if large else b""
     size = BIG if large else entry.size
     version = _ZIP64 if large else _PLAIN
     fields = LOCAL_FIELDS.pack(
@@ -95,7 +96,8 @@ def offsets(entries: Iterable[ZipEntry]) -> list[int]:
     """Return the offset of each local header, then the offset of the directory."""
     starts = [0]
     for entry in entries:
-        starts.append(starts[-1] + len(local_header(entry)) + entry.size)
+        extra = _EXTRA_FIELDS.size if entry.size >= BIG else 0
+        starts.append(starts[-1] + LOCAL_FIELDS.size + len(entry.name.encode()) + extra + entry.size)
     return starts
 
 

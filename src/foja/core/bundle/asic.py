@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NoReturn
 from urllib.parse import quote, unquote
 from xml.parsers import expat
@@ -23,10 +24,10 @@ STAMP_TYPE = "application/vnd.etsi.timestamp-token"
 MAX_BYTES = 4 << 20
 _DIGEST = re.compile("[A-Za-z0-9+/]{43}=")
 _ROOT = f'<asic:ASiCManifest xmlns:asic="{ASIC}" xmlns:ds="{DSIG}">'
-_PATHS = {
-    (): "asic:ASiCManifest",
-    ("asic:ASiCManifest",): "asic:SigReference asic:DataObjectReference",
-    ("asic:ASiCManifest", "asic:DataObjectReference"): "ds:DigestMethod ds:DigestValue",
+_PATHS: Mapping[tuple[str, ...], Collection[str]] = {
+    (): {"asic:ASiCManifest"},
+    ("asic:ASiCManifest",): {"asic:SigReference", "asic:DataObjectReference"},
+    ("asic:ASiCManifest", "asic:DataObjectReference"): {"ds:DigestMethod", "ds:DigestValue"},
 }
 
 
@@ -66,19 +67,22 @@ def _encode(reference: str, digests: Mapping[str, bytes]) -> bytes:
         '<?xml version="1.0" encoding="UTF-8"?>',
         _ROOT,
         f"  <asic:SigReference {reference}/>",
-        *(line for name, digest in digests.items() for line in _reference(name, digest)),
+        *(_reference(name, digest) for name, digest in digests.items()),
         "</asic:ASiCManifest>",
     ]
     return ("\n".join(lines) + "\n").encode()
 
 
-def _reference(name: str, digest: bytes) -> Iterable[str]:
-    yield f'  <asic:DataObjectReference URI="{_uri(name)}">'
-    yield f'    <ds:DigestMethod Algorithm="{SHA256}"/>'
-    yield f"    <ds:DigestValue>{b64encode(digest).decode()}</ds:DigestValue>"
-    yield "  </asic:DataObjectReference>"
+def _reference(name: str, digest: bytes) -> str:
+    return (
+        f'  <asic:DataObjectReference URI="{_uri(name)}">\n'
+        f'    <ds:DigestMethod Algorithm="{SHA256}"/>\n'
+        f"    <ds:DigestValue>{b64encode(digest).decode()}</ds:DigestValue>\n"
+        "  </asic:DataObjectReference>"
+    )
 
 
+@lru_cache(maxsize=256)  # most bundles have the same names; one is at most 65,535 bytes long
 def _uri(name: str) -> str:
     return quote(name, safe="/")
 
@@ -108,7 +112,7 @@ class _Parser:
             raise BadBundle(reason, f"the list of files is not valid XML ({error})") from None
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        if name not in _PATHS.get(tuple(self.path), "").split():
+        if name not in _PATHS.get(tuple(self.path), ()):
             raise BadBundle("MALFORMED", f"the list of files has an unexpected element <{name}>")
         if name == "asic:SigReference":
             self.token = unquote(attributes.get("URI", ""))

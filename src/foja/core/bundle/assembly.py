@@ -69,7 +69,10 @@ def listing(parts: Sequence[Part], number: int = 0) -> bytes:
     return AsicManifest(names.seal_names(number)[1], files).encode()
 
 
-def seal(parts: Sequence[Part], token: bytes, number: int = 0) -> list[Part]:
-    """Return the files of the container with their list and its token, which cover older ones too."""
+def seal(parts: Sequence[Part], token: bytes, number: int = 0, *, listed: bytes | None = None) -> list[Part]:
+    """Return the files of the container with their list and its token, which cover older ones too.
+
+    `listed` is their list, if the caller has it already.
+    """
     manifest, stamp = names.seal_names(number)
-    return [*parts, part(manifest, listing(parts, number)), part(stamp, token)]
+    return [*parts, part(manifest, listed or listing(parts, number)), part(stamp, token)]

@@ -184,6 +184,7 @@ class Submitter:
         """
         tries, deadline = 0, monotonic() + HELD_STREAM_SECONDS
         while True:
+            began = monotonic()
             try:
                 created = await self._store_batch(new, account, lease)
             except Unavailable:
@@ -193,7 +194,8 @@ class Submitter:
                 continue
             if created.verdict != "held" or monotonic() > deadline:
                 return created
-            await asyncio.sleep(BUSY_PAUSE_SECONDS)
+            # A large batch takes long to send: it leaves the machine to the one that it waits for.
+            await asyncio.sleep(max(BUSY_PAUSE_SECONDS, monotonic() - began))
 
     async def _store_batch(self, new: NewBatch, account: str | None, lease: Lease) -> Created:
         terms, tenant = self._terms, new.submissions[0].tenant  # its workers look after the batch

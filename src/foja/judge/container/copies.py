@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import load_pem_x509_certificates
 
@@ -22,6 +24,7 @@ def check_copies(container: Container) -> None:
             raise BadBundle("MALFORMED", f"{name} holds something other than what it is for")
 
 
+@lru_cache(maxsize=4)  # the bundles of one installation have the same copies; each has at most 1 MiB
 def _is_certificates(data: bytes) -> bool:
     try:
         certificates = load_pem_x509_certificates(data) if data else []
@@ -30,6 +33,7 @@ def _is_certificates(data: bytes) -> bool:
         return False
 
 
+@lru_cache(maxsize=4)
 def _is_key(data: bytes) -> bool:
     try:
         return bool(Verifier.from_vkey(data.decode().removesuffix("\n")))

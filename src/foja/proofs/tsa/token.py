@@ -1,6 +1,7 @@
 """The parser of replies and tokens (RFC 3161). Nothing is checked yet.
 
-Elements that all tokens of an authority share are cached: its names, algorithms and certificates.
+Elements that all tokens of an authority share are cached: its names, algorithms and certificates. So are the
+last small tokens: one is read when it comes and when its bundle is judged, one of a batch for each document.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from foja.proofs.tsa.cms import ONE, ZERO, SignerInfo, read_signed_data
 from foja.proofs.tsa.oids import SIGNED_DATA, TST_INFO, algorithm_of
 
 MAX_BYTES = 262_144
+CACHED_TOKENS, CACHED_BYTES = 256, 8192  # of one token; larger ones are read again
 _dotted = lru_cache(maxsize=64)(dotted)
 _STATUSES = {0: "granted", 1: "granted with changes", 2: "rejection", 3: "waiting", 4: "revocation warning"}
 _FAILURES = {
@@ -107,10 +109,17 @@ def _failures(bits: bytes) -> list[str]:
 
 
 def _token(der: bytes) -> Token:
+    return _read_small(der) if len(der) <= CACHED_BYTES else _read(der)
+
+
+def _read(der: bytes) -> Token:
     content_info = DerReader(der).into(SEQUENCE)
     if content_info.oid() != SIGNED_DATA:
         raise Flaw(Reason.CONTENT_TYPE, "not a timestamp: it is not signed data")
     return _signed_data(der, content_info.into(ZERO).into(SEQUENCE))
+
+
+_read_small = lru_cache(maxsize=CACHED_TOKENS)(_read)
 
 
 def _signed_data(der: bytes, parts: DerReader) -> Token:
