@@ -13,7 +13,7 @@ from foja.documents.model.events import DOCUMENT
 from foja.errors import BadDomain, SetupFailed
 from foja.images.model.events import IMAGE
 from foja.sql.access import repair
-from foja.sql.migrate import Moved, migrate
+from foja.sql.migrate import Moved, check_target, move, session
 from foja.sql.registration import register
 from foja.sql.steps import read_steps
 from foja.system.model.events import SYSTEM
@@ -33,15 +33,18 @@ async def prepare(
     domains = unique(domains)
     if domains and to is not None and to < len(read_steps()):
         raise BadDomain(f"domains need the newest schema; leave out `--to {to}`. Nothing was changed.")
-    moved = await migrate(conn_url, to, report)
-    if moved.newest:
-        restored = await repair(conn_url)
-        if restored and report and moved.before:
-            report(f"restored the roles and grants of {', '.join(restored)}")
-        await register(conn_url, [domain.definition() for domain in OWN], own=True)
-        if domains:
-            await register(conn_url, [domain.definition() for domain in domains])
-        await repair(conn_url)
+    check_target(to)
+    async with session(conn_url) as conn:  # one for everything: most starts find nothing to do
+        moved = await move(conn, to, report)
+        if moved.newest:
+            restored = await repair(conn)
+            if restored and report and moved.before:
+                report(f"restored the roles and grants of {', '.join(restored)}")
+            changed = await register(conn, [domain.definition() for domain in OWN], own=True)
+            if domains:
+                changed |= await register(conn, [domain.definition() for domain in domains])
+            if changed:  # new sources have new roles
+                await repair(conn)
     return moved
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from typing import LiteralString
+from collections.abc import Sequence
+from typing import Any, LiteralString
 
 import pytest
 from psycopg.abc import PQGen
@@ -12,6 +13,7 @@ from psycopg.waiting import Ready, Wait
 
 from foja.driver.connection import MAX_READS, _read_eagerly
 from foja.driver.database import Database
+from foja.driver.garbage import MANY
 from foja.errors import FojaError
 
 ROWS = 40_000
@@ -53,10 +55,58 @@ async def test_after_a_cancelled_read_the_connection_is_reused(
     await database.close()
 
 
+async def test_rows_for_a_tenant_are_made_while_they_arrive(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Complete and in order, whether the number of rows fills the last chunk or not, or there are none."""
+    for chunked in (True, False):
+        monkeypatch.setattr("foja.driver.tenant_statement.CHUNKED", chunked)
+        for rows in (0, 1, MANY - 1, MANY, MANY + 1, 3 * MANY, ROWS):
+            found = await database.of("ana").many(LONG, rows=rows)
+            assert [row[0] for row in found] == list(range(1, rows + 1))
+            assert all(row[1] == "x" * 200 for row in found)
+    await database.close()
+
+
+async def test_an_error_after_many_rows_leaves_a_usable_connection(database_url: str) -> None:
+    """The server fails after a few chunks, or a row cannot be made; the next statement has its own answer."""
+    database = Database(database_url, "foja_api", 1)
+    ana = database.of("ana")
+    failing: LiteralString = "select 1 / (%(rows)s - n) from generate_series(1, %(rows)s) n"
+
+    def make(row: Sequence[Any]) -> int:
+        if row[0] == 2 * MANY:
+            raise ZeroDivisionError
+        return int(row[0])
+
+    for _ in range(2):
+        with pytest.raises(FojaError, match="division by zero"):
+            await ana.many(failing, rows=3 * MANY)
+        assert await ana.many("select 1") == [(1,)]
+        with pytest.raises(ZeroDivisionError):
+            await ana.made(make, LONG, rows=ROWS)
+        assert await ana.many(LONG, rows=2) == [(1, "x" * 200), (2, "x" * 200)]
+    await database.close()
+
+
+async def test_after_a_cancelled_read_for_a_tenant_the_next_read_is_its_own(database: Database) -> None:
+    ana = database.of("ana")
+    for pause in (0, 0.01, 0.05):
+        reading = asyncio.create_task(ana.many(LONG, rows=50 * ROWS))
+        await asyncio.sleep(pause)
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        assert await ana.many(LONG, rows=1) == [(1, "x" * 200)]
+    await database.close()
+
+
 async def test_a_server_that_stops_during_a_result_is_an_error(database: Database) -> None:
     query: LiteralString = "select pg_terminate_backend(pg_backend_pid()), * from generate_series(1, 100000)"
     with pytest.raises(FojaError):
         await database.many(query)
+    with pytest.raises(FojaError):
+        await database.of("ana").many(query)
     await database.close()
 
 

@@ -18,6 +18,7 @@ from foja.domains import prepare
 from foja.embedded.postgres import start, stop
 from foja.errors import MigrationFailed
 from foja.sql.access import repair
+from foja.sql.migrate import session
 from tests.conftest import FAST
 from tests.flow.command import FOJA
 
@@ -110,7 +111,8 @@ async def test_o3_everything_that_is_missing_is_named_at_once(
     advice = r"grant foja_access, foja_api, .*foja_sweeper.* to other_manager"
     try:
         with pytest.raises(MigrationFailed, match=advice):
-            await repair(url)
+            async with session(url) as conn:
+                await repair(conn)
     finally:
         admin.execute("alter schema foja owner to current_user")
         admin.execute("drop owned by other_manager")

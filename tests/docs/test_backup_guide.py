@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +11,7 @@ from pathlib import Path
 import pytest
 
 from foja.embedded.postgres import stop
-
-GUIDE = Path(__file__).parents[2] / "docs" / "backup.md"
-BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+from tests.docs.commands import FOJA, environment, install, shell_blocks
 
 
 @pytest.fixture
@@ -31,27 +27,18 @@ def folder() -> Iterator[Path]:
 
 def script(folder: Path) -> str:
     """The commands of the page, with its folders moved below one of the test."""
-    blocks = BLOCK.findall(GUIDE.read_text())
+    blocks = shell_blocks("backup")
     assert len(blocks) == 5
     return re.sub(r"(?<= )/(?=backups|srv)|(?<==)/(?=srv)", f"{folder}/", "".join(blocks))
 
 
 def test_the_commands_of_the_guide_run_in_a_clean_home(folder: Path, empty_database_url: str) -> None:
-    program = "import sys; from foja.cli import main; sys.exit(main())"
-    (folder / "bin" / "foja").write_text(f'#!/bin/sh\nexec {sys.executable} -c "{program}" "$@"\n')
-    (folder / "bin" / "foja").chmod(0o700)
+    install(folder / "bin", foja=FOJA)
     (folder / "contract.txt").write_text("a contract")
-    environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("FOJA_")},
-        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
-        "FOJA_HOME": str(folder / "home"),
-        "NEW": empty_database_url,
-    }
+    settings = environment(folder / "bin", FOJA_HOME=str(folder / "home"), NEW=empty_database_url)
     before, after = "foja protect contract.txt --wait", "foja status contract.txt"
     commands = "\n".join(["set -ex", f"cd {folder}", before, script(folder), f"cd {folder}", after])
-    ran = subprocess.run(
-        ["bash", "-c", commands], env=environment, capture_output=True, text=True, check=False
-    )
+    ran = subprocess.run(["bash", "-c", commands], env=settings, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.count("clean: ") == 3
     assert "is whole: installation" in ran.stdout

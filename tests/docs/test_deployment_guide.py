@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 import tempfile
 import time
 import urllib.error
@@ -22,12 +21,11 @@ import pytest
 
 from foja.embedded.postgres import stop
 from tests.counterparties.ports import free_port
+from tests.docs.commands import FOJA, environment, install, shell_blocks
+from tests.docs.pages import ROOT
 
-ROOT = Path(__file__).parents[2]
-BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PATHS = re.compile(r"(?<![\w.])/(?=(?:opt|etc|usr/local|var/lib)/)")
 PROGRAMS = {
-    "foja": """exec {python} -c "import sys; from foja.cli import main; sys.exit(main())" "$@" """,
     "python3": """mkdir -p "$3/bin"; ln -s {bin}/foja "$3/bin/foja"; ln -s {bin}/pip "$3/bin/pip" """,
     "pip": """[ "$1 $2" = "install foja[server]" ]""",
     "useradd": """echo "$@" >> {folder}/users""",
@@ -70,14 +68,13 @@ def run_guide(folder: Path, block: int, **settings: object) -> dict[str, int]:
     ports = {"web": free_port(), "metrics": free_port()}
     for each in ("bin", "etc/systemd/system", "usr/local/bin", "opt", "var/lib"):
         (folder / each).mkdir(parents=True, exist_ok=True)
-    values = {"folder": folder, "bin": folder / "bin", "python": sys.executable, "metrics": ports["metrics"]}
-    for name, text in PROGRAMS.items():
-        (folder / "bin" / name).write_text("#!/bin/sh\n" + text.format(**values) + "\n")
-        (folder / "bin" / name).chmod(0o700)
+    values = {"folder": folder, "bin": folder / "bin", "metrics": ports["metrics"]}
+    others = {name: text.format(**values) for name, text in PROGRAMS.items()}
+    install(folder / "bin", foja=FOJA, **others)
     lines = {"WEB_PORT": ports["web"], **settings}
     written = "".join(f"FOJA_{name}={value}\n" for name, value in lines.items())
     (folder / "settings").write_text(written)
-    commands = PATHS.sub(f"{folder}/", BLOCK.findall((ROOT / "docs" / "deployment.md").read_text())[block])
+    commands = PATHS.sub(f"{folder}/", shell_blocks("deployment")[block])
     commands = commands.replace("-o foja ", "").replace("python3 -m", f"{folder}/bin/python3 -m")
     assert ("environment " in commands) == (block == 1)
     commands = re.sub(
@@ -86,10 +83,13 @@ def run_guide(folder: Path, block: int, **settings: object) -> dict[str, int]:
     if block == 0:
         (folder / "etc" / "foja").mkdir()
         (folder / "etc" / "foja" / "environment").write_text(written)
-    known = {name: value for name, value in os.environ.items() if not name.startswith("FOJA_")}
-    environment = {**known, "PATH": f"{folder}/usr/local/bin:{folder}/bin:{os.environ['PATH']}"}
     ran = subprocess.run(
-        ["bash", "-exc", commands], env=environment, cwd=ROOT, capture_output=True, text=True, check=False
+        ["bash", "-exc", commands],
+        env=environment(folder / "usr" / "local" / "bin", folder / "bin"),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert ran.returncode == 0, ran.stderr
     return ports

@@ -7,7 +7,7 @@ import contextlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
-from multiprocessing.context import SpawnProcess
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -19,7 +19,7 @@ from foja.app import App
 from foja.errors import Unavailable
 from foja.ledger.event import Event, StreamItem
 from foja.ledger.slots import Slots
-from tests.faults.load import Diary, Order, begin, read_diary
+from tests.faults.load import Diary, Order, begin, count_told, read_diary
 from tests.races.auditor import Books, audit_idle
 from tests.races.writers import TOOL, result, streams
 from tests.redis_server import RedisServer
@@ -62,16 +62,16 @@ class Scene:
     app: App
     sessions: list[UUID]
     orders: list[Order]
-    processes: list[SpawnProcess]
+    processes: list[BaseProcess]
     watches: dict[UUID, Watch]
     held: list[Slots] = field(default_factory=list)
 
     async def write(self, events: int = 60) -> None:
         """Wait until every process has written `events` more events."""
-        before = [len(read_diary(order.diary).told) for order in self.orders]
+        before = [count_told(order.diary) for order in self.orders]
         await self.until(
             lambda: all(
-                len(read_diary(order.diary).told) >= count + events
+                count_told(order.diary) >= count + events
                 for order, count in zip(self.orders, before, strict=True)
             )
         )
@@ -183,7 +183,7 @@ async def scene(url: str, home: Path, redis: RedisServer, **settings: Any) -> As
                 for session in sessions
             ]
             stage = Scene(url, redis, app, sessions, orders, processes, watches)
-            await stage.until(lambda: all(len(read_diary(order.diary).told) > 40 for order in orders))
+            await stage.until(lambda: all(count_told(order.diary) > 40 for order in orders))
             await stage.on("redis")
             yield stage
             for follow in follows:

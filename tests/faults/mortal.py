@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Coroutine, Sequence
-from multiprocessing import get_context
 from typing import Any, Literal, TypeVar
 
 import pytest
@@ -15,6 +14,7 @@ from foja.jobs.encoding import Settled
 from foja.jobs.outcome import Job, Outcome, Settlement
 from foja.jobs.queue import Queue
 from foja.jobs.spec import Work
+from tests.processes import begin
 
 Step = Literal["claim", "work", "settle"]
 Moment = Literal["and not saved", "but saved"]
@@ -72,8 +72,7 @@ class Mortal(Queue):
 
 def outlive(work: Callable[[Order], Coroutine[Any, Any, None]], order: Order) -> int | None:
     """Do this in a process of its own until nothing is runnable, or until it dies; return how it ended."""
-    process = get_context("spawn").Process(target=_main, args=[work, order], daemon=True)
-    process.start()
+    process = begin(_main, work, order)
     process.join(60)
     return process.exitcode
 

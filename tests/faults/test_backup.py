@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -60,6 +61,22 @@ tables.Transfer.copy_in = lambda self, part: copy_in(self, Dying(part) if "event
 sys.exit(main())
 """
 FOJA = "import sys; from foja.cli import main; sys.exit(main())"
+# Runs several commands, one after the other, and prints a line for each: its exit code and what it said.
+EACH = """
+import contextlib, io, json, sys
+from foja.cli import main
+
+verbs, words = sys.argv[1].split(), sys.argv[2:]
+for verb in verbs:
+    said, code = io.StringIO(), 0
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            code = main([verb, *words])
+        except SystemExit as end:
+            code = end.code
+    print(json.dumps([verb, code, said.getvalue()]))
+"""
+REFUSED = ("up", "web", "worker", "migrate", "audit", "doctor")
 
 
 async def run(program: str, *words: object) -> subprocess.CompletedProcess[str]:
@@ -176,11 +193,13 @@ async def test_a_restore_that_was_killed_while_rows_were_loaded_is_named_and_rep
     try:
         killed = await run(KILLED_LOADING, "restore", tmp_path / "b.tar", *where)
         assert killed.returncode == -signal.SIGKILL, killed.stderr
-        for verb in ("up", "web", "worker", "migrate", "audit", "doctor"):
-            refused = await run(FOJA, verb, *where)
-            assert refused.returncode in (1, 2), verb
-            assert "did not end" in refused.stderr + refused.stdout, (verb, refused.stderr)
-            assert "Run the same `foja restore` again" in refused.stderr + refused.stdout, verb
+        refused = await run(EACH, " ".join(REFUSED), *where)
+        answers = [json.loads(line) for line in refused.stdout.splitlines()]
+        assert [verb for verb, _, _ in answers] == [*REFUSED], refused.stderr
+        for verb, code, said in answers:
+            assert code in (1, 2), verb
+            assert "did not end" in said, (verb, said)
+            assert "Run the same `foja restore` again" in said, verb
         again = await run(FOJA, "restore", tmp_path / "b.tar", *where)
         assert again.returncode == 0, again.stderr
         listed = await run(FOJA, "events", talk.id, "--json", *where)

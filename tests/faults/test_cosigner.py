@@ -10,7 +10,6 @@ import signal
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager
-from multiprocessing import get_context
 from pathlib import Path
 
 import httpx
@@ -28,6 +27,7 @@ from foja.errors import Refused, SetupFailed
 from foja.proofs.cosignature import CosignerKey, CosignRequest, read_answer
 from foja.web.endpoints.cosigner import CosignerEndpoint
 from foja.web.server import address, bind, running
+from tests.processes import begin
 from tests.rules.logs import KEY, MemoryLog
 
 LOG, FORK = MemoryLog(), MemoryLog(forked_at=5)
@@ -221,8 +221,7 @@ def test_killed_before_the_answer(tmp_path: Path, moment: str, stored: int) -> N
     """No answer was given. The log asks again and gets its signature; a fork gets none of this size."""
     with LocalCosigner.opened(tmp_path, [KEY.verifier()]) as service:
         assert accepted(service, LOG.request(0, 3))
-    process = get_context("spawn").Process(target=ask_and_die, args=(tmp_path, moment))
-    process.start()
+    process = begin(ask_and_die, tmp_path, moment)
     process.join(60)
     assert process.exitcode == KILLED
     with LocalCosigner.opened(tmp_path, [KEY.verifier()]) as service:

@@ -25,7 +25,7 @@ async def test_each_lane_counts_its_numbers_and_an_outage_its_fallbacks(
     open_app: Callable[..., App], redis: RedisServer
 ) -> None:
     """T3: latency by lane, and fallbacks only while Redis is away."""
-    async with open_app(redis_url=redis.url, micro_batch=False) as app:
+    async with open_app(redis_url=redis.url, micro_batch=False, lane_return_seconds=0.5) as app:
         talk = await app.conversations.open()
         await talk.append(SAY, words("0"))
         given, fallen = numbers("redis"), fallbacks()
@@ -43,3 +43,4 @@ async def test_each_lane_counts_its_numbers_and_an_outage_its_fallbacks(
         async with asyncio.timeout(60):
             while numbers("redis") == after:
                 await talk.append(SAY, words("again"))
+                await asyncio.sleep(0.02)

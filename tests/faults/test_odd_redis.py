@@ -16,7 +16,7 @@ from foja.app import App
 from foja.conversations.service import Conversation
 from foja.errors import LedgerUnavailable
 from foja.ledger.lanes.counter import Counter, RedisUnavailable
-from foja.ledger.live.pubsub import RedisPubSub
+from foja.ledger.live.redis_pubsub import RedisPubSub
 from tests.races.auditor import audit
 from tests.races.writers import SAY, words
 from tests.redis_server import RedisServer

@@ -171,7 +171,7 @@ async def test_seven_good_days_arm_more_retries(app: App, admin: Admin) -> None:
     await app.work(until_idle=True)
 
     def tries() -> int:
-        row = admin.execute("select foja.thumbnail_tries()").fetchone()
+        row = admin.execute("select tries from foja.thumbnail_rule").fetchone()
         assert row is not None
         return int(row[0])
 

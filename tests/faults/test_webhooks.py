@@ -7,7 +7,6 @@ import ssl
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from ipaddress import ip_network
-from multiprocessing import get_context
 from pathlib import Path
 from typing import get_args
 
@@ -25,6 +24,7 @@ from foja.webhooks.delivery import Deliverer, DeliveryTerms
 from tests.counterparties.receiver import Receiver, running_receiver, server_certificate
 from tests.database.rows import Admin
 from tests.faults.steps import Moment, SteppedDatabase, Steps
+from tests.processes import begin
 from tests.tenant_acts import tenant_acts
 
 LOOPBACK = "127.0.0.0/8"
@@ -354,10 +354,7 @@ async def test_a_worker_killed_between_send_and_settle(
         return b""  # received, and never answered
 
     receiver.answer = hang
-    process = get_context("spawn").Process(
-        target=deliver_until_killed, args=(database_url, tmp_path / "home"), daemon=True
-    )
-    process.start()
+    process = begin(deliver_until_killed, database_url, tmp_path / "home")
     async with asyncio.timeout(120):
         await arrived.wait()
     process.kill()

@@ -90,6 +90,7 @@ async def test_after_reloads_and_cuts_the_page_equals_a_fresh_load(
         await page.until(seen("tool_use_completed", "mail"))
         await page.reload()  # in the middle of a tool call: one is done, the other open
         await page.until(seen("slot.open", "track"))
+        await page.until(LIVE)  # a connection that is only being made is not cut
 
         await page.offline(away=True)  # gone again: the connections end, and the browser itself is offline
         relay.cut()

@@ -23,14 +23,13 @@ _ACCESS = re.compile(
 _POLICY = re.compile(r"create policy (\w+) on ([\w.]+)")
 
 
-async def repair(conn_url: str) -> list[str]:
+async def repair(conn: AsyncConnection) -> list[str]:
     """Create missing roles with their grants, and let this login act as all of them. Return the new roles.
 
     Does nothing for a login that does not own the schema.
     """
     try:
-        async with await AsyncConnection.connect(conn_url, prepare_threshold=None) as conn:
-            await conn.execute(query("act_as_reader"))
+        async with conn.transaction():
             owner, missing = await (await conn.execute(query("access_state"))).fetchone() or (False, [])
             if not owner:
                 return []

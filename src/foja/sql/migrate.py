@@ -70,33 +70,52 @@ async def migrate(
     A step that fails changes nothing; the steps before it stay. A step fails if it waits for a locked table
     for more than `lock_timeout` seconds.
     """
+    check_target(to, folder)
+    async with session(conn_url) as conn:
+        return await move(conn, to, report, folder=folder, lock_timeout=lock_timeout, patience=patience)
+
+
+def check_target(to: int | None, folder: Traversable | None = None) -> None:
+    """Raise `MigrationFailed` if there is no migration `to`. No connection is needed."""
+    _target(read_steps(folder), to)
+
+
+async def move(
+    conn: AsyncConnection,
+    to: int | None = None,
+    report: Report | None = None,
+    *,
+    folder: Traversable | None = None,
+    lock_timeout: float = LOCK_TIMEOUT_SECONDS,
+    patience: float = MIGRATION_TIMEOUT_SECONDS,
+) -> Moved:
+    """Do what `migrate` does on an open session. It holds the migration lock until it closes."""
     known = read_steps(folder)
     target = _target(known, to)
     report = report or _ignore
-    async with _session(conn_url) as conn:
-        # Any login can hold an advisory lock, so a start that has nothing to migrate does not take it.
-        if target and _is_current(known[:target], await _read_applied(conn)):
-            return Moved(target, target, target == len(known))
-        await _take_lock(conn, report, patience)
-        await _set_lock_timeout(conn, lock_timeout)
-        applied = await _read_applied(conn)
-        _check(known, applied)
-        await _check_names(conn, known[len(applied) : target])
-        if not await _value(conn, "migration_table"):
-            await conn.execute(query("create_migration_table"))
-        if target == 0:
-            await _check_empty(conn)
-        for step in known[len(applied) : target]:
-            await _step(conn, step, up=True, report=report)
-        for step in reversed(known[target : len(applied)]):
-            await _step(conn, step, up=False, report=report)
+    # Any login can hold an advisory lock, so a start that has nothing to migrate does not take it.
+    if target and _is_current(known[:target], await _read_applied(conn)):
+        return Moved(target, target, target == len(known))
+    await _take_lock(conn, report, patience)
+    await _set_lock_timeout(conn, lock_timeout)
+    applied = await _read_applied(conn)
+    _check(known, applied)
+    await _check_names(conn, known[len(applied) : target])
+    if not await _value(conn, "migration_table"):
+        await conn.execute(query("create_migration_table"))
+    if target == 0:
+        await _check_empty(conn)
+    for step in known[len(applied) : target]:
+        await _step(conn, step, up=True, report=report)
+    for step in reversed(known[target : len(applied)]):
+        await _step(conn, step, up=False, report=report)
     return Moved(len(applied), target, target == len(known))
 
 
 async def status(conn_url: str, *, folder: Traversable | None = None) -> list[SchemaStep]:
     """Return every migration of this Foja or of the database, in order. Changes nothing."""
     known = {step.number: step for step in read_steps(folder)}
-    async with _session(conn_url) as conn:
+    async with session(conn_url) as conn:
         applied = {row.number: row for row in await _read_applied(conn)}
     return [_state(n, known.get(n), applied.get(n)) for n in sorted(known.keys() | applied.keys())]
 
@@ -112,7 +131,7 @@ def _target(known: Sequence[Step], to: int | None) -> int:
 
 
 @asynccontextmanager
-async def _session(conn_url: str) -> AsyncIterator[AsyncConnection]:
+async def session(conn_url: str) -> AsyncIterator[AsyncConnection]:
     """Yield a connection in autocommit mode. Its errors become `MigrationFailed`."""
     try:
         async with await AsyncConnection.connect(conn_url, autocommit=True, prepare_threshold=None) as conn:

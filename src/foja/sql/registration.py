@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import orjson
 import psycopg
 from psycopg import AsyncConnection
 
@@ -16,11 +17,14 @@ LOCK_TIMEOUT = "10s"
 Definition = Mapping[str, Any]  # as `Domain.definition` returns it
 
 
-async def register(conn_url: str, definitions: Sequence[Definition], *, own: bool = False) -> None:
-    """Register these domains unless they are; all of them or none. `own`: they are Foja's."""
+async def register(conn: AsyncConnection, definitions: Sequence[Definition], *, own: bool = False) -> bool:
+    """Register these domains unless they are; all of them or none. `own`: they are Foja's.
+
+    Return whether there was anything to register.
+    """
+    changed = False
     try:
-        async with await AsyncConnection.connect(conn_url, prepare_threshold=None) as conn:
-            await conn.execute(query("act_as_reader"))
+        async with conn.transaction():
             await conn.execute(query("wait_for_locks"), {"timeout": LOCK_TIMEOUT})
             rows = await (await conn.execute(query("registered_domains"))).fetchall()
             stored = {name: definition for name, _, definition in rows}
@@ -28,8 +32,10 @@ async def register(conn_url: str, definitions: Sequence[Definition], *, own: boo
                 if not is_registered(definition, stored.get(definition["domain"])):
                     values = {"definition": json.dumps(definition), "own": own}
                     await conn.execute(query("register_domain"), values)
+                    changed = True
     except psycopg.Error as error:
         raise _refusal(error, [each["domain"] for each in definitions]) from error
+    return changed
 
 
 def is_registered(wanted: Definition, stored: Definition | None) -> bool:
@@ -42,17 +48,17 @@ def is_registered(wanted: Definition, stored: Definition | None) -> bool:
         return False
     if decides and wanted["executor"] != stored["executor"]:
         return False
-    kinds = {(kind["kind"], kind["v"]): _plain(kind, wakes=decides) for kind in stored["kinds"]}
+    kinds = {(kind["kind"], kind["v"]): _comparable(kind, wakes=decides) for kind in stored["kinds"]}
     jobs = {job["type"]: job for job in stored["jobs"]}
+    plain = orjson.loads(orjson.dumps(wanted["kinds"]))  # as JSON gives them back
     return all(
-        kinds.get((kind["kind"], kind["v"])) == _plain(kind, wakes=decides) for kind in wanted["kinds"]
+        kinds.get((kind["kind"], kind["v"])) == _comparable(kind, wakes=decides) for kind in plain
     ) and all(jobs.get(job["type"]) == job for job in wanted["jobs"])
 
 
-def _plain(kind: Definition, *, wakes: bool) -> dict[str, Any]:
-    """Return a kind as JSON gives it back, for comparing."""
-    plain: dict[str, Any] = json.loads(json.dumps(kind))
-    plain["required"] = {name: sorted(types) for name, types in plain["required"].items()}
+def _comparable(kind: Definition, *, wakes: bool) -> dict[str, Any]:
+    """Return a kind without what two equal definitions may differ in."""
+    plain = {**kind, "required": {name: sorted(types) for name, types in kind["required"].items()}}
     return plain if wakes else {**plain, "wakes": None}
 
 

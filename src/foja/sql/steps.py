@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
@@ -33,7 +34,7 @@ class Step:
     @property
     def digest(self) -> str:
         """What the database remembers of its text."""
-        return hashlib.sha256(self.up.encode()).hexdigest()
+        return _digest(self.up)
 
     @property
     def public_names(self) -> list[str]:
@@ -41,9 +42,22 @@ class Step:
         return _PUBLIC.findall(self.up)
 
 
+@lru_cache
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def read_steps(folder: Traversable | None = None) -> list[Step]:
-    """Return the steps of a folder in order, by default the packaged ones."""
-    source = folder or files("foja.sql") / "schema"
+    """Return the steps of a folder in order, by default the packaged ones, which are read once."""
+    return _read_steps(folder) if folder else [*_packaged()]
+
+
+@cache
+def _packaged() -> list[Step]:
+    return _read_steps(files("foja.sql") / "schema")
+
+
+def _read_steps(source: Traversable) -> list[Step]:
     found = [
         _read(entry) for entry in source.iterdir() if entry.is_dir() and not entry.name.startswith((".", "_"))
     ]

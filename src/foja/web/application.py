@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from fastapi import Depends, FastAPI, Response
+from fastapi import FastAPI, Response
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -27,7 +27,6 @@ from foja.web.galleries import routes as galleries
 from foja.web.galleries import variants
 from foja.web.jobs import bulk
 from foja.web.jobs import routes as jobs
-from foja.web.limits.admission import admit
 from foja.web.log import routes as log
 from foja.web.maintenance import routes as maintenance
 from foja.web.operations.routes import add_operations
@@ -35,6 +34,7 @@ from foja.web.pages.routes import add_pages
 from foja.web.problems import add_problems, problem, problem_of
 from foja.web.reference import page
 from foja.web.reference.openapi import ERRORS, describe
+from foja.web.routers import add_routes
 from foja.web.streams import routes as streams
 from foja.web.streams.direct import DirectAppends
 from foja.web.uploads import routes as uploads
@@ -47,6 +47,8 @@ API = (
     *(variants, galleries, verify, uploads),
     *(bulk, jobs, anchors, log, maintenance, webhooks, access),
 )
+
+_document: dict[str, Any] = {}
 
 
 def create_application(ctx: WebContext) -> ASGIApp:
@@ -62,10 +64,8 @@ def create_application(ctx: WebContext) -> ASGIApp:
     web.openapi = partial(_described, web)  # type: ignore[method-assign]
     web.state.ctx = ctx
     add_problems(web, login.to_login)
-    for module in (*API, *_extras()):
-        web.include_router(module.routes, dependencies=[Depends(admit)])
-    for module in (page, login):
-        web.include_router(module.routes)
+    for module in (*API, *_extras(), page, login):
+        add_routes(web, module.routes)
     add_pages(web)
     add_operations(web)
     return LocalNames(DirectAppends(web, ctx), ctx)
@@ -89,8 +89,10 @@ def create_metrics_application(ctx: WebContext) -> ASGIApp:
 
 
 def _described(web: FastAPI) -> dict[str, Any]:
-    web.openapi_schema = web.openapi_schema or describe(web)
-    return web.openapi_schema
+    """Return the OpenAPI document. It is made once: all applications of a process have the same routes."""
+    if not _document:
+        _document.update(describe(web))
+    return _document
 
 
 class LocalNames:

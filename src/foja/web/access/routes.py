@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from fastapi.encoders import jsonable_encoder
 from fastapi.responses import JSONResponse
 
@@ -25,8 +25,9 @@ from foja.web.access.answers import (
 )
 from foja.web.bodies import body_of, describe_body
 from foja.web.caller import Administrator, AnyCaller, Caller
+from foja.web.routers import api_router
 
-routes = APIRouter(prefix="/v1/access", tags=["access"])
+routes = api_router("/v1/access", "access")
 Limit = Annotated[int, Query(ge=1, le=1000)]
 NO_STORE = {"Cache-Control": "no-store"}
 

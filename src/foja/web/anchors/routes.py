@@ -6,14 +6,15 @@ from typing import Annotated, Literal
 from urllib.parse import urlencode
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import Depends, Query, Response
 
 from foja.access.model.principal import Scope
 from foja.web.caller import Caller, needs
 from foja.web.reference.answers.anchors import BatchItem, BatchPage, CostList, Enabled, Flushed, NetworkList
+from foja.web.routers import api_router
 from foja.web.transfer.encoder import JsonAnswer
 
-routes = APIRouter(prefix="/v1/anchors", tags=["anchors"])
+routes = api_router("/v1/anchors", "anchors")
 NetworkOperator = Annotated[Caller, Depends(needs(Scope.OPERATE, installation=True))]
 NetworkAdministrator = Annotated[Caller, Depends(needs(Scope.ADMIN, installation=True))]
 Network = Literal["polygon", "bitcoin", "rekor"]

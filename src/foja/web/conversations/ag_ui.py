@@ -8,7 +8,7 @@ from contextlib import aclosing
 from typing import Annotated, Any
 
 from ag_ui.core import RunAgentInput
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from foja.conversations.service import Conversation
 from foja.integrations.ag_ui import AgUiFrame, encode, frames
@@ -19,10 +19,11 @@ from foja.web.conversations.address import ReadConversation, WrittenConversation
 from foja.web.conversations.feed import HEARTBEAT_FRAME
 from foja.web.conversations.stream import EventStream
 from foja.web.reference.openapi import EVENT_STREAM
+from foja.web.routers import api_router
 
 # The schema of a run's input is AG-UI's own; https://docs.ag-ui.com describes it.
 INPUT = {"requestBody": {"required": True, "content": {JSON: {"schema": {"type": "object"}}}}}
-routes = APIRouter(prefix="/v1/conversations", tags=["ag-ui"])
+routes = api_router("/v1/conversations", "ag-ui")
 Last = Annotated[int | None, Query(ge=1, le=10_000, description="how many events the snapshot goes back")]
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from foja.conversations.model.approvals import Approval
 from foja.web.bodies import ApprovalRequest, DecisionBody, body_of, describe_body
 from foja.web.caller import Approver, Writer
 from foja.web.conversations.address import DecidedConversation, ReadConversation, WrittenConversation
 from foja.web.reference.answers.conversations import ApprovalAnswer, ApprovalList, DecidedApproval
+from foja.web.routers import api_router
 from foja.web.transfer.encoder import JsonAnswer
 
-routes = APIRouter(prefix="/v1/conversations/{conversation_id}/approvals", tags=["approvals"])
+routes = api_router("/v1/conversations/{conversation_id}/approvals", "approvals")
 
 
 @routes.post("", status_code=201, response_model=ApprovalAnswer, openapi_extra=describe_body(ApprovalRequest))

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from foja.web.bodies import body_of, describe_body
 from foja.web.caller import Reader, Writer
 from foja.web.conversations.address import ReadConversation, WrittenConversation
 from foja.web.reference.answers.documents import AddedDocument
 from foja.web.reference.answers.events import ErasedEvent, EventProofAnswer
+from foja.web.routers import api_router
 from foja.web.streams.proofs import ErasureRequest, ProtectionRequest, Seq, proof_of, protected
 from foja.web.transfer.encoder import JsonAnswer
 
-routes = APIRouter(prefix="/v1/conversations/{conversation_id}", tags=["conversations"])
+routes = api_router("/v1/conversations/{conversation_id}", "conversations")
 
 
 @routes.get("/events/{seq}/proof", response_model=EventProofAnswer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from foja.web.bodies import NewConversation, NextEvent, body_of, describe_body
 from foja.web.caller import Reader, Writer
@@ -15,11 +15,12 @@ from foja.web.conversations.stream import stream_events
 from foja.web.reference.answers.conversations import ConversationPage, OpenedConversation
 from foja.web.reference.answers.events import EventPage, StreamStateAnswer
 from foja.web.reference.openapi import EVENT_STREAM, event_route
+from foja.web.routers import api_router
 from foja.web.streams.appends import Key, append_to, event_answer, state_of, status_of
 from foja.web.streams.batches import BATCH_ROUTE, EventBatch, append_batch
 from foja.web.transfer.encoder import JsonAnswer
 
-routes = APIRouter(prefix="/v1/conversations", tags=["conversations"])
+routes = api_router("/v1/conversations", "conversations")
 
 
 @routes.post(

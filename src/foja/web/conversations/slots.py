@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from foja.conversations.service import Conversation
 from foja.errors import UnknownEntity
@@ -17,10 +17,11 @@ from foja.web.conversations.address import WrittenConversation
 from foja.web.reference.answers.conversations import Deadline, ReservedSlots, VoidedSlot
 from foja.web.reference.answers.events import TransientAnswer
 from foja.web.reference.openapi import event_route
+from foja.web.routers import api_router
 from foja.web.streams.appends import Key, check_key, check_kind, event_answer
 from foja.web.transfer.encoder import JsonAnswer
 
-routes = APIRouter(prefix="/v1/conversations/{conversation_id}", tags=["slots"])
+routes = api_router("/v1/conversations/{conversation_id}", "slots")
 
 
 @routes.post(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 
 from foja.documents.document import Document
 from foja.errors import BadPayload, FojaError
@@ -18,6 +18,7 @@ from foja.web.documents.bodies import DigestBatch, DigestBody
 from foja.web.problems import describe_problem
 from foja.web.reference.answers.documents import AddedDocument, DocumentBatchAnswer
 from foja.web.reference.openapi import again, describe_upload
+from foja.web.routers import api_router
 from foja.web.streams.appends import Key, check_key
 from foja.web.streams.proofs import protected
 from foja.web.transfer.bodies import check_same_site, media_type_of, pieces_of
@@ -25,7 +26,7 @@ from foja.web.transfer.encoder import JsonAnswer
 from foja.web.transfer.form import FORM, FormReader
 from foja.web.transfer.source import BodySource, received
 
-routes = APIRouter(prefix="/v1/documents", tags=["documents"])
+routes = api_router("/v1/documents", "documents")
 FIELDS = {"name", "media_type", "predecessor"}
 
 

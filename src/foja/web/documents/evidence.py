@@ -9,7 +9,7 @@ from base64 import b64encode
 from typing import Annotated, BinaryIO, Literal, cast
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 
 from foja.core.bundle.names import MEDIA_TYPE
 from foja.verification import verify
@@ -17,11 +17,12 @@ from foja.web.caller import Caller, Reader
 from foja.web.documents.address import ReadDocument
 from foja.web.reference.answers.documents import ProofList, TrustAnswer
 from foja.web.reference.openapi import file_answer
+from foja.web.routers import api_router
 from foja.web.transfer.encoder import JsonAnswer
 from foja.web.transfer.files import FileAnswer, attachment
 from foja.web.transfer.ranges import matches
 
-routes = APIRouter(prefix="/v1/documents/{document_id}", tags=["documents"])
+routes = api_router("/v1/documents/{document_id}", "documents")
 BUNDLE = MEDIA_TYPE.decode()
 SMALL_BYTES = 1 << 20
 

@@ -6,7 +6,7 @@ from base64 import b64decode
 from binascii import Error as NotBase64
 from typing import Annotated
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from foja.documents.model.signatures import SignatureFields
 from foja.errors import BadPayload
@@ -22,10 +22,11 @@ from foja.web.documents.bodies import (
 )
 from foja.web.reference.answers.documents import ErasureAnswer
 from foja.web.reference.openapi import event_route
+from foja.web.routers import api_router
 from foja.web.streams.appends import Key, check_key, event_answer
 from foja.web.transfer.encoder import JsonAnswer
 
-routes = APIRouter(prefix="/v1/documents/{document_id}", tags=["documents"])
+routes = api_router("/v1/documents/{document_id}", "documents")
 PEM = "-----BEGIN "
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from urllib.parse import urlencode
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from foja.web.caller import Reader
 from foja.web.conversations.long_poll import RequestedPage, Start, poll
@@ -15,10 +15,11 @@ from foja.web.documents.address import ReadDocument
 from foja.web.reference.answers.documents import DocumentAnswer, DocumentPage
 from foja.web.reference.answers.events import EventPage, EventProofAnswer
 from foja.web.reference.openapi import EVENT_STREAM
+from foja.web.routers import api_router
 from foja.web.streams.proofs import Seq, proof_of
 from foja.web.transfer.encoder import JsonAnswer
 
-routes = APIRouter(prefix="/v1/documents", tags=["documents"])
+routes = api_router("/v1/documents", "documents")
 Wanted = Literal["none", "protected", "reinforced", "final", "given_up"]
 
 

@@ -7,16 +7,17 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, BinaryIO
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from foja.errors import Unavailable
 from foja.mcp.agent import Agent
 from foja.mcp.server import PATH, ProtocolAnswer
 from foja.web.caller import AnyCaller
 from foja.web.problems import Rejected
+from foja.web.routers import api_router
 from foja.web.verify.judge import Judges, VerifyRequest
 
-routes = APIRouter(include_in_schema=False)
+routes = api_router("", "mcp", described=False)
 
 
 @routes.post(PATH)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 
 from foja.images.model.gallery import Image
 from foja.web.bodies import JSON, body_of, describe_body, parse_body
@@ -16,12 +16,13 @@ from foja.web.reference.answers.documents import AddedDocument
 from foja.web.reference.answers.events import EventAnswer
 from foja.web.reference.answers.galleries import GalleryAnswer, ImageAnswer, ProductPage
 from foja.web.reference.openapi import describe_upload
+from foja.web.routers import api_router
 from foja.web.streams.appends import Key, check_key
 from foja.web.streams.proofs import ProtectionRequest, protected
 from foja.web.transfer.bodies import media_type_of
 from foja.web.transfer.encoder import JsonAnswer
 
-routes = APIRouter(prefix="/v1/products", tags=["galleries"])
+routes = api_router("/v1/products", "galleries")
 ONE = "/{product_id}/images/{image_id}"
 ExpectedSeq = Annotated[int | None, Query(ge=0, lt=2**63, description="refuses a change of another state")]
 Number = Annotated[int | None, Query(ge=0, lt=2**31, description="as it was after so many events")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 
 from foja.errors import ObjectMissing
 from foja.images.model.gallery import OBJECT
@@ -13,11 +13,12 @@ from foja.images.model.headers.parser import parse_header
 from foja.web.caller import Reader, Writer
 from foja.web.reference.answers.galleries import RenderedCount, RenderingAnswer
 from foja.web.reference.openapi import file_answer
+from foja.web.routers import api_router
 from foja.web.transfer.encoder import JsonAnswer
 from foja.web.transfer.files import FileAnswer, attachment
 from foja.web.transfer.ranges import matches
 
-routes = APIRouter(prefix="/v1/products/{product_id}/images", tags=["galleries"])
+routes = api_router("/v1/products/{product_id}/images", "galleries")
 TYPES = ("image/jpeg", "image/webp", "image/avif", "image/png")
 FOR_EVER = "private, max-age=31536000, immutable"
 CHECKED = "private, no-cache"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from foja.errors import BadPayload, Refused
 from foja.ledger.event import parse_id
@@ -13,9 +13,10 @@ from foja.web.bodies import body_of, describe_body
 from foja.web.caller import Caller, Operator
 from foja.web.jobs.bodies import MAX_JOBS, JobSelection
 from foja.web.reference.answers.jobs import ChangedJobs
+from foja.web.routers import api_router
 from foja.web.transfer.encoder import JsonAnswer
 
-routes = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+routes = api_router("/v1/jobs", "jobs")
 Selection = Annotated[JobSelection, body_of(JobSelection)]
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 from urllib.parse import urlencode
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Path, Query, Response
+from fastapi import Depends, Path, Query, Response
 
 from foja.access.model.principal import Scope
 from foja.core.registry import RESERVED_DOMAINS
@@ -17,10 +17,11 @@ from foja.web.conversations.address import check_domain
 from foja.web.jobs.bodies import NewJobBody, State
 from foja.web.reference.answers.jobs import ChangedJobs, EnqueuedJob, JobAnswer, JobPage, JobTypeAnswer
 from foja.web.reference.openapi import again
+from foja.web.routers import api_router
 from foja.web.streams.appends import Key, check_key
 from foja.web.transfer.encoder import JsonAnswer
 
-routes = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+routes = api_router("/v1/jobs", "jobs")
 JobNumber = Annotated[int, Path(ge=1, lt=2**63, description="the id of a job")]
 TypeOperator = Annotated[Caller, Depends(needs(Scope.ADMIN, installation=True))]
 

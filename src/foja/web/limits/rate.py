@@ -5,12 +5,15 @@ from __future__ import annotations
 import logging
 import time
 from collections import OrderedDict
+from typing import TYPE_CHECKING
 
 from foja.access.model.principal import Principal
 from foja.settings import Settings
 from foja.web.limits.bucket import Bucket
-from foja.web.limits.shared import BROKEN, SharedBuckets
 from foja.web.problems import Rejected
+
+if TYPE_CHECKING:
+    from foja.web.limits.shared import SharedBuckets
 
 MAX_PRINCIPALS = 10_000
 AWAY_SECONDS = 5.0  # how long a Redis that failed is not asked
@@ -26,6 +29,8 @@ class RateLimit:
         self._shared: SharedBuckets | None = None
         self._away_until = 0.0
         if self.rate and settings.redis_url:
+            from foja.web.limits.shared import SharedBuckets  # late: its library takes long to import
+
             self._shared = SharedBuckets(
                 settings.redis_url, prefix, self.rate, self.burst, settings.redis_timeout_seconds
             )
@@ -50,7 +55,7 @@ class RateLimit:
         if self._shared and time.monotonic() >= self._away_until:
             try:
                 return await self._shared.take(key)
-            except BROKEN as error:
+            except self._shared.BROKEN as error:
                 if time.monotonic() < self._away_until:
                     return self._take_own(key)
                 self._away_until = time.monotonic() + AWAY_SECONDS

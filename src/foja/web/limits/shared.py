@@ -26,11 +26,12 @@ local given = math.min(wanted, math.floor(tokens))
 redis.call('hset', KEYS[1], 'tokens', tostring(tokens - given), 'at', tostring(now))
 redis.call('pexpire', KEYS[1], math.ceil(burst / rate * 1000) + 1000)
 return {given, tostring(math.max(0, 1 - (tokens - given)) / rate)}"""
-BROKEN = (RedisError, OSError)
 
 
 class SharedBuckets:
     """The buckets of an installation in Redis."""
+
+    BROKEN = (RedisError, OSError)
 
     def __init__(self, url: str, prefix: str, rate: float, burst: int, timeout: float) -> None:
         self._redis = Redis.from_url(url, socket_timeout=timeout, socket_connect_timeout=timeout)

@@ -7,7 +7,7 @@ from base64 import b64encode
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import Path, Query, Request, Response
 
 from foja.access.model.principal import Scope
 from foja.app import App
@@ -19,11 +19,12 @@ from foja.web.caller import Reader
 from foja.web.reference.answers.events import EventProofAnswer
 from foja.web.reference.answers.log import AnchoredList, LogAnswer, TrustRoots
 from foja.web.reference.openapi import file_answer
+from foja.web.routers import api_router
 from foja.web.streams.proofs import Seq, describe_proof
 from foja.web.transfer.encoder import JsonAnswer
 from foja.web.transfer.ranges import matches
 
-routes = APIRouter(prefix="/v1/log", tags=["log"])
+routes = api_router("/v1/log", "log")
 NOTE, TILE = "text/plain", "application/octet-stream"
 # c2sp.org/tlog-tiles: numbers in groups of three digits, and the width of a partial tile.
 PATH = re.compile(r"(?:[0-9]{1,2}|entries)/(?:x[0-9]{3}/){0,6}[0-9]{3}(?:\.p/[0-9]{1,3})?")

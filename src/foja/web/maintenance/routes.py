@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import Depends, Query, Response
 
 from foja.access.model.principal import Scope
 from foja.core.registry import check_digest
@@ -22,9 +22,10 @@ from foja.web.reference.answers.maintenance import (
     RetryAnswer,
     RunAnswer,
 )
+from foja.web.routers import api_router
 from foja.web.transfer.encoder import JsonAnswer
 
-routes = APIRouter(prefix="/v1/maintenance", tags=["maintenance"])
+routes = api_router("/v1/maintenance", "maintenance")
 MAX_JOBS = 1_000
 ALL = ("documents", "images", "jobs")
 Cleaner = Annotated[Caller, Depends(needs(Scope.CLEANUP, installation=True))]

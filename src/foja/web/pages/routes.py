@@ -8,6 +8,7 @@ from foja.web.pages import conversations, design, galleries, jobs, overview, ver
 from foja.web.pages.documents import detail, downloads, index
 from foja.web.pages.frame import static
 from foja.web.pages.system import access, alerts, anchors, hygiene, ledger
+from foja.web.routers import add_routes
 
 WORK = (overview, index, downloads, detail, verify, conversations, galleries)
 OPERATIONS = (jobs, anchors, hygiene, ledger, alerts, access, design)
@@ -16,4 +17,4 @@ OPERATIONS = (jobs, anchors, hygiene, ledger, alerts, access, design)
 def add_pages(web: FastAPI) -> None:
     """Add the pages and their static files to an application."""
     for module in (static, *WORK, *OPERATIONS):
-        web.include_router(module.routes)
+        add_routes(web, module.routes)

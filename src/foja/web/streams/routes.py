@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import Depends, Query, Response
 
 from foja.core.registry import RESERVED_DOMAINS, Domain
 from foja.errors import Refused
@@ -24,12 +24,13 @@ from foja.web.reference.answers.events import (
     StreamPage,
 )
 from foja.web.reference.openapi import EVENT_STREAM, event_route
+from foja.web.routers import api_router
 from foja.web.streams.appends import Key, append_to, event_answer, state_of
 from foja.web.streams.batches import BATCH_ROUTE, EventBatch, append_batch
 from foja.web.streams.proofs import ProtectionRequest, Seq, proof_of, protected
 from foja.web.transfer.encoder import JsonAnswer
 
-routes = APIRouter(prefix="/v1/streams", tags=["streams"])
+routes = api_router("/v1/streams", "streams")
 ONE = "/{domain}/{stream_id}"
 
 

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from foja.blobs.uploads import PartialUploads, Upload, UploadBusy
 from foja.errors import Refused, TooLarge
 from foja.web.caller import Caller, Writer
 from foja.web.problems import Rejected, describe_problem
 from foja.web.reference.answers.uploads import UploadAnswer
+from foja.web.routers import api_router
 from foja.web.transfer.bodies import media_type_of, pieces_of
 from foja.web.transfer.encoder import JsonAnswer
 from foja.web.uploads.description import headers
@@ -31,7 +32,7 @@ from foja.web.uploads.headers import (
 from foja.web.uploads.receiver import receive
 from foja.web.uploads.targets import check_metadata, use
 
-routes = APIRouter(prefix="/v1/uploads", tags=["uploads"])
+routes = api_router("/v1/uploads", "uploads")
 ONE = "/{token}"
 RETRY_SECONDS = 60.0
 

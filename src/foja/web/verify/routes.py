@@ -8,18 +8,19 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any, BinaryIO, cast
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 
 from foja.errors import BadPayload
 from foja.judge.proof import MAX_BYTES
 from foja.web.caller import Reader
 from foja.web.reference.answers.documents import ReportAnswer
 from foja.web.reference.openapi import BINARY, FORM
+from foja.web.routers import api_router
 from foja.web.transfer.bodies import check_same_site, media_type_of, pieces_of
 from foja.web.transfer.form import Form, FormReader
 from foja.web.verify.judge import VerifyRequest
 
-routes = APIRouter(prefix="/v1/verify", tags=["verify"])
+routes = api_router("/v1/verify", "verify")
 FIELDS = {"trust", "proof", "digest", "name", "domain", "at"}
 SMALL_BYTES = 1 << 20
 _FORM = {

@@ -6,13 +6,14 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Protocol
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import Path, Query, Response
 from fastapi.encoders import jsonable_encoder
 from fastapi.responses import JSONResponse
 
 from foja.errors import BadPayload
 from foja.web.bodies import body_of, describe_body
 from foja.web.caller import Administrator, Operator
+from foja.web.routers import api_router
 from foja.web.webhooks.bodies import (
     CreatedWebhook,
     DeliveryList,
@@ -28,7 +29,7 @@ from foja.web.webhooks.bodies import (
 )
 from foja.webhooks.service import DeliveryState
 
-routes = APIRouter(prefix="/v1/webhooks", tags=["webhooks"])
+routes = api_router("/v1/webhooks", "webhooks")
 Number = Annotated[int, Path(ge=0, le=2**63 - 1)]
 
 
