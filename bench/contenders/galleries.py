@@ -86,7 +86,7 @@ class FojaSqlGallery(SeedGallery):
 class FojaGallery(FojaSqlGallery):
     """One process of Foja with micro-batching; every call returns the image with its place."""
 
-    name, note = PYTHON, "with micro-batching; the image is read back with its place"
+    name, note = PYTHON, "with micro-batching; every call returns the image with its place"
 
     async def create(self, database: BenchDatabase, streams: int) -> None:
         self._database, self._opened = database, AsyncExitStack()
@@ -101,7 +101,7 @@ class FojaGallery(FojaSqlGallery):
     async def append(self, caller: int, call: int, stream: int) -> None:
         gallery = self._galleries[stream]
         event = await gallery.append("image.added", {"object": digest(call), "size": 1000})
-        await gallery.image(event.id or "")
+        await gallery.after(event)
 
     async def close(self) -> None:
         await self._opened.aclose()

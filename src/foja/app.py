@@ -27,8 +27,8 @@ from foja.documents import assembly as documents
 from foja.documents.document import Document
 from foja.documents.workers.executor import SOURCE as EXECUTOR
 from foja.documents.workers.executor import Executor, Rebuilt
+from foja.domains import OWN, prepare, unique
 from foja.domains import load as load_domains
-from foja.domains import prepare, unique
 from foja.driver.database import Database, connect
 from foja.embedded.servers import database, redis_url
 from foja.errors import BadDomain, LedgerUnavailable, MigrationFailed, SetupFailed
@@ -185,7 +185,12 @@ class App(TenantApp):
         self.signer = await self._read_signer(installation)
         self.sequencer = Sequencer(self.sweeper, self.store, self.signer, self._notifier)
         opener = LedgerOpener(
-            self.settings, self.database, self._notifier, self._open, redis_domain=CONVERSATION.name
+            self.settings,
+            self.database,
+            self._notifier,
+            self._open,
+            redis_domain=CONVERSATION.name,
+            guarded=[domain.name for domain in OWN if domain.head_only],
         )
         log = opener.log(self.sweeper, self.store)
         self._collectors = opener.collectors(self.sweeper, log, self.signer.verifier().public_key)

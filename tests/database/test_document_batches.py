@@ -16,7 +16,16 @@ from tests.database.rows import Admin
 
 WITNESS, OTHER = "a" * 64, "b" * 64
 SEQ = 20  # of the event in question
-KINDS = ("tsa.confirmed", "artifact.finalized", "job.run-tsa.required", "job.build-artifact.required")
+ADDED, REQUESTED = "document.added", "document.protected.requested"
+SEQS = {ADDED: 0}  # of an event that is not SEQ
+KINDS = (
+    ADDED,
+    REQUESTED,
+    "tsa.confirmed",
+    "artifact.finalized",
+    "job.run-tsa.required",
+    "job.build-artifact.required",
+)
 ROUNDS, CHOICES = 400, 40  # about as many choices as two documents need
 DOCUMENT: LiteralString = """
     insert into foja.document (entity_id, tenant, added_seq, witness_hash, witness_status, stage,
@@ -58,6 +67,8 @@ class Chance:
 
 def make_document(conn: Admin, chance: Chance, kind: str) -> UUID:
     """Insert a document that the event of this kind fits, mostly."""
+    if kind == ADDED:
+        return make_new_document(conn, chance)
     document = UUID(int=chance.random.getrandbits(128), version=4)
     required = chance.of(["tsa"], ["tsa", "polygon"], ["polygon", "tsa"])
     values = {
@@ -66,19 +77,36 @@ def make_document(conn: Admin, chance: Chance, kind: str) -> UUID:
         "witness_status": chance.of("ready", "required", "missing"),
         "stage": chance.of(None, "initial", "intermediate", "final"),
         "required": required,
-        "requested": chance.of(1, None, 15),
+        "requested": chance.of(None, 1) if kind == REQUESTED else chance.of(1, None, 15),
         "finalized": chance.of(False, True),
         "closed": chance.of(None, "revoked", "archived"),
     }
     conn.execute(DOCUMENT, values)
     done = "confirmed" if "artifact" in kind else "open"
-    before = [] if kind == "job.run-tsa.required" else [done]
+    before = [] if kind in ("job.run-tsa.required", REQUESTED) else [done]
     make_attempts(conn, chance, document, "tsa", before)
     if "polygon" in required:
         make_attempts(conn, chance, document, "polygon", ["confirmed"])
     if "artifact" in kind:
         make_attempts(conn, chance, document, "artifact", ["open"] if kind == "artifact.finalized" else [])
     conn.execute(EVENT, (document, SEQ, kind, json.dumps(payload(chance, kind))))
+    return document
+
+
+def make_new_document(conn: Admin, chance: Chance) -> UUID:
+    """Insert the first event of a document, mostly a plain one."""
+    document = UUID(int=chance.random.getrandbits(128), version=4)
+    body = {"sha256": chance.of(WITNESS, "short", None), "custody": "not_stored"}
+    body |= chance.of({"name": "Contract of May.pdf"}, {}, {"name": ""}, {"name": None})
+    body |= chance.of({}, {"predecessor": str(document)}, {"predecessor": None}, {"custody": "stored"})
+    body |= chance.of({}, {"witness_hash": "short"}, {"witness_hash": WITNESS})
+    if chance.of(False, True):
+        conn.execute(
+            DOCUMENT,
+            {"id": document, "witness": WITNESS, "witness_status": "ready", "stage": None, "required": None}
+            | {"requested": None, "finalized": False, "closed": None},
+        )
+    added(conn, document, body)
     return document
 
 
@@ -101,7 +129,10 @@ def payload(chance: Chance, kind: str) -> dict[str, Any]:
         "witness_hash": chance.of(WITNESS, OTHER, "short"),
         "attempt": chance.of(1, 2, 1.5, 0),
     }
-    if kind == "tsa.confirmed":
+    if kind == REQUESTED:
+        own["required_evidence"] = chance.of(["tsa"], ["tsa", "polygon"], ["polygon"], ["tsa", 1], "tsa")
+        own |= chance.of({}, {"stage": "initial"}, {"stage": "final"}, {"stage": "odd"})
+    elif kind == "tsa.confirmed":
         own |= {
             "token_b64": chance.of("AA==", ""),
             "gen_time": chance.of("2026-01-01T00:00:00Z", "soon", "2126-01-01T00:00:00Z"),
@@ -147,10 +178,16 @@ def test_a_batch_is_tracked_as_its_events_are_or_left_to_them(admin: Admin, kind
         with admin.transaction(force_rollback=True):
             documents = [make_document(admin, chance, kind) for _ in range(2)]
             before = admin.execute(STATE, (documents,)).fetchall()
-            alone, each = outcome(admin, ALONE, (documents, SEQ))
-            [(tracked,)], together = outcome(
-                admin, "select foja.track_together(%s, %s)", (documents, [SEQ] * len(documents))
+            seq = SEQS.get(kind, SEQ)
+            alone, each = outcome(admin, ALONE, (documents, seq))
+            tracking, together = outcome(
+                admin, "select foja.track_together(%s, %s)", (documents, [seq] * len(documents))
             )
+            if tracking is None:
+                assert alone is None, f"seed {seed}, turn {turn}"  # as one that was added before
+                found["refused"] += 1
+                continue
+            [(tracked,)] = tracking
             where = f"seed {seed}, turn {turn}"
             if tracked is None:
                 assert together == before, where
@@ -160,6 +197,29 @@ def test_a_batch_is_tracked_as_its_events_are_or_left_to_them(admin: Admin, kind
             if not odd:
                 assert tracked == kind, where  # the usual case is not left to single events
     assert all(found[each] > 2 for each in ("together", "refused")), found
+
+
+def test_additions_and_requests_are_tracked_together(admin: Admin) -> None:
+    chance = Chance(random.Random(1))
+    with admin.transaction(force_rollback=True):
+        new, asked = make_document(admin, chance, ADDED), make_document(admin, chance, REQUESTED)
+        body = json.dumps(payload(chance, REQUESTED))
+        admin.execute(EVENT, (new, 1, REQUESTED, body))
+        batch = ([asked, new, new], [SEQ, 1, 0])
+        tracked, together = outcome(admin, "select foja.track_together(%s, %s)", batch)
+        assert tracked == [(ADDED,)]
+        for document, seq in ((new, 0), (new, 1), (asked, SEQ)):
+            admin.execute(ALONE, ([document], seq))
+        assert admin.execute(STATE, (batch[0],)).fetchall() == together
+
+
+def test_a_request_that_is_refused_refuses_what_was_added_beside_it(admin: Admin) -> None:
+    chance = Chance(random.Random(1))
+    with admin.transaction(force_rollback=True):
+        new, asked = make_document(admin, chance, ADDED), make_document(admin, chance, REQUESTED)
+        admin.execute("update foja.document set closed = 'revoked' where entity_id = %s", (asked,))
+        tracked, _ = outcome(admin, "select foja.track_together(%s, %s)", ([new, asked], [0, SEQ]))
+        assert tracked is None
 
 
 def test_a_document_twice_in_a_batch_is_left_to_single_events(admin: Admin) -> None:

@@ -22,6 +22,14 @@ def filled(copied: Copied, template: str, fill: Callable[[Admin], object]) -> It
         yield urlsplit(url).path[1:]
 
 
+def rows_read(conn: Admin, *tables: str) -> int:
+    """Return how many rows of these tables this transaction read so far, a scan as far too many."""
+    counted = """select coalesce(sum(coalesce(seq_scan, 0) * 100000 + coalesce(idx_tup_fetch, 0)), 0)
+        from pg_stat_xact_user_tables where relname = any (%s)"""
+    [(count,)] = conn.execute(counted, ([*tables],)).fetchall()
+    return int(count)
+
+
 @contextmanager
 def connected(copied: Copied, template: str) -> Iterator[Admin]:
     """Yield a connection to a copy, as the ledger's own ones, in a transaction that is rolled back."""

@@ -25,9 +25,12 @@ FEW = 20
 APPEND: LiteralString = "select foja.append_event(%s, %s, %s, %s, idempotency_key => %s)"
 
 
-@pytest.fixture(params=["never analyzed", "analyzed while empty"])
+@pytest.fixture(params=["never analyzed", "analyzed while empty", "analyzed with two events"])
 def session(admin: Admin, request: pytest.FixtureRequest) -> Admin:
-    if request.param == "analyzed while empty":
+    if request.param == "analyzed with two events":
+        for _ in range(2):
+            admin.execute(APPEND, (UUID(int=8), "conversation", "thinking", Jsonb({"content": "hm"}), None))
+    if request.param != "never analyzed":
         admin.execute("vacuum analyze")
     admin.prepare_threshold = 0
     return admin

@@ -10,7 +10,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from foja.sql import query
-from tests.plans.filled import Admin
+from tests.plans.filled import Admin, rows_read
 
 ROUNDS = 7  # a plan made for one call may become a plan for all calls after the fifth
 OWN = UUID(int=7)
@@ -22,8 +22,7 @@ FILL: LiteralString = """
         from shape cross join generate_series(0, 4) place;
     insert into products (productid, tenant) values ('00000000-0000-0000-0000-000000000007', 'default');
 """
-READ: LiteralString = """select coalesce(sum(coalesce(seq_scan, 0) * 100000 + coalesce(idx_tup_fetch, 0)), 0)
-    from pg_stat_xact_user_tables where relname in ('products', 'product_images')"""
+TABLES = ("products", "product_images")
 
 
 def fill(conn: Admin) -> None:
@@ -32,10 +31,9 @@ def fill(conn: Admin) -> None:
 
 def reads(conn: Admin, statement: LiteralString, values: Any) -> int:
     """Return how many rows a statement read, a scan as far too many."""
-    [(before,)] = conn.execute(READ).fetchall()
+    before = rows_read(conn, *TABLES)
     conn.execute(statement, values)
-    [(after,)] = conn.execute(READ).fetchall()
-    return int(after - before)
+    return rows_read(conn, *TABLES) - before
 
 
 def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:

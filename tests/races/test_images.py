@@ -170,3 +170,21 @@ async def test_writers_from_python_and_sql_and_rebuilds(app: App, admin: Admin, 
         await asyncio.gather(*map(write, range(32)), *map(insert, connections), rebuild())
     check(admin, gallery.id)
     assert (await audit(database_url, max_lag_seconds=60)).clean
+
+
+async def test_the_answer_of_an_append_has_the_place(app: App, admin: Admin, database_url: str) -> None:
+    stored = [f"{n:064x}" for n in range(12)]
+    for digest in stored:
+        admin.execute("insert into foja.object (sha256, generation, state) values (%s, 0, 'live')", (digest,))
+    galleries = [await app.images.open(new_product(admin)) for _ in range(2)]
+    bodies: list[dict[str, Any]] = [{"object": digest, "size": 1, "alt": digest[-2:]} for digest in stored]
+    events = await asyncio.gather(
+        *(galleries[n % 2].append("image.added", body) for n, body in enumerate(bodies))
+    )
+    for n, event in enumerate(events):
+        assert event.place is not None
+        assert await galleries[n % 2].after(event) == await galleries[n % 2].image(event.id or "")
+    for n, gallery in enumerate(galleries):
+        assert sorted(event.place or 0 for event in events[n::2]) == list(range(6))
+        assert [image.order for image in await gallery.list()] == list(range(6))
+    assert (await audit(database_url, max_lag_seconds=60)).clean

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from uuid import UUID, uuid4
 
 import foja
 from foja.app import App
+from tests.processes import pool
 
 SAY = "user_message_sent"
 TOOL = "tool_use_completed"
@@ -87,5 +87,5 @@ async def _task(app: App, plan: Plan, number: int) -> list[Receipt]:
 @contextmanager
 def processes(count: int) -> Iterator[ProcessPoolExecutor]:
     """Lend processes that share nothing with this one."""
-    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
-        yield pool
+    with pool(count) as lent:
+        yield lent

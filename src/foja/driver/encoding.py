@@ -130,6 +130,11 @@ def bigints(array: Value) -> Sequence[int]:
     return _unpacked(array or b"", "iq")
 
 
+def integers(array: Value) -> Sequence[int]:
+    """Decode an array of small integers without nulls."""
+    return _unpacked(array or b"", "ii")
+
+
 def booleans(array: Value) -> Sequence[bool]:
     """Decode an array of booleans without nulls."""
     return _unpacked(array or b"", "i?")

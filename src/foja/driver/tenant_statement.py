@@ -14,10 +14,12 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import psycopg
+from psycopg import capabilities
 from psycopg.abc import Buffer, PQGen
+from psycopg.abc import Transformer as Loading
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.pq import ConnStatus, ExecStatus, Format
 from psycopg.pq.abc import PGconn, PGresult
@@ -29,6 +31,7 @@ from foja.driver.garbage import MANY, collector_paused
 from foja.sql import query
 
 GOOD = (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK)
+CHUNKED = capabilities.has_stream_chunked()  # libpq 17 and later
 MAX_PREPARED = 500  # of one connection; what comes later is parsed every time
 PLACEHOLDER = re.compile(r"%(?:\((\w+)\)([sb])|%)")
 FORMATS = {"s": PyFormat.AUTO, "b": PyFormat.BINARY}
@@ -88,18 +91,18 @@ class TenantStatements:
         dumped = self._transformer.dump_sequence([values[name] for name in names], formats)
         key = sql, self._transformer.types or ()
         group = Group(key, dumped, self._transformer.formats, Format(binary))
-        result = await self._run(first, group)
-        self._transformer.set_pgresult(result)
-        with collector_paused() if result.ntuples >= MANY else nullcontext():
-            return self._transformer.load_rows(0, result.ntuples, make)
+        rows = _Rows(self._transformer, make)
+        await self._run(first, group, rows)
+        return rows.finish()
 
-    async def _run(self, first: Group, group: Group) -> PGresult:
-        """Send one group and return the result of its last statement, or raise the first error."""
+    async def _run(self, first: Group, group: Group, rows: _Rows[Any]) -> None:
+        """Send one group and load the rows of its last statement, or raise the first error."""
         self._pgconn.enter_pipeline_mode()
         try:
             sent = [*self._send(first), *self._send(group)]
             self._pgconn.pipeline_sync()
-            results = await self._connection.wait(_results(self._pgconn))
+            chunked = len(sent) - 1 if CHUNKED and group.result == Format.BINARY else None
+            results = await self._connection.wait(_results(self._pgconn, chunked, rows))
         finally:
             with suppress(psycopg.Error):  # the connection is broken, and the pool drops it
                 self._pgconn.exit_pipeline_mode()
@@ -108,7 +111,7 @@ class TenantStatements:
                 raise psycopg.errors.error_from_result(result, self._transformer.encoding)
             if prepared:
                 self._names.setdefault(*prepared)
-        return results[-1]
+        rows.load(results[-1])
 
     def _send(self, group: Group) -> Iterator[tuple[Key, bytes] | None]:
         """Send a statement, prepared first if it is new; yield for each message what it prepares."""
@@ -126,12 +129,42 @@ class TenantStatements:
         yield None
 
 
-def _results(pgconn: PGconn) -> PQGen[list[PGresult]]:
-    """Send what is buffered and return the results up to the sync."""
+class _Rows(Generic[Row]):
+    """The rows of a result, made as they arrive: the server continues, and no result is kept whole."""
+
+    def __init__(self, transformer: Loading, make: Callable[[Sequence[Any]], Row]) -> None:
+        self._transformer, self._make = transformer, make
+        self._made: list[Row] = []
+        self._error: Exception | None = None
+
+    def load(self, result: PGresult) -> None:
+        """Make these rows. An error is kept for `finish`: what follows has to be received first."""
+        if self._error or not result.ntuples:
+            return
+        self._transformer.set_pgresult(result, set_loaders=not self._made)
+        try:
+            with collector_paused() if result.ntuples >= MANY else nullcontext():
+                self._made += self._transformer.load_rows(0, result.ntuples, self._make)
+        except Exception as error:
+            self._error = error
+
+    def finish(self) -> list[Row]:
+        """Return all that was made."""
+        if self._error:
+            raise self._error
+        return self._made
+
+
+def _results(pgconn: PGconn, chunked: int | None, rows: _Rows[Any]) -> PQGen[list[PGresult]]:
+    """Send what is buffered and return the results up to the sync.
+
+    The rows of the statement at the place `chunked` are loaded while they arrive; its result has none then.
+    """
     while pgconn.flush():
         if (yield Wait.RW) & Ready.R:
             pgconn.consume_input()
     results: list[PGresult] = []
+    ended = 0
     while True:
         while pgconn.is_busy():
             yield Wait.R
@@ -140,10 +173,16 @@ def _results(pgconn: PGconn) -> PQGen[list[PGresult]]:
         if result is None:  # the end of one statement
             if pgconn.status != ConnStatus.OK:
                 raise psycopg.OperationalError("the connection is lost")
+            ended += 1
+            if ended == chunked:
+                pgconn.set_chunked_rows_mode(MANY)
             continue
         if result.status == ExecStatus.PIPELINE_SYNC:
             return results
-        results.append(result)
+        if result.status == ExecStatus.TUPLES_CHUNK:
+            rows.load(result)
+        else:
+            results.append(result)
 
 
 @lru_cache

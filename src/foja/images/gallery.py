@@ -11,7 +11,7 @@ from foja.blobs.objects import until_referred
 from foja.errors import BadPayload, UnknownImage
 from foja.images.model.address import OTHER_SCHEME, has_other_scheme
 from foja.images.model.events import ADDED, DESCRIBED, IMAGE, METADATA, MOVED, REMOVED, REPLACED, Fact
-from foja.images.model.gallery import Image, fold
+from foja.images.model.gallery import Image, added, fold
 from foja.images.reads import ImageReads
 from foja.images.uploads import Uploads
 from foja.ledger.event import Event, new_id, parse_id
@@ -50,8 +50,7 @@ class Gallery(Stream):
         """Add an image at the end. The first one of an unknown product creates it, for this supplier."""
         more = _given(supplier_id=_text(supplier_id), alt=alt, name=name)
         event = await self._upload(ADDED, data, more, idempotency_key, expected_seq, actor)
-        assert event.id is not None
-        return await self._after(event, event.id)
+        return await self.after(event)
 
     async def add_url(
         self,
@@ -73,8 +72,7 @@ class Gallery(Stream):
         body = {"url": url} | _given(supplier_id=_text(supplier_id), alt=alt, adopted=adopted)
         draft = self.draft(ADDED, body, event_id=image_id, expected_seq=expected_seq, actor=actor)
         event = await self._ledger.append(draft)
-        assert event.id is not None
-        return await self._after(event, event.id)
+        return await self.after(event)
 
     async def replace(
         self,
@@ -90,7 +88,7 @@ class Gallery(Stream):
         image = parse_id(image_id, "image")
         more, key = {"image_id": str(image)} | _given(name=name), _key(image, idempotency_key)
         event = await self._upload(REPLACED, data, more, key, expected_seq, actor)
-        return await self._after(event, image)
+        return await self.after(event, image)
 
     async def move(
         self,
@@ -107,7 +105,7 @@ class Gallery(Stream):
         event = await self.append(
             MOVED, body, idempotency_key=idempotency_key, expected_seq=expected_seq, actor=actor
         )
-        return await self._after(event, image)
+        return await self.after(event, image)
 
     async def main(
         self, image_id: UUID | str, *, expected_seq: int | None = None, actor: str | None = None
@@ -145,7 +143,7 @@ class Gallery(Stream):
         event = await self.append(
             DESCRIBED, body, idempotency_key=key, expected_seq=expected_seq, actor=actor
         )
-        return await self._after(event, image)
+        return await self.after(event, image)
 
     async def list(self, *, at: int | None = None) -> GalleryView:
         """Return the images in order; with `at`, as they were after so many events."""
@@ -163,17 +161,24 @@ class Gallery(Stream):
             raise UnknownImage(f"{self.id} has no image {image}; it was removed, or is of another product")
         return _image(row)
 
+    async def after(self, event: Event, image_id: UUID | None = None) -> Image:
+        """Return the image that an event of yours added, or changed if you name it, as it was right after it.
+
+        It is read, with what others changed since, if the answer of the append did not say its place.
+        """
+        assert event.id is not None
+        image = event.id if image_id is None else image_id
+        if event.place is not None and event.at is not None:
+            return added(Fact(event.seq, event.id, ADDED, event.at, None, event.payload), event.place)
+        if row := await self._reads.find(self.id, image):
+            return _image(row)
+        then = await self.list(at=event.seq + 1)
+        return next(each for each in then if each.id == image)
+
     async def content(self, image_id: UUID | str, variant: str | None = None) -> bytes:
         """Return the stored bytes of an image, or of one of its variants."""
         image = await self.image(image_id)
         return await self._uploads.read(self._ledger.tenant, image, variant)
-
-    async def _after(self, event: Event, image_id: UUID) -> Image:
-        """Return an image as it is now or, if others removed it since, as it was right after its event."""
-        if row := await self._reads.find(self.id, image_id):
-            return _image(row)
-        then = await self.list(at=event.seq + 1)
-        return next(image for image in then if image.id == image_id)
 
     async def _upload(
         self,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 from uuid import UUID
 
 from foja.blobs.store import Store
@@ -14,21 +14,21 @@ from foja.driver.pipeline import Pipeline
 from foja.driver.pipeline_pool import PipelinePool
 from foja.ledger.cosigners.collector import open_collectors
 from foja.ledger.cosigners.configuration import read_cosigners, read_quorum
-from foja.ledger.lanes.counter import Counter
 from foja.ledger.lanes.held import BRIEF_LOCK_SECONDS
 from foja.ledger.lanes.lanes import STATEMENTS as LANE_STATEMENTS
 from foja.ledger.lanes.lanes import Lanes
-from foja.ledger.lanes.moves import Moves
-from foja.ledger.lanes.redis import RedisLane
 from foja.ledger.ledger import Ledger
 from foja.ledger.live.notifier import Notifier
-from foja.ledger.live.pubsub import PostgresPubSub, RedisPubSub
+from foja.ledger.live.pubsub import PostgresPubSub
 from foja.ledger.live.transient import PubSub, Transients
 from foja.ledger.log import Log
-from foja.ledger.micro_batch import MicroBatch
+from foja.ledger.micro_batch import MicroBatches
 from foja.ledger.receipts import STATEMENTS
 from foja.ledger.writer import Writer
 from foja.settings import Settings
+
+if TYPE_CHECKING:
+    from foja.ledger.lanes.redis import RedisLane
 
 Chore: TypeAlias = Callable[[], Awaitable[int]]
 API: Final = "api"  # the source of what users append
@@ -45,9 +45,11 @@ class LedgerOpener:
         closing: AsyncExitStack,
         *,
         redis_domain: str,
+        guarded: Collection[str] = (),
     ) -> None:
+        """`guarded` are the domains whose events the database checks against everything in their streams."""
         self._settings, self._database, self._notifier = settings, database, notifier
-        self._closing, self._redis_domain = closing, redis_domain
+        self._closing, self._redis_domain, self._guarded = closing, redis_domain, guarded
         self._cosigners = read_cosigners(settings)
 
     def log(self, sweeper: Database, store: Store) -> Log:
@@ -62,7 +64,7 @@ class LedgerOpener:
     async def open(self, log: Log, installation_id: UUID, draft_type: int) -> Ledger:
         """Return the ledger; `draft_type` is the number of that type in this database."""
         settings, notifier = self._settings, self._notifier
-        writers = settings.writers if settings.micro_batch else settings.connections
+        writers = settings.writers + 1 if settings.micro_batch else settings.connections
         writer = Writer(
             self._pipelines(writers, *STATEMENTS),
             self._pipelines(1, *STATEMENTS, lock_seconds=BRIEF_LOCK_SECONDS),
@@ -74,7 +76,7 @@ class LedgerOpener:
         self._closing.push_async_callback(writer.held.close)
         batch = None
         if settings.micro_batch:
-            batch = MicroBatch(writer, settings.writers)
+            batch = MicroBatches(writer, settings.writers, self._guarded)
             self._closing.push_async_callback(batch.close)
         pipelines = self._pipelines(settings.connections, *LANE_STATEMENTS)
         lanes = Lanes(
@@ -87,12 +89,20 @@ class LedgerOpener:
     def _transports(self, installation_id: UUID) -> list[PubSub]:
         url, timeout = self._settings.redis_url, self._settings.redis_timeout_seconds
         notifications = PostgresPubSub(self._settings.database_url, f"foja_{API}")
-        return [RedisPubSub(url, installation_id.hex, timeout), notifications] if url else [notifications]
+        if not url:
+            return [notifications]
+        from foja.ledger.live.redis_pubsub import RedisPubSub  # late: its library takes long to import
+
+        return [RedisPubSub(url, installation_id.hex, timeout), notifications]
 
     async def _redis_lane(self, pipelines: PipelinePool, writer: Writer) -> RedisLane | None:
         url = self._settings.redis_url
         if not url or self._settings.sequence_lane == "postgres":
             return None
+        from foja.ledger.lanes.counter import Counter  # late, as above
+        from foja.ledger.lanes.moves import Moves
+        from foja.ledger.lanes.redis import RedisLane
+
         counter = Counter(url, self._settings.redis_timeout_seconds)
         self._closing.push_async_callback(counter.close)
         await counter.open()

@@ -37,6 +37,7 @@ class Event:
     body_hash: bytes | None
     cursor: str | None = None
     replayed: bool = field(default=False, compare=False, repr=False)  # was it there already?
+    place: int | None = field(default=None, compare=False, repr=False)  # of the image that it just added
 
     @property
     def open(self) -> bool:
@@ -79,6 +80,7 @@ class _Unfrozen:
         body_hash: bytes | None,
         cursor: str | None = None,
         replayed: bool = False,
+        place: int | None = None,
     ) -> None:
         self.entity_id = entity_id
         self.seq = seq
@@ -92,6 +94,7 @@ class _Unfrozen:
         self.body_hash = body_hash
         self.cursor = cursor
         self.replayed = replayed
+        self.place = place
         self.__class__ = Event  # type: ignore[assignment]  # the same slots
 
 
@@ -174,11 +177,13 @@ class Draft(NamedTuple):
     expected: int | None
     value: Any
 
-    def recorded(self, seq: int, at: datetime, body_hash: bytes, cursor: str | None, *, status: str) -> Event:
+    def recorded(
+        self, seq: int, at: datetime, body_hash: bytes, cursor: str | None, place: int | None, *, status: str
+    ) -> Event:
         """Return this draft as the event it became: just now, before, or before and erased since."""
         actor, payload = (None, None) if status == "erased" else (self.actor, self.value)
         row = (seq, self.event_id, self.kind, self.v, at, actor, self.source, payload, body_hash)
-        return event_of(self.entity_id, *row, cursor, status != "appended")
+        return event_of(self.entity_id, *row, cursor, status != "appended", place)
 
 
 def new_id() -> UUID:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import TypeAlias
+from collections.abc import Collection, Coroutine
+from typing import Any, TypeAlias
 
 from foja import errors
 from foja.driver.database import Locked
@@ -21,6 +22,26 @@ from foja.tasks import end
 Waiting: TypeAlias = tuple[Draft, "asyncio.Future[AppendResult]"]
 MAX_BATCH = 256
 CLOSING = "this process is closing; the event may have been written"
+
+
+class MicroBatches:
+    """All queues of this process: one for streams in general, and one for the streams of guarded domains.
+
+    A guard costs more for each batch than for each event, so guarded drafts are sent one batch at a time:
+    those that arrive meanwhile become one batch too. Two batches would also wait for each other's streams.
+    """
+
+    def __init__(self, writer: Writer, writers: int, guarded: Collection[str]) -> None:
+        self._domains = frozenset(guarded)
+        self._guarded, self._others = MicroBatch(writer, 1), MicroBatch(writer, writers)
+
+    def append(self, draft: Draft) -> Coroutine[Any, Any, Event]:
+        """Append one event, in one batch with others that are waiting."""
+        return (self._guarded if draft.domain in self._domains else self._others).append(draft)
+
+    async def close(self) -> None:
+        """Stop. Waiting appends fail with `LedgerUnavailable`."""
+        await asyncio.gather(self._guarded.close(), self._others.close())
 
 
 class MicroBatch:

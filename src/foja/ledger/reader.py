@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 from foja import sql
@@ -17,7 +18,7 @@ from foja.core.fields import check_limit
 from foja.core.registry import Domain
 from foja.driver.database import Database
 from foja.errors import CursorLost, WrongEntity
-from foja.ledger.event import MAX_SEQ, OPEN, Event, Reset, event_of
+from foja.ledger.event import MAX_SEQ, OPEN, Event, Reset
 
 HIGHEST = UUID(int=2**128 - 1)
 NUMBER = re.compile("[0-9]{1,18}")
@@ -38,6 +39,20 @@ class BodyRow(NamedTuple):
     seq: int
     kind: str
     payload: Any
+
+
+class _Read:
+    """An event while it is made of its row: one call for each, since a long stream has many thousands."""
+
+    __slots__ = Event.__slots__
+
+    def __init__(self, entity_id: UUID, epoch: str, row: Sequence[Any]) -> None:
+        self.entity_id = entity_id
+        seq, self.id, self.kind, self.v, self.at, self.actor, self.source, self.payload, self.body_hash = row
+        self.seq = seq
+        self.cursor = f"{epoch}:{seq}"
+        self.replayed, self.place = False, None
+        self.__class__ = Event  # type: ignore[assignment]  # the same slots
 
 
 @dataclass(slots=True)
@@ -69,8 +84,7 @@ class Position:
 
     def event_from(self, entity_id: UUID) -> Callable[[Sequence[Any]], Event]:
         """Return what makes an event of a row, with its cursor if nothing before it is missing."""
-        epoch = self.epoch
-        return lambda row: event_of(entity_id, *row, f"{epoch}:{row[0]}")
+        return cast("Callable[[Sequence[Any]], Event]", partial(_Read, entity_id, self.epoch))
 
     def deliver(self, events: list[Event]) -> list[Event]:
         """Record events as received and return them with their cursors."""
@@ -86,7 +100,7 @@ def _is_whole(events: Sequence[Event], first: int) -> bool:
         bool(events)
         and events[0].seq == first
         and events[-1].seq == first + len(events) - 1
-        and all(each.kind != OPEN for each in events)
+        and OPEN not in {each.kind for each in events}
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import repeat
 from typing import TypeAlias
 from uuid import UUID
 
@@ -17,8 +18,10 @@ _FIELDS, _ID = encoding.record_head(13), encoding.field(encoding.UUID_OID, bytes
 _NO_NUMBER = encoding.field(encoding.BIGINT_OID, None)
 
 
-# status, detail, seq, at, body_hash, sealed. A refusal has words in `detail` and no number.
-Receipt: TypeAlias = tuple[str, str | None, int | None, datetime | None, bytes | None, bool | None]
+# status, detail, seq, at, body_hash, sealed, place. A refusal has words in `detail` and no number.
+Receipt: TypeAlias = tuple[
+    str, str | None, int | None, datetime | None, bytes | None, bool | None, int | None
+]
 
 
 def draft_array(drafts: Sequence[Draft], draft_type: int) -> Value:
@@ -92,29 +95,36 @@ def read_reservation(answer: bytes) -> Reservation:
 
 def read_receipt(answer: bytes) -> Receipt:
     """Return the receipt of one event."""
-    status, detail, seq, _, at, body_hash, sealed = encoding.fields(answer)
-    return _receipt(status, detail, seq, at, body_hash, sealed)
+    status, detail, seq, _, at, body_hash, sealed, place = encoding.fields(answer)
+    return _receipt(status, detail, seq, at, body_hash, sealed, place)
 
 
 def read_receipts(answer: bytes, drafts: Sequence[Draft]) -> list[Receipt]:
     """Return a receipt for each draft of a batch."""
-    seqs, ats, sealeds, *verdicts = encoding.fields(answer)
+    seqs, ats, sealeds, *verdicts, places = encoding.fields(answer)
     if not any(verdicts):
         moments = map(encoding.moment, encoding.bigints(ats))
         return [
-            ("appended", None, seq, at, draft.body_hash, sealed)
-            for seq, at, draft, sealed in zip(
-                encoding.bigints(seqs), moments, drafts, encoding.booleans(sealeds), strict=True
+            ("appended", None, seq, at, draft.body_hash, sealed, place)
+            for seq, at, draft, sealed, place in zip(
+                encoding.bigints(seqs),
+                moments,
+                drafts,
+                encoding.booleans(sealeds),
+                encoding.integers(places) if places else repeat(None, len(drafts)),
+                strict=True,
             )
         ]
-    columns = [encoding.items(column, len(drafts)) for column in (*verdicts, seqs, ats, sealeds)]
+    columns = [encoding.items(column, len(drafts)) for column in (*verdicts, seqs, ats, sealeds, places)]
     return [
-        _receipt(status, detail, seq, at, body_hash, sealed)
-        for status, detail, body_hash, seq, at, sealed in zip(*columns, strict=True)
+        _receipt(status, detail, seq, at, body_hash, sealed, place)
+        for status, detail, body_hash, seq, at, sealed, place in zip(*columns, strict=True)
     ]
 
 
-def _receipt(status: Value, detail: Value, seq: Value, at: Value, body_hash: Value, sealed: Value) -> Receipt:
+def _receipt(
+    status: Value, detail: Value, seq: Value, at: Value, body_hash: Value, sealed: Value, place: Value
+) -> Receipt:
     return (
         (status or b"").decode(),
         detail.decode() if detail else None,
@@ -122,4 +132,5 @@ def _receipt(status: Value, detail: Value, seq: Value, at: Value, body_hash: Val
         encoding.moment(encoding.number(at)) if at else None,
         body_hash,
         sealed == b"\x01",
+        int.from_bytes(place) if place else None,
     )

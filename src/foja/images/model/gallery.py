@@ -77,7 +77,7 @@ def fold(facts: Iterable[Fact]) -> list[Image]:
 
 def _apply(gallery: list[Image], fact: Fact) -> list[Image]:
     if fact.kind == events.ADDED:
-        return [*gallery, _added(fact)]
+        return [*gallery, added(fact)]
     at = _place(gallery, _image_id(fact))
     if at is None:
         return gallery
@@ -91,13 +91,14 @@ def _apply(gallery: list[Image], fact: Fact) -> list[Image]:
     return [*gallery[:at], _changed(image, fact, body), *gallery[at + 1 :]]
 
 
-def _added(fact: Fact) -> Image:
+def added(fact: Fact, order: int = 0) -> Image:
+    """Return the image that an `image.added` adds."""
     body = fact.payload or {}
     adopted = body.get("adopted") or {}
     thumbnails = adopted.get("thumbnails")
     return Image(
         fact.id,
-        0,
+        order,
         _url(fact),
         body.get("alt") or None,
         _moment(adopted.get("created_at")) or fact.at,

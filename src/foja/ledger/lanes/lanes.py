@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
 from foja import sql
@@ -13,11 +13,13 @@ from foja.errors import Busy, Unavailable
 from foja.ledger.event import Draft, Event
 from foja.ledger.lanes import log_lines
 from foja.ledger.lanes.held import AppendResult
-from foja.ledger.lanes.redis import RedisLane
-from foja.ledger.micro_batch import MicroBatch
+from foja.ledger.micro_batch import MicroBatches
 from foja.ledger.receipts import Reservation, ReservationRequest, read_reservation
 from foja.ledger.writer import Writer
 from foja.metrics import LANE_MOVES
+
+if TYPE_CHECKING:
+    from foja.ledger.lanes.redis import RedisLane
 
 MAX_TRIES = 20
 STATEMENTS = ("reserve", "lane_append", "lane_reserve")
@@ -32,7 +34,7 @@ class Lanes:
         database: Database,
         pipelines: PipelinePool,
         writer: Writer,
-        appender: Writer | MicroBatch,
+        appender: Writer | MicroBatches,
         redis: RedisLane | None,
     ) -> None:
         self._database, self._pipelines, self._writer = database, pipelines, writer

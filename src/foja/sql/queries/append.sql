@@ -16,7 +16,7 @@ select foja.append_drafts($1, $2, $3) from set_config('foja.tenant', $4, true);
 
 -- name: erase
 -- Forget one body; its hash and every proof stay.
-select status, detail, seq, at, body_hash, sealed
+select status, detail, seq, at, body_hash, sealed, place
 from foja.erase(%(entity)s, %(domain)s, %(tenant)s, %(seq)s, %(source)s, %(actor)s, %(reason)s);
 
 -- name: erase_all

@@ -84,14 +84,14 @@ language sql stable
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
 return (select array_agg(u.job_id)
     from unnest(p_job, p_entity, p_witness, p_attempt) u(job_id, entity_id, witness, attempt)
-    left join foja.attempt a on a.entity_id = u.entity_id and a.evidence = p_network and a.witness_hash = u.witness
-        and a.attempt = u.attempt
     left join foja.document d on d.entity_id = u.entity_id
-    where u.attempt > 0 and (a.state is distinct from 'open' or a.submitted_seq is not null or d.closed is not null
-            or exists (select from foja.attempt c where c.entity_id = u.entity_id and c.evidence = p_network
-                and c.witness_hash = u.witness and c.state = 'confirmed')
-            or not exists (select from foja.attempt c where c.entity_id = u.entity_id and c.evidence = 'tsa'
-                and c.witness_hash = u.witness and c.state = 'confirmed'))
+    -- The attempts of one document at a time, in one look: a batch has many documents.
+    cross join lateral (select bool_or(a.evidence = p_network and a.attempt = u.attempt and a.state = 'open'
+                and a.submitted_seq is null) as open,
+            bool_or(a.evidence = p_network and a.state = 'confirmed') as confirmed,
+            bool_or(a.evidence = 'tsa' and a.state = 'confirmed') as stamped
+        from foja.attempt a where u.attempt > 0 and a.entity_id = u.entity_id and a.witness_hash = u.witness) own
+    where u.attempt > 0 and (d.closed is not null or (own.open and own.stamped and not own.confirmed) is not true)
         or u.attempt = 0 and u.entity_id is distinct from (select i.installation_id from foja.installation i)
         or exists (select from foja.anchor_member m join foja.anchor_batch b on b.batch_id = m.batch_id
             where m.entity_id = u.entity_id and m.network = p_network and m.witness_hash = u.witness
@@ -218,10 +218,10 @@ begin
         return query select 'already', null::bigint[];
         return;
     end if;
-    perform foja.check_submissions(p_batch, p_network, p_leaves, p_job, p_token, p_entity, p_witness, p_attempt, p_drafts);
-    verdict := 'held';
+    verdict := 'held';  -- first: a batch that waits for another network's asks again and again
     jobs := foja.held_submissions(p_job, p_entity);
     if jobs is null then
+        perform foja.check_submissions(p_batch, p_network, p_leaves, p_job, p_token, p_entity, p_witness, p_attempt, p_drafts);
         verdict := 'lost';
         jobs := foja.lost_submissions(p_network, p_job, p_token, p_entity);
     end if;

@@ -95,12 +95,12 @@ declare
     stored uuid[];
     whole boolean;
 begin
-    select array_agg(new.payload ->> 'sha256' order by u.place), array_agg(new.tenant order by u.place),
+    select array_agg(new.payload ->> 'sha256'), array_agg(new.tenant),
         array_agg(new.entity_id) filter (where added.payload ->> 'custody' = 'stored'),
         count(added.payload) = cardinality(p_seq)
     into digests, tenants, stored, whole
-    from unnest(p_entity, p_seq) with ordinality u(entity_id, seq, place) join foja.event new using (entity_id, seq)
-    join foja.event added on added.entity_id = u.entity_id and added.seq = 0 and added.kind = 'document.added';
+    from foja.events_at(p_entity, p_seq) new cross join lateral (select * from foja.event first
+        where first.entity_id = new.entity_id and first.seq = 0 and first.kind = 'document.added' offset 0) added;
     if not whole or (select count(distinct r.entity_id) from (select o.entity_id from foja.object_reference o
             where o.entity_id = any (stored) and o.seq = 0 for share) r) <> coalesce(cardinality(stored), 0) then
         return false;
@@ -110,7 +110,7 @@ end $$;
 
 -- The guard of documents: what `track_documents` does, and the objects of each event in the same pass, so that events
 -- without objects pay nothing for them.
-create function foja.guard_documents(p_entity uuid[], p_seq bigint[], p_at_head boolean) returns void
+create function foja.guard_documents(p_entity uuid[], p_seq bigint[], p_at_head boolean) returns integer[]
 language plpgsql as $$
 declare
     kind text;
@@ -122,10 +122,11 @@ begin
     if kind is null then
         perform foja.track_document(new), case when new.kind in ('artifact.finalized', 'artifact.renewed')
                 or new.kind = 'document.added' and new.payload ->> 'custody' = 'stored' then foja.refer_objects(new) end
-        from unnest(p_entity, p_seq) u(entity_id, seq) join foja.event new using (entity_id, seq);
+        from foja.events_at(p_entity, p_seq) new;
     elsif kind = 'artifact.finalized' and not foja.refer_artifacts(p_entity, p_seq) then
-        perform foja.refer_objects(new) from unnest(p_entity, p_seq) u(entity_id, seq) join foja.event new using (entity_id, seq);
+        perform foja.refer_objects(new) from foja.events_at(p_entity, p_seq) new;
     end if;
+    return null;
 end $$;
 
 -- An erased body ends the references of its event. With `document.added` go those of everything built from the document,

@@ -5,7 +5,9 @@ create table foja.thumbnail_rule (
     only_one boolean primary key default true check (only_one),
     max_attempts integer not null default 5 check (max_attempts > 0),
     retries text not null default 'auto' check (retries in ('auto', 'armed', 'single')),
-    armed_at timestamptz                       -- when seven good days were seen
+    armed_at timestamptz,                      -- when seven good days were seen
+    tries integer not null generated always as (case when retries = 'armed' or retries = 'auto' and armed_at is not null
+        then max_attempts else least(2, max_attempts) end) stored
 );
 insert into foja.thumbnail_rule default values;
 
@@ -30,7 +32,7 @@ create table foja.variant_sweep (
 
 -- The seed's columns and names: one row per image, its last job. `foja.job` and the events decide.
 create table public.image_thumbnail_jobs (
-    id uuid primary key default gen_random_uuid(),
+    id uuid primary key default gen_random_uuid(),  -- of its image
     product_id uuid not null,
     product_image_id uuid unique,
     status text not null check (status in ('queued', 'processing', 'success', 'error')),
@@ -49,4 +51,3 @@ create table public.image_thumbnail_jobs (
 
 create index idx_image_thumbnail_jobs_status on public.image_thumbnail_jobs (status);
 create index idx_image_thumbnail_jobs_product on public.image_thumbnail_jobs (product_id);
-create index image_thumbnail_jobs_job on public.image_thumbnail_jobs (job_id);

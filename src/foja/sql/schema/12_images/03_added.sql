@@ -1,54 +1,76 @@
--- Many `image.added` at once: what `track_image` does for each of them, in one statement for each table.
+-- Many `image.added` at once: what `track_image` does for each of them, in two statements for all.
 
--- The rows of new images, after those that are there; refused if a gallery is full then.
-create function foja.add_rows(p_product uuid[], p_seq bigint[], p_image uuid[], p_tenant text, p_sha256 text[],
-    p_at timestamptz[]) returns void
+-- Write what these images lead to: a reference, a row after those that are there, a job, and what is shown of it. Returns
+-- their places; null, with nothing written, if one of the objects is a candidate for deletion. The rows of the products and
+-- of the objects are locked.
+create function foja.insert_images(p_product uuid[], p_seq bigint[], p_image uuid[], p_at timestamptz[], p_tenant text,
+    p_sha256 text[], p_generation integer[], p_alt text[]) returns integer[]
 language plpgsql as $$
 declare
-    most integer;
+    places integer[];
+    is_full boolean;
 begin
-    insert into public.product_images (id, product_id, image_url, image_order, created_at, tenant, content_seq)
-    select u.image, u.product, 'foja:sha256/' || u.sha256,
-        (select coalesce(max(i.image_order) + 1, 0) from public.product_images i where i.product_id = u.product)
-            + case when u.place = 1 then 0 else cardinality(array_positions(p_product[:u.place - 1], u.product)) end,
-        u.at, p_tenant, u.seq
-    from unnest(p_product, p_seq, p_image, p_sha256, p_at) with ordinality u(product, seq, image, sha256, at, place);
-    select r.image_limit into most from foja.gallery_rule r;
-    if exists (select from unnest(p_product) u(product) where most <= (
-            select max(i.image_order) from public.product_images i where i.product_id = u.product)) then
+    with given as materialized (
+        select u.*, nextval('foja.job_job_id_seq') as job_id, (select coalesce(max(i.image_order) + 1, 0)
+                from public.product_images i where i.product_id = u.product)
+            + case when u.number = 1 then 0 else cardinality(array_positions(p_product[:u.number - 1], u.product)) end as place
+        from unnest(p_product, p_seq, p_image, p_at, p_sha256, p_generation, p_alt)
+            with ordinality u(product, seq, image, at, sha256, generation, alt, number)
+        where not exists (select from public.image_orphan_candidates c where c.path = any (array(
+            select 'objects/' || o.sha256 || '/' || o.generation from unnest(p_sha256, p_generation) o(sha256, generation))))
+    ), referred as (
+        insert into foja.object_reference (entity_id, seq, sha256, generation, role, tenant)
+        select g.product, g.seq, g.sha256, g.generation, 'original', p_tenant from given g
+    ), added as (
+        insert into public.product_images (id, product_id, image_url, image_order, created_at, tenant, alt, content_seq, alt_seq)
+        select g.image, g.product, 'foja:sha256/' || g.sha256, g.place, g.at, p_tenant, g.alt, g.seq,
+            case when g.alt is not null then g.seq end from given g
+    ), queued as (
+        insert into foja.job (job_id, type, entity_id, correlation_id, tenant, dedupe_key, payload, max_tries, on_death)
+        overriding system value
+        select g.job_id, 'render_image', g.product, g.product, p_tenant, g.image || ':' || g.seq,
+            foja.rendering_payload(g.image, false), (select r.tries from foja.thumbnail_rule r), foja.rendering_death(g.image)
+        from given g
+    ), shown as (
+        insert into public.image_thumbnail_jobs (id, product_id, product_image_id, status, tenant, job_id)
+        select g.image, g.product, g.image, 'queued', p_tenant, g.job_id from given g
+    )
+    select array_agg(g.place), max(g.place) >= (select r.image_limit from foja.gallery_rule r) into places, is_full from given g;
+    if is_full then
         perform foja.check_room(u.product) from unnest(p_product) u(product);
     end if;
+    return places;
 end $$;
 
--- Add the images of these events; false, with nothing done, if one of them is not plain: the guard then looks at each by
--- itself, and says what it refuses. Plain is a stored object of one tenant for a product that is there, and nothing else.
-create function foja.add_images(p_entity uuid[], p_seq bigint[]) returns boolean
+-- Add the images of these events and return their places; null, with nothing done, if one of them is not plain: the guard
+-- then looks at each by itself, and says what it refuses. Plain is a stored object of one tenant for a product that is there.
+create function foja.add_images(p_entity uuid[], p_seq bigint[]) returns integer[]
 language plpgsql as $$
 declare
     images uuid[];
-    digests text[];
     moments timestamptz[];
+    digests text[];
+    generations integer[];
+    alts text[];
     owner text;
     plain boolean;
-    held bigint;
+    galleries bigint;
+    owners text[];
 begin
-    select array_agg(o.event_id), array_agg(o.at), array_agg(o.payload ->> 'object'), min(o.tenant),
-        bool_and(o.kind = 'image.added' and o.payload ? 'object' and not o.payload ?| '{url,alt,supplier_id,adopted}')
-            and min(o.tenant) = max(o.tenant)
-    into images, moments, digests, owner, plain from (
-        select v.event_id, v.at, v.kind, v.tenant, v.payload::jsonb as payload
-        from unnest(p_entity, p_seq) with ordinality u(entity_id, seq, place)
-        join foja.event v using (entity_id, seq) order by u.place offset 0) o;
-    if not plain then
-        return false;
+    select array_agg(v.event_id), array_agg(v.at), array_agg(v.payload ->> 'object'), array_agg(o.generation),
+        array_agg(nullif(v.payload ->> 'alt', '')), min(v.tenant),
+        bool_and(v.kind = 'image.added' and o.generation is not null and not v.payload ?| '{url,supplier_id,adopted}')
+            and min(v.tenant) = max(v.tenant),
+        -- Not `distinct` of this query: that would sort it, and the arrays with it.
+        (select count(distinct id) from unnest(p_entity) id), (select array_agg(held.tenant) from (
+            select p.tenant from public.products p where p.productid = any (p_entity) for key share nowait) held)
+    into images, moments, digests, generations, alts, owner, plain, galleries, owners
+    from (select e.event_id, e.at, e.kind, e.tenant, e.payload::jsonb as payload
+        from foja.events_at(p_entity, p_seq) e offset 0) v
+    left join lateral (select s.generation from foja.object s
+        where s.sha256 = v.payload ->> 'object' and s.state = 'live' for share offset 0) o on true;
+    if not plain or cardinality(owners) is distinct from galleries or owner <> all (owners) then
+        return null;
     end if;
-    perform from public.products p where p.productid = any (p_entity) and p.tenant = owner for key share nowait;
-    get diagnostics held = row_count;
-    if held < (select count(distinct id) from unnest(p_entity) id)
-            or not foja.refer_many(p_entity, p_seq, array_fill(owner, array[cardinality(p_seq)]), digests, 'original') then
-        return false;
-    end if;
-    perform foja.add_rows(p_entity, p_seq, images, owner, digests, moments);
-    perform foja.request_renderings(p_entity, images, p_seq, owner);
-    return true;
+    return foja.insert_images(p_entity, p_seq, images, moments, owner, digests, generations, alts);
 end $$;

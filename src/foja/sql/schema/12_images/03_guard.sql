@@ -91,18 +91,19 @@ begin
 end $$;
 
 -- The guard of galleries: plain additions together, anything else each by itself, in order.
-create function foja.track_images(p_entity uuid[], p_seq bigint[], p_at_head boolean) returns void
+create function foja.track_images(p_entity uuid[], p_seq bigint[], p_at_head boolean) returns integer[]
 language plpgsql as $$
+declare
+    places integer[];
 begin
     if not p_at_head then
         perform foja.refuse('bad_reservation', 'a gallery has no reserved numbers; append without a number');
     end if;
-    if not foja.add_images(p_entity, p_seq) then
-        perform foja.track_image(o.new) from (
-            select new from unnest(p_entity, p_seq) with ordinality u(entity_id, seq, place)
-            join foja.event new using (entity_id, seq) order by u.place offset 0
-        ) o;
+    places := foja.add_images(p_entity, p_seq);
+    if places is null then
+        perform foja.track_image(new) from foja.events_at(p_entity, p_seq) new;
     end if;
+    return places;
 end $$;
 
 -- A snapshot that is older than the lock would number by what it does not see.

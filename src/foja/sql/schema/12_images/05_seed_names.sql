@@ -5,13 +5,18 @@ create function public.insert_image_with_order(p_product_id uuid, p_image_url te
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 set enable_seqscan = off as $$  -- also in a session whose first call found no image
 declare
+    owner text := foja.acting_tenant();
+    digest text := case when starts_with(p_image_url, 'foja:sha256/') and foja.is_hash(substr(p_image_url, 13))
+        then substr(p_image_url, 13) end;
+    draft foja.draft := foja.new_draft(p_product_id, 'image', owner, 'image.added', case when digest is null
+        then '{"url":' || to_json(p_image_url)::text || '}' else '{"object":"' || digest || '"}' end, 'api');
     held public.products;
-    digest text := substring(p_image_url from '^foja:sha256/([0-9a-f]{64})$');
     stored foja.receipt;
 begin
     perform foja.check_isolation('insert_image_with_order');
+    -- Not `for key share`: callers wait here for each other, one after the other, and share no lock.
     select * into held from public.products p
-    where p.productid = p_product_id and p.tenant = foja.acting_tenant() and foja.may_act_for(p.tenant) for key share;
+    where p.productid = p_product_id and p.tenant = owner and foja.may_act_for(owner) for no key update;
     if held.productid is null then
         perform foja.refuse('unknown_product', format('there is no product %s; insert it into products first', p_product_id));
     elsif p_supplier_id <> coalesce(held.supplier_id, '00000000-0000-0000-0000-000000000000') then
@@ -20,7 +25,7 @@ begin
     elsif p_image_url is null then
         perform foja.refuse('bad_payload', 'an image needs a url');
     end if;
-    stored := foja.append(foja.new_draft(p_product_id, 'image', held.tenant, 'image.added', case when digest is null
-        then '{"url":' || to_json(p_image_url)::text || '}' else '{"object":"' || digest || '"}' end, 'api'));
-    return (select i.image_order from public.product_images i where i.id = stored.event_id);
+    stored := foja.append(draft);
+    return coalesce(stored.place,
+        (select i.image_order from public.product_images i where i.id = stored.event_id));
 end $$;

@@ -1,12 +1,9 @@
 -- The jobs that make variants, and what is shown of them.
 
--- Not in SQL: that would be planned again in every call.
-create function foja.thumbnail_tries() returns integer
-language plpgsql stable as $$
-begin
-    return (select case when r.retries = 'armed' or r.retries = 'auto' and r.armed_at is not null then r.max_attempts
-        else least(2, r.max_attempts) end from foja.thumbnail_rule r);
-end $$;
+-- What the worker of an image is told.
+create function foja.rendering_payload(p_image uuid, p_again boolean) returns jsonb
+language sql stable
+return jsonb_build_object('image_id', p_image, 'again', p_again);
 
 -- What is appended if the worker of an image never ends it.
 create function foja.rendering_death(p_image uuid) returns jsonb
@@ -24,32 +21,16 @@ declare
 begin
     insert into foja.job (type, entity_id, correlation_id, tenant, dedupe_key, priority, payload, max_tries, on_death)
     values ('render_image', p_product, p_product, p_tenant, p_key, p_priority,
-        jsonb_build_object('image_id', p_image, 'again', p_again), foja.thumbnail_tries(),
-        foja.rendering_death(p_image))
+        foja.rendering_payload(p_image, p_again), (select r.tries from foja.thumbnail_rule r), foja.rendering_death(p_image))
     on conflict (entity_id, type, dedupe_key) do nothing returning job_id into number;
     if number is not null then
-        insert into public.image_thumbnail_jobs (product_id, product_image_id, status, tenant, job_id)
-        values (p_product, p_image, 'queued', p_tenant, number)
+        insert into public.image_thumbnail_jobs (id, product_id, product_image_id, status, tenant, job_id)
+        values (p_image, p_product, p_image, 'queued', p_tenant, number)
         on conflict (product_image_id) do update set status = 'queued', attempts = 0, last_error = null, error_code = null,
             skipped = null, started_at = null, completed_at = null, duration_ms = null, job_id = excluded.job_id,
             updated_at = clock_timestamp();
     end if;
 end $$;
-
--- Ask for the variants of new images, as `request_rendering` does for one.
-create function foja.request_renderings(p_product uuid[], p_image uuid[], p_seq bigint[], p_tenant text) returns void
-language sql as $$
-    with queued as (
-        insert into foja.job (type, entity_id, correlation_id, tenant, dedupe_key, priority, payload, max_tries, on_death)
-        select 'render_image', u.product, u.product, p_tenant, u.image || ':' || u.seq, 1,
-            jsonb_build_object('image_id', u.image, 'again', false), (select foja.thumbnail_tries()),
-            foja.rendering_death(u.image)
-        from unnest(p_product, p_image, p_seq) u(product, image, seq)
-        returning job_id, entity_id, payload
-    )
-    insert into public.image_thumbnail_jobs (product_id, product_image_id, status, tenant, job_id)
-    select q.entity_id, (q.payload ->> 'image_id')::uuid, 'queued', p_tenant, q.job_id from queued q;
-$$;
 
 create function foja.thumbnail_status(p_state text) returns text
 language sql immutable
@@ -69,7 +50,7 @@ begin
         duration_ms = case when new.finished_at is not null
             then 1000 * extract(epoch from new.finished_at - t.started_at) end,
         updated_at = moment
-    where t.job_id = new.job_id;
+    where t.product_image_id = foja.as_uuid(new.payload ->> 'image_id') and t.job_id = new.job_id;
     return null;
 end $$;
 

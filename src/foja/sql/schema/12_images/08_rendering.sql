@@ -88,9 +88,9 @@ end $$;
 create function foja.rebuild_thumbnail_jobs(p_product uuid) returns void
 language sql as $$
     delete from public.image_thumbnail_jobs t where t.product_id = p_product;
-    insert into public.image_thumbnail_jobs (product_id, product_image_id, status, attempts, last_error, created_at,
+    insert into public.image_thumbnail_jobs (id, product_id, product_image_id, status, attempts, last_error, created_at,
         completed_at, error_code, skipped, tenant, job_id)
-    select distinct on (i.id) i.product_id, i.id, foja.thumbnail_status(j.state), j.tries,
+    select distinct on (i.id) i.id, i.product_id, i.id, foja.thumbnail_status(j.state), j.tries,
         case when j.state <> 'succeeded' then j.last_error end, j.created_at, j.finished_at,
         told.payload ->> 'failure_code', case when told.kind = 'image.skipped' then told.payload ->> 'reason' end,
         i.tenant, j.job_id
@@ -104,7 +104,7 @@ language sql as $$
     where i.product_id = p_product order by i.id, j.job_id desc;
 $$;
 
-revoke execute on function foja.thumbnail_tries, foja.rendering_death, foja.request_rendering, foja.request_renderings, foja.thumbnail_status, foja.show_rendering,
+revoke execute on function foja.rendering_payload, foja.rendering_death, foja.request_rendering, foja.thumbnail_status, foja.show_rendering,
     foja.track_rendering, foja.superseded, foja.rendering_target_v1, foja.render_again_v1,
     foja.sweep_variants_v1, foja.arm_retries_v1, foja.set_thumbnail_rule_v1, foja.rebuild_thumbnail_jobs from public;
 

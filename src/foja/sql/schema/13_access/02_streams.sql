@@ -12,14 +12,15 @@ return case when p_domain = 'system' then p_entity is not distinct from foja.fin
         and not exists (select from foja.system_stream s where s.entity_id = p_entity) end;
 
 -- Of a tenant there is only what was done about its keys, sessions, jobs and webhooks.
-create or replace function foja.track_system(p_entity uuid[], p_seq bigint[], p_at_head boolean) returns void
+create or replace function foja.track_system(p_entity uuid[], p_seq bigint[], p_at_head boolean) returns integer[]
 language plpgsql as $$
 begin
-    if exists (select from unnest(p_entity, p_seq) u(entity_id, seq) join foja.event new using (entity_id, seq)
+    if exists (select from foja.events_at(p_entity, p_seq) new
             where new.entity_id is distinct from foja.find_system_stream(new.tenant)
                 or new.tenant <> 'system' and new.kind not in ('access.changed', 'job.changed', 'webhook.changed')) then
         perform foja.refuse('wrong_entity', 'the stream of domain system has the id of the installation and the tenant system');
     end if;
+    return null;
 end $$;
 
 -- Record what someone did, in the stream of its tenant or of the installation.

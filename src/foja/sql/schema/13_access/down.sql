@@ -13,13 +13,14 @@ delete from foja.source;
 delete from foja.kind k where not exists (select from foja.entity e where e.domain = k.domain);
 delete from foja.domain d where not d.reserved and not exists (select from foja.entity e where e.domain = d.domain);
 
-create or replace function foja.track_system(p_entity uuid[], p_seq bigint[], p_at_head boolean) returns void
+create or replace function foja.track_system(p_entity uuid[], p_seq bigint[], p_at_head boolean) returns integer[]
 language plpgsql as $$
 begin
-    if exists (select from unnest(p_entity, p_seq) u(entity_id, seq) join foja.event new using (entity_id, seq)
+    if exists (select from foja.events_at(p_entity, p_seq) new
             where new.tenant <> 'system' or new.entity_id is distinct from (select i.installation_id from foja.installation i)) then
         perform foja.refuse('wrong_entity', 'the stream of domain system has the id of the installation and the tenant system');
     end if;
+    return null;
 end $$;
 
 create or replace function foja.is_own_stream(p_entity uuid, p_domain text, p_tenant text) returns boolean

@@ -13,7 +13,8 @@ create type foja.receipt as (
     event_id uuid,
     at timestamptz,
     body_hash bytea,
-    sealed boolean        -- part of the chained prefix already
+    sealed boolean,       -- part of the chained prefix already
+    place integer         -- of an image that was added: its place then; null: read it
 );
 
 -- The stream of the installation has its id, the domain `system` and the tenant `system`; no other stream has one of them.
@@ -76,11 +77,11 @@ begin
     elsif old.kind <> d.kind or old.salt is not null
             and foja.body_hash(old.salt, d.actor, d.payload, d.source, d.v) <> old.body_hash then
         return row('refused', format('idempotency_conflict: it is event %s, a %s', old.seq, old.kind),
-            null, null, null, null, null)::foja.receipt;
+            null, null, null, null, null, null)::foja.receipt;
     end if;
     return row(case when old.salt is null then 'erased' else 'replayed' end,
         null, old.seq, old.event_id, old.at, old.body_hash,
-        old.seq < (select sealed from foja.entity where entity_id = d.entity_id))::foja.receipt;
+        old.seq < (select sealed from foja.entity where entity_id = d.entity_id), null)::foja.receipt;
 end $$;
 
 -- The stored result of an event that `append` found recorded before.
@@ -119,6 +120,7 @@ declare
     sound boolean;
     wakes boolean;
     tracked boolean;
+    places integer[];
     e record;
 begin
     if current_setting('role') <> 'foja_' || d.source then
@@ -149,7 +151,7 @@ begin
     insert into foja.event values (d.entity_id, e.seq, d.event_id, d.kind, d.v, e.at, d.actor, d.source,
         d.payload::json, d.salt, d.body_hash, d.idempotency_key, d.tenant);
     if tracked then
-        perform foja.track(d.domain, array[d.entity_id], array[e.seq]);
+        places := foja.track(d.domain, array[d.entity_id], array[e.seq]);
     end if;
     if e.sealed then
         insert into foja.pending (entity_id, seq, chain_hash) values (array[d.entity_id], array[e.seq], array[e.head]);
@@ -159,7 +161,7 @@ begin
     else
         insert into foja.unsealed values (d.entity_id, e.seq);
     end if;
-    return row('appended', null, e.seq, d.event_id, e.at, d.body_hash, e.sealed)::foja.receipt;
+    return row('appended', null, e.seq, d.event_id, e.at, d.body_hash, e.sealed, places[1])::foja.receipt;
 end $$;
 
 -- The same where no row could be numbered: a new stream, or a number that is not the next.

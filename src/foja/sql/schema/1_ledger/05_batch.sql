@@ -2,9 +2,10 @@
 --
 -- One array in, arrays out: a row per event, or an array per column, costs as much as the event.
 
--- The result of every item. The last three are null where all of them were recorded now.
+-- The result of every item. `status`, `detail` and `body_hash` are null where all of them were recorded now, `place` where
+-- the guard of their domain did not say it.
 create type foja.receipts as (
-    seq bigint[], at timestamptz[], sealed boolean[], status text[], detail text[], body_hash bytea[]
+    seq bigint[], at timestamptz[], sealed boolean[], status text[], detail text[], body_hash bytea[], place integer[]
 );
 
 -- The state of the streams of a batch, by id.
@@ -213,9 +214,9 @@ begin
     foreach d in array p_drafts loop
         n := n + 1;
         if b.problem[n] is not null then
-            one := row('refused', b.problem[n], null, null, null, null, null);
+            one := row('refused', b.problem[n], null, null, null, null, null, null);
         elsif b.seq[n] is not null then
-            one := row('appended', null, b.seq[n], d.event_id, b.at[n], d.body_hash, b.link[n] is not null);
+            one := row('appended', null, b.seq[n], d.event_id, b.at[n], d.body_hash, b.link[n] is not null, null);
         else
             one := foja.find_replay(d);
         end if;
@@ -245,6 +246,7 @@ declare
     s foja.streams;
     locked integer;
     b foja.batch;
+    places integer[];
 begin
     c := foja.check_drafts(p_drafts);  -- before anything is locked: writers of one stream do this side by side
     entities := c.entity_id;
@@ -266,7 +268,9 @@ begin
     from unnest(p_drafts, b.seq, b.at, c.payload) u(entity_id, domain, tenant, kind, v, event_id, actor, source, payload,
         salt, body_hash, idempotency_key, expected_seq, seq, at, parsed)
     where u.seq is not null;
-    if b.tracked is not null and p_guarded then
+    if cardinality(b.tracked) = n and p_guarded and s.domain[1] = all (s.domain) then
+        places := foja.track(s.domain[1], entities, b.seq);
+    elsif b.tracked is not null and p_guarded then
         perform foja.track(t.domain, t.entity_id, t.seq) from (
             select p_drafts[item].domain, array_agg(entities[item] order by place), array_agg(b.seq[item] order by place)
             from unnest(b.tracked) with ordinality u(item, place) group by 1) t(domain, entity_id, seq);
@@ -287,9 +291,10 @@ begin
     from unnest(b.entity_id, b.next_seq, b.head, b.last_at) u(entity_id, next_seq, head, last_at)
     where e.entity_id = u.entity_id and e.next_seq < u.next_seq;
     if array_position(b.link, null) is null then
-        return row(b.seq, b.at, array_fill(true, array[n]), null, null, null)::foja.receipts;
+        return row(b.seq, b.at, array_fill(true, array[n]), null, null, null, places)::foja.receipts;
     elsif array_position(b.seq, null) is null then
-        return row(b.seq, b.at, array(select link is not null from unnest(b.link) link), null, null, null)::foja.receipts;
+        return row(b.seq, b.at, array(select link is not null from unnest(b.link) link), null, null, null,
+            places)::foja.receipts;
     end if;
     delete from foja.entity where entity_id = any (entities) and next_seq = 0 and lane = 'postgres';  -- a stream begins with an event
     return foja.batch_receipts(p_drafts, b, p_atomic);

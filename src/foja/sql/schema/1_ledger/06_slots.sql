@@ -84,7 +84,7 @@ begin
     update foja.entity set last_at = greatest(last_at, p_at) where entity_id = d.entity_id;
     perform foja.track(k.domain, array[d.entity_id], array[p_seq], false) from foja.kind k
     where k.domain = d.domain and k.kind = d.kind and k.v = d.v and k.tracked;
-    return row('appended', null, p_seq, d.event_id, p_at, d.body_hash, false)::foja.receipt;
+    return row('appended', null, p_seq, d.event_id, p_at, d.body_hash, false, null)::foja.receipt;
 end $$;
 
 -- Record the event that explains why a number holds nothing else.
@@ -115,7 +115,7 @@ begin
     for no key update;
     if not found then
         return row('refused', format('slot_voided: %s is not a %s of this tenant', d.entity_id, d.domain),
-            null, null, null, null, null)::foja.receipt;
+            null, null, null, null, null, null)::foja.receipt;
     end if;
     stored := foja.find_replay(d);
     if stored.status = 'refused' then
@@ -135,7 +135,7 @@ begin
     end if;
     -- Returned, not raised: a raise would undo the void.
     return row('refused', format('slot_voided: number %s is no longer reserved', p_seq),
-        null, null, null, null, null)::foja.receipt;
+        null, null, null, null, null, null)::foja.receipt;
 end $$;
 
 -- Give a number back. Asking twice is harmless; a filled one stays filled.
@@ -169,7 +169,7 @@ begin
         perform foja.refuse(case when held.state = 'filled' then 'slot_filled' else 'slot_voided' end,
             format('number %s is not an open number of this reservation', p_seq));
     end if;
-    return row('replayed', null, old.seq, old.event_id, old.at, old.body_hash, null)::foja.receipt;
+    return row('replayed', null, old.seq, old.event_id, old.at, old.body_hash, null, null)::foja.receipt;
 end $$;
 
 -- Void slots past their deadline, a bounded number of streams at a time. A stream that another session holds

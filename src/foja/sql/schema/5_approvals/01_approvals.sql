@@ -72,10 +72,11 @@ begin
     end if;
 end $$;
 
-create function foja.track_approvals(p_entity uuid[], p_seq bigint[], p_at_head boolean) returns void
+create function foja.track_approvals(p_entity uuid[], p_seq bigint[], p_at_head boolean) returns integer[]
 language plpgsql as $$
 begin
-    perform foja.track_approval(new) from unnest(p_entity, p_seq) u(entity_id, seq) join foja.event new using (entity_id, seq);
+    perform foja.track_approval(new) from foja.events_at(p_entity, p_seq) new;
+    return null;
 end $$;
 
 -- Record that an approval has expired. False if it was decided, or is not due.

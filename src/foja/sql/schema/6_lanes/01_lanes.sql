@@ -69,9 +69,9 @@ begin
     from foja.entity e left join foja.kind k on k.domain = d.domain and k.kind = d.kind and k.v = d.v
     where e.entity_id = d.entity_id and e.domain = d.domain and e.tenant = d.tenant and e.fence = p_fence;
     if reserved is null then
-        return row('moved', null, null, null, null, null, null)::foja.receipt;
+        return row('moved', null, null, null, null, null, null, null)::foja.receipt;
     elsif reserved then
-        return row('taken', null, null, null, null, null, null)::foja.receipt;
+        return row('taken', null, null, null, null, null, null, null)::foja.receipt;
     end if;
     if sound then
         moment := clock_timestamp();
@@ -83,7 +83,7 @@ begin
             if tracked then
                 perform foja.track(d.domain, array[d.entity_id], array[p_seq], false);
             end if;
-            return row('appended', null, p_seq, d.event_id, moment, d.body_hash, false)::foja.receipt;
+            return row('appended', null, p_seq, d.event_id, moment, d.body_hash, false, null)::foja.receipt;
         end if;
     end if;
     return foja.lane_receipt(d, p_seq, case when sound then null else foja.draft_problem(d) end);
@@ -101,11 +101,11 @@ begin
         return foja.find_replay(d);
     elsif present.event_id is not null then
         return row(case present.kind when 'slot.voided' then 'late' else 'taken' end,
-            null, null, null, null, null, null)::foja.receipt;
+            null, null, null, null, null, null, null)::foja.receipt;
     end if;
     stored := case when p_problem is null
         then foja.find_replay(d)
-        else row('refused', p_problem, null, null, null, null, null)::foja.receipt end;
+        else row('refused', p_problem, null, null, null, null, null, null)::foja.receipt end;
     perform foja.void_number(foja.void_draft(d.entity_id, d.domain, d.tenant, d.source,
         case stored.status when 'refused' then 'refused' else 'replayed' end), p_seq);
     return stored;

@@ -2,7 +2,7 @@
 
 create function foja.is_hash(value text) returns boolean
 language sql immutable parallel safe
-return coalesce(value ~ '^[0-9a-f]{64}$', false);
+return coalesce(octet_length(value) = 64 and value !~ '[^0-9a-f]', false);  -- counting in the pattern costs six times as much
 
 create function foja.stage_rank(stage text) returns integer
 language sql immutable parallel safe

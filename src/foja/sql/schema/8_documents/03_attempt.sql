@@ -86,7 +86,7 @@ declare
 begin
     select array_agg(row(new.entity_id, w.evidence, w.witness, w.attempt, new.seq, w.deadline, 'open', new.tenant, null)::foja.attempt)
     into opened
-    from unnest(p_entity, p_seq) u(entity_id, seq) join foja.event new using (entity_id, seq)
+    from foja.events_at(p_entity, p_seq) new
     join foja.document d on d.entity_id = new.entity_id
     cross join lateral (select foja.evidence_asked(new.kind) as evidence, p ->> 'witness_hash' as witness,
             case when p ->> 'attempt' ~ '^[1-9]\d{0,5}$' then (p ->> 'attempt')::integer end as attempt,

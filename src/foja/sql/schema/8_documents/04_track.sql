@@ -261,15 +261,15 @@ begin
     end if;
 end $$;
 
-create function foja.track_documents(p_entity uuid[], p_seq bigint[], p_at_head boolean) returns void
+create function foja.track_documents(p_entity uuid[], p_seq bigint[], p_at_head boolean) returns integer[]
 language plpgsql as $$
 begin
     if not p_at_head then
         perform foja.refuse('bad_reservation', 'a document has no reserved numbers; append without a number');
     elsif foja.track_together(p_entity, p_seq) is null then
-        perform foja.track_document(new) from unnest(p_entity, p_seq) u(entity_id, seq)
-        join foja.event new using (entity_id, seq);
+        perform foja.track_document(new) from foja.events_at(p_entity, p_seq) new;
     end if;
+    return null;
 end $$;
 
 -- The rows beside the events of a stream, as one value.
