@@ -305,6 +305,8 @@ async def collect(talk: Conversation, into: list[StreamItem]) -> None:
 
 async def test_a_wake_of_one_tenant_does_not_reach_a_follower_of_the_other(scene: Scene) -> None:
     with scene.ana.ledger.watch(scene.talk.id) as anas, scene.bob.ledger.watch(scene.talk.id) as bobs:
+        anas.clear()
+        await anas.wait()  # the first watch begins to listen, which wakes all watches once
         bobs.clear()
         anas.clear()
         await scene.talk.append(SAY, {"content": "more"})
