@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from foja import private
 from foja.blobs import disk as disk_module
 from foja.blobs import filesystem
 from foja.blobs.bucket import SMALL_BYTES
@@ -150,7 +151,7 @@ async def test_many_are_synced_one_by_one_where_the_disk_is_busy(
     """Each file before it gets its key, then its folder; the folder above them when all are there."""
     keys = [f"objects/{number:064x}/0" for number in range(9)]
     files, folders = list[int](), list[tuple[Path, int]]()
-    root, original, fsync = tmp_path / "store", disk_module.sync, os.fsync
+    root, original, fsync = tmp_path / "store", private.sync, os.fsync
 
     def named() -> int:
         return len(list(root.glob("objects/*/0")))

@@ -82,8 +82,8 @@ class Bucket:
     async def load(self, key: str) -> tuple[bytes, str]:
         """Return the bytes of an object and their digest; the event loop does not wait for many of them.
 
-        Many arrive in chunks: as one buffer they would be copied once more. A chunk costs a turn of the event
-        loop, and copying it stops the loop for a moment.
+        Many arrive in chunks: as one buffer they would be copied once more. Small chunks would cost a turn of
+        the event loop each, and copying a huge one would stop the loop.
         """
         answer = await obstore.get_async(self.store, key)
         if answer.range[1] <= CHUNK_BYTES:
