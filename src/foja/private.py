@@ -48,16 +48,24 @@ def open_file(path: Path) -> int:
 
 def create_file(path: Path) -> BinaryIO:
     """Return a new file that is open for writing. Raise `FileExistsError` if it exists."""
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb")
+    return os.fdopen(_create(path), "wb")
+
+
+def _create(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
 
 
 def write_file(path: Path, data: bytes, *, synced: bool = True) -> None:
     """Write a new file and sync it; without `synced`, the caller does."""
-    with create_file(path) as file:
-        file.write(data)
-        file.flush()
+    descriptor = _create(path)
+    try:
+        written = os.write(descriptor, data)
+        while written < len(data):  # more than 2 GB, or the disk is full: then the next call says so
+            written += os.write(descriptor, memoryview(data)[written:])
         if synced:
-            os.fsync(file.fileno())
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def create_whole(path: Path, data: bytes) -> None:

@@ -268,6 +268,39 @@ def test_artifacts_of_a_batch_are_referred_to_unless_their_document_was_erased(
         assert sorted(rows) == sorted((each, SEQ, 3, "artifact") for each in kept)
 
 
+STORED = {"sha256": "c" * 64, "custody": "stored", "name": "a.txt"}
+
+
+@pytest.mark.parametrize("third", ["stored", "candidate", "digest", "excerpt"])
+def test_documents_of_a_batch_refer_to_their_bytes(admin: Admin, third: str) -> None:
+    """Two of three are stored as usual; the bytes of one may be a candidate for deletion, or it has none."""
+    with admin.transaction(force_rollback=True):
+        documents = [UUID(int=number, version=4) for number in range(3)]
+        for digest in ("c" * 64, "d" * 64):
+            admin.execute(OBJECT, (digest,))
+        if third == "candidate":
+            path = "objects/" + "c" * 64 + "/3"
+            admin.execute("insert into public.image_orphan_candidates (path) values (%s)", (path,))
+        bodies = {"digest": {"custody": "hash_only"}, "excerpt": {"excerpt_sha256": "d" * 64}}
+        for each, more in zip(documents, ({}, {}, bodies.get(third, {})), strict=True):
+            added(admin, each, STORED | more)
+        admin.execute("select foja.guard_documents(%s, %s, true)", (documents, [0] * 3))
+        expected = [(each, 0, 3, "document") for each in documents[: 2 if third == "digest" else 3]]
+        expected += [(documents[2], 0, 3, "excerpt")] if third == "excerpt" else []
+        assert sorted(admin.execute(REFERENCES, (0,)).fetchall()) == sorted(expected)
+        assert not admin.execute("select from public.image_orphan_candidates").fetchall()
+
+
+def test_a_batch_that_lacks_the_bytes_of_a_document_is_refused(admin: Admin) -> None:
+    with admin.transaction(force_rollback=True):
+        documents = [UUID(int=number, version=4) for number in range(2)]
+        admin.execute(OBJECT, ("c" * 64,))
+        for each, digest in zip(documents, "cd", strict=True):
+            added(admin, each, STORED | {"sha256": digest * 64})
+        with pytest.raises(psycopg.Error, match="object_missing"):
+            admin.execute("select foja.guard_documents(%s, %s, true)", (documents, [0] * 2))
+
+
 def test_a_missing_artifact_refuses_the_batch(admin: Admin) -> None:
     chance = Chance(random.Random(3))
     with admin.transaction(force_rollback=True):

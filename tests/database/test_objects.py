@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 from collections.abc import Callable
 from hashlib import sha256
@@ -12,7 +13,7 @@ import pytest
 
 from foja import errors
 from foja.app import App
-from foja.blobs.objects import Objects, until_referred
+from foja.blobs.objects import SMALL_BYTES, TOGETHER, Objects, until_referred
 from foja.blobs.store import object_key
 from foja.observe.audit import audit
 from foja.sql.migrate import migrate
@@ -77,9 +78,12 @@ async def test_a_batch_gives_what_was_purged_another_generation(app: App, admin:
     assert await app.store.get(DIGEST, 1) == TEXT
 
 
+@pytest.mark.parametrize("way", ["many", "together"])
 async def test_a_purge_in_the_middle_of_a_batch_takes_one_generation_more(
-    app: App, admin: Admin, monkeypatch: pytest.MonkeyPatch
+    app: App, admin: Admin, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
+    if way == "together" and not app.store.is_batched:
+        pytest.skip("this store gains nothing by batches")
     original = type(app.store).write_many
 
     async def purged(store: Any, contents: Any) -> None:
@@ -89,9 +93,34 @@ async def test_a_purge_in_the_middle_of_a_batch_takes_one_generation_more(
         )
 
     monkeypatch.setattr(type(app.store), "write_many", purged)
-    again, other = await app.objects.put_many([TEXT, b"another\n"])
-    assert (again.generation, other.generation) == (1, 0)
+    together = [TEXT, *(b"%d\n" % number for number in range(2 * TOGETHER))]
+    many = (
+        app.objects.put_many(together) if way == "many" else asyncio.gather(*map(app.objects.put, together))
+    )
+    async with asyncio.timeout(60):
+        again, *others = await many
+    assert (again.generation, {each.generation for each in others}) == (1, {0})
     assert await app.store.get(DIGEST, 1) == TEXT
+
+
+async def test_what_is_stored_at_the_same_time_is_written_together(
+    app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[int] = []
+    original = type(app.store).write_many
+
+    async def counted(store: Any, contents: Any) -> None:
+        written.append(len(contents))
+        await original(store, contents)
+
+    monkeypatch.setattr(type(app.store), "write_many", counted)
+    texts = [b"%d\n" % number for number in range(2 * TOGETHER)]
+    large = b"x" * (SMALL_BYTES + 1)  # by itself: others would wait for it
+    stored = await asyncio.gather(*map(app.objects.put, [*texts, large]))
+    assert written == ([TOGETHER, TOGETHER] if app.store.is_batched else [])
+    assert [await app.store.get(each.sha256) for each in stored] == [*texts, large]
+    await app.objects.put(TEXT)
+    assert len(written) <= 2
 
 
 async def test_an_object_that_was_purged_gets_another_generation(app: App, admin: Admin) -> None:

@@ -87,6 +87,10 @@ class SteppedPlace:
     def __init__(self, inner: ObjectBackend, steps: Steps) -> None:
         self._inner, self._steps = inner, steps
 
+    @property
+    def is_batched(self) -> bool:
+        return self._inner.is_batched
+
     async def read(self, key: str) -> tuple[bytes, str]:
         return await self._take(f"read {key}", lambda: self._inner.read(key))
 

@@ -7,6 +7,7 @@ import errno
 import hashlib
 import io
 import os
+import stat
 import subprocess
 import sys
 from contextlib import suppress
@@ -15,8 +16,12 @@ from pathlib import Path
 
 import pytest
 
+from foja import private
+from foja.blobs import disk as disk_module
 from foja.blobs import filesystem
+from foja.blobs.bucket import SMALL_BYTES
 from foja.blobs.store import Store, object_key, open_store
+from foja.blobs.transfer import CHUNK_BYTES
 from foja.errors import ObjectChanged, ObjectMissing, Refused, SetupFailed, Tampered, Unavailable
 
 ABSENT = hashlib.sha256(b"absent").hexdigest()
@@ -68,6 +73,18 @@ async def test_get_returns_what_put_stored(store: Store) -> None:
         digest = await put(store, data)
         assert digest == hashlib.sha256(data).hexdigest()
         assert await store.get(digest) == data
+
+
+@pytest.mark.parametrize("size", [0, CHUNK_BYTES, CHUNK_BYTES + 1, SMALL_BYTES, 2 * SMALL_BYTES + 1])
+async def test_an_object_of_any_size_is_returned_whole_or_not_at_all(store: Store, size: int) -> None:
+    """A large one arrives in chunks."""
+    data = os.urandom(size)
+    found = await store.get(await put(store, data))
+    assert type(found) is bytes
+    assert found == data
+    await store.write(object_key(ABSENT, 0), data)
+    with pytest.raises(Tampered):
+        await store.get(ABSENT)
 
 
 async def test_a_second_put_gives_the_same(disk: Store, tmp_path: Path) -> None:
@@ -126,6 +143,36 @@ async def test_many_are_synced_before_and_after_they_get_their_keys(
     )
     await disk.write_many(dict.fromkeys(keys, b"kept"))
     assert named == [0, len(keys)]
+
+
+async def test_many_are_synced_one_by_one_where_the_disk_is_busy(
+    disk: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each file before it gets its key, then its folder; the folder above them when all are there."""
+    keys = [f"objects/{number:064x}/0" for number in range(9)]
+    files, folders = list[int](), list[tuple[Path, int]]()
+    root, original, fsync = tmp_path / "store", private.sync, os.fsync
+
+    def named() -> int:
+        return len(list(root.glob("objects/*/0")))
+
+    def sync(folder: Path) -> None:
+        assert folder == root / "objects" or (folder / "0").exists()
+        folders.append((folder, named()))
+        original(folder)
+
+    def sync_file(descriptor: int) -> None:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            files.append(os.fstat(descriptor).st_size)
+        fsync(descriptor)
+
+    monkeypatch.setattr(filesystem, "is_quick", lambda: False)
+    monkeypatch.setattr(disk_module, "sync", sync)
+    monkeypatch.setattr(os, "fsync", sync_file)
+    await disk.write_many(dict.fromkeys(keys, b"kept"))
+    assert files == [len(b"kept")] * len(keys)
+    assert {folder for folder, _ in folders[:-1]} == {(root / key).parent for key in keys}
+    assert folders[-1] == (root / "objects", len(keys))
 
 
 async def test_many_are_refused_if_the_disk_cannot_sync_them(

@@ -43,3 +43,16 @@ async def test_what_waits_is_sent_together_and_an_error_reaches_all() -> None:
     assert sent == [20]
     assert {str(each) for each in found} == {"13"}
     assert await batch.ask(7) == 7
+
+
+async def test_no_call_has_more_items_than_its_limit() -> None:
+    sent = []
+
+    async def send(items: Sequence[int]) -> list[int]:
+        sent.append(len(items))
+        await asyncio.sleep(0)
+        return list(items)
+
+    batch = Batch(send, items=8)
+    assert await asyncio.gather(*map(batch.ask, range(20))) == list(range(20))
+    assert sent == [8, 8, 4]

@@ -16,10 +16,13 @@ class Batch(Generic[Item, Result]):
     """No item waits for others: one that is alone is sent alone."""
 
     def __init__(
-        self, send: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]], senders: int = MAX_SENDERS
+        self,
+        send: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]],
+        senders: int = MAX_SENDERS,
+        items: int = MAX_ITEMS,
     ) -> None:
-        """`send` returns a result for each item, in order; so many calls of it run at the same time."""
-        self._send, self._most = send, senders
+        """`send` returns a result for each of up to `items`, in order; so many calls run at the same time."""
+        self._send, self._most, self._items = send, senders, items
         self._waiting: list[tuple[Item, asyncio.Future[Result]]] = []
         self._senders: set[asyncio.Task[None]] = set()
 
@@ -35,7 +38,7 @@ class Batch(Generic[Item, Result]):
 
     async def _run(self) -> None:
         while self._waiting:
-            batch, self._waiting = self._waiting[:MAX_ITEMS], self._waiting[MAX_ITEMS:]
+            batch, self._waiting = self._waiting[: self._items], self._waiting[self._items :]
             try:
                 answers = await self._send([item for item, _ in batch])
             except BaseException as error:

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapp
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
+from typing import TYPE_CHECKING, BinaryIO, ClassVar, TypeVar, cast
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, PreconditionError
@@ -50,6 +50,7 @@ class Bucket:
     """A bucket. A version is the store's own identifier, unchanged."""
 
     store: ObjectStore
+    is_batched: ClassVar[bool] = False  # each write is a request of its own
 
     async def read(self, key: str) -> tuple[bytes, str]:
         """Return an object and its version."""
@@ -81,12 +82,13 @@ class Bucket:
     async def load(self, key: str) -> tuple[bytes, str]:
         """Return the bytes of an object and their digest; the event loop does not wait for many of them.
 
-        Many arrive in chunks: as one buffer they would be copied once more.
+        Many arrive in chunks: as one buffer they would be copied once more. Small chunks would cost a turn of
+        the event loop each, and copying a huge one would stop the loop.
         """
         answer = await obstore.get_async(self.store, key)
-        if answer.meta["size"] <= CHUNK_BYTES:
-            return join([await answer.bytes_async()])
-        return await asyncio.to_thread(join, [chunk async for chunk in answer.stream(CHUNK_BYTES)])
+        if answer.range[1] <= CHUNK_BYTES:
+            return join([bytes(await answer.bytes_async())])
+        return await asyncio.to_thread(join, [chunk async for chunk in answer.stream(SMALL_BYTES)])
 
     @asynccontextmanager
     async def spool(self, source: BinaryIO) -> AsyncIterator[BucketSpool]:

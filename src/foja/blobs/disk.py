@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, ClassVar
 
 from foja import private
 from foja.blobs import filesystem
@@ -51,6 +51,7 @@ class Disk:
     """A folder of objects. Names that begin with a dot are internal, never keys."""
 
     root: Path
+    is_batched: ClassVar[bool] = True  # each write waits for the disk
 
     async def read(self, key: str) -> tuple[bytes, str]:
         """Return an object and its version, which is the digest of its bytes."""
@@ -69,8 +70,8 @@ class Disk:
                 await asyncio.to_thread(self._write_together, each)
                 return
             parts = [each[at::THREADS] for at in range(min(THREADS, len(each)))]
-            await asyncio.gather(*(asyncio.to_thread(self._write_files, part) for part in parts))
-            await asyncio.to_thread(self._move_all, each)
+            await asyncio.gather(*(asyncio.to_thread(self._write_each, part) for part in parts))
+            await asyncio.to_thread(self._sync_above, objects)
         finally:
             for path, _, _ in each:
                 path.unlink(missing_ok=True)
@@ -157,31 +158,41 @@ class Disk:
             return copy(source, target)[0]
 
     def _write(self, key: str, data: bytes) -> None:
-        with self._spool(data) as temporary:
-            self._place(temporary, self.root / key)
+        path = self._partial()
+        try:
+            self._write_partial(path, data)
+            self._place(path, self.root / key)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
 
-    def _write_files(self, files: Sequence[tuple[Path, str, bytes]], *, synced: bool = True) -> None:
-        """Write complete files, to be moved into place; without `synced`, the caller syncs them."""
-        private.make_folder(self.root / PARTIAL)
-        for path, _, data in files:
-            private.write_file(path, data, synced=synced)
+    def _write_partial(self, path: Path, data: bytes) -> None:
+        """Write a synced file. Its folder is there, except for the first one."""
+        try:
+            private.write_file(path, data)
+        except FileNotFoundError:
+            private.make_folder(path.parent)
+            private.write_file(path, data)
+
+    def _write_each(self, files: Sequence[tuple[Path, str, bytes]]) -> None:
+        """Write synced files and give them their keys; the caller syncs the folders above theirs."""
+        for path, key, data in files:
+            self._write_partial(path, data)
+            self._place(path, self.root / key, synced_above=False)
+
+    def _sync_above(self, keys: Collection[str]) -> None:
+        """Sync the folders that have the folders of these keys."""
+        for each in {(self.root / key).parent.parent for key in keys}:
+            sync(each)
 
     def _write_together(self, files: Sequence[tuple[Path, str, bytes]]) -> None:
         """Write files and give them their keys: two syncs of the filesystem instead of two for each file."""
-        self._write_files(files, synced=False)
+        private.make_folder(self.root / PARTIAL)
+        for path, _, data in files:
+            private.write_file(path, data, synced=False)
         filesystem.sync_all(self.root)  # before the renames: a key must never name half of an object
         lost = self._rename_all(files)
         filesystem.sync_all(self.root)
-        for path, key, _ in lost:
-            self.move(path, key)
-
-    def _move_all(self, files: Sequence[tuple[Path, str, bytes]]) -> None:
-        """Give synced files their keys, then sync every folder that changed."""
-        lost = self._rename_all(files)
-        folders = {(self.root / key).parent for _, key, _ in files}
-        for each in (*folders, *{folder.parent for folder in folders}):
-            with suppress(FileNotFoundError):  # a deletion removed it, empty
-                sync(each)
         for path, key, _ in lost:
             self.move(path, key)
 
@@ -203,26 +214,28 @@ class Disk:
         finally:
             name.unlink(missing_ok=True)
 
-    def _place(self, name: Path, path: Path) -> None:
+    def _place(self, name: Path, path: Path, *, synced_above: bool = True) -> None:
         """Move a file to its path, although a deletion may remove the empty folder in between."""
         for _ in range(MAX_FOLDERS_LOST):
             with suppress(FileNotFoundError):
-                self._rename(name, path)
+                self._rename(name, path, synced_above=synced_above)
                 return
             if not name.exists():
                 return  # moved, and deleted since
         raise OSError(f"the folder {path.parent} is removed again and again")
 
-    def _rename(self, name: Path, path: Path) -> None:
+    def _rename(self, name: Path, path: Path, *, synced_above: bool) -> None:
         """Move a file and sync its folder; a new folder is synced after the file is in it."""
-        new = not path.parent.is_dir()
-        if new:
-            private.make_folder(path.parent.parent)
-            filesystem.make(path.parent)
+        folder = path.parent
+        try:
+            new = filesystem.make(folder)
+        except FileNotFoundError:  # the first key below the folder above it
+            private.make_folder(folder.parent)
+            new = filesystem.make(folder)
         name.rename(path)
-        sync(path.parent)
-        if new:
-            sync(path.parent.parent)
+        sync(folder)
+        if new and synced_above:
+            sync(folder.parent)
 
     def _create(self, key: str, data: bytes) -> bool:
         path = self._path(key)
@@ -261,9 +274,8 @@ class Disk:
     def _spool(self, data: bytes) -> Iterator[Path]:
         """Yield a synced file, to be moved or linked into place."""
         path = self._partial()
-        private.make_folder(path.parent)
         try:
-            private.write_file(path, data)
+            self._write_partial(path, data)
             yield path
         finally:
             path.unlink(missing_ok=True)

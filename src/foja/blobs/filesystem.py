@@ -20,10 +20,12 @@ REPORTS_ERRORS = (5, 8)  # older versions of Linux lose the errors of this call
 _DIRTY = re.compile(rb"^(?:Dirty|Writeback): +([0-9]+) kB$", re.MULTILINE)
 
 
-def make(folder: Path) -> None:
-    """Create a folder unless it exists. `exist_ok` would fail if a deletion removes it at that moment."""
+def make(folder: Path) -> bool:
+    """Create a folder; return False if it exists. `exist_ok` would fail if a deletion removes it then."""
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
+        return True
+    return False
 
 
 def rename(path: Path, target: Path) -> bool:

@@ -21,6 +21,8 @@ from foja.driver.database import Database
 from foja.errors import Busy, ObjectMissing
 
 MAX_TRIES = 5
+SMALL_BYTES = 1 << 18  # contents up to this size are stored together, if the store gains by it
+TOGETHER = 8  # at most: while they are written, those that came next have their rows written
 Result = TypeVar("Result")
 
 
@@ -39,28 +41,22 @@ class Objects:
     def __init__(self, store: Store, database: Database) -> None:
         self.store, self._database = store, database
         self._intents, self._endings = Batch(self._begin), Batch(self._finish)
-        self._references = Batch(self._find)
+        self._contents = Batch(self._store_together, items=TOGETHER)
+        self._references = Batch(self._find, senders=1)  # the larger its batches, the cheaper is each read
 
     async def put(self, data: bytes) -> StoredObject:
         """Store bytes. Repeating is safe, and takes the same work if they are stored already."""
         sha256 = await digest(data)
-        return await self._save(sha256, len(data), lambda key: self.store.write(key, data))
+        if self.store.is_batched and len(data) <= SMALL_BYTES:
+            return await self._contents.ask((sha256, data))
+        return await self._store(sha256, data)
 
     async def put_many(self, contents: Sequence[bytes]) -> list[StoredObject]:
         """Store many small contents with two statements and few waits for the disk. Repeating is safe."""
         if not contents:
             return []
         digests = [hashlib.sha256(data).hexdigest() for data in contents]
-        sizes = list(map(len, contents))
-        generations = await self._begin(list(zip(digests, sizes, strict=True)))
-        keys = map(object_key, digests, generations)
-        await self.store.write_many(dict(zip(keys, contents, strict=True)))
-        finished = await self._finish(list(zip(digests, generations, strict=True)))
-        stored = map(StoredObject, digests, sizes, generations)
-        return [
-            each if live else await self.put(data)  # a purge was in between
-            for each, data, live in zip(stored, contents, finished, strict=True)
-        ]
+        return await self._store_many(list(zip(digests, contents, strict=True)))
 
     async def keep(self, source: BinaryIO) -> StoredObject:
         """Store a stream of any size. Repeating is safe, and takes the same work if it is stored already."""
@@ -74,6 +70,26 @@ class Objects:
     async def fetch(self, tenant: str, sha256: str, target: BinaryIO) -> None:
         """Write the bytes that this tenant refers to into a file, in chunks; raise as `get` does."""
         await self.store.fetch(sha256, target, await self._generation(tenant, sha256))
+
+    async def _store(self, sha256: str, data: bytes) -> StoredObject:
+        return await self._save(sha256, len(data), lambda key: self.store.write(key, data))
+
+    async def _store_together(self, objects: Sequence[tuple[str, bytes]]) -> list[StoredObject]:
+        """Store the contents of callers that came at the same time; each comes with its digest."""
+        return [await self._store(*objects[0])] if len(objects) == 1 else await self._store_many(objects)
+
+    async def _store_many(self, objects: Sequence[tuple[str, bytes]]) -> list[StoredObject]:
+        digests, contents = zip(*objects, strict=True)
+        sizes = list(map(len, contents))
+        generations = await self._begin(list(zip(digests, sizes, strict=True)))
+        keys = map(object_key, digests, generations)
+        await self.store.write_many(dict(zip(keys, contents, strict=True)))
+        finished = await self._finish(list(zip(digests, generations, strict=True)))
+        stored = map(StoredObject, digests, sizes, generations)
+        return [
+            each if live else await self._store(each.sha256, data)  # a purge was in between
+            for each, data, live in zip(stored, contents, finished, strict=True)
+        ]
 
     async def _save(self, sha256: str, size: int, save: Callable[[str], Awaitable[None]]) -> StoredObject:
         """Write an intent, the bytes, and that they are live. A purge in between takes another generation."""

@@ -47,6 +47,8 @@ class Spool(Protocol):
 class ObjectBackend(Protocol):
     """Where objects are stored. Writes are atomic: no reader sees a partial object."""
 
+    @property
+    def is_batched(self) -> bool: ...
     async def read(self, key: str) -> tuple[bytes, str]: ...
     async def write(self, key: str, data: bytes) -> None: ...
     async def write_many(self, objects: Mapping[str, bytes]) -> None: ...
@@ -68,6 +70,11 @@ class Store:
 
     _backend: ObjectBackend
     _place: str = ""
+
+    @property
+    def is_batched(self) -> bool:
+        """Whether `write_many` takes much less than as many calls of `write` at the same time."""
+        return self._backend.is_batched
 
     @asynccontextmanager
     async def spool(self, source: BinaryIO) -> AsyncIterator[Spool]:

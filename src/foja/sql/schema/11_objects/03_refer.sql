@@ -28,7 +28,7 @@ begin
 end $$;
 
 -- The same for one object of each of these events; false, with nothing referred to, if the store lacks one of them, or if
--- one is a candidate for deletion. The rows of the objects are locked either way.
+-- one is a candidate for deletion. The rows of the objects are locked either way, in order: others do the same.
 create function foja.refer_many(p_entity uuid[], p_seq bigint[], p_tenant text[], p_sha256 text[], p_role text) returns boolean
 language plpgsql as $$
 declare
@@ -38,7 +38,8 @@ declare
 begin
     select array_agg(l.sha256), array_agg(l.generation), array_agg('objects/' || l.sha256 || '/' || l.generation)
     into digests, generations, paths from (
-        select o.sha256, o.generation from foja.object o where o.sha256 = any (p_sha256) and o.state = 'live' for share) l;
+        select o.sha256, o.generation from foja.object o where o.sha256 = any (p_sha256) and o.state = 'live'
+        order by o.sha256 for share) l;
     if digests @> p_sha256 is not true or exists (select from public.image_orphan_candidates c where c.path = any (paths)) then
         return false;
     end if;

@@ -108,6 +108,27 @@ begin
     return foja.refer_many(p_entity, p_seq, tenants, digests, 'artifact');
 end $$;
 
+-- Refer to the bytes of the documents that a batch adds. What copies another stream, or may be missing or a candidate for
+-- deletion, is left to `refer_objects`.
+create function foja.refer_documents(p_entity uuid[], p_seq bigint[]) returns void
+language plpgsql as $$
+declare
+    documents uuid[];
+    seqs bigint[];
+    tenants text[];
+    digests text[];
+    plain boolean;
+begin
+    select array_agg(new.entity_id), array_agg(new.seq), array_agg(new.tenant), array_agg(w.p ->> 'sha256'),
+        bool_and(not w.p ?| array['transcript_of', 'excerpt_sha256'])
+    into documents, seqs, tenants, digests, plain
+    from foja.events_at(p_entity, p_seq) new cross join lateral (select new.payload::jsonb as p offset 0) w
+    where new.kind = 'document.added' and w.p ->> 'custody' = 'stored';
+    if documents is not null and not (plain and foja.refer_many(documents, seqs, tenants, digests, 'document')) then
+        perform foja.refer_objects(new) from foja.events_at(documents, seqs) new;
+    end if;
+end $$;
+
 -- The guard of documents: what `track_documents` does, and the objects of each event in the same pass, so that events
 -- without objects pay nothing for them.
 create function foja.guard_documents(p_entity uuid[], p_seq bigint[], p_at_head boolean) returns integer[]
@@ -123,6 +144,8 @@ begin
         perform foja.track_document(new), case when new.kind in ('artifact.finalized', 'artifact.renewed')
                 or new.kind = 'document.added' and new.payload ->> 'custody' = 'stored' then foja.refer_objects(new) end
         from foja.events_at(p_entity, p_seq) new;
+    elsif kind = 'document.added' then
+        perform foja.refer_documents(p_entity, p_seq);
     elsif kind = 'artifact.finalized' and not foja.refer_artifacts(p_entity, p_seq) then
         perform foja.refer_objects(new) from foja.events_at(p_entity, p_seq) new;
     end if;

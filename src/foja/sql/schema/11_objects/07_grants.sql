@@ -3,7 +3,7 @@
 revoke execute on function
     foja.object_path, foja.begin_object_v1, foja.finish_object_v1, foja.refer_object, foja.refer_many, foja.release_objects, foja.end_references,
     foja.end_all_references, foja.document_objects, foja.whole_number, foja.is_outdated, foja.document_references, foja.check_transcript,
-    foja.has_kept, foja.refer_objects, foja.refer_artifacts, foja.guard_documents, foja.forget_objects, foja.insert_references, foja.rebuild_references_v1, foja.is_referred, foja.stage_orphans_v1, foja.insert_candidates,
+    foja.has_kept, foja.refer_objects, foja.refer_artifacts, foja.refer_documents, foja.guard_documents, foja.forget_objects, foja.insert_references, foja.rebuild_references_v1, foja.is_referred, foja.stage_orphans_v1, foja.insert_candidates,
     foja.stage_strays_v1, foja.unstage, foja.unstage_referred_v1, foja.orphan_deadline, foja.quarantine_orphans_v1,
     foja.adopt_strays, foja.begin_purge, foja.claim_orphans_v1, foja.claim_object_v1, foja.record_purge_v1, foja.restore_object_v1,
     foja.record_orphan_run_v1, foja.plan_orphan_scans_v1, foja.orphan_days

@@ -82,7 +82,7 @@ begin
     return true;
 end $$;
 
--- `document.added` as the first event, without objects and without a predecessor: the row, and the words that are found.
+-- `document.added` as the first event, without a predecessor: the row, and the words that are found.
 create function foja.add_documents(p_entity uuid[], p_seq bigint[]) returns boolean
 language plpgsql as $$
 declare
@@ -96,8 +96,7 @@ begin
     into documents, tenants, moments, digests, titles
     from foja.events_at(p_entity, p_seq) new
     cross join lateral (select p ->> 'sha256' as digest, p ->> 'name' as title,
-            p -> 'witness_hash' is null and p ->> 'predecessor' is null
-                and p ->> 'custody' is distinct from 'stored' as plain
+            p -> 'witness_hash' is null and p ->> 'predecessor' is null as plain
         from (select new.payload::jsonb as p offset 0) body offset 0) w
     where new.kind = 'document.added' and new.seq = 0 and w.plain and foja.is_hash(w.digest);
     if not foja.is_each_once(documents, p_seq) then
