@@ -77,7 +77,7 @@ begin
 end $$;
 
 -- Write what one `image.added` leads to, apart from its job, and return its place. If the object is not there, or is a
--- candidate for deletion, the guard does it and says what it refuses. The row of the product is locked.
+-- candidate for deletion, the guard does the rest and says what it refuses. The row of the product is locked.
 create function foja.insert_image(d foja.draft, p_seq bigint, p_at timestamptz, p_sha256 text) returns integer
 language plpgsql as $$
 declare
@@ -85,7 +85,9 @@ declare
     place integer;
     is_full boolean;
 begin
-    select o.generation into live from foja.object o where o.sha256 = p_sha256 and o.state = 'live' for share;
+    insert into foja.object_reference (entity_id, seq, sha256, generation, role, tenant)
+    select d.entity_id, p_seq, o.sha256, o.generation, 'original', d.tenant
+    from foja.object o where o.sha256 = p_sha256 and o.state = 'live' for share returning generation into live;
     insert into public.product_images (id, product_id, image_url, image_order, created_at, tenant, content_seq)
     select d.event_id, d.entity_id, 'foja:sha256/' || p_sha256, (select coalesce(max(i.image_order) + 1, 0)
         from public.product_images i where i.product_id = d.entity_id), p_at, d.tenant, p_seq
@@ -95,11 +97,8 @@ begin
     if place is null then
         perform foja.track(d.domain, array[d.entity_id], array[p_seq]);
         select i.image_order into place from public.product_images i where i.id = d.event_id;
-        return place;
     elsif is_full then
         perform foja.check_room(d.entity_id);
     end if;
-    insert into foja.object_reference (entity_id, seq, sha256, generation, role, tenant)
-    values (d.entity_id, p_seq, p_sha256, live, 'original', d.tenant);
     return place;
 end $$;

@@ -6,6 +6,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp
 set enable_seqscan = off as $$  -- also in a session whose first call found no image
 declare
     owner text := foja.acting_tenant();
+    allowed text := case when owner = current_setting('foja.tenant', true) or foja.may_act_for(owner) then owner end;
     digest text := case when starts_with(p_image_url, 'foja:sha256/') and foja.is_hash(substr(p_image_url, 13))
         then substr(p_image_url, 13) end;
     draft foja.draft := foja.new_draft(p_product_id, 'image', owner, 'image.added', case when digest is null
@@ -29,8 +30,7 @@ begin
     end if;
     -- Not `for key share`: callers wait here for each other, one after the other, and share no lock.
     select coalesce(p.supplier_id, '00000000-0000-0000-0000-000000000000') into supplier from public.products p
-    where p.productid = p_product_id and p.tenant = owner
-        and (owner = current_setting('foja.tenant', true) or foja.may_act_for(owner)) for no key update;
+    where p.productid = p_product_id and p.tenant = allowed for no key update;
     if supplier is null then
         perform foja.refuse('unknown_product', format('there is no product %s; insert it into products first', p_product_id));
     elsif p_supplier_id <> supplier then
