@@ -495,17 +495,16 @@ def test_a_caller_that_waits_for_the_product_has_done_what_needs_no_number(
     url = f"foja:sha256/{shop.object()}"
     for _ in range(2):
         shop.insert(url)
+    call: LiteralString = "select insert_image_with_order(%s, %s, null)"
     with psycopg.connect(database_url) as holder, psycopg.connect(database_url) as caller:
         holder.execute("select from products where productid = %s for update", (shop.product,))
-        with pytest.raises(psycopg.errors.QueryCanceled), caller.transaction():
-            caller.execute("set local statement_timeout = '30s'")
-            with ThreadPoolExecutor(1) as thread:
-                waiting = thread.submit(
-                    caller.execute, "select insert_image_with_order(%s, %s, null)", (shop.product, url)
-                )
+        with ThreadPoolExecutor(1) as thread:
+            waiting = thread.submit(caller.execute, call, (shop.product, url))
+            try:
                 written = until_waiting(shop.admin, caller.info.backend_pid)
-                caller.cancel()
-                waiting.result()
+            finally:
+                holder.rollback()
+            assert waiting.result().fetchone() == (2,)
     assert written == ["image_thumbnail_jobs", "job"]
 
 
