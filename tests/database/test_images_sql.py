@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, LiteralString
 from uuid import UUID, uuid4
 
 import psycopg
@@ -436,6 +438,91 @@ async def test_a_lost_reference_is_found_and_written_again(shop: Shop, database_
     assert rebuilt(shop)
     assert not rebuilt(shop)
     assert (await audit(database_url, max_lag_seconds=60)).clean
+
+
+def queued(shop: Shop) -> list[tuple[Any, ...]]:
+    """Return the image, the key and the shown state of each job that renders an image of this product."""
+    return shop.admin.execute(
+        "select (j.payload ->> 'image_id')::uuid, j.dedupe_key, t.status "
+        "from foja.job j left join image_thumbnail_jobs t using (job_id) "
+        "where j.type = 'render_image' and j.entity_id = %s order by j.job_id",
+        (shop.product,),
+    ).fetchall()
+
+
+def test_every_way_in_queues_one_job_with_the_same_key(shop: Shop) -> None:
+    digest = shop.object()
+    shop.insert(f"foja:sha256/{digest}")
+    shop.insert(URL.format(1))
+    shop.say("image.added", None, object=digest)
+    many(shop, {"object": digest}, {"object": digest})
+    assert queued(shop) == [(image, str(image), "queued") for image in shop.order]
+
+
+def test_a_refused_seed_call_leaves_no_job(shop: Shop) -> None:
+    assert refusal_of(lambda: shop.insert(f"foja:sha256/{'e' * 64}")) == "object_missing"
+    digest = shop.object()
+    assert refusal_of(lambda: shop.insert(f"foja:sha256/{digest}", supplier=uuid4())) == "wrong_supplier"
+    shop.admin.execute("select foja.set_gallery_rule_v1(null, 1)")
+    assert shop.insert(f"foja:sha256/{digest}") == 0
+    assert refusal_of(lambda: shop.insert(f"foja:sha256/{digest}")) == "gallery_full"
+    assert [image for image, *_ in queued(shop)] == shop.order
+    assert shop.kinds() == ["image.added"]
+
+
+def test_the_seed_call_refuses_a_kind_that_is_retired(shop: Shop) -> None:
+    digest = shop.object()
+    shop.admin.execute("update foja.kind set retired = true where kind = 'image.added'")
+    assert refusal_of(lambda: shop.insert(f"foja:sha256/{digest}")) == "unknown_kind"
+    assert refusal_of(shop.insert) == "unknown_kind"
+
+
+async def test_the_seed_call_takes_back_a_candidate_for_deletion(shop: Shop, database_url: str) -> None:
+    shop.fill(1)
+    digest = shop.object()
+    shop.admin.execute("insert into image_orphan_candidates (path) values (%s)", (f"objects/{digest}/0",))
+    assert shop.insert(f"foja:sha256/{digest}") == 1
+    assert shop.admin.execute("select count(*) from image_orphan_candidates").fetchone() == (0,)
+    assert shop.admin.execute("select seq, sha256 from foja.object_reference").fetchall() == [(1, digest)]
+    assert queued(shop) == [(image, str(image), "queued") for image in shop.order]
+    assert (await audit(database_url, max_lag_seconds=60)).clean
+
+
+def test_a_caller_that_waits_for_the_product_has_done_what_needs_no_number(
+    shop: Shop, database_url: str
+) -> None:
+    """The lock is held for the number, the event and the place only: callers do the rest side by side."""
+    url = f"foja:sha256/{shop.object()}"
+    for _ in range(2):
+        shop.insert(url)
+    call: LiteralString = "select insert_image_with_order(%s, %s, null)"
+    with psycopg.connect(database_url) as holder, psycopg.connect(database_url) as caller:
+        holder.execute("select from products where productid = %s for update", (shop.product,))
+        with ThreadPoolExecutor(1) as thread:
+            waiting = thread.submit(caller.execute, call, (shop.product, url))
+            try:
+                written = until_waiting(shop.admin, caller.info.backend_pid)
+            finally:
+                holder.rollback()
+            assert waiting.result().fetchone() == (2,)
+    assert written == ["image_thumbnail_jobs", "job"]
+
+
+def until_waiting(admin: Admin, pid: int) -> list[str]:
+    """Return the tables that a session writes to, once it waits for a lock."""
+    waits: LiteralString = "select from pg_stat_activity where pid = %s and wait_event_type = 'Lock'"
+    ends = time.monotonic() + 30  # bounds a hang, not a speed
+    while not admin.execute(waits, (pid,)).fetchall():
+        assert time.monotonic() < ends
+        time.sleep(0.01)
+    return [
+        name
+        for (name,) in admin.execute(
+            "select c.relname from pg_locks l join pg_class c on c.oid = l.relation "
+            "where l.pid = %s and l.mode = 'RowExclusiveLock' and c.relkind = 'r' order by 1",
+            (pid,),
+        ).fetchall()
+    ]
 
 
 def many(shop: Shop, *payloads: dict[str, Any], atomic: bool = True) -> None:

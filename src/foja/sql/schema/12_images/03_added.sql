@@ -1,4 +1,5 @@
--- Many `image.added` at once: what `track_image` does for each of them, in two statements for all.
+-- Plain additions, of a stored object to a product that is there: what `track_image` does, in fewer steps. Many at once in
+-- two statements for all; one by itself in a statement for each table, which costs less than one statement for all of them.
 
 -- Write what these images lead to: a reference, a row after those that are there, a job, and what is shown of it. Returns
 -- their places; null, with nothing written, if one of the objects is a candidate for deletion. The rows of the products and
@@ -28,7 +29,7 @@ begin
     ), queued as (
         insert into foja.job (job_id, type, entity_id, correlation_id, tenant, dedupe_key, payload, max_tries, on_death)
         overriding system value
-        select g.job_id, 'render_image', g.product, g.product, p_tenant, g.image || ':' || g.seq,
+        select g.job_id, 'render_image', g.product, g.product, p_tenant, g.image::text,
             foja.rendering_payload(g.image, false), (select r.tries from foja.thumbnail_rule r), foja.rendering_death(g.image)
         from given g
     ), shown as (
@@ -73,4 +74,31 @@ begin
         return null;
     end if;
     return foja.insert_images(p_entity, p_seq, images, moments, owner, digests, generations, alts);
+end $$;
+
+-- Write what one `image.added` leads to, apart from its job, and return its place. If the object is not there, or is a
+-- candidate for deletion, the guard does the rest and says what it refuses. The row of the product is locked.
+create function foja.insert_image(d foja.draft, p_seq bigint, p_at timestamptz, p_sha256 text) returns integer
+language plpgsql as $$
+declare
+    live integer;
+    place integer;
+    is_full boolean;
+begin
+    insert into foja.object_reference (entity_id, seq, sha256, generation, role, tenant)
+    select d.entity_id, p_seq, o.sha256, o.generation, 'original', d.tenant
+    from foja.object o where o.sha256 = p_sha256 and o.state = 'live' for share returning generation into live;
+    insert into public.product_images (id, product_id, image_url, image_order, created_at, tenant, content_seq)
+    select d.event_id, d.entity_id, 'foja:sha256/' || p_sha256, (select coalesce(max(i.image_order) + 1, 0)
+        from public.product_images i where i.product_id = d.entity_id), p_at, d.tenant, p_seq
+    where live is not null and not exists (select from public.image_orphan_candidates c
+        where c.path = 'objects/' || p_sha256 || '/' || live)
+    returning image_order, image_order >= (select r.image_limit from foja.gallery_rule r) into place, is_full;
+    if place is null then
+        perform foja.track(d.domain, array[d.entity_id], array[p_seq]);
+        select i.image_order into place from public.product_images i where i.id = d.event_id;
+    elsif is_full then
+        perform foja.check_room(d.entity_id);
+    end if;
+    return place;
 end $$;

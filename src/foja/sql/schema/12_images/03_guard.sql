@@ -83,8 +83,10 @@ begin
         if payload ? 'object' then
             perform foja.refer_object(new.entity_id, new.seq, new.tenant, payload ->> 'object', 'original');
         end if;
+        -- The first content of an image has its id as key: `insert_image_with_order` queues the job before it has a number.
         image := case new.kind when 'image.added' then new.event_id else foja.image_of(new, payload) end;
-        perform foja.request_rendering(new.entity_id, image, new.tenant, concat_ws(':', image, new.seq), 1, false);
+        perform foja.request_rendering(new.entity_id, image, new.tenant,
+            concat_ws(':', image, case when new.kind = 'image.replaced' then new.seq end), 1, false);
     elsif new.kind in ('image.rendered', 'image.skipped', 'image.failed') then
         perform foja.track_rendering(new, payload);
     end if;

@@ -6,26 +6,42 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp
 set enable_seqscan = off as $$  -- also in a session whose first call found no image
 declare
     owner text := foja.acting_tenant();
+    allowed text := case when owner = current_setting('foja.tenant', true) or foja.may_act_for(owner) then owner end;
     digest text := case when starts_with(p_image_url, 'foja:sha256/') and foja.is_hash(substr(p_image_url, 13))
         then substr(p_image_url, 13) end;
     draft foja.draft := foja.new_draft(p_product_id, 'image', owner, 'image.added', case when digest is null
         then '{"url":' || to_json(p_image_url)::text || '}' else '{"object":"' || digest || '"}' end, 'api');
-    held public.products;
+    wakes boolean;
+    job bigint;
+    supplier uuid;
     stored foja.receipt;
 begin
-    perform foja.check_isolation('insert_image_with_order');
+    if current_setting('transaction_isolation') <> 'read committed' then
+        perform foja.check_isolation('insert_image_with_order');
+    elsif current_setting('role') <> 'foja_api' then
+        perform foja.check_source('api');
+    end if;
+    if digest is not null then
+        -- What needs no number comes before the lock, where callers do not wait for each other. The body was made above, so
+        -- only its kind can be refused.
+        select k.wakes into wakes from foja.kind k where k.domain = 'image' and k.kind = 'image.added' and k.v = 1
+            and 'api' = any (k.sources) and not (k.reserved or k.retired) and draft.payload::jsonb @@ k.shape;
+        job := foja.queue_rendering(p_product_id, draft.event_id, owner);
+    end if;
     -- Not `for key share`: callers wait here for each other, one after the other, and share no lock.
-    select * into held from public.products p
-    where p.productid = p_product_id and p.tenant = owner and foja.may_act_for(owner) for no key update;
-    if held.productid is null then
+    select coalesce(p.supplier_id, '00000000-0000-0000-0000-000000000000') into supplier from public.products p
+    where p.productid = p_product_id and p.tenant = allowed for no key update;
+    if supplier is null then
         perform foja.refuse('unknown_product', format('there is no product %s; insert it into products first', p_product_id));
-    elsif p_supplier_id <> coalesce(held.supplier_id, '00000000-0000-0000-0000-000000000000') then
+    elsif p_supplier_id <> supplier then
         perform foja.refuse('wrong_supplier', format('the product %s does not belong to the supplier %s', p_product_id,
             p_supplier_id));
     elsif p_image_url is null then
         perform foja.refuse('bad_payload', 'an image needs a url');
+    elsif wakes is not null then
+        stored := foja.record_draft(draft, wakes, false);
+        return foja.insert_image(draft, stored.seq, stored.at, digest);
     end if;
     stored := foja.append(draft);
-    return coalesce(stored.place,
-        (select i.image_order from public.product_images i where i.id = stored.event_id));
+    return (select i.image_order from public.product_images i where i.id = stored.event_id);
 end $$;

@@ -32,6 +32,20 @@ begin
     end if;
 end $$;
 
+-- The same for the content of an image that is being added, whose id is new: nothing can be queued for it yet.
+create function foja.queue_rendering(p_product uuid, p_image uuid, p_tenant text) returns bigint
+language plpgsql as $$
+declare
+    number bigint;
+begin
+    insert into foja.job (type, entity_id, correlation_id, tenant, dedupe_key, payload, max_tries, on_death)
+    values ('render_image', p_product, p_product, p_tenant, p_image::text, foja.rendering_payload(p_image, false),
+        (select r.tries from foja.thumbnail_rule r), foja.rendering_death(p_image)) returning job_id into number;
+    insert into public.image_thumbnail_jobs (id, product_id, product_image_id, status, tenant, job_id)
+    values (p_image, p_product, p_image, 'queued', p_tenant, number);
+    return number;
+end $$;
+
 create function foja.thumbnail_status(p_state text) returns text
 language sql immutable
 return case p_state when 'queued' then 'queued' when 'running' then 'processing' when 'succeeded' then 'success'

@@ -104,7 +104,7 @@ language sql as $$
     where i.product_id = p_product order by i.id, j.job_id desc;
 $$;
 
-revoke execute on function foja.rendering_payload, foja.rendering_death, foja.request_rendering, foja.thumbnail_status, foja.show_rendering,
+revoke execute on function foja.rendering_payload, foja.rendering_death, foja.request_rendering, foja.queue_rendering, foja.thumbnail_status, foja.show_rendering,
     foja.track_rendering, foja.superseded, foja.rendering_target_v1, foja.render_again_v1,
     foja.sweep_variants_v1, foja.arm_retries_v1, foja.set_thumbnail_rule_v1, foja.rebuild_thumbnail_jobs from public;
 

@@ -111,17 +111,14 @@ begin
         'unknown_kind: this domain has no such kind, or not in this version');
 end $$;
 
--- One event: check the body, take the number and chain it, record, put in the outbox.
+-- One event: check it, then record it.
 -- An event recorded before is a unique violation here; the caller then calls `replay`.
 create function foja.append(d foja.draft) returns foja.receipt
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-    moment timestamptz := clock_timestamp();
     sound boolean;
     wakes boolean;
     tracked boolean;
-    places integer[];
-    e record;
 begin
     if current_setting('role') <> 'foja_' || d.source then
         perform foja.check_source(d.source);
@@ -135,6 +132,18 @@ begin
     if sound is not true then
         perform foja.refuse_for(foja.draft_problem(d));
     end if;
+    return foja.record_draft(d, wakes, tracked);
+end $$;
+
+-- Record a draft that was checked: take the number and chain it, record, put in the outbox. Without `guarded` the caller does
+-- what the guard of the kind does, in the same transaction.
+create function foja.record_draft(d foja.draft, wakes boolean, guarded boolean) returns foja.receipt
+language plpgsql as $$
+declare
+    moment timestamptz := clock_timestamp();
+    places integer[];
+    e record;
+begin
     update foja.entity
     set next_seq = next_seq + 1, last_at = greatest(moment, last_at),
         sealed = case when sealed = next_seq then sealed + 1 else sealed end,
@@ -146,11 +155,11 @@ begin
         and (d.expected_seq is null or next_seq = d.expected_seq)
     returning next_seq - 1 as seq, last_at as at, head, sealed = next_seq as sealed, awake into e;
     if e.seq is null then
-        return foja.append_first(d);
+        return foja.record_first(d, wakes, guarded);
     end if;
     insert into foja.event values (d.entity_id, e.seq, d.event_id, d.kind, d.v, e.at, d.actor, d.source,
         d.payload::json, d.salt, d.body_hash, d.idempotency_key, d.tenant);
-    if tracked then
+    if guarded then
         places := foja.track(d.domain, array[d.entity_id], array[e.seq]);
     end if;
     if e.sealed then
@@ -165,7 +174,7 @@ begin
 end $$;
 
 -- The same where no row could be numbered: a new stream, or a number that is not the next.
-create function foja.append_first(d foja.draft) returns foja.receipt
+create function foja.record_first(d foja.draft, wakes boolean, guarded boolean) returns foja.receipt
 language plpgsql as $$
 declare
     stored foja.receipt := foja.find_replay(d);
@@ -176,5 +185,5 @@ begin
         return stored;
     end if;
     perform foja.create_entity(d.entity_id, d.domain, d.tenant, d.expected_seq);
-    return foja.append(d);
+    return foja.record_draft(d, wakes, guarded);
 end $$;
