@@ -75,22 +75,25 @@ def test_an_event_is_recorded_again_in_a_long_stream(session: Admin) -> None:
 
 # Documents with an open attempt at this evidence, whose job has ended, and the event that confirms it.
 WAITING: LiteralString = """
-    insert into foja.document (entity_id, tenant, added_seq, witness_hash, witness_status, required_evidence, requested_seq)
+    insert into foja.document (entity_id, tenant, added_seq, witness_hash, witness_status, required_evidence,
+            requested_seq)
         select md5('document' || n)::uuid, 'default', 0, md5('w' || n), 'ready', '{tsa}', 1
         from generate_series(%(low)s::integer, %(high)s::integer) n;
     insert into foja.attempt (entity_id, evidence, witness_hash, attempt, asked_seq, deadline, state, tenant)
         select md5('document' || n)::uuid, each.evidence, md5('w' || n), 1, 2, now(), each.state, 'default'
         from generate_series(%(low)s::integer, %(high)s::integer) n
-        cross join (values ('artifact', 'open'), ('tsa', case %(evidence)s when 'tsa' then 'open' else 'confirmed' end))
-            each (evidence, state)
+        cross join (values ('artifact', 'open'),
+            ('tsa', case %(evidence)s when 'tsa' then 'open' else 'confirmed' end)) each (evidence, state)
         where each.evidence = 'tsa' or %(evidence)s = 'artifact';
     insert into foja.job (type, entity_id, correlation_id, tenant, dedupe_key, state, max_tries)
-        select foja.job_of(%(evidence)s), md5('document' || n)::uuid, md5('document' || n)::uuid, 'default', '2', 'succeeded', 5
+        select foja.job_of(%(evidence)s), md5('document' || n)::uuid, md5('document' || n)::uuid, 'default',
+            '2', 'succeeded', 5
         from generate_series(%(low)s::integer, %(high)s::integer) n;
     insert into foja.event (entity_id, seq, event_id, kind, v, at, source, payload, salt, body_hash, tenant)
         select md5('document' || n)::uuid, 3, md5('e' || n)::uuid, %(kind)s, 1, now(), 'run-tsa',
-            json_build_object('witness_hash', md5('w' || n), 'attempt', 1, 'gen_time', now(), 'token_b64', 'x',
-                'verdict', 'TOTAL_PASSED', 'sha256', repeat('0', 64), 'size', 1, 'profile', 'evidence/v1'),
+            json_build_object('witness_hash', md5('w' || n), 'attempt', 1, 'gen_time', now(),
+                'token_b64', 'x', 'verdict', 'TOTAL_PASSED', 'sha256', repeat('0', 64),
+                'size', 1, 'profile', 'evidence/v1'),
             sha256('salt'), sha256('body'), 'default'
         from generate_series(%(low)s::integer, %(high)s::integer) n;
 """
@@ -101,7 +104,7 @@ READ_ALL: LiteralString = """select sum(coalesce(seq_tup_read, 0) + coalesce(idx
 
 def confirmed(conn: Admin, guard: LiteralString, low: int, high: int) -> int:
     """Let a guard confirm the events of these documents; return how many rows that read."""
-    ids: LiteralString = "array(select md5('document' || n)::uuid from generate_series(%s::integer, %s::integer) n)"
+    ids: LiteralString = "array(select md5('document' || n)::uuid from generate_series(%s::int, %s::int) n)"
     query: LiteralString = f"select foja.{guard}({ids}, array_fill(3::bigint, array[%s]))"
     with conn.transaction():
         [(before,)] = conn.execute(READ_ALL).fetchall()
