@@ -16,8 +16,9 @@ import pytest
 import foja
 from foja.app import App
 from foja.core.bundle import names
+from foja.documents import container
 from foja.documents.model.states import State
-from foja.documents.workers import executor, timestamps
+from foja.documents.workers import artifacts, executor, timestamps
 from foja.judge.render import as_text
 from foja.judge.report import Verdict
 from foja.proofs.ers import read_record, root_of
@@ -72,6 +73,7 @@ async def test_a_batch_becomes_final_with_one_token_and_every_bundle_passes(
     await bulk.work(until_idle=True, only=ONLY)
     assert len(tsa.asked) == before + 1
     await bulk.work(until_idle=True)
+    assert len(tsa.asked) == before + 2, "one token stamps them, and one seals their bundles"
     for number, document in enumerate(documents):
         view = await bulk.documents.view(document)
         assert view.state is State.FINAL, view.explain
@@ -82,6 +84,9 @@ async def test_a_batch_becomes_final_with_one_token_and_every_bundle_passes(
         assert "a batch of documents" in found.detail
         assert not [each for each in found.not_checked if "nonce" in each]
         assert report.subject.sha256 == sha256(b"document %d\n" % number).digest()
+        [seal] = [each for each in report.evidence if each.evidence == "seal"]
+        assert seal.name == names.SEAL_RECORD.record
+        assert "a batch of documents" in seal.detail
     without = foja.verify(await bulk.documents.bundle(documents[0], with_document=False), trust=bulk.trust)
     assert without.verdict is Verdict.TOTAL_PASSED, as_text(without)
 
@@ -93,16 +98,23 @@ async def test_openssl_verifies_the_token_in_a_bundle_over_its_root(bulk: App, t
     with zipfile.ZipFile(io.BytesIO(await bulk.documents.bundle(document))) as other:
         assert other.testzip() is None
         other.extractall(tmp_path)
-    paths = names.record_names(1)
-    record = read_record((tmp_path / paths.record).read_bytes())
-    own = {sha256((tmp_path / name).read_bytes()).digest() for name in ("document/0.txt", paths.blinding)}
-    assert set(record.lists[0]) == own
-    (tmp_path / "token.der").write_bytes(record.token)
-    asked = ["-digest", root_of(record.lists).hex(), "-token_in", "-in", "token.der", "-CAfile", "root.pem"]
-    ran = subprocess.run(
-        ["openssl", "ts", "-verify", *asked], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert "Verification: OK" in ran.stdout, ran.stderr
+    for paths, about in (
+        (names.record_names(1), "document/0.txt"),
+        (names.SEAL_RECORD, names.ASIC_MANIFEST),
+    ):
+        record = read_record((tmp_path / paths.record).read_bytes())
+        own = {sha256((tmp_path / name).read_bytes()).digest() for name in (about, paths.blinding)}
+        assert set(record.lists[0]) == own
+        (tmp_path / "token.der").write_bytes(record.token)
+        asked = ["-digest", root_of(record.lists).hex(), "-token_in", "-in", "token.der"]
+        ran = subprocess.run(
+            ["openssl", "ts", "-verify", *asked, "-CAfile", "root.pem"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert "Verification: OK" in ran.stdout, ran.stderr
 
 
 async def test_a_token_that_fails_its_checks_fails_the_attempts_and_a_later_one_counts(
@@ -135,6 +147,68 @@ async def test_documents_of_several_tenants_share_a_token_and_nothing_else(
     confirmed = [each.payload for each in events if each.kind == "tsa.confirmed"]
     assert len({each["token_b64"] for each in confirmed}) == 1
     assert len({each["blinding_b64"] for each in confirmed}) == len(confirmed) == 2
+
+
+async def test_a_renewal_covers_the_record_of_a_seal(bulk: App, tsa: TsaServer) -> None:
+    document, *_ = await added(bulk, 2)
+    await bulk.work(until_idle=True, only=[executor.TYPE])
+    await bulk.work(until_idle=True)
+    before = await bulk.documents.bundle(document)
+    target = io.BytesIO()
+    await bulk.bundles.renew(io.BytesIO(before), target)
+    report = foja.verify(target.getvalue(), trust=bulk.trust)
+    assert report.verdict is Verdict.TOTAL_PASSED, as_text(report)
+    seals = [each.name for each in report.evidence if each.evidence == "seal"]
+    assert seals == [names.SEAL_RECORD.record, names.seal_names(1)[1]]
+    again = io.BytesIO()
+    await bulk.bundles.renew(target, again)
+    assert foja.verify(again.getvalue(), trust=bulk.trust).verdict is Verdict.TOTAL_PASSED
+
+
+async def test_a_seal_is_judged_as_a_loose_file(bulk: App, tmp_path: Path) -> None:
+    document, *_ = await added(bulk, 2)
+    await bulk.work(until_idle=True, only=[executor.TYPE])
+    await bulk.work(until_idle=True)
+    with zipfile.ZipFile(io.BytesIO(await bulk.documents.bundle(document))) as opened:
+        opened.extractall(tmp_path)
+    paths = names.SEAL_RECORD
+    proofs = [tmp_path / paths.record, tmp_path / paths.blinding]
+    report = foja.verify(tmp_path / names.ASIC_MANIFEST, [tmp_path / "root.pem"], proofs=proofs)
+    assert report.verdict is Verdict.TOTAL_PASSED, as_text(report)
+
+
+async def test_large_documents_share_no_token_beyond_a_limit(
+    bulk: App, tsa: TsaServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their copies are there at the same time: what is too much for that is sealed in several groups."""
+    monkeypatch.setattr(artifacts, "GROUP_BYTES", 30)
+    documents = await added(bulk, 5)  # of 11 bytes each: two, two and one
+    await bulk.work(until_idle=True, only=[executor.TYPE])
+    await bulk.work(until_idle=True, only=ONLY)
+    before = len(tsa.asked)
+    await bulk.work(until_idle=True)
+    assert len(tsa.asked) == before + 3
+    seals = []
+    for document in documents:
+        report = foja.verify(await bulk.documents.bundle(document), trust=bulk.trust)
+        assert report.verdict is Verdict.TOTAL_PASSED, as_text(report)
+        seals += [str(each.name) for each in report.evidence if each.evidence == "seal"]
+    assert sorted(seals) == [names.SEAL_RECORD.record] * 4 + [names.STAMP]
+
+
+async def test_bundles_that_are_too_large_for_memory_are_sealed_together(
+    bulk: App, tsa: TsaServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(container, "SMALL_BYTES", 0)
+    documents = await added(bulk, 3)
+    await bulk.work(until_idle=True, only=[executor.TYPE])
+    await bulk.work(until_idle=True, only=ONLY)
+    before = len(tsa.asked)
+    await bulk.work(until_idle=True)
+    assert len(tsa.asked) == before + 1
+    for document in documents:
+        report = foja.verify(await bulk.documents.bundle(document), trust=bulk.trust)
+        assert report.verdict is Verdict.TOTAL_PASSED, as_text(report)
 
 
 async def test_without_the_setting_each_document_has_its_own_token(

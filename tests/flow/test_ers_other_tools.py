@@ -14,8 +14,8 @@ from foja.core.bundle.evidence_record import encode
 from foja.proofs import tsa
 from foja.proofs.ers import judge, read_record, root_of
 from tests.flow.bouncy_castle import run_java
-from tests.rules.batches import Stamped, stamp_batch
-from tests.rules.bundles import NOW, Stamper
+from tests.rules.batches import Stamped, seal_batch, stamp_batch
+from tests.rules.bundles import NOW, Scene, Stamper
 
 TOKEN = ["-token_in", "-in", "token.der", "-CAfile", "roots.pem", "-attime", str(int(NOW.timestamp()))]
 
@@ -64,6 +64,20 @@ def test_the_page_says_how_to_check_a_record_without_foja(tmp_path: Path) -> Non
         ran = subprocess.run(words, input=program, cwd=tmp_path, capture_output=True, text=True, check=True)
         assert ran.stdout == f"{one.root.hex()}\n"
         assert (tmp_path / "token.der").read_bytes() == one.token
+
+
+@pytest.mark.long
+def test_bouncy_castle_agrees_on_every_seal_of_a_batch(tmp_path: Path) -> None:
+    """The data of such a record is the list of files of a bundle."""
+    scene = Scene()
+    bundles = [scene.contents(text).parts() for text in documents(5)]
+    sealed = seal_batch(scene.stamper, bundles)
+    batch = [one.stamped for one in sealed]
+    write(tmp_path, [one.listed for one in sealed], batch, [one.record for one in batch])
+    assert run_java("check", tmp_path) == [f"ok {int.from_bytes(one.root):x}" for one in batch]
+    moved = [batch[-1], *batch[:-1]]
+    write(tmp_path, [one.listed for one in sealed], batch, [one.record for one in moved])
+    assert [line.split()[0] for line in run_java("check", tmp_path)] == ["refused"] * len(batch)
 
 
 @pytest.mark.long

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
+from foja.core.bundle import assembly
+from foja.core.bundle.archive import Part
 from foja.core.bundle.evidence_record import encode, lists_of
 from foja.core.canonical import Json
 from foja.proofs.ers import build_tree, group_hash
@@ -53,6 +55,28 @@ def stamp_batch(stamper: Stamper, digests: Sequence[bytes]) -> list[Stamped]:
     token = stamper.token(tree.root)
     parts = zip(digests, blindings, tree.paths, strict=True)
     return [Stamped(*each, token, tree.root) for each in parts]
+
+
+@dataclass(frozen=True)
+class SealedParts:
+    """The files of one bundle of a batch, the list of them, and its place under the token of the batch."""
+
+    parts: list[Part]
+    listed: bytes
+    stamped: Stamped
+
+    @property
+    def files(self) -> list[Part]:
+        """All files of the container, sealed."""
+        one = self.stamped
+        return assembly.seal_in_a_batch(self.parts, self.listed, one.blinding, one.record)
+
+
+def seal_batch(stamper: Stamper, bundles: Sequence[list[Part]]) -> list[SealedParts]:
+    """Return these bundles, each of which is its files up to the list, sealed under one token."""
+    lists = [assembly.listing(parts, in_a_batch=True) for parts in bundles]
+    stamped = stamp_batch(stamper, [sha256(each).digest() for each in lists])
+    return [SealedParts(*each) for each in zip(bundles, lists, stamped, strict=True)]
 
 
 def digests_of(count: int) -> list[bytes]:

@@ -178,7 +178,7 @@ async def test_a_token_that_fails_its_checks_fails_every_attempt() -> None:
 
 
 async def test_a_token_too_large_for_a_record_fails_every_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("foja.documents.workers.timestamps.MAX_BATCH_TOKEN", 100)
+    monkeypatch.setattr("foja.documents.stamper.MAX_BATCH_TOKEN", 100)
     jobs = jobs_for(DIGEST.hex(), sha256(b"other").hexdigest())
     for outcome in await stamp_batch(Stamper([Counting()], Terms(trusted(ROOT.der))), jobs):
         assert isinstance(outcome, Done)

@@ -133,7 +133,8 @@ class _Page:
     def add_instructions(self, report: Report, bundle: BundleInfo | None) -> None:
         """Write how to check the evidence independently."""
         self._heading("check")
-        in_a_batch = any((each.name or "").endswith(".ers") for each in report.evidence)
+        stamps = [each.name or "" for each in report.evidence if each.evidence == "tsa"]
+        in_a_batch = any(name.endswith(".ers") for name in stamps)
         for step in ("step_digest", "step_verify", "step_other_batch" if in_a_batch else "step_other"):
             self._line(self._text(step), 9)
         if bundle:

@@ -119,8 +119,8 @@ def _anchor_workers(settings: Settings, networks: Mapping[str, Network]) -> Iter
 
 def _workers(shared: Shared, policy: Policy, stamper: Stamper, bundles: Bundles) -> list[WorkerSpec]:
     wait = max(shared.settings.checkpoint_seconds, MIN_CHECKPOINT_WAIT)
-    builds = artifacts.ArtifactWorker(bundles, shared.objects, wait)
     bulk, gathering = shared.settings.tsa_batch > 1, shared.settings.anchor_batch_seconds
+    builds = artifacts.ArtifactWorker(bundles, shared.objects, wait, bulk=bulk)
     renewals = artifacts.RenewalWorker(bundles, shared.objects, shared.ledger)
     return [
         WorkerSpec(

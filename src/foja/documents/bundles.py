@@ -25,10 +25,11 @@ from foja.core.canonical import Json
 from foja.core.excerpt import Excerpt
 from foja.core.note import parse_checkpoint, split_note
 from foja.core.proof import Proof
-from foja.documents.container import SMALL_BYTES, ProvenHistory, Sealed, write_parts
+from foja.documents.container import SMALL_BYTES, ProvenHistory, Sealed, Unsealed, write_parts
 from foja.documents.model.recorded import RecordedHistory, read_records
-from foja.documents.stamper import Confirmed, Stamper
-from foja.errors import UnknownEntity, Unstamped
+from foja.documents.seals import seal_alone, seal_together, stamp_listing
+from foja.documents.stamper import Stamper
+from foja.errors import UnknownEntity
 from foja.judge.container.bundle import BundleRequest, judge_bundle
 from foja.judge.report import Report
 from foja.judge.trust import Trust
@@ -78,19 +79,20 @@ class Bundles:
         if proven is None:
             proven = ProvenHistory([event async for event in excerpts(self._ledger, document)], None)
         with tempfile.SpooledTemporaryFile(SMALL_BYTES) if with_document else nullcontext() as spool:
-            await (await self.seal(proven, cast("BinaryIO | None", spool))).write(target)
+            bundle = await self.collect(proven, cast("BinaryIO | None", spool))
+            await (await seal_alone(self._stamper, bundle)).write(target)
 
-    async def seal(self, proven: ProvenHistory, spool: BinaryIO | None) -> Sealed:
-        """Return the bundle of this history, with its token; with a `spool`, the document is in it too.
+    async def collect(self, proven: ProvenHistory, spool: BinaryIO | None) -> Unsealed:
+        """Return the bundle of this history, without a seal; with a `spool`, the document is in it too.
 
         The spool must stay open until the bundle is written.
         """
         contents, trust = await self._contents(proven, spool)
-        parts = contents.parts()
-        listed = assembly.listing(parts)
-        found = await self._stamp(listed)
-        witness = contents.manifest.witness_hash.hex()
-        return Sealed(assembly.seal(parts, found.token, listed=listed), witness, found, trust)
+        return Unsealed(contents.parts(), contents.manifest.witness_hash.hex(), trust)
+
+    async def seal(self, bundles: Sequence[Unsealed]) -> list[Sealed]:
+        """Return these bundles under one token, or raise `Unstamped`."""
+        return await seal_together(self._stamper, bundles)
 
     async def store_transcript(self, entity_id: UUID) -> dict[str, Any]:
         """Store the sealed events of a stream as a document; return the payload fields that describe it."""
@@ -108,9 +110,9 @@ class Bundles:
         """Write a container again, with one more token over everything in it."""
         container = open_container(source)
         parts = await asyncio.to_thread(_parts, container)
-        number = sum(name.endswith(".tst") for name in container.names if name.startswith(names.META))
+        number = sum(map(names.is_seal_list, container.names))
         listed = assembly.listing(parts, number)
-        found = await self._stamp(listed)
+        found = await stamp_listing(self._stamper, listed)
         sealed = assembly.seal(parts, found.token, number, listed=listed)
         await asyncio.to_thread(write_parts, sealed, target)
         return found
@@ -140,12 +142,6 @@ class Bundles:
     async def _request(self, trust: Iterable[str]) -> BundleRequest:
         found = replace(_trust((*self._roots, *trust)), crls=tuple(self._stamper.terms.crls))
         return BundleRequest(found, await self._ledger.now())
-
-    async def _stamp(self, listing: bytes) -> Timestamp:
-        found = await self._stamper.stamp(sha256(listing).digest())
-        if isinstance(found, Confirmed):
-            return found.stamp
-        raise Unstamped(found.code, f"no authority stamped the bundle: {found.detail}; try again later")
 
     async def _contents(
         self, proven: ProvenHistory, spool: BinaryIO | None

@@ -29,6 +29,26 @@ class ProvenHistory:
         added = self.events[0].payload if self.events else None
         return isinstance(added, dict) and added.get("custody") == "stored"
 
+    @property
+    def stored_bytes(self) -> int:
+        """How many bytes of the document the bundle may hold, as its event says."""
+        added = self.events[0].payload if self.events else None
+        size = added.get("size") if isinstance(added, dict) and self.is_stored else 0
+        return size if isinstance(size, int) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unsealed:
+    """A container without a seal, its witness, and what our nodes confirmed about its anchors."""
+
+    parts: Sequence[Part]
+    witness: str
+    trust: tuple[str, ...]
+
+    def sealed(self, parts: Sequence[Part], stamp: Timestamp) -> Sealed:
+        """Return the container of all these files, which the stamp seals."""
+        return Sealed(parts, self.witness, stamp, self.trust)
+
 
 @dataclass(frozen=True, slots=True)
 class Sealed:

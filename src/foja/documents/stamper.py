@@ -12,11 +12,13 @@ from typing import Protocol, TypeAlias
 
 from foja.errors import Unavailable
 from foja.metrics import TIMESTAMP_SECONDS, TIMESTAMPS
+from foja.proofs.ers.record import MAX_BYTES
 from foja.proofs.tsa import Terms, Timestamp, judge, request
 from foja.remote.tsa import NoReply, Trouble
 
 NONCE_BITS = 64
 SKIP_SECONDS = 30.0
+MAX_BATCH_TOKEN = MAX_BYTES - 4096  # bytes; the rest is for the hashes of an evidence record
 _seconds, _count = cache(TIMESTAMP_SECONDS.labels), cache(TIMESTAMPS.labels)  # looked up once for each
 
 
@@ -74,6 +76,14 @@ class Unconfirmed:
     def detail(self) -> str:
         """The failure of every authority, in a sentence."""
         return "; ".join(map(str, self.failures))
+
+
+def without_large(found: Confirmed | Unconfirmed) -> Confirmed | Unconfirmed:
+    """Return the same, but a token that no evidence record has room for is a failure."""
+    if isinstance(found, Unconfirmed) or len(found.stamp.token) <= MAX_BATCH_TOKEN:
+        return found
+    detail = f"its token has {len(found.stamp.token):,} bytes, too many for an evidence record"
+    return Unconfirmed((AuthorityFailure(found.authority, "TOO_LARGE", detail),))
 
 
 class Stamper:

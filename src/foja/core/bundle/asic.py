@@ -15,6 +15,7 @@ from typing import NoReturn
 from urllib.parse import quote, unquote
 from xml.parsers import expat
 
+from foja.core.bundle.names import SEAL_RECORD
 from foja.errors import BadBundle
 
 ASIC = "http://uri.etsi.org/02918/v1.2.1#"
@@ -33,13 +34,15 @@ _PATHS: Mapping[tuple[str, ...], Collection[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class AsicManifest:
-    """The name of a token, and the SHA-256 digest of every file that it covers, in order."""
+    """The name of a token or evidence record, and the SHA-256 of every file that it covers, in order."""
 
     token: str
     digests: Mapping[str, bytes]
 
     def encode(self) -> bytes:
         """Return the canonical form of this list."""
+        if self.token == SEAL_RECORD.record:
+            return encode_group(self.token, self.digests)
         return _encode(f'URI="{_uri(self.token)}" MimeType="{STAMP_TYPE}"', self.digests)
 
 

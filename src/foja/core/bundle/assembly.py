@@ -63,10 +63,14 @@ def group_listing(number: int, document: str | None, witness: bytes, blinding: b
     )
 
 
-def listing(parts: Sequence[Part], number: int = 0) -> bytes:
-    """Return the list of these files. The outer token is made over it; renewals count from 1."""
+def listing(parts: Sequence[Part], number: int = 0, *, in_a_batch: bool = False) -> bytes:
+    """Return the list of these files. The outer token is made over it; renewals count from 1.
+
+    `in_a_batch`: its token is that of a batch, and the list names its evidence record.
+    """
     files = {each.entry.name: each.sha256 for each in parts if each.entry.name != names.MIMETYPE}
-    return AsicManifest(names.seal_names(number)[1], files).encode()
+    seal = names.SEAL_RECORD.record if in_a_batch else names.seal_names(number)[1]
+    return AsicManifest(seal, files).encode()
 
 
 def seal(parts: Sequence[Part], token: bytes, number: int = 0, *, listed: bytes | None = None) -> list[Part]:
@@ -76,3 +80,17 @@ def seal(parts: Sequence[Part], token: bytes, number: int = 0, *, listed: bytes 
     """
     manifest, stamp = names.seal_names(number)
     return [*parts, part(manifest, listed or listing(parts, number)), part(stamp, token)]
+
+
+def seal_in_a_batch(parts: Sequence[Part], listed: bytes, blinding: bytes, record: bytes) -> list[Part]:
+    """Return the files of the container with their list and the evidence record about it and its blinding."""
+    paths = names.SEAL_RECORD
+    own = part(names.ASIC_MANIFEST, listed), part(paths.blinding, blinding)
+    group = sealed_group(*(each.sha256 for each in own))
+    return [*parts, *own, part(paths.listing, group), part(paths.record, record)]
+
+
+def sealed_group(listed: bytes, blinding: bytes) -> bytes:
+    """Return the list of the group of a seal's evidence record, from the digests of its two files."""
+    paths = names.SEAL_RECORD
+    return encode_group(paths.record, {names.ASIC_MANIFEST: listed, paths.blinding: blinding})

@@ -69,8 +69,15 @@ def record_names(number: int) -> RecordNames:
     )
 
 
+SEAL_RECORD = RecordNames(  # in place of the first token, if one token seals a batch of bundles
+    f"{META}evidencerecord.ers",
+    f"{META}ASiCEvidenceRecordManifest.xml",
+    f"{META}evidencerecord.blinding",
+)
+
+
 def is_record_file(name: str) -> bool:
-    """Return whether this is the path of an evidence record or of the list of its group."""
+    """Return whether this is the path of a proof that is an evidence record, or of the list of its group."""
     return _RECORD_FILE.fullmatch(name) is not None
 
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, TypeVar, cast
 from uuid import UUID
 
 from foja.blobs.objects import Objects, StoredObject
 from foja.core.bundle.manifest import PROFILE
 from foja.documents.bundles import Bundles
-from foja.documents.container import SMALL_BYTES, ProvenHistory, Sealed
+from foja.documents.container import SMALL_BYTES, ProvenHistory, Sealed, Unsealed
 from foja.errors import FojaError, ObjectMissing, Tampered, Unstamped
 from foja.jobs.outcome import Done, Job, NewEvent, NewJob, Outcome, Snooze
 from foja.judge.report import Report, Verdict
@@ -25,10 +26,20 @@ from foja.ledger.ledger import Ledger
 
 BUILD, RENEW = "build_artifact", "renew_artifacts"
 MAX_STORED = 8  # documents whose bytes are copied at the same time
+GROUP_BYTES = 64 << 20  # of the documents whose bundles are under one token
 LONGEST_REASON = 2000
 AHEAD = timedelta(days=30)
 PAGE_DOCUMENTS = 20
 log = logging.getLogger("foja.documents")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """A job and the history of its document; None if no checkpoint covers it."""
+
+    job: Job
+    proven: ProvenHistory | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +51,23 @@ class _Passed:
 
 
 class ArtifactWorker:
-    """Builds artifacts. Waiting for a checkpoint is not a try; everything else ends the attempt."""
+    """Builds artifacts. Waiting for a checkpoint is not a try; everything else ends the attempt.
 
-    def __init__(self, bundles: Bundles, objects: Objects, wait_seconds: float) -> None:
-        self._bundles, self._objects, self._wait = bundles, objects, wait_seconds
-        self._limit = asyncio.Semaphore(MAX_STORED)
+    With `bulk`, one token seals the bundles of many documents.
+    """
+
+    def __init__(self, bundles: Bundles, objects: Objects, wait_seconds: float, *, bulk: bool) -> None:
+        self._bundles, self._objects, self._wait, self._bulk = bundles, objects, wait_seconds, bulk
+        self._limit, self._copies = asyncio.Semaphore(MAX_STORED), asyncio.Semaphore(MAX_STORED)
 
     async def work(self, jobs: Sequence[Job]) -> list[Outcome]:
         """Read the histories of a tenant's documents together; store small bundles together."""
-        found: dict[int, ProvenHistory | None] = {}
-        for tenant in {job.tenant for job in jobs}:
-            own = [job for job in jobs if job.tenant == tenant]
-            # A bundle holds the events up to the one that opened the attempt, whose number is the job's key.
-            wanted = [(job.entity_id, int(job.key) + 1) for job in own]
-            read = await self._bundles.of(tenant).read(wanted, patient=True)
-            found |= {job.id: proven for job, proven in zip(own, read, strict=True)}
-        built = await asyncio.gather(*(self._build(job, found[job.id]) for job in jobs))
+        found = await self._read(jobs)
+        if self._bulk:
+            built = [each for group in _groups(found) for each in await self._build(group)]
+        else:
+            alone = await asyncio.gather(*(self._build([each]) for each in found))
+            built = [each for (each,) in alone]
         passed = [each for each in built if isinstance(each, _Passed)]
         stored = iter(await self._objects.put_many([each.data for each in passed]))
         return [
@@ -63,38 +75,95 @@ class ArtifactWorker:
             for job, each in zip(jobs, built, strict=True)
         ]
 
-    async def _build(self, job: Job, proven: ProvenHistory | None) -> _Passed | Outcome:
+    async def _read(self, jobs: Sequence[Job]) -> list[_Ready]:
+        """Return the jobs with the histories of their documents, as far as checkpoints cover them."""
+        found: dict[int, ProvenHistory | None] = {}
+        for tenant in {job.tenant for job in jobs}:
+            own = [job for job in jobs if job.tenant == tenant]
+            # A bundle holds the events up to the one that opened the attempt, whose number is the job's key.
+            wanted = [(job.entity_id, int(job.key) + 1) for job in own]
+            read = await self._bundles.of(tenant).read(wanted, patient=True)
+            found |= {job.id: proven for job, proven in zip(own, read, strict=True)}
+        return [_Ready(job, found[job.id]) for job in jobs]
+
+    async def _build(self, group: Sequence[_Ready]) -> list[_Passed | Outcome]:
+        """Build the bundles of a group under one token; its copies of documents stay until all are built."""
+        stored = any(each.proven and each.proven.is_stored for each in group)
+        async with self._limit if stored else nullcontext():
+            with ExitStack() as spools:
+                collected = await _all(self._collect(each, spools) for each in group)
+                sealed = await self._seal(group, collected)
+                return await _all(map(self._finish, group, sealed))
+
+    async def _collect(self, each: _Ready, spools: ExitStack) -> Unsealed | Outcome:
+        job, proven = each.job, each.proven
         if proven is None:
             return Snooze(self._wait)
+        bundles = self._bundles.of(job.tenant)
         try:
             if not proven.is_stored:
-                return await self._seal(job, proven, None)
-            async with self._limit:
-                with tempfile.SpooledTemporaryFile(SMALL_BYTES) as spool:
-                    return await self._seal(job, proven, cast(BinaryIO, spool))
-        except Unstamped as error:
-            return _failed(job, error.code, str(error))
+                return await bundles.collect(proven, None)
+            async with self._copies:
+                spool = spools.enter_context(tempfile.SpooledTemporaryFile(SMALL_BYTES))  # noqa: SIM115, it is one
+                return await bundles.collect(proven, cast(BinaryIO, spool))
         except (ObjectMissing, Tampered) as error:
             return _failed(job, "document_lost", str(error))
 
-    async def _seal(self, job: Job, proven: ProvenHistory, spool: BinaryIO | None) -> _Passed | Outcome:
-        bundles = self._bundles.of(job.tenant)
-        sealed = await bundles.seal(proven, spool)
-        if not sealed.small:
-            return await self._keep_large(job, bundles, sealed)
-        data = sealed.encode()
-        report = await bundles.judge_small(data, sealed.trust)
-        return _Passed(data, sealed) if _passes(report) else _not_passed(job, report)
+    async def _seal(
+        self, group: Sequence[_Ready], collected: Sequence[Unsealed | Outcome]
+    ) -> list[Sealed | Outcome]:
+        """Seal what was collected; without a token every attempt of the group ends."""
+        bundles = [each for each in collected if isinstance(each, Unsealed)]
+        try:
+            sealed = iter(await self._bundles.seal(bundles) if bundles else ())
+        except Unstamped as error:
+            code, reason = error.code, str(error)
+            return [
+                _failed(ready.job, code, reason) if isinstance(each, Unsealed) else each
+                for ready, each in zip(group, collected, strict=True)
+            ]
+        return [next(sealed) if isinstance(each, Unsealed) else each for each in collected]
 
-    async def _keep_large(self, job: Job, bundles: Bundles, sealed: Sealed) -> Outcome:
+    async def _finish(self, ready: _Ready, sealed: Sealed | Outcome) -> _Passed | Outcome:
+        if not isinstance(sealed, Sealed):
+            return sealed
+        if not sealed.small:
+            return await self._keep_large(ready.job, sealed)
+        data = sealed.encode()
+        report = await self._bundles.judge_small(data, sealed.trust)
+        return _Passed(data, sealed) if _passes(report) else _not_passed(ready.job, report)
+
+    async def _keep_large(self, job: Job, sealed: Sealed) -> Outcome:
         with tempfile.TemporaryFile() as temporary:
             file = cast(BinaryIO, temporary)
             await sealed.write(file)
-            report = await bundles.judge(file, sealed.trust)
+            report = await self._bundles.judge(file, sealed.trust)
             if not _passes(report):
                 return _not_passed(job, report)
             file.seek(0)
             return _finalized(job, sealed, await self._objects.keep(file))
+
+
+def _groups(jobs: Sequence[_Ready]) -> Iterator[list[_Ready]]:
+    """Yield the jobs whose bundles one token seals, in order; their documents are copied at the same time."""
+    group, size = list[_Ready](), 0
+    for each in jobs:
+        own = each.proven.stored_bytes if each.proven else 0
+        if group and size + own > GROUP_BYTES:
+            yield group
+            group, size = [], 0
+        group.append(each)
+        size += own
+    yield group
+
+
+async def _all(steps: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
+    """Do these at the same time; raise an error of one only when all have ended."""
+    results = await asyncio.gather(*steps, return_exceptions=True)
+    for each in results:
+        if isinstance(each, BaseException):
+            raise each
+    return cast(list[Result], results)
 
 
 def _passes(report: Report) -> bool:

@@ -10,13 +10,11 @@ from datetime import timedelta
 from typing import Any
 
 from foja.core.bundle.evidence_record import BLINDING_BYTES, HASH_BYTES
-from foja.documents.stamper import AuthorityFailure, Confirmed, Stamper, Unconfirmed
+from foja.documents.stamper import Confirmed, Stamper, Unconfirmed, without_large
 from foja.jobs.outcome import Done, GiveUp, Job, NewEvent, Outcome
 from foja.proofs.ers import build_tree, group_hash
-from foja.proofs.ers.record import MAX_BYTES
 
 TYPE = "run_tsa"
-MAX_BATCH_TOKEN = MAX_BYTES - 4096  # bytes; the rest is for the hashes of an evidence record
 NO_WITNESS = GiveUp("its job names no attempt for a SHA-256 digest")
 MILLISECOND = timedelta(milliseconds=1)
 
@@ -43,10 +41,7 @@ async def _stamp_together(stamper: Stamper, jobs: Sequence[Job], digests: Sequen
     """Return an event for each job: with the token, its own random file and its own path in the tree."""
     blindings = [secrets.token_bytes(BLINDING_BYTES) for _ in jobs]
     tree = build_tree(list(map(group_hash, digests, blindings)))
-    found = await stamper.stamp(tree.root)
-    if isinstance(found, Confirmed) and len(found.stamp.token) > MAX_BATCH_TOKEN:
-        detail = f"its token has {len(found.stamp.token):,} bytes, too many for an evidence record"
-        found = Unconfirmed((AuthorityFailure(found.authority, "TOO_LARGE", detail),))
+    found = without_large(await stamper.stamp(tree.root))
     kind, shared = _result(found)
     if isinstance(found, Unconfirmed):
         return [_event(kind, job, shared) for job in jobs]

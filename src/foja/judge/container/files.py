@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from foja.core.bundle import asic, manifest, names
 from foja.core.bundle.asic import AsicManifest
-from foja.core.bundle.assembly import group_listing
+from foja.core.bundle.assembly import group_listing, sealed_group
 from foja.core.bundle.evidence_record import BLINDING_BYTES
 from foja.core.bundle.manifest import Manifest
 from foja.core.bundle.reader import Container, open_container
@@ -21,12 +21,13 @@ MAX_SEALS = 100
 
 @dataclass(frozen=True, slots=True)
 class Seal:
-    """One list of files with its token, and the path of the token."""
+    """One list of files with its token or evidence record, and the path of that."""
 
     path: str
     listed: bytes
     files: AsicManifest
-    token: bytes
+    token: bytes  # or the evidence record, if there is a blinding
+    blinding: bytes | None = None  # the digest of the other file of the record's group
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,35 +122,57 @@ def open_files(file: BinaryIO) -> Files:
 
 
 def _seals(container: Container) -> Iterator[Seal]:
-    for name, stamp in _pairs(container):
+    for name, *group, stamp in _seal_files(container):
         data = container.read(name)
         files = asic.decode(data)
         if files.token != stamp:
             raise BadBundle("MALFORMED", f"{name} names the token {files.token!a}, not {stamp}")
-        yield Seal(stamp, data, files, container.read(stamp))
+        blinding = _blinding(container, data) if group else None
+        yield Seal(stamp, data, files, container.read(stamp), blinding)
 
 
-def _pairs(container: Container) -> Iterator[tuple[str, str]]:
-    """Yield every list and its token, oldest first: by number, not by position."""
-    pairs = [names.seal_names(0)]
-    while names.seal_names(len(pairs))[0] in container:
-        pairs.append(names.seal_names(len(pairs)))
-    if len(pairs) > MAX_SEALS:
+def _blinding(container: Container, listed: bytes) -> bytes:
+    """Return the digest of a seal's blinding; the list of the group must name it and this list of files."""
+    paths = names.SEAL_RECORD
+    if container.size(paths.blinding) != BLINDING_BYTES:
+        raise BadBundle("MALFORMED", f"{paths.blinding} does not hold {BLINDING_BYTES} bytes")
+    blinding = sha256(container.read(paths.blinding)).digest()
+    if container.read(paths.listing) != sealed_group(sha256(listed).digest(), blinding):
+        raise BadBundle("NON_CANONICAL", f"{paths.listing} is not the list of the group of its record")
+    return blinding
+
+
+def _first_seal(container: Container) -> tuple[str, ...]:
+    """Return the files of the first seal: its list, then its token, or all that an evidence record needs.
+
+    A record decides: with it, a token is a file that does not belong here.
+    """
+    paths = names.SEAL_RECORD
+    if paths.record in container:
+        return names.ASIC_MANIFEST, paths.blinding, paths.listing, paths.record
+    return names.seal_names(0)
+
+
+def _seal_files(container: Container) -> Iterator[tuple[str, ...]]:
+    """Yield the files of every seal, oldest first: by number, not by position."""
+    seals = [_first_seal(container)]
+    while names.seal_names(len(seals))[0] in container:
+        seals.append(names.seal_names(len(seals)))
+    if len(seals) > MAX_SEALS:
         raise BadBundle("ZIP_BOMB", f"the bundle has more than {MAX_SEALS} lists of files")
     inside = [name for name in container.names if name.startswith(names.META)]
     meta = [name for name in inside if not names.is_record_file(name)]
-    for pair in pairs:
-        for name in pair:
-            if name not in container:
-                raise BadBundle("MISSING_ENTRY", f"{name} is missing")
-    listed = [name for pair in pairs for name in pair]
+    listed = [name for seal in seals for name in seal]
+    for name in listed:
+        if name not in container:
+            raise BadBundle("MISSING_ENTRY", f"{name} is missing")
     if meta != listed:
         raise BadBundle("UNREFERENCED_ENTRY", f"{names.META} holds a file that a bundle does not have")
     if list(container.names[-len(listed) :]) != listed:
         raise BadBundle(
             "UNREFERENCED_ENTRY", "after the first list there are files other than lists and their tokens"
         )
-    yield from pairs
+    yield from seals
 
 
 def _lists(found: Sequence[str]) -> list[tuple[str, ...]]:

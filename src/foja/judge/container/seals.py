@@ -10,7 +10,7 @@ from hashlib import sha256
 from foja.judge.container.files import Seal
 from foja.judge.terms import terms_of
 from foja.judge.trust import Trust
-from foja.proofs import tsa
+from foja.proofs import ers, tsa
 from foja.proofs.budget import Budget
 from foja.proofs.finding import Finding, Reason, Status
 from foja.proofs.tsa.check import CLOCK_TOLERANCE
@@ -29,7 +29,7 @@ def check_seals(
     moment, newer = at, None
     for seal in reversed(seals):
         terms = replace(terms_of(trust, moment), budget=budget)
-        checked = tsa.judge(seal.token, sha256(seal.listed).digest(), terms)
+        checked = _judge(seal, terms)
         found = _finding(checked, seal)
         if newer and checked.stamp and checked.stamp.gen_time > newer + CLOCK_TOLERANCE:
             detail = "it is newer than the token that renews it"
@@ -51,9 +51,17 @@ def _with_renewals(findings: Sequence[Finding]) -> list[Finding]:
     return [*older, newest]
 
 
+def _judge(seal: Seal, terms: tsa.Terms) -> tsa.Checked:
+    """Judge a token over the list, or an evidence record whose group is the list and its blinding."""
+    digest = sha256(seal.listed).digest()
+    if seal.blinding is None:
+        return tsa.judge(seal.token, digest, terms)
+    return ers.judge_strictly(seal.token, digest, terms, [seal.blinding])
+
+
 def _finding(checked: tsa.Checked, seal: Seal) -> Finding:
     """Return what a seal shows; only the bare token is accepted, so that it has one encoding."""
-    if checked.stamp and checked.stamp.token != seal.token:
+    if checked.stamp and seal.blinding is None and checked.stamp.token != seal.token:
         detail = "it is not a bare TimeStampToken"
         return Finding(EVIDENCE, Status.INVALID, Reason.NON_CANONICAL, detail, name=seal.path)
     return replace(checked.finding, evidence=EVIDENCE, name=seal.path)

@@ -6,7 +6,7 @@
 A record is the token and a reduced hash tree: the hashes that lead from one document to the root.
 """
 
-from foja.proofs.ers.check import judge, members, root_of
+from foja.proofs.ers.check import judge, judge_strictly, members, root_of
 from foja.proofs.ers.record import EvidenceRecord, is_record, read_record
 from foja.proofs.ers.tree import HashTree, build_tree, group_hash
 
@@ -17,6 +17,7 @@ __all__ = [
     "group_hash",
     "is_record",
     "judge",
+    "judge_strictly",
     "members",
     "read_record",
     "root_of",

@@ -27,10 +27,23 @@ def judge(
     `group` are the digests of the other files of its group. With it, the first list must hold exactly these
     and the digest (RFC 4998, 4.3). Without it, the digest is proven alone, and the finding says so.
     """
+    return _judge(data, digest, terms, group, strict=False)
+
+
+def judge_strictly(data: bytes, digest: bytes, terms: tsa.Terms, group: Collection[bytes]) -> tsa.Checked:
+    """Return the same of a record that nothing else covers: only as Foja writes it, in one encoding."""
+    return _judge(data, digest, terms, group, strict=True)
+
+
+def _judge(
+    data: bytes, digest: bytes, terms: tsa.Terms, group: Collection[bytes] | None, *, strict: bool
+) -> tsa.Checked:
     try:
         record = read_record(data)
         _check_group(record.lists[0], digest, group)
         root = root_of(record.lists)
+        if strict and record.encode() != data:
+            raise Flaw(Reason.NON_CANONICAL, "the evidence record is not in its one encoding")
     except Flaw as flaw:
         return tsa.Checked(flaw.finding(EVIDENCE))
     except Malformed as error:

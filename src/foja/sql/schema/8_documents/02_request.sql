@@ -8,6 +8,12 @@ create function foja.stage_rank(stage text) returns integer
 language sql immutable parallel safe
 return array_position(array['initial', 'intermediate', 'final'], coalesce(stage, 'final'));
 
+-- The row of a document, looked up by itself: a plan that was made while the table was empty would read it whole.
+create function foja.document_at(p_entity uuid) returns setof foja.document
+language sql stable as $$
+    select * from foja.document d where d.entity_id = p_entity offset 0;
+$$;
+
 -- Whether this evidence is confirmed for this witness, and not taken back.
 create function foja.is_confirmed(p_entity uuid, p_evidence text, p_witness text) returns boolean
 language sql stable

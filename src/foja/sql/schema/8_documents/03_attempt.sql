@@ -87,7 +87,7 @@ begin
     select array_agg(row(new.entity_id, w.evidence, w.witness, w.attempt, new.seq, w.deadline, 'open', new.tenant, null)::foja.attempt)
     into opened
     from foja.events_at(p_entity, p_seq) new
-    join foja.document d on d.entity_id = new.entity_id
+    cross join lateral foja.document_at(new.entity_id) d
     cross join lateral (select foja.evidence_asked(new.kind) as evidence, p ->> 'witness_hash' as witness,
             case when p ->> 'attempt' ~ '^[1-9]\d{0,5}$' then (p ->> 'attempt')::integer end as attempt,
             foja.moment(p ->> 'deadline') as deadline

@@ -1,7 +1,8 @@
 -- The guards for a batch of events of one kind, or of additions and requests, each of its own document: few statements
 -- instead of many calls. Each function returns false, and writes nothing, if one of the events may be refused or does more
--- than usual: then each event is tracked by itself, which says what is refused. Attempts and jobs are looked up for one
--- document at a time, never joined: a plan that was made while the tables were empty would read them whole.
+-- than usual: then each event is tracked by itself, which says what is refused. Documents, attempts and jobs are looked up
+-- one by one, never joined: a plan that was made while the tables were empty would read them whole, and for each document
+-- all events of the batch.
 
 -- Whether so many documents were found as there are events, and none twice.
 create function foja.is_each_once(p_documents uuid[], p_seq bigint[]) returns boolean
@@ -11,6 +12,20 @@ begin
         and (select count(distinct d) from unnest(p_documents) d) = cardinality(p_seq);
 end $$;
 
+-- Confirm these attempts, which are open. Each is looked up by its key: else a plan that was made while the table was empty
+-- would read all open attempts, as many as wait, or the whole table.
+create function foja.confirm_each(p_evidence text, p_documents uuid[], p_witness text[], p_attempt integer[]) returns void
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+begin
+    update foja.attempt x set state = 'confirmed'
+    from (select a.place from unnest(p_documents, p_witness, p_attempt) u(entity_id, witness, attempt)
+        cross join lateral (select o.ctid as place from foja.attempt o where o.entity_id = u.entity_id
+            and o.evidence = p_evidence and o.witness_hash = u.witness and o.attempt = u.attempt offset 0) a) t
+    where x.ctid = t.place;
+end $$;
+
 -- `tsa.confirmed` of the only open attempt, whose job has ended.
 create function foja.confirm_timestamps(p_entity uuid[], p_seq bigint[]) returns boolean
 language plpgsql
@@ -18,10 +33,13 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
     documents uuid[];
+    witnesses text[];
+    attempts integer[];
 begin
-    select array_agg(new.entity_id) into documents
+    select array_agg(new.entity_id), array_agg(w.witness), array_agg(w.attempt::integer)
+    into documents, witnesses, attempts
     from foja.events_at(p_entity, p_seq) new
-    join foja.document d on d.entity_id = new.entity_id
+    cross join lateral foja.document_at(new.entity_id) d
     cross join lateral (select p ->> 'witness_hash' as witness, p ->> 'attempt' as attempt,
             foja.moment(p ->> 'gen_time') as gen_time,
             p ->> 'token_b64' <> '' and (p ? 'blinding_b64') = (p ? 'path_b64') as complete
@@ -35,8 +53,7 @@ begin
     if not foja.is_each_once(documents, p_seq) then
         return false;
     end if;
-    update foja.attempt a set state = 'confirmed'
-    where a.entity_id = any (documents) and a.evidence = 'tsa' and a.state = 'open';
+    perform foja.confirm_each('tsa', documents, witnesses, attempts);
     return true;
 end $$;
 
@@ -47,12 +64,15 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
     documents uuid[];
+    witnesses text[];
+    attempts integer[];
     renewals timestamptz[];
     due record;
 begin
-    select array_agg(new.entity_id), array_agg(w.renew_before) into documents, renewals
+    select array_agg(new.entity_id), array_agg(w.witness), array_agg(w.attempt::integer), array_agg(w.renew_before)
+    into documents, witnesses, attempts, renewals
     from foja.events_at(p_entity, p_seq) new
-    join foja.document d on d.entity_id = new.entity_id
+    cross join lateral foja.document_at(new.entity_id) d
     cross join lateral (select p ->> 'witness_hash' as witness, p ->> 'attempt' as attempt,
             foja.moment(p ->> 'renew_before') as renew_before,
             p ->> 'verdict' = 'TOTAL_PASSED' and foja.artifact_problem(p) is null as passed
@@ -71,8 +91,7 @@ begin
     if not foja.is_each_once(documents, p_seq) then
         return false;
     end if;
-    update foja.attempt a set state = 'confirmed'
-    where a.entity_id = any (documents) and a.evidence = 'artifact' and a.state = 'open';
+    perform foja.confirm_each('artifact', documents, witnesses, attempts);
     for due in select r.renew_before, array_agg(r.document) as documents from unnest(documents, renewals) r(document, renew_before)
         group by r.renew_before
     loop  -- mostly once: the certificates of an authority expire at one time
