@@ -39,12 +39,20 @@ TEMPLATE = "foja_template"
 
 
 # No example fails because the machine was busy while it ran.
-settings.register_profile("foja", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("foja")
+settings.register_profile("all", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("sample", settings.get_profile("all"), max_examples=30)
 
 
-def pytest_configure() -> None:
-    """Let children start with the default handler of Ctrl-C, also where a script ignores it (T4)."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Try a sample of the examples where the long tests are left out, as `make test` does.
+
+    Keep temporary files in memory, which takes a fraction of the CPU time that a disk takes.
+
+    Let children start with the default handler of Ctrl-C, also where a script ignores it (T4).
+    """
+    settings.load_profile("sample" if config.option.markexpr == "not long" else "all")
+    if "TMPDIR" not in os.environ and (folder := folder_in_memory()):
+        os.environ["TMPDIR"], tempfile.tempdir = str(folder), None
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
