@@ -49,7 +49,13 @@ def database_url(request: pytest.FixtureRequest, copied: Copied, template: str) 
 
 @pytest.fixture
 def intruder(admin: psycopg.Connection[Any]) -> psycopg.Connection[Any]:
-    return disarm(admin)
+    """The connection of who changes it; the history was written this moment."""
+    disarm(admin)
+    admin.execute("update foja.event set at = clock_timestamp()")
+    admin.execute(
+        "update foja.checkpoint set signed_at = clock_timestamp(), published_at = clock_timestamp()"
+    )
+    return admin
 
 
 async def write_history(app: App) -> None:
@@ -59,7 +65,7 @@ async def write_history(app: App) -> None:
         await talk.append("user_message_sent", {"content": f"{turn}"})
     await app.work(until_idle=True)
     await talk.append("thinking", {"content": "hm"})
-    await talk.reserve(1, ttl=60)
+    await talk.reserve(1, ttl=3600)
     await talk.append("agent_message_sent", {"content": "done"})
 
 

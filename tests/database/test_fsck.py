@@ -92,7 +92,7 @@ async def write_history(app: App, first: str = "message 0") -> Conversation:
     await other.append("turn_paused", {"reason": "lunch"})
     await app.work(until_idle=True)
     await talk.append("thinking", {"content": "hm"})
-    await talk.reserve(1, ttl=60)
+    await talk.reserve(1, ttl=3600)
     await talk.append("agent_message_sent", {"content": "done"})
     return talk
 
