@@ -13,9 +13,8 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 from urllib.parse import urlsplit
 
 import psycopg
@@ -39,12 +38,20 @@ TEMPLATE = "foja_template"
 
 
 # No example fails because the machine was busy while it ran.
-settings.register_profile("foja", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("foja")
+settings.register_profile("all", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("sample", settings.get_profile("all"), max_examples=30)
 
 
-def pytest_configure() -> None:
-    """Let children start with the default handler of Ctrl-C, also where a script ignores it (T4)."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Try a sample of the examples where the long tests are left out, as `make test` does.
+
+    Keep temporary files in memory, which takes a fraction of the CPU time that a disk takes.
+
+    Let children start with the default handler of Ctrl-C, also where a script ignores it (T4).
+    """
+    settings.load_profile("sample" if config.option.markexpr == "not long" else "all")
+    if "TMPDIR" not in os.environ and (folder := folder_in_memory()):
+        os.environ["TMPDIR"], tempfile.tempdir = str(folder), None
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -108,31 +115,52 @@ def postgres() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture(scope="session")
-def template(postgres: PostgresServer) -> str:
+def administer(postgres: PostgresServer) -> Iterator[Callable[..., None]]:
+    """A function for the server's administrator: `administer("drop database {}", name)`."""
+    with psycopg.connect(postgres.url, autocommit=True) as conn:
+
+        def run(command: LiteralString, *names: str) -> None:
+            conn.execute(sql.SQL(command).format(*map(sql.Identifier, names)))
+
+        yield run
+
+
+@pytest.fixture(scope="session")
+def template(postgres: PostgresServer, administer: Callable[..., None]) -> str:
     """The name of a database with every migration applied; a template must have no connections."""
-    _administer(postgres, "create database {}", TEMPLATE)
+    administer("create database {}", TEMPLATE)
     with ThreadPoolExecutor(max_workers=1) as thread:  # this thread may already run an event loop
         thread.submit(asyncio.run, prepare(_url_of(postgres, TEMPLATE))).result()
     return TEMPLATE
 
 
 @pytest.fixture(scope="session")
-def copied(postgres: PostgresServer) -> Callable[[str], AbstractContextManager[str]]:
+def copied(
+    postgres: PostgresServer, administer: Callable[..., None]
+) -> Callable[[str], AbstractContextManager[str]]:
     """A function that copies a database and yields the administrator's URL of the copy."""
-    return partial(_database, postgres)
+
+    @contextmanager
+    def copy(template: str) -> Iterator[str]:
+        name = f"test_{secrets.token_hex(6)}"
+        administer("create database {} template {} strategy file_copy", name, template)
+        yield _url_of(postgres, name)
+        administer("drop database {} with (force)", name)
+
+    return copy
 
 
 @pytest.fixture
-def database_url(postgres: PostgresServer, template: str) -> Iterator[str]:
+def database_url(copied: Callable[[str], AbstractContextManager[str]], template: str) -> Iterator[str]:
     """The administrator's URL of a fresh, migrated database."""
-    with _database(postgres, template) as url:
+    with copied(template) as url:
         yield url
 
 
 @pytest.fixture
-def empty_database_url(postgres: PostgresServer) -> Iterator[str]:
+def empty_database_url(copied: Callable[[str], AbstractContextManager[str]]) -> Iterator[str]:
     """The administrator's URL of a fresh database with nothing in it."""
-    with _database(postgres, "template1") as url:
+    with copied("template1") as url:
         yield url
 
 
@@ -203,19 +231,6 @@ def redis() -> Iterator[RedisServer]:
     """A real Redis for one test, which may break it."""
     with running_redis() as server:
         yield server
-
-
-@contextmanager
-def _database(postgres: PostgresServer, template: str) -> Iterator[str]:
-    name = f"test_{secrets.token_hex(6)}"
-    _administer(postgres, "create database {} template {} strategy file_copy", name, template)
-    yield _url_of(postgres, name)
-    _administer(postgres, "drop database {} with (force)", name)
-
-
-def _administer(postgres: PostgresServer, command: str, *names: str) -> None:
-    with psycopg.connect(postgres.url, autocommit=True) as conn:
-        conn.execute(sql.SQL(command).format(*map(sql.Identifier, names)))
 
 
 def _url_of(postgres: PostgresServer, name: str) -> str:

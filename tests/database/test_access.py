@@ -17,6 +17,7 @@ from foja.app import App
 from foja.conversations.model.events import CONVERSATION
 from foja.core.event import event_id_for
 from foja.driver.database import Database, connect
+from tests.cases import all_cases
 from tests.database.papers import acting as acting_as
 from tests.database.rows import SAID, Admin
 
@@ -116,7 +117,7 @@ def stranger(admin: Admin, database_url: str) -> Iterator[str]:
     admin.execute(sql.SQL("drop role {}").format(sql.Identifier(name)))
 
 
-@pytest.mark.parametrize("role", ROLES)
+@all_cases("role", ROLES)
 def test_no_role_may_change_what_is_recorded(full: App, admin: Admin, role: str) -> None:
     before = contents(admin)
     with acting_as(admin, role):
@@ -223,7 +224,7 @@ def test_nobody_may_execute_a_function_that_was_not_granted(admin: Admin) -> Non
     assert open_to_all - PURE - OF_POLICIES == OPEN_TO_ALL
 
 
-@pytest.mark.parametrize("role", ["authenticated", "service_role", "foja_api", "foja_sweeper"])
+@all_cases("role", ["authenticated", "service_role", "foja_api", "foja_sweeper"])
 def test_the_open_functions_work_for_those_who_may_use_the_schema(admin: Admin, role: str) -> None:
     with acting_as(admin, role):
         row = admin.execute(
@@ -265,7 +266,7 @@ APPEND: LiteralString = """select foja.append_event(gen_random_uuid(), 'conversa
     '{"approval_id": "a", "decision": "expired", "reason": null}', %s)"""
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("role", "source", "state"),
     [
         ("foja_api", "api", None),

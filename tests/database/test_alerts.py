@@ -17,6 +17,7 @@ from foja.alerts.service import Alerting
 from foja.app import App
 from foja.driver.database import Database
 from foja.errors import LedgerUnavailable, SetupFailed, Unavailable
+from tests.cases import all_cases
 
 Admin = psycopg.Connection[Any]
 
@@ -229,7 +230,7 @@ async def _until(true: Callable[[], bool]) -> None:
         await asyncio.sleep(0.01)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "settings",
     [
         {"alert_limits": "nothing=1"},

@@ -19,6 +19,7 @@ from foja.conversations.service import Conversation
 from foja.core import event as core
 from foja.core.canonical import canonical
 from foja.ledger.event import draft
+from tests.cases import all_cases
 from tests.database.rows import Admin, check_stream, outcome
 from tests.drafts import DRAFT
 
@@ -95,7 +96,7 @@ async def test_the_same_request_again_is_the_first(app: App) -> None:
     assert len(await talk.events()) == 1
 
 
-@pytest.mark.parametrize("word", ["expired", "maybe", "", None])
+@all_cases("word", ["expired", "maybe", "", None])
 async def test_only_yes_and_no_can_be_said(app: App, word: Any) -> None:
     talk = await app.conversations.open()
     asked = await talk.request_approval("pay", {})
@@ -114,7 +115,7 @@ async def test_what_nobody_asked_for_cannot_be_decided(app: App) -> None:
     assert await talk.events() == []
 
 
-@pytest.mark.parametrize("ttl", [0, -1, float("inf"), float("nan"), 10**9])
+@all_cases("ttl", [0, -1, float("inf"), float("nan"), 10**9])
 async def test_a_time_that_makes_no_sense_is_refused(app: App, ttl: float) -> None:
     talk = await app.conversations.open()
     with pytest.raises(errors.BadPayload):
@@ -197,7 +198,7 @@ async def test_waiting_survives_a_restart(open_app: Callable[..., App]) -> None:
         assert (await talk.wait_for_approval("tool-7")).state == "approved"
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "words",
     [
         *(

@@ -3,33 +3,70 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import psycopg
 import pytest
 
+import foja
 from foja.app import App
 from foja.observe.audit import audit
 from foja.observe.findings import CheckReport
 from tests.database.load import busy
 from tests.database.rows import disarm, rearm
+from tests.plans.filled import Copied
 
 TALK = UUID(int=0xA)
 LIMIT = 60.0
 
 
+@pytest.fixture(scope="module")
+def written(copied: Copied, template: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The name of a database with a history, without connections."""
+    home = tmp_path_factory.mktemp("audit")
+
+    async def write(url: str) -> None:
+        async with foja.connect(database_url=url, home=home) as app:
+            await write_history(app)
+
+    with copied(template) as url, ThreadPoolExecutor(max_workers=1) as thread:
+        thread.submit(asyncio.run, write(url)).result()
+        yield urlsplit(url).path[1:]
+
+
 @pytest.fixture
-async def intruder(app: App, admin: psycopg.Connection[Any]) -> psycopg.Connection[Any]:
-    """Six events in the log, one in the outbox, an open slot, and one above it."""
+def database_url(request: pytest.FixtureRequest, copied: Copied, template: str) -> Iterator[str]:
+    """The URL of a copy of it, for whoever changes it; else that of a fresh database."""
+    with copied(
+        request.getfixturevalue("written") if "intruder" in request.fixturenames else template
+    ) as url:
+        yield url
+
+
+@pytest.fixture
+def intruder(admin: psycopg.Connection[Any]) -> psycopg.Connection[Any]:
+    """The connection of who changes it; the history was written this moment."""
+    disarm(admin)
+    admin.execute("update foja.event set at = clock_timestamp()")
+    admin.execute(
+        "update foja.checkpoint set signed_at = clock_timestamp(), published_at = clock_timestamp()"
+    )
+    return admin
+
+
+async def write_history(app: App) -> None:
+    """Write six events in the log, one in the outbox, an open slot, and one above it."""
     talk = await app.conversations.open(TALK)
     for turn in range(6):
         await talk.append("user_message_sent", {"content": f"{turn}"})
     await app.work(until_idle=True)
     await talk.append("thinking", {"content": "hm"})
-    await talk.reserve(1, ttl=60)
+    await talk.reserve(1, ttl=3600)
     await talk.append("agent_message_sent", {"content": "done"})
-    return disarm(admin)
 
 
 async def check(url: str) -> CheckReport:
@@ -130,9 +167,11 @@ async def test_a_faulty_log_is_reported(
 
 
 async def test_an_old_event_that_was_just_sealed_is_not_reported_as_lag(
-    app: App, intruder: psycopg.Connection[Any], database_url: str
+    app: App, admin: psycopg.Connection[Any], database_url: str
 ) -> None:
     """An event above a hole may be old when the hole is filled."""
+    await write_history(app)
+    intruder = disarm(admin)
     intruder.execute(f"update foja.event set {OLD} where seq <> 7".encode())
     intruder.execute("delete from foja.pending")
     intruder.execute(

@@ -17,6 +17,7 @@ from foja.core import chain
 from foja.core.canonical import canonical, parse
 from foja.core.event import body_bytes, body_hash, event_id_for, microseconds
 from foja.errors import NotCanonical
+from tests.cases import all_cases
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 CASES: list[dict[str, Any]] = json.loads((VECTORS / "canonical.json").read_text(encoding="utf-8"))
@@ -143,8 +144,8 @@ def test_python_and_sql_accept_the_same_numbers(admin: Admin, documents: list[st
     assert canonical_in_sql(admin, documents) == [canonical_in_python(each) for each in documents]
 
 
-@pytest.mark.parametrize(("depth", "fits"), [(64, True), (65, False), (10_000, False)])
-@pytest.mark.parametrize(("start", "end"), [("[", "]"), ('{"a":', "}")])
+@all_cases(("depth", "fits"), [(64, True), (65, False), (10_000, False)])
+@all_cases(("start", "end"), [("[", "]"), ('{"a":', "}")])
 def test_depth_is_bounded(admin: Admin, depth: int, fits: bool, start: str, end: str) -> None:
     document = f"{start * depth}0{end * depth}" if start != "[" else f"{start * depth}{end * depth}"
     assert canonical_in_sql(admin, [document]) == [document if fits else None]
@@ -229,7 +230,7 @@ def test_a_body_is_searched_for_what_it_may_not_hold(
     assert dict(zip(cases, found, strict=True)) == cases
 
 
-@pytest.mark.parametrize(("body", "unique"), UNIQUE.items())
+@all_cases(("body", "unique"), UNIQUE.items())
 def test_a_body_with_a_key_twice_is_never_parsed(admin: Admin, body: str, unique: bool) -> None:
     query = "select foja.unique_json(%s)::text"
     if unique:

@@ -14,6 +14,7 @@ from foja.errors import BadPayload, OutOfTurn
 from foja.jobs.outcome import Done
 from foja.ledger.event import draft
 from foja.observe.audit import audit
+from tests.cases import all_cases
 from tests.database.papers import OTHER, TOKEN, WITNESS, Paper, acting, later
 from tests.database.rows import Admin
 from tests.database.seed import AUDIT_A, AUDIT_B
@@ -75,7 +76,7 @@ def test_a_body_outside_of_the_payload_is_refused(paper: Paper) -> None:
     assert paper.refusal("document.signed", {}, tsa={"token_b64": "AAAA"}) == "bad_payload"
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "body",
     [
         {"witness_hash": WITNESS, "required_evidence": []},
@@ -132,7 +133,7 @@ def test_requests_stay_equal_within_a_stage_and_grow_after_it(paper: Paper) -> N
     assert paper.refusal("document.protected.requested", back) == "bad_payload"
 
 
-@pytest.mark.parametrize("kind", sorted({kind.name for kind in DOCUMENT.kinds}))
+@all_cases("kind", sorted({kind.name for kind in DOCUMENT.kinds}))
 def test_no_role_speaks_for_another(paper: Paper, kind: str) -> None:
     [sources] = {frozenset(each.sources) for each in DOCUMENT.kinds if each.name == kind}
     for source in sorted(sources):
@@ -304,8 +305,8 @@ def test_a_retry_is_for_what_was_asked_for_and_is_not_there(paper: Paper) -> Non
     assert paper.refusal("protection.retry.requested", body) == "already_confirmed"
 
 
-@pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize(
+@all_cases("known", [True, False])
+@all_cases(
     "statement",
     [
         "select foja.reserve(%s, 'document', 'default', 'api', 1, '1 minute', null)",
@@ -527,7 +528,7 @@ def test_evidence_is_a_list_also_later_on(paper: Paper) -> None:
     assert paper.refusal("document.protected.requested", scalar) == "bad_payload"
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "statement",
     [
         "insert into document_entities (id, events) values (gen_random_uuid(), '[{}]')",
@@ -672,7 +673,7 @@ def test_version_1_of_a_signature_is_retired_and_old_ones_stay_readable(paper: P
     assert found == []
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "wrong",
     [
         {"format": "checked"},

@@ -21,6 +21,7 @@ from foja.core.note import Verifier
 from foja.embedded.postgres import binaries
 from foja.ledger.event import MAX_BODY
 from foja.observe.audit import audit
+from tests.cases import all_cases
 from tests.database.rows import SAID, Admin, check_stream, identity, rows
 
 
@@ -168,9 +169,7 @@ async def test_a_key_of_the_caller_cannot_stop_an_erasure(app: App, admin: Admin
     assert [event.payload for event in await talk.events()] == [None, SAID, {"reason": "asked", "seq": 0}]
 
 
-@pytest.mark.parametrize(
-    ("reason", "actor"), [("a\0b", None), ("\ud800", None), ("asked", "a\0b"), ("asked", "\ud800")]
-)
+@all_cases(("reason", "actor"), [("a\0b", None), ("\ud800", None), ("asked", "a\0b"), ("asked", "\ud800")])
 async def test_a_reason_that_cannot_be_stored_is_refused(
     app: App, admin: Admin, reason: str, actor: str | None
 ) -> None:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import shutil
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import psycopg
 import pytest
 
+import foja
 from foja.app import App
+from foja.blobs.store import open_store
 from foja.conversations.service import Conversation
 from foja.core.event import body_bytes, body_hash
 from foja.errors import SetupFailed
@@ -22,6 +27,7 @@ from foja.observe.findings import CheckReport
 from foja.observe.fsck import Outside, fsck
 from tests.database.load import busy
 from tests.database.rows import disarm
+from tests.plans.filled import Copied
 
 TALK, OTHER = UUID(int=0xA), UUID(int=0xB)
 SEALED = 10
@@ -45,10 +51,36 @@ class Case:
 
 
 @pytest.fixture
-async def case(app: App, admin: psycopg.Connection[Any], database_url: str) -> Case:
+async def live(app: App, admin: psycopg.Connection[Any], database_url: str) -> Case:
     """Ten events in the log (4 with a key), one in the outbox, an open slot, and one above it."""
     await write_history(app)
     return Case(database_url, Outside(app.store, [app.signer.verifier()]), disarm(admin))
+
+
+@pytest.fixture(scope="module")
+def written(
+    copied: Copied, template: str, bucket: str | None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, Outside]]:
+    """The name of a database with that history, without connections, and what it is checked with."""
+    home = tmp_path_factory.mktemp("fsck")
+
+    async def write(url: str) -> Outside:
+        storage = f"{bucket}/{home.name}-{secrets.token_hex(6)}" if bucket else ""
+        async with foja.connect(database_url=url, home=home, storage_url=storage) as app:
+            await write_history(app)
+            return Outside(open_store(app.settings.store_url), [app.signer.verifier()])
+
+    with copied(template) as url, ThreadPoolExecutor(max_workers=1) as thread:
+        outside = thread.submit(asyncio.run, write(url)).result()
+        yield urlsplit(url).path[1:], outside
+
+
+@pytest.fixture
+def case(copied: Copied, written: tuple[str, Outside]) -> Iterator[Case]:
+    """A copy of that history."""
+    name, outside = written
+    with copied(name) as url, psycopg.connect(url, autocommit=True) as intruder:
+        yield Case(url, outside, disarm(intruder))
 
 
 async def write_history(app: App, first: str = "message 0") -> Conversation:
@@ -60,7 +92,7 @@ async def write_history(app: App, first: str = "message 0") -> Conversation:
     await other.append("turn_paused", {"reason": "lunch"})
     await app.work(until_idle=True)
     await talk.append("thinking", {"content": "hm"})
-    await talk.reserve(1, ttl=60)
+    await talk.reserve(1, ttl=3600)
     await talk.append("agent_message_sent", {"content": "done"})
     return talk
 
@@ -135,13 +167,13 @@ async def test_a_changed_row_is_named(check: str, seq: int, statement: str, case
 
 @pytest.mark.parametrize("payload", ['{"content": "x"}', '{"n":1.50,"content":"x"}', '{"content":"\\u0041"}'])
 async def test_a_body_that_another_client_spelled_its_own_way_is_named(
-    payload: str, app: App, case: Case
+    payload: str, app: App, live: Case
 ) -> None:
     talk = await app.conversations.open(TALK)
     draft = talk.draft("thinking", {"content": "x"})
     body = body_hash(draft.salt, body_bytes(draft.actor, payload.encode(), draft.source, draft.v))
     event = await app.ledger.append(draft._replace(payload=payload, body_hash=body))
-    report = await case.check()
+    report = await live.check()
     assert found(report) == ("canonical", TALK, event.seq), report
     assert len(report.findings) == 1
 
@@ -244,12 +276,12 @@ async def test_a_log_of_another_size_is_reported(case: Case) -> None:
     assert "12 leaves, according to foja.log" in str((await case.check()).first)
 
 
-async def test_a_database_older_than_the_published_log_is_reported(case: Case, app: App) -> None:
-    before = case.outside.store
+async def test_a_database_older_than_the_published_log_is_reported(live: Case, app: App) -> None:
+    before = live.outside.store
     await app.work(until_idle=True)
-    case.tamper("delete from foja.leaf where idx = 11", "update foja.log set next_idx = 11")
-    case.tamper("delete from foja.checkpoint where size > 11")
-    report = await fsck(case.url, Outside(before, case.outside.verifiers))
+    live.tamper("delete from foja.leaf where idx = 11", "update foja.log set next_idx = 11")
+    live.tamper("delete from foja.checkpoint where size > 11")
+    report = await fsck(live.url, Outside(before, live.outside.verifiers))
     expected = "12 leaves, according to the published checkpoint"
     assert any(expected in str(finding) for finding in report.findings)
 
@@ -302,9 +334,9 @@ async def test_a_completely_rewritten_history_contradicts_a_checkpoint_kept_outs
     assert "the checkpoint kept outside" in str(report.first)
 
 
-async def test_a_checkpoint_kept_outside_must_fit_this_log(case: Case, app: App) -> None:
+async def test_a_checkpoint_kept_outside_must_fit_this_log(live: Case, app: App) -> None:
     kept = (await app.store.read("log/1/checkpoint")).data.decode()
-    assert (await fsck(case.url, Outside(app.store, case.outside.verifiers, kept))).clean
+    assert (await fsck(live.url, Outside(app.store, live.outside.verifiers, kept))).clean
     other = app.signer.sign(kept.split("\n\n")[0].replace("foja.local", "example.org") + "\n")
     longer = app.signer.sign(kept.split("\n\n")[0].replace("\n11\n", "\n500\n") + "\n")
     for note, text in (
@@ -312,47 +344,47 @@ async def test_a_checkpoint_kept_outside_must_fit_this_log(case: Case, app: App)
         (longer, "was removed"),
         (kept[:-9], "this installation"),
     ):
-        report = await fsck(case.url, Outside(app.store, case.outside.verifiers, note))
+        report = await fsck(live.url, Outside(app.store, live.outside.verifiers, note))
         assert (report.total, report.findings[0].check) == (1, "kept")
         assert text in str(report.first)
 
 
-async def test_an_erased_body_is_clean_and_a_removed_one_is_not(case: Case, app: App) -> None:
+async def test_an_erased_body_is_clean_and_a_removed_one_is_not(live: Case, app: App) -> None:
     talk = await app.conversations.open(TALK)
     await talk.erase(3, reason="asked to")
     await app.work(until_idle=True)
-    assert (await case.check()).clean
-    case.tamper("update foja.event set payload = null, salt = null, actor = null where seq = 5")
-    assert found(await case.check()) == ("body", TALK, 5)
-    case.tamper(f"update foja.event set payload = null, salt = null where entity_id = '{OTHER}'")
-    assert any("may not be erased" in str(finding) for finding in (await case.check()).findings)
+    assert (await live.check()).clean
+    live.tamper("update foja.event set payload = null, salt = null, actor = null where seq = 5")
+    assert found(await live.check()) == ("body", TALK, 5)
+    live.tamper(f"update foja.event set payload = null, salt = null where entity_id = '{OTHER}'")
+    assert any("may not be erased" in str(finding) for finding in (await live.check()).findings)
 
 
-async def test_files_of_the_log_are_compared_on_demand(case: Case, app: App) -> None:
+async def test_files_of_the_log_are_compared_on_demand(live: Case, app: App) -> None:
     path = "log/1/tile/entries/000.p/11"
     data = bytearray((await app.store.read(path)).data)
     data[7 * 59 + 30] ^= 1
     await app.store.write(path, bytes(data))
-    assert (await case.check()).clean
-    assert found(await case.check(tiles=True)) == ("tile", TALK, 7)
+    assert (await live.check()).clean
+    assert found(await live.check(tiles=True)) == ("tile", TALK, 7)
 
 
-async def test_a_foreign_published_checkpoint_is_reported(case: Case, app: App) -> None:
+async def test_a_foreign_published_checkpoint_is_reported(live: Case, app: App) -> None:
     await app.store.write("log/1/checkpoint", b"nonsense")
-    assert "not a signed note" in str((await case.check()).first)
+    assert "not a signed note" in str((await live.check()).first)
 
 
-async def test_a_restarted_log_is_clean_and_its_old_checkpoint_is_still_checked(case: Case, app: App) -> None:
+async def test_a_restarted_log_is_clean_and_its_old_checkpoint_is_still_checked(live: Case, app: App) -> None:
     kept = (await app.store.read("log/1/checkpoint")).data.decode()
     await app.sequencer.number()
     await app.sequencer.restart()
     for turn in range(300):
         await (await app.conversations.open(OTHER)).append("thinking", {"content": f"{turn}"})
     await app.work(until_idle=True)
-    report = await fsck(case.url, Outside(app.store, case.outside.verifiers, kept), tiles=True)
+    report = await fsck(live.url, Outside(app.store, live.outside.verifiers, kept), tiles=True)
     assert report.clean, report
-    case.tamper("update foja.log set name = replace(name, '/11-', '/11-ab') where origin = 2")
-    assert any("a name of log 2" in str(finding) for finding in (await case.check()).findings)
+    live.tamper("update foja.log set name = replace(name, '/11-', '/11-ab') where origin = 2")
+    assert any("a name of log 2" in str(finding) for finding in (await live.check()).findings)
 
 
 async def test_all_findings_are_counted(case: Case) -> None:

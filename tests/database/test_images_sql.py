@@ -15,6 +15,7 @@ from foja.app import App
 from foja.errors import BadPayload
 from foja.images.model.address import has_other_scheme
 from foja.observe.audit import audit
+from tests.cases import all_cases
 from tests.database.rows import Admin
 from tests.database.shop import URL, Shop, refusal_of
 
@@ -84,14 +85,14 @@ def test_moves_removals_and_main_images(shop: Shop) -> None:
     assert shop.insert() == 2
 
 
-@pytest.mark.parametrize("to", [4, -1, 1.5, 10**12])
+@all_cases("to", [4, -1, 1.5, 10**12])
 def test_a_place_outside_of_the_gallery_is_refused(shop: Shop, to: Any) -> None:
     images = shop.fill(4)
     assert shop.refusal("image.moved", images[0], to=to) == "bad_place"
     assert shop.order == images
 
 
-@pytest.mark.parametrize("kind", ["image.moved", "image.removed", "image.replaced", "image.described"])
+@all_cases("kind", ["image.moved", "image.removed", "image.replaced", "image.described"])
 def test_an_image_of_another_product_is_unknown(admin: Admin, shop: Shop, kind: str) -> None:
     shop.fill(1)
     other = Shop(admin)
@@ -121,7 +122,7 @@ def test_an_object_that_is_not_stored_is_refused(shop: Shop) -> None:
     assert shop.kinds() == []
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "body",
     [
         {},
@@ -150,7 +151,7 @@ async def test_an_address_of_another_scheme_is_refused_and_a_path_is_kept(app: A
         assert shop.insert(url) == place
 
 
-@pytest.mark.parametrize("url", [None, "", "foja:sha256/xyz", "foja:erased/1"])
+@all_cases("url", [None, "", "foja:sha256/xyz", "foja:erased/1"])
 def test_the_seed_call_refuses_what_is_not_an_address(shop: Shop, url: Any) -> None:
     assert refusal_of(lambda: shop.insert(url)) == "bad_payload"
 
@@ -300,10 +301,8 @@ def test_an_update_by_the_owner_moves_updated_at(shop: Shop) -> None:
     assert after["created_at"] == before["created_at"]
 
 
-@pytest.mark.parametrize(
-    "role", ["foja_api", "service_role", "authenticated", "anon", "foja_sweeper", "foja_worker"]
-)
-@pytest.mark.parametrize(
+@all_cases("role", ["foja_api", "service_role", "authenticated", "anon", "foja_sweeper", "foja_worker"])
+@all_cases(
     "change",
     [
         "update product_images set image_order = 7",
@@ -318,7 +317,7 @@ def test_no_role_changes_the_rows(shop: Shop, role: str, change: str) -> None:
         together(shop.admin, f"set local role {role}", change)
 
 
-@pytest.mark.parametrize("role", ["authenticated", "anon", "foja_sweeper", "foja_worker"])
+@all_cases("role", ["authenticated", "anon", "foja_sweeper", "foja_worker"])
 def test_only_the_application_calls_the_functions(shop: Shop, role: str) -> None:
     calls = (
         "select insert_image_with_order(gen_random_uuid(), 'x', null)",

@@ -14,6 +14,7 @@ from foja.conversations.model.events import CONVERSATION
 from foja.ledger.event import Draft, draft
 from foja.observe.audit import audit
 from foja.observe.fsck import Outside, fsck
+from tests.cases import all_cases
 from tests.drafts import DRAFT, fields
 from tests.races.auditor import audit_idle, audit_stream
 from tests.races.writers import SAY, words
@@ -252,8 +253,8 @@ async def test_a_stream_on_redis_is_sealed_checked_and_counted(
     assert not (await fsck(database_url, Outside(app.store, [app.signer.verifier()]))).findings
 
 
-@pytest.mark.parametrize("role", ["anon", "authenticated", "foja_sweeper"])
-@pytest.mark.parametrize("call", ["append", "reserve", "move"])
+@all_cases("role", ["anon", "authenticated", "foja_sweeper"])
+@all_cases("call", ["append", "reserve", "move"])
 def test_other_roles_may_not_write_on_a_lane(lane: Lane, role: str, call: str) -> None:
     calls: dict[str, Callable[[], object]] = {
         "append": lambda: lane.append(0), "reserve": lambda: lane.reserve(0), "move": lambda: lane.move(None)

@@ -9,6 +9,7 @@ import pytest
 
 from foja.app import App
 from foja.conversations.service import Conversation
+from tests.cases import all_cases
 from tests.database.rows import SAID, Admin
 
 Leaf = tuple[Any, ...]
@@ -53,7 +54,7 @@ async def test_an_event_finds_its_leaf_and_no_other(talks: list[Conversation], a
 
 
 @pytest.mark.usefixtures("talks")
-@pytest.mark.parametrize(("low", "high"), [(0, 1), (3, 6), (250, 262), (344, 400), (345, 400), (0, 345)])
+@all_cases(("low", "high"), [(0, 1), (3, 6), (250, 262), (344, 400), (345, 400), (0, 345)])
 async def test_a_range_has_just_its_leaves(admin: Admin, low: int, high: int) -> None:
     query = "select idx, entity_id, seq, chain_hash from foja.leaves_between(1, %s, %s)"
     assert admin.execute(query, [low, high]).fetchall() == leaves(admin)[low:high]

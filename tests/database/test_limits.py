@@ -11,6 +11,7 @@ import pytest
 from foja.app import App
 from foja.errors import BadPayload, TooLarge
 from foja.observe.fsck import Outside, fsck
+from tests.cases import all_cases
 from tests.database.rows import disarm
 from tests.job_domain import RUN, install
 
@@ -92,15 +93,15 @@ LANE_RESERVE = """select (foja.lane_reserve(%(e)s, 'conversation', 'default', 'a
 FAR = [-(2**63), -5, -3, -1, 10_002, 10**12, 2**63 - 3, 2**63 - 1]
 
 
-@pytest.mark.parametrize("statement", [LANE_APPEND, LANE_RESERVE], ids=["append", "reserve"])
-@pytest.mark.parametrize("seq", FAR)
+@all_cases("statement", [LANE_APPEND, LANE_RESERVE], ids=["append", "reserve"])
+@all_cases("seq", FAR)
 def test_f4_a_number_out_of_range_is_not_recorded(api: Admin, statement: str, seq: int) -> None:
     """F4: below 0 and beyond the window of 10,000 a number from Redis is refused; within it, accepted."""
     entity = uuid4()
     values = {"e": entity, "fence": on_redis(api, entity)}
     assert api.execute(statement.encode(), {**values, "seq": seq}).fetchone() == ("taken",)
     assert api.execute("select seq from foja.event where entity_id = %s", [entity]).fetchall() == [(0,)]
-    assert api.execute("select count(*) from foja.slot").fetchone() == (0,)
+    assert api.execute("select from foja.slot where entity_id = %s", [entity]).fetchall() == []
     good = "appended" if statement == LANE_APPEND else "reserved"
     assert api.execute(statement.encode(), {**values, "seq": 1}).fetchone() == (good,)
 
@@ -114,8 +115,8 @@ def test_f4_no_negative_number_by_constraint(admin: Admin, table: str) -> None:
         admin.execute(f"insert into foja.{table} values ({row})".encode())
 
 
-@pytest.mark.parametrize("count", ["null", "0", "-1", "257"])
-@pytest.mark.parametrize("ttl", ["interval '1 minute'", "null", "interval '-1 second'"])
+@all_cases("count", ["null", "0", "-1", "257"])
+@all_cases("ttl", ["interval '1 minute'", "null", "interval '-1 second'"])
 def test_f4_a_reservation_out_of_range_is_refused(api: Admin, count: str, ttl: str) -> None:
     """F4: a null is out of range, too."""
     statement = f"select foja.reserve(%(e)s, 'conversation', 'default', 'api', {count}, {ttl}, null)"
@@ -183,7 +184,7 @@ UNREADABLE = {
 }
 
 
-@pytest.mark.parametrize("payload", UNREADABLE.values(), ids=UNREADABLE.keys())
+@all_cases("payload", UNREADABLE.values(), ids=UNREADABLE.keys())
 def test_f9_o10_a_job_has_a_payload_that_its_worker_can_read(admin: Admin, payload: str) -> None:
     """F9, O10: an object of up to 1 MiB and 64 levels, with numbers that a double holds."""
     install(admin)

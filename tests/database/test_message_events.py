@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from foja.app import App
+from tests.cases import all_cases
 from tests.database.rows import SAID, Admin, check_stream, rows, stored_body
 from tests.database.seed import (
     APPEND_ONLY,
@@ -84,7 +85,7 @@ def test_a_row_that_is_refused_takes_the_whole_insert_with_it(writer: Admin) -> 
     assert set(rows(as_owner(writer)).values()) == {0}
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("values", "says"),
     [
         ("null, 'thinking', '{\"content\": \"x\"}'", "bad_payload: a message needs session_id"),

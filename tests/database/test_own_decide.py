@@ -19,6 +19,7 @@ from foja.jobs.admin import JobView
 from foja.jobs.outcome import Done, Job, NewEvent, NewJob, Outcome
 from foja.ledger.event import Event
 from foja.observe.audit import audit
+from tests.cases import all_cases
 from tests.worker_task import working
 
 OTHER = uuid4()
@@ -136,7 +137,7 @@ BAD: dict[str, Callable[[Sequence[Event]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@all_cases("name", BAD)
 async def test_a_decision_that_cannot_be_settled_gives_its_job_up(
     open_app: Callable[..., App], name: str
 ) -> None:

@@ -28,6 +28,7 @@ from foja.errors import (
 from foja.jobs.outcome import Done, GiveUp, Job, NewEvent, NewJob, Outcome, Retry
 from foja.ledger.event import Event
 from foja.observe.audit import audit
+from tests.cases import all_cases
 
 Admin = psycopg.Connection[Any]
 SENDER = "invoice-sender"
@@ -242,7 +243,7 @@ def edit(what: str, **values: Any) -> dict[str, Any]:
     return definition
 
 
-@pytest.mark.parametrize("attack", HOSTILE)
+@all_cases("attack", HOSTILE)
 def test_a_hostile_registration_is_refused_and_leaves_nothing(attack: str, admin: Admin) -> None:
     before = registry(admin)
     with pytest.raises(psycopg.Error) as refused:

@@ -14,6 +14,7 @@ from foja.core.registry import Domain, JobType, Kind
 from foja.errors import BadDomain, BadPayload
 from foja.jobs.outcome import Done, GiveUp, Job, NewEvent, NewJob, Outcome, Retry, Snooze
 from foja.jobs.spec import Work
+from tests.cases import all_cases
 
 LETTER = Domain(
     "letter",
@@ -90,7 +91,7 @@ async def test_an_outcome_that_cannot_be_settled_gives_its_job_up(open_app: Call
             assert len(await stream.events()) == 1, name
 
 
-@pytest.mark.parametrize("returned", [None, {}, "ok", [], [Done()] * 3, 5], ids=repr)
+@all_cases("returned", [None, {}, "ok", [], [Done()] * 3, 5], ids=repr)
 async def test_a_handler_without_one_outcome_per_job_says_so(
     open_app: Callable[..., App], returned: Any
 ) -> None:

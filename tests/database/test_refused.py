@@ -16,6 +16,7 @@ from foja.conversations.model.events import CONVERSATION
 from foja.core import event as core
 from foja.core.canonical import canonical
 from foja.ledger.event import MAX_BODY, Draft, Event, draft
+from tests.cases import all_cases
 from tests.database.rows import SAID, Admin, check_stream, first_in_each, outcome, rows
 
 UNSALTED = hashlib.sha256(b'\3{"actor":null,"payload":{"content":"hi"},"source":"api","v":1}').digest()
@@ -307,7 +308,7 @@ async def test_only_one_of_many_gets_an_expected_number(either_app: App, admin: 
     check_stream(admin, talk, 20 + len(chosen))
 
 
-@pytest.mark.parametrize("name", ["wrong hash", "payload not JSON", "unknown kind", "wrong number"])
+@all_cases("name", ["wrong hash", "payload not JSON", "unknown kind", "wrong number"])
 async def test_append_many_writes_all_or_nothing(app: App, admin: Admin, name: str) -> None:
     tamper, expected = TAMPERED[name]
     talks = await first_in_each(app, 3)

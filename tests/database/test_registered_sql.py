@@ -12,6 +12,7 @@ import pytest
 
 from foja.app import App
 from foja.core.registry import Domain, JobType, Kind
+from tests.cases import all_cases
 
 Admin = psycopg.Connection[Any]
 MEMO = Domain(
@@ -47,7 +48,7 @@ async def test_a_short_definition_has_the_defaults_of_python(
         assert [event.kind for event in await memo.events()] == ["memo.made", "body.erased"]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "wrong",
     [
         {},

@@ -22,6 +22,7 @@ from foja.ledger.event import Draft, StreamItem, Transient
 from foja.tenants.app import TenantApp
 from foja.threads.service import Threads
 from foja.webhooks.service import Webhooks
+from tests.cases import all_cases
 from tests.database.two_tenants import SAY, Scene, two_tenants
 from tests.png import png
 
@@ -323,7 +324,7 @@ async def test_services_of_a_tenant_are_kept_and_bounded(app: App) -> None:
     assert app._tenants.cache_info().currsize <= 1_024
 
 
-@pytest.mark.parametrize("name", ["", "system", "a\nb", "x" * 201, "\0", 5])
+@all_cases("name", ["", "system", "a\nb", "x" * 201, "\0", 5])
 def test_no_tenant_has_such_a_name(open_app: Callable[..., App], name: str) -> None:
     with pytest.raises(Refused):
         open_app().tenant(name)

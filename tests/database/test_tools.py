@@ -11,6 +11,7 @@ from foja import errors
 from foja.app import App
 from foja.conversations import ConversationView
 from foja.conversations.service import Conversation
+from tests.cases import all_cases
 from tests.database.rows import Admin, check_stream
 
 SEARCH = {"tool_name": "search", "tool_args": {"words": "foja"}}
@@ -189,7 +190,7 @@ async def test_requests_written_before_are_not_written_again(app: App) -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("calls", "refusal"),
     [
         ([], errors.BadReservation),

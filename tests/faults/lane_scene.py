@@ -156,7 +156,7 @@ class Scene:
     async def caught_up(self, books: Books) -> None:
         for session, watch in self.watches.items():
             everything = {sheet.seq: sheet.id for sheet in books.streams[session].events()}
-            deadline = asyncio.get_running_loop().time() + 20
+            deadline = asyncio.get_running_loop().time() + 60
             while watch.received != everything:
                 difference = set(everything.items()) ^ set(watch.received.items())
                 assert asyncio.get_running_loop().time() < deadline, difference

@@ -16,6 +16,7 @@ import foja
 from foja.app import App
 from foja.errors import LedgerUnavailable, SlotVoided
 from foja.ledger.event import Event
+from foja.ledger.live import follower
 from tests import processes
 from tests.races.writers import SAY, TOOL, result, words
 
@@ -146,21 +147,23 @@ async def _sequence(url: str, home: Path) -> int:
     return placed
 
 
-def follow_in_process(url: str, home: Path, stream: UUID, count: int) -> list[tuple[int, UUID | None, float]]:
-    """Follow a stream until it has given so many events; return their number, id and time of arrival.
+def follow_in_process(url: str, home: Path, stream: UUID, count: int) -> list[tuple[int, UUID | None]]:
+    """Follow a stream until it has given so many events; return their numbers and ids.
 
-    From the first one on there is a file `follows` in `home`.
+    It reads only what it is notified of: it would poll after an hour. From the first event on there
+    is a file `follows` in `home`.
     """
+    follower.POLL_SECONDS = 3600.0
     return asyncio.run(_follow(url, home, stream, count))
 
 
-async def _follow(url: str, home: Path, stream: UUID, count: int) -> list[tuple[int, UUID | None, float]]:
-    got: list[tuple[int, UUID | None, float]] = []
+async def _follow(url: str, home: Path, stream: UUID, count: int) -> list[tuple[int, UUID | None]]:
+    got: list[tuple[int, UUID | None]] = []
     async with foja.connect(database_url=url, home=home) as app:
         talk = await app.conversations.open(stream)
         async for event in talk.follow():
             assert isinstance(event, Event)
-            got.append((event.seq, event.id, asyncio.get_running_loop().time()))
+            got.append((event.seq, event.id))
             (home / "follows").touch()
             if len(got) == count:
                 break

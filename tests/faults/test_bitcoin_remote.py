@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
 from foja.anchors.bitcoin.headers import Sources
 from foja.errors import Unavailable
+from foja.remote.certificates import certificates
 from foja.remote.networks.bitcoin import HeaderSource, header_sources
 from foja.remote.networks.calendar import MAX_BYTES, Calendar, NoTimestamp, Trouble, calendars
 
@@ -65,17 +68,17 @@ async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
         await writer.drain()
 
 
-async def asked(script: Script) -> tuple[bytes | NoTimestamp, bytes | NoTimestamp]:
-    """Return what a calendar answers to a root and to a question, within a second."""
-    async with served(script) as url, calendars({"it": url}, 0.4) as found:
+async def asked(script: Script, seconds: float = 60) -> tuple[bytes | NoTimestamp, bytes | NoTimestamp]:
+    """Return what a calendar answers to a root and to a question within these seconds."""
+    async with served(script) as url, calendars({"it": url}, seconds) as found:
         calendar: Calendar = found["it"]
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(120):
             return await calendar.submit(bytes(32)), await calendar.timestamp(bytes(32))
 
 
 @pytest.mark.parametrize("script", [silent, dripping])
 async def test_a_calendar_that_hangs_is_away_after_its_time(script: Script) -> None:
-    for answer in await asked(script):
+    for answer in await asked(script, 0.4):
         assert isinstance(answer, NoTimestamp)
         assert (answer.trouble, "within 0.4 seconds" in answer.detail) == (Trouble.AWAY, True)
 
@@ -166,3 +169,18 @@ async def test_no_source_is_no_header_and_passwords_are_not_shown() -> None:
     with pytest.raises(Unavailable) as refused:
         await Sources("main", ("http://user:hunter2@127.0.0.1:1",)).chain([1])
     assert "hunter2" not in str(refused.value)
+
+
+async def test_connections_read_the_certificates_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, read = ssl.create_default_context, list[object]()
+
+    def counted(*places: Any, **options: Any) -> ssl.SSLContext:
+        read.append(places)
+        return made(*places, **options)
+
+    certificates.cache_clear()
+    monkeypatch.setattr(ssl, "create_default_context", counted)
+    for _ in range(3):
+        async with calendars({"it": "https://127.0.0.1:1"}, 1) as found:
+            assert isinstance(await found["it"].submit(bytes(32)), NoTimestamp)
+    assert len(read) == 1

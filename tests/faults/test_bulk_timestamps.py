@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -173,23 +174,26 @@ async def test_a_document_whose_event_is_refused_affects_no_other(
 async def test_leases_are_kept_while_a_long_settlement_goes_on(
     bulk: App, admin: Admin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    admin.execute("update foja.job_type set lease = interval '3 seconds' where type = 'run_tsa'")
+    admin.execute("update foja.job_type set lease = interval '6 seconds' where type = 'run_tsa'")
     documents = await decided(bulk)
     stamper = await stamper_of(bulk)
-    settle = stamper._queue.settle
+    settle, kept = stamper._queue.settle, list[datetime]()
+
+    def ends() -> datetime:
+        [(first,)] = admin.execute(
+            "select min(lease_until) from foja.job where type = 'run_tsa' and state = 'running'"
+        ).fetchall()
+        assert isinstance(first, datetime)
+        return first
 
     async def slow(settled: Settled) -> Any:
-        await asyncio.sleep(1.2)
+        """Take more than a third of a lease, twice."""
+        kept.append(ends())
+        await asyncio.sleep(2.2 if len(kept) < 3 else 0)
         return await settle(settled)
 
     stamper._queue.settle = slow  # type: ignore[method-assign]
-    working = asyncio.create_task(stamper.step())
-    late = 0
-    while not working.done():
-        await asyncio.sleep(0.1)
-        late += len(
-            admin.execute("select from foja.job where state = 'running' and lease_until < now()").fetchall()
-        )
-    assert await working == MANY
-    assert late == 0
+    assert await stamper.step() == MANY
+    assert len(kept) == 4, "one part after the other"
+    assert kept[0] < kept[1] < kept[2], "the leases of the rest were extended"
     assert [len(await confirmations(bulk, document)) for document in documents] == [1] * MANY

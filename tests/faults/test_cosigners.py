@@ -26,6 +26,7 @@ from foja.ledger.excerpts import prove_event
 from foja.observe.fsck import Outside, fsck
 from foja.proofs.cosignature import CosignerSigner, CosignRequest, find_cosignatures
 from foja.proofs.finding import Reason
+from tests.cases import all_cases
 from tests.cosigner_server import CosignerServer, running_cosigner
 from tests.races.writers import SAY, words
 from tests.worker_task import working
@@ -138,7 +139,7 @@ async def test_an_artifact_waits_for_a_quorum_that_can_be_reached(
     async with scene.app(**settings) as app, working(app):
         document = await app.documents.add(b"We agree.", name="contract.txt")
         await document.protect(["tsa"])
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while (await document.view()).state != "final":
                 await asyncio.sleep(0.05)
         [final] = [each for each in await document.events() if each.kind == "artifact.finalized"]
@@ -218,13 +219,13 @@ async def test_a_running_worker_does_not_wait_for_a_slow_one(
     await scene.start(2)
     slow, quick = scene.cosigners
     slow.behave("hang")
-    async with scene.app(cosigner_timeout_seconds=20) as app, working(app):
+    async with scene.app(cosigner_timeout_seconds=300) as app, working(app):
         for count in range(1, 4):
             talk = await app.conversations.open(TALK)
             await talk.append(SAY, words("hi"))
             began = time.monotonic()
             while states(admin).get(quick.signer.name, (0, None))[0] < count:
-                assert time.monotonic() < began + 10
+                assert time.monotonic() < began + 60
                 await asyncio.sleep(0.02)
         assert published(admin) == 3
         assert len(slow.asked) == 1, "it is asked again only after its timeout"
@@ -334,7 +335,7 @@ async def test_two_processes_that_ask_one_cosigner_do_not_mistake_each_other(
                     await asyncio.sleep(0.02)
                 began = time.monotonic()
                 while states(admin).get(scene.cosigners[0].signer.name) != (60, None):
-                    assert time.monotonic() < began + 20
+                    assert time.monotonic() < began + 60
                     await asyncio.sleep(0.05)
     assert [each for each in caplog.records if each.name == "foja.cosigners"] == []
 
@@ -354,7 +355,7 @@ async def test_a_restarted_log_is_cosigned_under_its_new_name(
     ]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("settings", "says"),
     [
         ({"cosigners": "https://a.example"}, "FOJA_COSIGNERS"),

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from foja.errors import Unavailable
+from foja.remote.certificates import certificates
 from foja.remote.networks import evm
-from foja.remote.networks.evm import Answer, EvmNode, NodeRefused, certificates, connect
+from foja.remote.networks.evm import Answer, EvmNode, NodeRefused, connect
 from tests.counterparties.http_server import listening
 
 HASH = b"\7" * 32

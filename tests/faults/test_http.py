@@ -221,15 +221,22 @@ async def test_a_slow_client_needs_little_memory_and_misses_nothing(
 
 async def test_a_client_that_never_reads_is_disconnected(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "STALL_SECONDS", 0.5)
+    lost, forget = asyncio.Event(), connection.Connection.connection_lost
+
+    def record(ended: connection.Connection, error: Exception | None) -> None:
+        forget(ended, error)
+        lost.set()
+
+    monkeypatch.setattr(connection.Connection, "connection_lost", record)
     conversation, blob = await app.conversations.open(), "x" * 500_000
     for _ in range(40):
         await conversation.append(SAY, words(blob))
     async with served(app) as client:
         reader, writer = await stalled(client, stream_of(conversation))
         await reader.readuntil(b"retry: 1000")
-        await asyncio.sleep(1.5)
         size = 0
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
+            await lost.wait()
             while data := await reader.read(1_000_000):
                 size += len(data)
         writer.close()

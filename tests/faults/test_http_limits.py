@@ -21,6 +21,7 @@ from foja.web import connection
 from foja.web.bodies import MAX_REQUEST_BYTES
 from foja.web.endpoints.timestamps import TimestampEndpoint
 from foja.web.server import address, bind, running
+from tests.cases import all_cases
 from tests.faults.test_http import address_of
 from tests.flow.client import SAY, served, until
 
@@ -64,7 +65,7 @@ async def ended(reader: asyncio.StreamReader) -> bool:
     return True
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("sent", "status"),
     [
         (b"", None),
@@ -89,7 +90,7 @@ async def test_f7_a_half_open_request_is_timed_out(
         assert await ended(reader)
 
 
-@pytest.mark.parametrize("sent", [b"\r\n", b"GET /", POST + b"Content-Length: 5\r\n\r\n{"])
+@all_cases("sent", [b"\r\n", b"GET /", POST + b"Content-Length: 5\r\n\r\n{"])
 async def test_f7_a_second_request_is_timed_out_too(
     client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
@@ -145,7 +146,7 @@ def request_to(size: int) -> bytes:
     return b"GET " + b"/healthz?".ljust(size, b"y") + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("sent", "status"),
     [
         (request_of(connection.MAX_HEAD_BYTES), 200),
@@ -326,7 +327,7 @@ async def test_f7_an_authority_has_the_same_limits(monkeypatch: pytest.MonkeyPat
             assert (await client.post("/", content=b"x" * 5_000_000)).status_code == 413
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "fields",
     [b"", b"Host: localhost\r\nHost: evil.example\r\n", b"Host: localhost:1@evil.example\r\n"],
 )

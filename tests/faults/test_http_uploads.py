@@ -17,6 +17,7 @@ from foja.app import App
 from foja.documents.service import Documents
 from foja.errors import Unavailable
 from foja.web.transfer.source import BodySource
+from tests.cases import all_cases
 from tests.faults.test_http import address_of
 from tests.faults.test_http_limits import answer, connected
 from tests.flow.client import served, until
@@ -85,7 +86,7 @@ async def test_an_upload_that_could_not_be_used_is_used_later(
 SMUGGLED = b"GET /v1/jobs HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "head",
     [
         b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + SMUGGLED,
@@ -106,7 +107,7 @@ async def test_two_lengths_are_one_refusal(app: App, head: bytes) -> None:
     assert not await app.documents.list()
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "path",
     [
         "/v1/uploads/../../../../etc/passwd",

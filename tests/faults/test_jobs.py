@@ -149,13 +149,13 @@ async def test_the_late_one_of_two_workers_changes_nothing_and_says_so(
     entities: list[UUID], admin: Admin, database_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It was stopped for longer than its lease, so that not even a heartbeat went out."""
-    admin.execute("update foja.job_type set lease = '200 ms'")
+    admin.execute("update foja.job_type set lease = '1 s'")
     await enqueue(database_url, entities)
     stopped, taken = threading.Event(), threading.Event()
 
     async def stop(jobs: Sequence[Job]) -> Sequence[Outcome]:
         stopped.set()
-        taken.wait(30)  # holds the whole loop, as a stopped process would
+        taken.wait(60)  # holds the whole loop, as a stopped process would
         return [Done([fact(job, 2)]) for job in jobs]
 
     async def late() -> None:
@@ -165,6 +165,7 @@ async def test_the_late_one_of_two_workers_changes_nothing_and_says_so(
     thread = threading.Thread(target=lambda: asyncio.run(late()))
     thread.start()
     await asyncio.to_thread(stopped.wait, 30)
+    admin.execute("update foja.job_type set lease = '1 min'")  # the other one loses no lease
     async with queue(database_url) as opened:
         worker = Worker(opened, RUN, do_well)
         while states(admin) != {"succeeded": 3}:
@@ -183,7 +184,7 @@ async def test_the_late_one_of_two_workers_changes_nothing_and_says_so(
 
 
 async def test_a_heartbeat_keeps_a_long_job(entities: list[UUID], admin: Admin, database_url: str) -> None:
-    admin.execute("update foja.job_type set lease = '2 s'")
+    admin.execute("update foja.job_type set lease = '5 s'")  # a beat may be late by three
     await enqueue(database_url, entities[:1])
 
     async def slowly(jobs: Sequence[Job]) -> Sequence[Outcome]:

@@ -18,6 +18,7 @@ from foja.maintenance import loop
 from foja.maintenance.lease import LEASE_SECONDS, MaintenanceLease
 from foja.maintenance.loop import Maintenance
 from foja.tasks import end
+from tests.cases import all_cases
 from tests.database.rows import Admin
 from tests.faults.test_worker import working
 
@@ -32,13 +33,23 @@ async def processes(open_app: Callable[..., App], *chores: Chore) -> AsyncIterat
         for chore in chores:
             app = await opened.enter_async_context(open_app())
             lease = MaintenanceLease(app.sweeper)
-            run = Maintenance(app.sequencer, 1.0, [chore], lease=lease).run()
+            begun = asyncio.Event()
+            run = Maintenance(app.sequencer, 1.0, [_noting(begun, chore)], lease=lease).run()
             tasks.append(asyncio.create_task(run))
-            await asyncio.sleep(0.2)
+            if len(tasks) == 1 and len(chores) > 1:
+                await asyncio.wait_for(begun.wait(), 60)
         yield tasks
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _noting(begun: asyncio.Event, chore: Chore) -> Chore:
+    async def noting() -> int:
+        begun.set()
+        return await chore()
+
+    return noting
 
 
 def hold(admin: Admin, seconds: float) -> None:
@@ -60,7 +71,7 @@ class Counted:
     async def more(self) -> None:
         """Wait until it has run again, a few times."""
         target = self.times + 3
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while self.times < target:
                 await asyncio.sleep(0.05)
 
@@ -110,7 +121,7 @@ async def test_a_process_sees_the_end_of_its_fault_although_another_works_now(
         return 0
 
     async with processes(open_app, fail_first):
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not any("works again" in record.getMessage() for record in caplog.records):
                 await asyncio.sleep(0.05)
         before = tries.times
@@ -177,7 +188,7 @@ def test_one_has_the_lease_and_gives_it_back(admin: Admin) -> None:
     ]
 
 
-@pytest.mark.parametrize(("role", "seconds"), [("api", 1.0), ("sweeper", -1.0), ("sweeper", 11.0)])
+@all_cases(("role", "seconds"), [("api", 1.0), ("sweeper", -1.0), ("sweeper", 11.0)])
 def test_a_lease_is_for_the_sweeper_and_short(admin: Admin, role: str, seconds: float) -> None:
     admin.execute(f"set role foja_{role}".encode())
     with pytest.raises(psycopg.Error):
@@ -186,6 +197,6 @@ def test_a_lease_is_for_the_sweeper_and_short(admin: Admin, role: str, seconds: 
 
 async def test_an_app_that_works_for_ever_does_the_maintenance(app: App) -> None:
     await (await app.conversations.open()).append("user_message_sent", {"content": "hi"})
-    async with working(app.work(only=[])), asyncio.timeout(30):
+    async with working(app.work(only=[])), asyncio.timeout(60):
         while not list((app.settings.home / "store").glob("log/*/checkpoint")):
             await asyncio.sleep(0.05)

@@ -17,6 +17,7 @@ from foja.conversations.service import Conversation
 from foja.errors import LedgerUnavailable
 from foja.ledger.lanes.counter import Counter, RedisUnavailable
 from foja.ledger.live.redis_pubsub import RedisPubSub
+from tests.cases import all_cases
 from tests.races.auditor import audit
 from tests.races.writers import SAY, words
 from tests.redis_server import RedisServer
@@ -115,7 +116,7 @@ async def say(talk: Conversation, count: int = 8) -> list[int]:
         ]
 
 
-@pytest.mark.parametrize("answer", ODD.values(), ids=ODD.keys())
+@all_cases("answer", ODD.values(), ids=ODD.keys())
 async def test_f2_one_odd_answer_ends_no_lane(
     app: App, admin: Admin, proxy: OddProxy, database_url: str, answer: bytes
 ) -> None:

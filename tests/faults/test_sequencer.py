@@ -328,7 +328,9 @@ async def test_a_restored_database_that_has_more_leaves_than_published_halts(
 
 async def test_a_halted_log_is_halted_for_all_processes(restored: str, tmp_path: Path) -> None:
     async with staged(restored, tmp_path) as scene, working(scene.app):
-        await asyncio.sleep(0.3)
+        async with asyncio.timeout(60):
+            while not audit(scene.url).logs[0].halted:
+                await asyncio.sleep(0.05)
         await check_halted(scene, leaves=5)
         await scene.sequencer().restart()
         async with asyncio.timeout(60):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import ssl
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,7 @@ from foja.app import App
 from foja.web.server import address, bind, serving
 
 SAY = "user_message_sent"
+NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # reading them takes longer than most requests
 
 
 @contextlib.asynccontextmanager
@@ -23,7 +25,7 @@ async def served(app: App) -> AsyncIterator[httpx.AsyncClient]:
     with bind("127.0.0.1", 0, expose=False) as listener:
         async with (
             serving(app, listener),
-            httpx.AsyncClient(base_url=address(listener), timeout=30) as client,
+            httpx.AsyncClient(base_url=address(listener), timeout=30, verify=NO_CERTIFICATES) as client,
         ):
             yield client
 
@@ -101,7 +103,7 @@ async def reading(tab: Tab, client: httpx.AsyncClient, path: str) -> AsyncIterat
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def until(condition: Callable[[], bool], seconds: float = 20) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 60) -> None:
     async with asyncio.timeout(seconds):
         while not condition():
             await asyncio.sleep(0.01)

@@ -45,6 +45,11 @@ class Process:
         assert self._process.stderr is not None
         return self._process.stderr.readline()
 
+    def stop(self, number: signal.Signals) -> int:
+        """Return its exit code; what it printed is left to who reads its lines."""
+        self._process.send_signal(number)
+        return self._process.wait(timeout=60)
+
     def end(self, number: signal.Signals) -> CommandResult:
         self._process.send_signal(number)
         out, err = self._process.communicate(timeout=60)

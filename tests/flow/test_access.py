@@ -15,6 +15,7 @@ from foja.access.model.key import key_with_id
 from foja.access.model.key import make_key as format_key
 from foja.app import App
 from foja.errors import BadPayload, NotAllowed, UnknownEntity
+from tests.cases import all_cases
 from tests.flow.access_scene import bearer, form_token, log_in, make_key, origin
 from tests.flow.client import SAY, served
 
@@ -47,7 +48,7 @@ async def test_without_a_key_the_local_user_is_administrator(client: httpx.Async
     assert (await client.post(LIST, json=MESSAGE)).json()["event"]["actor"] is None
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "headers",
     [
         {"Forwarded": "for=192.0.2.1"},

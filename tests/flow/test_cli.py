@@ -23,6 +23,7 @@ from foja.cli import load_command
 from foja.cli.parser import build_parser
 from foja.core.canonical import canonical
 from foja.embedded.postgres import running
+from tests.cases import all_cases
 from tests.database.rows import disarm
 from tests.flow.command import FOJA, Process, Run, check_refused
 
@@ -59,7 +60,7 @@ def verbs(
                 yield from verbs(inner, (*path, name))
 
 
-@pytest.mark.parametrize("path", [path for path, _ in verbs(build_parser())], ids=" ".join)
+@all_cases("path", [path for path, _ in verbs(build_parser())], ids=" ".join)
 def test_every_verb_has_help_and_a_function(path: tuple[str, ...], run: Run) -> None:
     helped = run(*path, "--help")
     assert helped.code == 0

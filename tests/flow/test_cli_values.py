@@ -16,8 +16,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID
 
-import pytest
-
 from foja.anchors.admin import STATUSES
 from foja.cli.parser import build_parser
 from foja.cli.parser.administration import services
@@ -25,6 +23,7 @@ from foja.cli.parser.records import anchors, documents
 from foja.documents.lists import STATES
 from foja.documents.model.events import REQUIRABLE, Evidence
 from foja.jobs.admin import STATES as JOB_STATES
+from tests.cases import all_cases
 from tests.flow.command import Run, check_refused
 
 ID = UUID(int=0xA)
@@ -96,7 +95,7 @@ def test_every_argument_refuses_wrong_values_or_takes_a_text() -> None:
     assert not unchecked
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "words",
     [
         ["status", "--state", "lost"],
@@ -146,7 +145,7 @@ def test_a_file_without_what_the_option_needs_is_wrong_usage(run: Run, tmp_path:
     check_refused(run("mcp", "--root", absent), 2, "is not a folder")
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("words", "message"),
     [
         (["orphans", "purge", "--object", DIGEST], "needs a reason"),

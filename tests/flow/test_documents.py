@@ -24,6 +24,7 @@ from foja.documents.model.states import EvidenceStatus, State
 from foja.documents.workers.executor import Rebuilt
 from foja.observe.audit import audit
 from foja.proofs.tsa import LOCAL_NOTICE
+from tests.cases import all_cases
 from tests.database.papers import Paper
 from tests.database.rows import Admin
 
@@ -118,7 +119,7 @@ async def test_versions_know_each_other(app: App, open_app: Callable[..., App], 
     assert not (await audit(database_url, max_lag_seconds=60)).findings
 
 
-@pytest.mark.parametrize("predecessor", ["", "a contract", "{}", str(UUID(int=7)), "self"])
+@all_cases("predecessor", ["", "a contract", "{}", str(UUID(int=7)), "self"])
 def test_a_predecessor_is_a_document_from_sql_too(admin: Admin, predecessor: str) -> None:
     paper = Paper(admin)
     named = str(paper.id) if predecessor == "self" else predecessor

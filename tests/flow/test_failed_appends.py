@@ -13,6 +13,7 @@ from foja.app import App
 from foja.conversations.service import Conversation
 from foja.errors import BadPayload, FojaError
 from foja.ledger.event import Transient
+from tests.cases import all_cases
 from tests.faults.proxy import wired
 from tests.flow.client import SAY, Tab, reading, served, until
 from tests.races.writers import TOOL, result, words
@@ -53,7 +54,7 @@ async def resumed(talk: Conversation) -> None:
     await talk.slots(slots.token, slots.seqs).fill(0, SAY, BIG)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("action", "code", "place"),
     [
         (lambda talk: talk.append(SAY, BIG), "too_large", ("t1", 3)),

@@ -21,6 +21,7 @@ from foja.errors import SetupFailed
 from foja.web.bodies import MAX_REQUEST_BYTES
 from foja.web.connection import MAX_DISCARDED_BYTES
 from foja.web.server import bind, bind_for
+from tests.cases import all_cases
 from tests.database.papers import Paper
 from tests.flow.client import SAY, served
 
@@ -157,12 +158,12 @@ async def test_a_client_may_choose_the_id(client: httpx.AsyncClient) -> None:
 
 
 async def test_a_long_poll_ends_with_a_new_event(client: httpx.AsyncClient, url: str) -> None:
-    page = (await client.get(f"{url}/events?wait=20")).json()
+    page = (await client.get(f"{url}/events?wait=60")).json()
     waiting = asyncio.create_task(client.get(page["next"]))
     await asyncio.sleep(0.3)
     assert not waiting.done()
     await client.post(f"{url}/events", json=message("new"))
-    found = (await asyncio.wait_for(waiting, 15)).json()
+    found = (await asyncio.wait_for(waiting, 60)).json()
     assert [event["seq"] for event in found["events"]] == [1]
     empty = await client.get(f"{url}/events?after=1&wait=0.2")
     assert empty.json()["events"] == []
@@ -173,19 +174,19 @@ async def test_a_long_poll_above_an_open_slot_waits_and_misses_no_fill(
 ) -> None:
     slots = (await client.post(f"{url}/slots", json={"count": 1, "ttl": 60})).json()
     await client.post(f"{url}/events", json=message("above"))
-    page = (await client.get(f"{url}/events?wait=20")).json()
+    page = (await client.get(f"{url}/events?wait=60")).json()
     assert [event["seq"] for event in page["events"]] == [0, 1, 2]
     waiting = asyncio.create_task(client.get(page["next"]))
     await asyncio.sleep(0.3)
     assert not waiting.done(), "the same page came again"
     await client.post(f"{url}/slots/{slots['token']}/1", json=result("a"))
-    found = (await asyncio.wait_for(waiting, 15)).json()
+    found = (await asyncio.wait_for(waiting, 60)).json()
     assert [(event["seq"], event["kind"]) for event in found["events"]] == [(1, TOOL)]
     # Filled between two polls: the next address still lists it as open.
     assert [e["seq"] for e in (await client.get(page["next"])).json()["events"]] == [1]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("sent", "status", "error"),
     [
         (b"", 400, "NotCanonical"),
@@ -239,7 +240,7 @@ async def test_a_bad_event_is_refused_and_nothing_is_written(
     assert count(admin) == before
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("path", "body", "status", "error"),
     [
         ("slots", {"count": 0}, 422, "BadReservation"),
@@ -360,7 +361,7 @@ async def test_metrics_have_the_age_of_jobs_and_those_that_need_a_person(
     assert 'foja_jobs_dead{type="build_artifact"} 0.0' in shown
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("path", "status", "error"),
     [
         ("/v1/conversations/no-id/events", 404, "UnknownEntity"),

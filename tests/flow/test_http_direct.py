@@ -17,6 +17,7 @@ from foja.metrics import HTTP_REQUESTS
 from foja.web import application
 from foja.web.streams.appends import describe_event
 from foja.web.transfer.encoder import JsonAnswer
+from tests.cases import all_cases
 from tests.flow.client import served
 from tests.flow.test_http import message
 
@@ -35,7 +36,7 @@ async def both(
             yield direct, routed
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("path", "sent"),
     [
         (ONE, {"json": message("x")}),

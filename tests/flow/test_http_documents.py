@@ -12,6 +12,7 @@ import pytest
 
 import foja
 from foja.app import App
+from tests.cases import all_cases
 from tests.flow.client import Tab
 from tests.flow.described import Described, described
 
@@ -130,7 +131,7 @@ PART = b'--b\r\nContent-Disposition: form-data; name="%s"%s\r\n\r\n%s\r\n'
 FILE = PART % (b"file", b'; filename="a"', b"data")
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("kind", "body"),
     [
         ("multipart/form-data", FILE + b"--b--\r\n"),

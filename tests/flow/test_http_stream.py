@@ -14,6 +14,7 @@ import pytest
 from foja.app import App
 from foja.conversations.service import Conversation
 from foja.errors import CursorLost
+from tests.cases import all_cases
 from tests.database.rows import disarm
 from tests.faults.test_http import write_randomly
 from tests.flow.client import SAY, Message, Tab, messages, reading, served, until
@@ -35,7 +36,7 @@ async def first_messages(
 ) -> list[Message]:
     found: list[Message] = []
     headers = {b"Last-Event-ID": last_event_id} if last_event_id else {}
-    async with asyncio.timeout(20), client.stream("GET", path, headers=headers) as answer:
+    async with asyncio.timeout(60), client.stream("GET", path, headers=headers) as answer:
         async for message in messages(answer.aiter_lines()):
             found.append(message)
             if len(found) == count:
@@ -43,7 +44,7 @@ async def first_messages(
     return found
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("cursor", "reason"),
     [
         ("{epoch}:5", "future"),
@@ -59,7 +60,7 @@ async def first_messages(
         ("9" * 400, "unknown"),
     ],
 )
-@pytest.mark.parametrize("way", ["Last-Event-ID", "after"])
+@all_cases("way", ["Last-Event-ID", "after"])
 async def test_an_invalid_cursor_gets_a_reset_and_all_events(
     app: App, cursor: str, reason: str, way: str
 ) -> None:
@@ -218,7 +219,7 @@ async def test_a_stream_over_the_limit_is_refused(open_app: Callable[..., App]) 
                 assert "FOJA_MAX_STREAMS" in refused.json()["detail"]
                 await conversation.append(SAY, words("on"))
                 await until(lambda: all(len(tab.events) == 2 for tab in tabs))
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while await status(client, stream_of(conversation)) == 503:
                     await asyncio.sleep(0.02)
 

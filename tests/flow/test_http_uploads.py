@@ -16,6 +16,7 @@ import pytest
 
 from foja.app import App
 from foja.blobs.uploads import PartialUploads
+from tests.cases import all_cases
 from tests.flow.described import Described, described
 from tests.png import png
 
@@ -113,7 +114,7 @@ async def test_an_empty_document(api: Described) -> None:
     assert (await api.call("GET", ONE, 200, token=token)).json()["document"]["size"] == 0
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("headers", "status"),
     [
         ({"Upload-Length": "5"}, 412),

@@ -11,6 +11,7 @@ import pytest
 
 from foja.app import App
 from foja.conversations.service import Conversation
+from tests.cases import all_cases
 from tests.flow.client import served
 from tests.flow.node import run_node
 
@@ -166,7 +167,7 @@ async def test_an_idle_stream_sends_heartbeats(app: App, open_app: Any) -> None:
         assert "RUN_STARTED" in text
 
 
-@pytest.mark.parametrize("body", ["{}", "[]", '{"threadId": 1}', "not json"])
+@all_cases("body", ["{}", "[]", '{"threadId": 1}', "not json"])
 async def test_a_bad_run_is_a_problem_and_writes_nothing(
     app: App, client: httpx.AsyncClient, body: str
 ) -> None:

@@ -26,6 +26,7 @@ from foja.app import App
 from foja.errors import Refused
 from foja.integrations.langgraph import LedgerSaver
 from foja.threads.service import Threads
+from tests.cases import all_cases
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning:langgraph", "ignore::PendingDeprecationWarning"
@@ -169,7 +170,7 @@ async def put(saver: LedgerSaver, config: RunnableConfig, version: int, **values
     return await saver.aput(config, checkpoint, {"source": "loop", "step": version}, versions)
 
 
-@pytest.mark.parametrize("value", VALUES, ids=lambda value: str(value)[:12])
+@all_cases("value", VALUES, ids=lambda value: str(value)[:12])
 async def test_any_value_is_returned_unchanged(app: App, value: Any) -> None:
     config = await put(LedgerSaver(app), thread("v", checkpoint_ns=""), 1, one=value, two="beside")
     await LedgerSaver(app).aput_writes(config, [("one", value)], "task")

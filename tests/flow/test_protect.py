@@ -21,6 +21,7 @@ from foja.cli.documents.files import walk
 from foja.cli.documents.protect import wait_unless_failed
 from foja.errors import WrongSource
 from foja.proofs.tsa import LOCAL_NOTICE
+from tests.cases import all_cases
 from tests.database.papers import Paper
 from tests.database.rows import Admin
 from tests.flow.command import FOJA, Process, Run, check_refused
@@ -407,7 +408,7 @@ def test_waiting_ends_if_a_job_type_is_paused(run: Run, tmp_path: Path) -> None:
     assert "paused: run_tsa" in ran.out
 
 
-@pytest.mark.parametrize("limit", ["0", "-1", "many"])
+@all_cases("limit", ["0", "-1", "many"])
 def test_the_limit_of_a_list_is_a_positive_integer(run: Run, limit: str) -> None:
     assert run("status", f"--limit={limit}").code == 2
 

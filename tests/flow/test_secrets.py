@@ -20,6 +20,7 @@ from foja.cli.log_format import JsonFormat, TextFormat
 from foja.driver.database import translate
 from foja.errors import FojaError, SetupFailed, Unstamped, redact
 from foja.metrics import exposition
+from tests.cases import all_cases
 from tests.flow.command import Process, Run
 from tests.tsa_server import TsaServer, running_tsa
 
@@ -103,7 +104,7 @@ def test_a_service_prints_no_password(
     assert SECRET not in printed + ended.out + ended.err
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "url",
     [
         f"postgresql://ana:{SECRET}@127.0.0.1:1/foja",

@@ -17,6 +17,7 @@ from foja.errors import ImageRefused, UnknownImage
 from foja.images.decoder.pool import Decoders
 from foja.images.model.variants import specs_of
 from tests import pictures
+from tests.cases import all_cases
 from tests.png import png
 
 NAMES = {spec.name for spec in specs_of("catalog", "jpeg webp")}
@@ -83,7 +84,7 @@ async def test_each_variant_is_an_event_with_its_identity(app: App) -> None:
     assert count(app, live) == len(NAMES)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("data", "code"),
     [
         (b"", "image_empty"),

@@ -12,6 +12,7 @@ import pytest
 
 import foja
 from foja.app import App
+from tests.cases import all_cases
 from tests.counterparties.receiver import running_receiver
 from tests.flow.access_scene import bearer, make_key
 from tests.flow.client import SAY, served
@@ -76,7 +77,7 @@ async def test_a_tenant_reads_what_was_done_about_its_webhooks_and_another_does_
     assert [each.kind for each in await app.system.events()] == []
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("body", "code"),
     [
         ({"url": "https://10.0.0.1/"}, "bad_payload"),

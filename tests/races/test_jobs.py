@@ -153,9 +153,20 @@ async def live(url: str, seconds: float) -> Town:
     parts += [lambda: town.runner(IN_ORDER), town.operator, town.sweeper, town.auditor]
     tasks = [asyncio.ensure_future(part()) for part in parts]
     await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
+    # A busy machine does less in that time: everybody goes on until there is enough to judge.
+    async with asyncio.timeout(180):
+        while not (enough(town) or any(task.done() for task in tasks)):
+            await asyncio.sleep(0.2)
     town.open = False
     await asyncio.gather(*tasks)
     return town
+
+
+def enough(town: Town) -> bool:
+    """Return whether jobs were settled and audited often enough to be checked."""
+    with psycopg.connect(town.url, autocommit=True) as admin:
+        [(succeeded,)] = admin.execute("select count(*) from foja.job where state = 'succeeded'").fetchall()
+    return bool(succeeded > 20 and town.settled > 50 and town.audits > 10)
 
 
 def check(admin: Admin, town: Town) -> None:

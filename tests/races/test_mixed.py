@@ -186,7 +186,7 @@ async def play(scene: Scene, seconds: float) -> None:
             for number in range(tasks)
         )
     )
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while any(stream.open for stream in audit(scene.url).streams.values()):
             await asyncio.sleep(0.05)
 

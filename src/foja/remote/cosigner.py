@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import httpx
 
+from foja.remote.certificates import certificates
 from foja.remote.tsa import KEEPALIVE_SECONDS, NO_PROXY, NoReply, Trouble
 
 MAX_BYTES = 64 << 10
@@ -59,6 +60,7 @@ class CosignerConnection:
             timeout=self._seconds,
             limits=httpx.Limits(keepalive_expiry=KEEPALIVE_SECONDS),
             mounts=NO_PROXY,
+            verify=certificates(),
         )
         try:
             async with asyncio.timeout(self._seconds):

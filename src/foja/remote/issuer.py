@@ -10,6 +10,7 @@ import httpx
 
 from foja.core.canonical import parse
 from foja.errors import NotCanonical, Unavailable
+from foja.remote.certificates import certificates
 from foja.remote.names import reason_of, server_name
 from foja.remote.tsa import NO_PROXY
 
@@ -40,7 +41,9 @@ async def _exchange(
     try:
         async with (
             asyncio.timeout(TIMEOUT_SECONDS),
-            httpx.AsyncClient(timeout=TIMEOUT_SECONDS, mounts=NO_PROXY, auth=user) as http,
+            httpx.AsyncClient(
+                timeout=TIMEOUT_SECONDS, mounts=NO_PROXY, auth=user, verify=certificates()
+            ) as http,
             http.stream(method, url, data=form, headers={"accept": "application/json"}) as response,
         ):
             async for part in response.aiter_bytes():

@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 
 from foja.errors import Unavailable, redact
+from foja.remote.certificates import certificates
 from foja.remote.tsa import NO_PROXY
 
 
@@ -17,7 +18,7 @@ async def post_notice(url: str, body: dict[str, Any], notice_id: str, *, seconds
     try:
         async with (
             asyncio.timeout(seconds),
-            httpx.AsyncClient(timeout=seconds, mounts=NO_PROXY) as client,
+            httpx.AsyncClient(timeout=seconds, mounts=NO_PROXY, verify=certificates()) as client,
             client.stream("POST", url, json=body, headers=headers) as answer,
         ):
             if not answer.is_success:

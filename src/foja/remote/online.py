@@ -11,6 +11,7 @@ import httpx
 
 from foja.core.canonical import Json, parse
 from foja.errors import NotCanonical, Unavailable
+from foja.remote.certificates import certificates
 from foja.remote.names import reason_of
 from foja.remote.tsa import NO_PROXY
 
@@ -64,7 +65,7 @@ Client = TypeVar("Client", Node, TileLog)
 @asynccontextmanager
 async def connect(kind: type[Client], url: str) -> AsyncIterator[Client]:
     """Yield the client for this URL; that of a node contains user and password."""
-    async with httpx.AsyncClient(timeout=TIMEOUT_SECONDS, mounts=NO_PROXY) as http:
+    async with httpx.AsyncClient(timeout=TIMEOUT_SECONDS, mounts=NO_PROXY, verify=certificates()) as http:
         yield kind(http, url)
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import httpx
 
 from foja.errors import redact
+from foja.remote.certificates import certificates
 
 QUERY_TYPE, REPLY_TYPE = "application/timestamp-query", "application/timestamp-reply"
 MAX_BYTES = 262_144
@@ -71,17 +71,12 @@ class Connections:
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             return NoReply(Trouble.UNREACHABLE, str(error) or type(error).__name__)
 
-    @cached_property
-    def _certificates(self) -> ssl.SSLContext:
-        """Read once, on first use: reading the system's certificates is slow."""
-        return httpx.create_ssl_context()
-
     def _new_client(self) -> httpx.AsyncClient:
         return httpx.AsyncClient(
             timeout=self._seconds,
             limits=httpx.Limits(keepalive_expiry=KEEPALIVE_SECONDS),
             mounts=NO_PROXY,
-            verify=self._certificates,
+            verify=certificates(),
         )
 
 

@@ -92,17 +92,10 @@ class WebhookSender:
         ssl_context: ssl.SSLContext | None = None,
         lookup: Lookup = look_up,
     ) -> None:
-        self._seconds, context = timeout_seconds, ssl_context or ssl.create_default_context()
-        # One pool for each scheme: plain HTTP may go to fewer addresses.
-        self._pools = {
-            scheme: httpcore.AsyncConnectionPool(
-                ssl_context=context,
-                max_connections=MAX_CONNECTIONS,
-                keepalive_expiry=KEEPALIVE_SECONDS,
-                network_backend=_CheckedNetwork(_bound(check, scheme == b"https"), lookup),
-            )
-            for scheme in (b"https", b"http")
-        }
+        self._seconds, self._check, self._lookup = timeout_seconds, check, lookup
+        self._ssl_context = ssl_context
+        # With TLS and without: plain HTTP may go to fewer addresses. Made when something is sent.
+        self._pools: dict[bool, httpcore.AsyncConnectionPool] = {}
 
     async def aclose(self) -> None:
         """Close its connections."""
@@ -124,7 +117,7 @@ class WebhookSender:
     async def _exchange(
         self, url: httpcore.URL, headers: Mapping[str, str], body: bytes
     ) -> Answer | NoAnswer:
-        pool = self._pools[url.scheme]
+        pool = self._pool(encrypted=url.scheme == b"https")
         async with pool.stream("POST", url, headers=list(headers.items()), content=body) as response:
             size = 0
             async for part in response.aiter_stream():  # nothing is decompressed
@@ -132,6 +125,17 @@ class WebhookSender:
                 if size > MAX_ANSWER_BYTES:
                     return NoAnswer(f"the answer has more than {MAX_ANSWER_BYTES:,} bytes")
             return Answer(response.status, _retry_after(response.headers))
+
+    def _pool(self, *, encrypted: bool) -> httpcore.AsyncConnectionPool:
+        if encrypted not in self._pools:
+            context = (self._ssl_context or ssl.create_default_context()) if encrypted else None
+            self._pools[encrypted] = httpcore.AsyncConnectionPool(
+                ssl_context=context,
+                max_connections=MAX_CONNECTIONS,
+                keepalive_expiry=KEEPALIVE_SECONDS,
+                network_backend=_CheckedNetwork(_bound(self._check, encrypted), self._lookup),
+            )
+        return self._pools[encrypted]
 
 
 def _bound(check: Check, encrypted: bool) -> Callable[[str], str | None]:

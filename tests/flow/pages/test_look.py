@@ -1,6 +1,7 @@
 """Every page in a real browser, in both languages, both themes and at both widths.
 
-The pictures are kept below pytest's folder (`look/`); look at them after a change of the design.
+With `-o tmp_path_retention_policy=all` the pictures are kept below pytest's folder (`look/`); look at
+them after a change of the design.
 """
 
 from __future__ import annotations

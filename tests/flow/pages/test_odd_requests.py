@@ -7,6 +7,7 @@ from uuid import uuid4
 import pytest
 
 from foja.app import App
+from tests.cases import all_cases
 from tests.flow.access_scene import log_in, make_key, origin
 from tests.flow.client import served
 
@@ -14,7 +15,7 @@ MULTIPART = "multipart/form-data; boundary=x"
 UNNAMED = b'--x\r\nContent-Disposition: form-data; filename="a"\r\n\r\nq\r\n--x--\r\n'
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("content_type", "body", "status"),
     [
         (MULTIPART, b"no boundary", 400),

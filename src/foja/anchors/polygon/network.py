@@ -32,7 +32,8 @@ from foja.proofs.evm import POLYGON
 from foja.proofs.evm.anchor import Batch as BatchPlace
 from foja.proofs.evm.eip1559 import ANCHOR_GAS, Unsigned, anchor_transaction
 from foja.proofs.evm.signer import checksum_address
-from foja.remote.networks.evm import Answer, certificates
+from foja.remote.certificates import certificates
+from foja.remote.networks.evm import Answer
 
 MOST_SECONDS = 60.0  # for all questions of one step
 

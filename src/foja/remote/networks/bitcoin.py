@@ -10,6 +10,7 @@ from typing import Protocol
 import httpx
 
 from foja.errors import Unavailable
+from foja.remote.certificates import certificates
 from foja.remote.names import reason_of, server_name
 from foja.remote.online import TIMEOUT_SECONDS, Node
 from foja.remote.tsa import NO_PROXY
@@ -96,7 +97,7 @@ async def header_sources(
         (BitcoinNode, rpc_urls),
         (BlockServer, header_urls),
     ]
-    async with httpx.AsyncClient(timeout=TIMEOUT_SECONDS, mounts=NO_PROXY) as http:
+    async with httpx.AsyncClient(timeout=TIMEOUT_SECONDS, mounts=NO_PROXY, verify=certificates()) as http:
         yield [kind(http, url) for kind, urls in kinds for url in urls]
 
 

@@ -13,6 +13,7 @@ from enum import StrEnum
 
 import httpx
 
+from foja.remote.certificates import certificates
 from foja.remote.names import reason_of
 from foja.remote.tsa import NO_PROXY
 
@@ -81,7 +82,7 @@ class Calendar:
 @asynccontextmanager
 async def calendars(urls: Mapping[str, str], timeout_seconds: float) -> AsyncIterator[dict[str, Calendar]]:
     """Yield a client for each URL, under the same name."""
-    async with httpx.AsyncClient(timeout=timeout_seconds, mounts=NO_PROXY) as http:
+    async with httpx.AsyncClient(timeout=timeout_seconds, mounts=NO_PROXY, verify=certificates()) as http:
         yield {name: Calendar(http, url, timeout_seconds) for name, url in urls.items()}
 
 

@@ -227,11 +227,6 @@ async def connect(urls: Sequence[str], certificates: ssl.SSLContext) -> AsyncIte
         yield [EvmNode(url, http) for url in urls]
 
 
-def certificates() -> ssl.SSLContext:
-    """Return the certificates of this system. Reading them is slow: keep them."""
-    return httpx.create_ssl_context()
-
-
 async def _exchange(http: httpx.AsyncClient, url: str, request: Mapping[str, Any], most: int) -> bytes:
     async with http.stream("POST", url, json=request) as response:
         body = bytearray()

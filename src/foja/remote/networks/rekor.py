@@ -11,6 +11,7 @@ import httpx
 
 from foja.core.canonical import parse
 from foja.errors import NotCanonical, Unavailable
+from foja.remote.certificates import certificates
 from foja.remote.names import reason_of, server_name
 from foja.remote.tsa import NO_PROXY
 
@@ -100,7 +101,7 @@ class RekorClient:
     ) -> tuple[int, bytes]:
         async with (
             asyncio.timeout(self._seconds),
-            httpx.AsyncClient(timeout=self._timeout, mounts=NO_PROXY) as http,
+            httpx.AsyncClient(timeout=self._timeout, mounts=NO_PROXY, verify=certificates()) as http,
             http.stream(method, url, content=content, headers=headers) as response,
         ):
             body = bytearray()
