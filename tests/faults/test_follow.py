@@ -369,6 +369,8 @@ async def test_a_restart_of_the_log_resets_followers_in_other_processes(
             await check_reset(talk.follow(after=old.cursor), "epoch")
             await talk.append(SAY, words("1"))
             await until(lambda: client.ids().keys() == {0, 1})
+            epoch = (await talk.state()).epoch
+            await until(lambda: app.ledger._notifier.epoch == epoch)  # it learns of it when it notifies
             await check_cursors(talk)
         await app.work(until_idle=True)
         (place, *_) = await app.ledger.log.events(None, 10)
