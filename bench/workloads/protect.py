@@ -76,7 +76,7 @@ BULK_FINAL = replace(
     FINAL,
     name="to final, in bulk",
     share=0.25,
-    note="as above; a bundle with an evidence record, built, sealed, judged and stored each",
+    note="as above; a bundle with two evidence records, built, sealed with others, judged and stored each",
     batch=BATCH,
 )
 SINGLE, BULK = (STAMPED, FINAL), (BULK_STAMPED, BULK_FINAL)
