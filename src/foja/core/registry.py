@@ -285,7 +285,8 @@ def _check_source(source: str, reserved: Container[str]) -> None:
 @lru_cache
 def _exact(types: str) -> frozenset[type]:
     """Return the Python types of some JSON types; most values are decided by them alone."""
-    return frozenset(each for name in types.split("|") for each in JSON_TYPES[name])
+    names = types.split("|")
+    return frozenset(each for name in (JSON_TYPES if "any" in names else names) for each in JSON_TYPES[name])
 
 
 SLOT_VOIDED = Kind("slot.voided", ("api", "sweeper"), {"reason": "string"})
