@@ -17,14 +17,9 @@ language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
-    guard text := (select d.guard from foja.domain d where d.domain = p_domain);
     places integer[];
 begin
-    -- The guards that are called most, by name: a statement that is built here is planned anew for each call.
-    case guard
-        when 'track_images' then return foja.track_images(p_entity, p_seq, p_at_head);
-        when 'guard_documents' then return foja.guard_documents(p_entity, p_seq, p_at_head);
-        else execute format('select foja.%I($1, $2, $3)', guard) into places using p_entity, p_seq, p_at_head;
-    end case;
+    execute format('select foja.%I($1, $2, $3)', (select d.guard from foja.domain d where d.domain = p_domain))
+    into places using p_entity, p_seq, p_at_head;
     return places;
 end $$;
