@@ -158,13 +158,8 @@ class Disk:
             return copy(source, target)[0]
 
     def _write(self, key: str, data: bytes) -> None:
-        path = self._partial()
-        try:
-            self._write_partial(path, data)
-            self._place(path, self.root / key)
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
+        with self._spool(data) as temporary:
+            self._place(temporary, self.root / key)
 
     def _write_partial(self, path: Path, data: bytes) -> None:
         """Write a synced file. Its folder is there, except for the first one."""
