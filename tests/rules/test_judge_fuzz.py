@@ -32,7 +32,7 @@ from foja.proofs.finding import Finding, Reason
 from foja.proofs.rekor.batched import encode_batched
 from tests.rules import bundles, sigstores
 from tests.rules.all_proofs import all_proofs
-from tests.rules.batches import digests_of, stamp_batch
+from tests.rules.batches import digests_of, seal_batch, stamp_batch
 from tests.rules.stamps import DIGEST
 from tests.rules.streams import stream
 
@@ -73,6 +73,7 @@ BATCHED_INNER = SCENE.contents(
     b"document", SCENE.document_events(DIGEST, confirmed=BATCHED.payload())
 ).parts()
 PATHS = names.record_names(1)
+SEALED, *_ = seal_batch(SCENE.stamper, [INNER, BATCHED_INNER])
 
 
 def inside(name: str, inner: list[Part] = INNER) -> tuple[Judge, list[bytes]]:
@@ -83,6 +84,16 @@ def inside(name: str, inner: list[Part] = INNER) -> tuple[Judge, list[bytes]]:
         return judge_bundle(io.BytesIO(SCENE.seal(parts)), BundleRequest(SCENE.trust, AT))
 
     return judge, [b"".join(each.chunks()) for each in inner if each.entry.name == name]
+
+
+def of_the_seal(name: str) -> tuple[Judge, list[bytes]]:
+    """Judge a bundle of a batch in which this file of its seal is replaced; nothing else covers it."""
+
+    def judge(data: bytes) -> Report:
+        files = [part(name, data) if each.entry.name == name else each for each in SEALED.files]
+        return judge_bundle(io.BytesIO(b"".join(archive.write(files))), BundleRequest(SCENE.trust, AT))
+
+    return judge, [b"".join(each.chunks()) for each in SEALED.files if each.entry.name == name]
 
 
 def listed(data: bytes) -> object:
@@ -108,6 +119,12 @@ JUDGES: dict[str, tuple[Judge, list[bytes]]] = {
     "evm": (proof("evm"), [PROOFS.files["polygon"]]),
     "sigstore": (proof("rekor"), [PROOFS.files["rekor"], CERTIFIED, STATED, OF_A_BATCH]),
     "bundle": (whole, [PROOFS.bundle]),
+    "bundle of a batch": (
+        lambda data: judge_bundle(io.BytesIO(data), BundleRequest(SCENE.trust, AT)),
+        [b"".join(archive.write(SEALED.files))],
+    ),
+    "list of a seal's group": of_the_seal(names.SEAL_RECORD.listing),
+    "record of a seal": of_the_seal(names.SEAL_RECORD.record),
     "manifest": inside(names.MANIFEST),
     "history": inside(names.EVENTS),
     "list of a group": inside(PATHS.listing, BATCHED_INNER),
