@@ -56,12 +56,17 @@ async def fill_disk(scene: Scene, choice: random.Random) -> None:
 
 
 def _fill(path: os.PathLike[str]) -> None:
-    with open(path, "wb") as file, contextlib.suppress(OSError):  # noqa: PTH123
-        free = os.statvfs(file.fileno())
-        os.posix_fallocate(file.fileno(), 0, max(1, (free.f_bavail - 1) * free.f_frsize))
-        while True:
-            file.write(b"0" * 4096)
-            file.flush()
+    """Take all space that is left, without a buffer: closing a file with one writes again, and fails."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    try:
+        with contextlib.suppress(OSError):  # others write meanwhile
+            free = os.fstatvfs(descriptor)
+            os.posix_fallocate(descriptor, 0, max(1, (free.f_bavail - 1) * free.f_frsize))
+        with contextlib.suppress(OSError):
+            while True:
+                os.write(descriptor, b"0" * 4096)
+    finally:
+        os.close(descriptor)
 
 
 async def answer_oddly(scene: Scene, choice: random.Random) -> None:
