@@ -73,7 +73,7 @@ BATCHED_INNER = SCENE.contents(
     b"document", SCENE.document_events(DIGEST, confirmed=BATCHED.payload())
 ).parts()
 PATHS = names.record_names(1)
-SEALED, *_ = seal_batch(SCENE.stamper, [INNER, BATCHED_INNER])
+SEALED = seal_batch(SCENE.stamper, [INNER, BATCHED_INNER])[0]
 
 
 def inside(name: str, inner: list[Part] = INNER) -> tuple[Judge, list[bytes]]:
