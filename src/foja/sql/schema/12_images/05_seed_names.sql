@@ -12,7 +12,6 @@ declare
     draft foja.draft := foja.new_draft(p_product_id, 'image', owner, 'image.added', case when digest is null
         then '{"url":' || to_json(p_image_url)::text || '}' else '{"object":"' || digest || '"}' end, 'api');
     wakes boolean;
-    job bigint;
     supplier uuid;
     stored foja.receipt;
 begin
@@ -26,7 +25,7 @@ begin
         -- only its kind can be refused.
         select k.wakes into wakes from foja.kind k where k.domain = 'image' and k.kind = 'image.added' and k.v = 1
             and 'api' = any (k.sources) and not (k.reserved or k.retired) and draft.payload::jsonb @@ k.shape;
-        job := foja.queue_rendering(p_product_id, draft.event_id, owner);
+        perform foja.queue_rendering(p_product_id, draft.event_id, owner);
     end if;
     -- Not `for key share`: callers wait here for each other, one after the other, and share no lock.
     select coalesce(p.supplier_id, '00000000-0000-0000-0000-000000000000') into supplier from public.products p

@@ -33,7 +33,7 @@ begin
 end $$;
 
 -- The same for the content of an image that is being added, whose id is new: nothing can be queued for it yet.
-create function foja.queue_rendering(p_product uuid, p_image uuid, p_tenant text) returns bigint
+create function foja.queue_rendering(p_product uuid, p_image uuid, p_tenant text) returns void
 language plpgsql as $$
 declare
     number bigint;
@@ -43,7 +43,6 @@ begin
         (select r.tries from foja.thumbnail_rule r), foja.rendering_death(p_image)) returning job_id into number;
     insert into public.image_thumbnail_jobs (id, product_id, product_image_id, status, tenant, job_id)
     values (p_image, p_product, p_image, 'queued', p_tenant, number);
-    return number;
 end $$;
 
 create function foja.thumbnail_status(p_state text) returns text
