@@ -176,6 +176,23 @@ async def test_an_alert_whose_metrics_cannot_be_read_keeps_its_state(
     assert channel.said[-1] == ("cleared", "log_halted", "")
 
 
+async def test_the_end_of_a_fault_is_logged_also_if_another_process_evaluates(
+    app: App, alerts: Alerting, admin: Admin, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The metrics were not read here again, so that their fault stayed open in the log for ever."""
+    admin.execute("alter table foja.pending rename to hidden")
+    await alerts.evaluate()
+    admin.execute("alter table foja.hidden rename to pending")
+    alerts.seconds = 3_600
+    assert not await alerts._is_due()
+    task = asyncio.create_task(alerts.run())
+    try:
+        await _until(lambda: "metrics, log: works again" in caplog.text)
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
 async def test_a_channel_that_is_set_no_more_is_left_out(app: App, alerts: Alerting, admin: Admin) -> None:
     halt(admin)
     await alerts.evaluate()

@@ -29,7 +29,7 @@ from foja.metrics import samples
 from foja.observe.metrics.scrape import Scrape
 
 DOWN = "database_down"
-OUTAGE_PAUSE_SECONDS = 10.0
+ERROR_PAUSE_SECONDS = 10.0
 MAX_SENT = 20  # notices of one evaluation
 FIRST_PAUSE, LAST_PAUSE, MAX_TRIES = 30.0, 3_600.0, 30  # of a notice that cannot be sent
 log = logging.getLogger("foja.alerts")
@@ -91,22 +91,28 @@ class Alerting:
         self._outage = Outage(channels, ALERTS[DOWN].seconds, self._down)
 
     async def run(self) -> None:
-        """Evaluate for ever, at the interval that is set."""
+        """Evaluate for ever, at the interval that is set; look sooner after an error."""
         while self.seconds:
-            pause = self.seconds
-            try:
-                if await self._is_due():
-                    await self._before()
-                    await self.evaluate()
-                    await self.deliver()
-                await self._outage.over()
-                self._watch.worked()
-            except FojaError as error:
-                self._watch.failed(error)
-                if isinstance(error, LedgerUnavailable):
-                    await self._outage.seen()
-                    pause = min(pause, OUTAGE_PAUSE_SECONDS)
-            await asyncio.sleep(pause)
+            well = await self._try_round()
+            await asyncio.sleep(self.seconds if well else min(self.seconds, ERROR_PAUSE_SECONDS))
+
+    async def _try_round(self) -> bool:
+        """Evaluate if no other process did. Return whether everything could be read."""
+        try:
+            if await self._is_due():
+                await self._before()
+                await self.evaluate()
+                await self.deliver()
+            elif self._scrape.failed:
+                await self._scrape.read()  # only this process can tell when its own fault has ended
+            await self._outage.over()
+            self._watch.worked()
+        except FojaError as error:
+            self._watch.failed(error)
+            if isinstance(error, LedgerUnavailable):
+                await self._outage.seen()
+            return False
+        return not self._scrape.failed
 
     async def evaluate(self) -> Sequence[Change]:
         """Compare now; record and return what changed. Nothing if another process was faster."""
