@@ -129,7 +129,7 @@ def _workers(shared: Shared, policy: Policy, stamper: Stamper, bundles: Bundles)
             lambda queue: executor.Executor(queue.database, policy, gathering).work,
             batch=256,
             wake_on=[DOCUMENT.name],
-            count=2 if bulk else 1,  # in bulk no authority is waited for, so deciding would be the slowest step
+            count=2 if bulk else 1,  # without an authority to wait for, deciding was the slowest step
         ),
         WorkerSpec(
             DOCUMENT,
