@@ -10,6 +10,7 @@ from weakref import WeakSet
 from foja.errors import FojaError, LedgerUnavailable
 
 DATABASE = "the database"
+SETTLE_SECONDS = 5.0  # of success, until an activity that is repeated often works again
 UNSEEN_SECONDS = 20
 log = logging.getLogger("foja.faults")
 

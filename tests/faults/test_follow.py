@@ -18,7 +18,8 @@ from psycopg import AsyncConnection
 
 from foja.app import App
 from foja.conversations.service import Conversation
-from foja.errors import CursorLost, FojaError, Unavailable
+from foja.driver.pipeline import Pipeline
+from foja.errors import CursorLost, FojaError, LedgerUnavailable, Unavailable
 from foja.ledger.event import Event, Reset, StreamItem
 from foja.ledger.live.follower import Follower
 from foja.ledger.live.notifier import Notifier
@@ -649,3 +650,31 @@ async def test_a_notifier_that_was_touched_this_moment_closes(app: App) -> None:
     closing = asyncio.create_task(notifier.close())
     done, _ = await asyncio.wait([closing], timeout=60)
     assert done, "close() waits for a task that does not end"
+
+
+async def test_a_fault_of_notifications_is_logged_once_and_its_end_once(
+    app: App, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """On a full disk connections open and notifications fail: each connection was logged as the end."""
+    monkeypatch.setattr("foja.ledger.live.notifier.SETTLE_SECONDS", 0.1)
+    notifier = Notifier(app.settings.database_url, "foja_api")
+    ask, refusals = Pipeline.ask, iter(range(4))
+
+    async def refuse_first(*arguments: Any) -> bytes:
+        if next(refusals, None) is None:
+            return await ask(*arguments)
+        notifier.touch(None)
+        raise LedgerUnavailable("the disk is full")
+
+    monkeypatch.setattr(Pipeline, "ask", refuse_first)
+    notifier.open()
+    notifier.touch(None)
+    async with asyncio.timeout(60):
+        while "works again" not in caplog.text:
+            await asyncio.sleep(0.01)
+    await notifier.close()
+    lines = [record.getMessage() for record in caplog.records if record.name == "foja.faults"]
+    assert [line.partition(" after")[0] for line in lines] == [
+        "the database: the disk is full",
+        "the database: works again",
+    ]

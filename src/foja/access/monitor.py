@@ -18,7 +18,7 @@ from foja import sql
 from foja.access.grants import Grants
 from foja.access.model.grant import Grant
 from foja.driver.database import Database
-from foja.faults import Watch
+from foja.faults import SETTLE_SECONDS, Watch
 from foja.ledger.live.notifier import Notifier, keep_trying
 from foja.tasks import end
 
@@ -49,7 +49,7 @@ class Monitor:
         self._uses: set[OpenUse] = set()
         self._task: asyncio.Task[None] | None = None
         self._looking = asyncio.Lock()
-        self._watch = Watch("the check of keys")
+        self._watch = Watch("the check of keys", SETTLE_SECONDS)
 
     async def open(self) -> None:
         """Look once, so that a missing role is found at the start, and go on in the background."""

@@ -21,7 +21,7 @@ from foja.errors import (
     WrongExpectedSeq,
     redact,
 )
-from foja.faults import Watch
+from foja.faults import SETTLE_SECONDS, Watch
 from foja.jobs.exclusive import RunLock
 from foja.jobs.heartbeat import Heartbeat
 from foja.jobs.outcome import Done, GiveUp, Job, Outcome, Retry, Settlement, Snooze
@@ -67,7 +67,8 @@ class Worker:
         self._queue, self._work, self._most, self._wake_on = queue, work, most, wake_on
         self._run_lock = run_lock or RunLock()
         self._heartbeat = Heartbeat(queue.database)
-        self._watch, self._work_watch = Watch(f"worker {job_type}"), Watch(f"job {job_type}")
+        self._watch = Watch(f"worker {job_type}", SETTLE_SECONDS)
+        self._work_watch = Watch(f"job {job_type}", SETTLE_SECONDS)
         self._name = name or f"{socket.gethostname()}:{os.getpid()}"
 
     async def open(self) -> None:

@@ -9,7 +9,7 @@ from uuid import uuid4
 from foja import sql
 from foja.driver.database import Database
 from foja.errors import FojaError
-from foja.faults import Watch
+from foja.faults import SETTLE_SECONDS, Watch
 
 LEASE_SECONDS = 2.0  # how long others wait for a process that died
 ASK_SECONDS = 0.5
@@ -24,7 +24,7 @@ class MaintenanceLease:
 
     def __init__(self, database: Database) -> None:
         self._database, self._process = database, uuid4()
-        self._watch = Watch("maintenance, lease")
+        self._watch = Watch("maintenance, lease", SETTLE_SECONDS)
         self._held, self._handed_over = asyncio.Event(), asyncio.Event()
 
     @property

@@ -6,11 +6,10 @@ import asyncio
 from collections.abc import Callable
 
 from foja.errors import FojaError
-from foja.faults import Watch
+from foja.faults import SETTLE_SECONDS, Watch
 from foja.jobs.assembly import Chore
 
 ERROR_PAUSE_SECONDS = 1.0
-SETTLE_SECONDS = 2.0  # of success, until a chore that failed works again
 
 
 class RetriedChore:
@@ -18,7 +17,7 @@ class RetriedChore:
 
     def __init__(self, chore: Chore, name: str, failed: Callable[[FojaError], None]) -> None:
         self._chore, self._failed = chore, failed
-        self._watch = Watch(f"maintenance, {name}", settle=SETTLE_SECONDS)
+        self._watch = Watch(f"maintenance, {name}", SETTLE_SECONDS)
         self._clock, self._retry_at = asyncio.get_running_loop().time, 0.0
 
     @property

@@ -8,9 +8,8 @@ from __future__ import annotations
 import logging
 from uuid import UUID
 
-from foja.faults import Watch
+from foja.faults import SETTLE_SECONDS, Watch
 
-SETTLE_SECONDS = 2.0  # other appends may succeed while some fail
 REDIS, NUMBERS = Watch("Redis", SETTLE_SECONDS), Watch("sequence numbers", SETTLE_SECONDS)
 log = logging.getLogger("foja.lanes")
 

@@ -19,7 +19,7 @@ from foja.core.event import derived_id
 from foja.driver import encoding
 from foja.driver.database import connect, our_errors
 from foja.driver.pipeline import Pipeline
-from foja.faults import Watch
+from foja.faults import SETTLE_SECONDS, Watch
 from foja.ledger.event import Transient
 from foja.tasks import end
 
@@ -85,7 +85,7 @@ class Notifier:
         self._due = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._listening: asyncio.Task[None] | None = None
-        self._watch = Watch("notifications")
+        self._watch = Watch("notifications", SETTLE_SECONDS)
 
     def open(self) -> None:
         self._tasks.append(asyncio.create_task(keep_trying(self._send, self._watch)))
@@ -134,18 +134,19 @@ class Notifier:
     async def _send(self) -> None:
         """Send notifications until the connection breaks. A lost one only delays a reader."""
         pipeline = await Pipeline.open(self._url, self._role, "notify")
-        self._watch.worked()
         try:
             while True:
                 while not self._due.is_set():
                     if pipeline.broken:  # an idle process notices an outage too
                         raise errors.LedgerUnavailable("the database closed the connection; try again")
+                    self._watch.worked()
                     with contextlib.suppress(TimeoutError):  # `wait_for` can lose a cancellation
                         async with asyncio.timeout(CHECK_SECONDS):
                             await self._due.wait()
                 self._due.clear()
                 values = [encoding.text(CHANNEL), encoding.text(self._payload())]
                 self.epoch = (await pipeline.ask("notify", values)).decode()
+                self._watch.worked()
                 await asyncio.sleep(PAUSE_SECONDS)
         finally:
             pipeline.drop()
