@@ -61,7 +61,7 @@ class Watch:
         name = name or self._name
         self._failed_at = time.monotonic()
         if name != self._fault:
-            self._end()
+            self._end("followed by another error")
         fault = _open.get(name)
         if begins := fault is None or not fault.seen_by:
             fault = _open[name] = Fault()

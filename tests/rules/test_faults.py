@@ -107,7 +107,7 @@ def test_another_fault_of_one_activity_ends_the_first(caplog: pytest.LogCaptureF
     watch.failed(Unavailable("the store is full"))
     assert lines(caplog) == [
         "the database: no answer",
-        "the database: works again after … s",
+        "the database: followed by another error after … s",
         "one: the store is full",
     ]
 

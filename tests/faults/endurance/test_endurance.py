@@ -33,7 +33,7 @@ SECONDS = float(os.environ.get("FOJA_TEST_FAULT_SECONDS", "3600"))
 DISK = "4g"
 FINAL_SECONDS = 600
 LOGGED_SECONDS = 120  # metrics that took long are read seldom, so the end of their fault is found late
-ENDS = ("works again", "not seen again")
+ENDS = ("works again", "not seen again", "followed by another error")
 
 
 @pytest.fixture
