@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import shlex
 import subprocess
 import zipfile
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -86,7 +87,7 @@ async def test_a_batch_becomes_final_with_one_token_and_every_bundle_passes(
         assert report.subject.sha256 == sha256(b"document %d\n" % number).digest()
         [seal] = [each for each in report.evidence if each.evidence == "seal"]
         assert seal.name == names.SEAL_RECORD.record
-        assert "a batch of documents" in seal.detail
+        assert "a batch of bundles" in seal.detail
     without = foja.verify(await bulk.documents.bundle(documents[0], with_document=False), trust=bulk.trust)
     assert without.verdict is Verdict.TOTAL_PASSED, as_text(without)
 
@@ -209,6 +210,40 @@ async def test_bundles_that_are_too_large_for_memory_are_sealed_together(
     for document in documents:
         report = foja.verify(await bulk.documents.bundle(document), trust=bulk.trust)
         assert report.verdict is Verdict.TOTAL_PASSED, as_text(report)
+
+
+def test_the_commands_beside_the_proofs_of_a_batch_work(
+    settings: dict[str, object],
+    open_app: Callable[..., App],
+    tmp_path: Path,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("FOJA_TSA_ROOTS", str(settings["tsa_roots"]))
+
+    async def protect() -> UUID:
+        async with open_app(**settings) as app:
+            document, *_ = await added(app, 3)
+            await app.work(until_idle=True, only=[executor.TYPE])
+            await app.work(until_idle=True)
+            return document
+
+    folder = tmp_path / "proofs"
+    assert run("proofs", str(asyncio.run(protect())), "-o", folder).code == 0
+    lines = (folder / "README.txt").read_text().splitlines()
+    own, others = (
+        [shlex.split(each, comments=True) for each in lines if f"  {name} " in each]
+        for name in ("foja", "openssl")
+    )
+    for command in own:
+        shown = run(*(folder / each if (folder / each).is_file() else each for each in command[1:]))
+        assert shown.code == 0, shown.out
+        assert "were not given" not in shown.out
+    for command in others:
+        assert (
+            b"Verification: OK" in subprocess.run(command, cwd=folder, capture_output=True, check=True).stdout
+        )
+    assert len(own) == len(others) == 1
 
 
 async def test_without_the_setting_each_document_has_its_own_token(

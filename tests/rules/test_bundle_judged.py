@@ -257,6 +257,18 @@ def test_a_proof_lies_where_its_kind_says(scene: Scene) -> None:
     assert reasons(judged(scene, scene.changed(moved))) == {("container", "NON_CANONICAL")}
 
 
+def test_an_event_has_one_proof(scene: Scene) -> None:
+    """Whoever can get a token could show one timestamp 256 times."""
+
+    def repeated(contents: Contents) -> Contents:
+        [proof], [named] = contents.proofs, contents.manifest.evidence
+        proofs = [proof, part("evidence/tsa/02.tsr", b"".join(proof.chunks()))]
+        evidence = (named, replace(named, path="evidence/tsa/02.tsr"))
+        return replace(contents, proofs=proofs, manifest=replace(contents.manifest, evidence=evidence))
+
+    assert reasons(judged(scene, scene.changed(repeated))) == {("container", "NON_CANONICAL")}
+
+
 def test_headers_in_a_bundle_must_be_headers(scene: Scene) -> None:
     def carrying(data: bytes) -> Callable[[Contents], Contents]:
         header = part("evidence/bitcoin/block-358391.header", data)

@@ -59,7 +59,7 @@ def test_a_bundle_of_a_batch_passes() -> None:
     assert report.verdict is Verdict.TOTAL_PASSED, as_text(report)
     found = finding(report, "seal")
     assert found.name == PATHS.record == "META-INF/evidencerecord.ers"
-    assert "a batch of documents" in found.detail
+    assert "a batch of bundles" in found.detail
     inside = open_container(io.BytesIO(BUNDLE)).names
     assert inside[-4:] == (names.ASIC_MANIFEST, PATHS.blinding, PATHS.listing, PATHS.record)
     assert names.STAMP not in inside
@@ -76,9 +76,7 @@ def test_a_bundle_with_both_records_passes() -> None:
     assert (found["tsa"], found["seal"]) == ("META-INF/evidencerecord01.ers", "META-INF/evidencerecord.ers")
 
 
-@pytest.mark.parametrize(
-    ("language", "words"), [("en", "a batch of documents"), ("es", "un lote de documentos")]
-)
+@pytest.mark.parametrize(("language", "words"), [("en", "a batch of bundles"), ("es", "un lote de paquetes")])
 def test_reports_say_that_the_seal_covers_a_batch(language: str, words: str) -> None:
     report = foja.verify(BUNDLE, SCENE.trust, AT)
     assert words in as_text(report, language=language)
@@ -173,6 +171,9 @@ RECORDS: dict[str, tuple[bytes, Reason]] = {
     "that is a plain token": (SCENE.stamper.token(STAMPED.digest), Reason.MALFORMED),
     "with more behind it": (STAMPED.record + b"\0", Reason.MALFORMED),
     "that is empty": (b"", Reason.MALFORMED),
+    "of another version": (STAMPED.record.replace(b"\x02\x01\x01", b"\x02\x01\x02", 1), Reason.NON_CANONICAL),
+    "of another version, and nothing else": (b"\x30\x03\x02\x01\x02", Reason.NON_CANONICAL),
+    "of a single hash": (encode([[STAMPED.digest]], STAMPED.token), Reason.NON_CANONICAL),
 }
 
 
@@ -182,6 +183,15 @@ def test_each_fault_of_the_record_has_its_reason(name: str) -> None:
     report = judged(recorded(data))
     assert report.verdict is Verdict.TOTAL_FAILED
     assert (finding(report, "seal").status, finding(report, "seal").reason) == (Status.INVALID, reason)
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_renewal_makes_no_fault_of_the_record_harmless(name: str) -> None:
+    """A first seal that could not be judged passed beside a valid renewal, and where none was required."""
+    files = recorded(RECORDS[name][0])
+    without = replace(SCENE.trust, required=("tsa",))
+    assert judged(renewed(files, SCENE.stamper, 0)).verdict is Verdict.TOTAL_FAILED
+    assert judged(files, without).verdict is Verdict.TOTAL_FAILED
 
 
 def test_a_record_has_one_encoding() -> None:

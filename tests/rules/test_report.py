@@ -55,6 +55,13 @@ def test_the_rule_by_example(states: list[Status], required: list[str] | None, v
     assert decide(evidence, required) is verdict
 
 
+@pytest.mark.parametrize("required", [None, ["tsa"], ["seal"], ["seal", "tsa"]])
+def test_nothing_passes_beside_a_seal_of_an_unknown_form(required: list[str] | None) -> None:
+    evidence = [found(kind, Status.VERIFIED) for kind in ("seal", "tsa")]
+    assert decide(evidence, required) is Verdict.TOTAL_PASSED
+    assert decide([found("seal", Status.UNSUPPORTED), *evidence], required) is Verdict.INDETERMINATE
+
+
 def test_exit_codes() -> None:
     assert [verdict.exit_code for verdict in Verdict] == [0, 2, 1]
 

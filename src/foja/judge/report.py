@@ -11,7 +11,7 @@ from foja.core.canonical import Json, canonical
 from foja.proofs.finding import Finding, Reason, ShownEvent, Status, TrustItem
 
 FORM = "foja/report/v1"
-_CONTAINER = "container"
+_CONTAINER, _SEAL = "container", "seal"
 _NOT_JUDGED = {Reason.TOO_LARGE, Reason.TOO_COSTLY, Reason.NOT_JUDGED}
 
 
@@ -121,12 +121,12 @@ def decide(evidence: Iterable[Finding], required: Sequence[str] | None) -> Verdi
 
     If nothing is required by name, everything that was given is required, unless it is only pending.
     Nothing passes without a verified proof, and a valid container alone proves nothing. What was not judged
-    because of a limit could be invalid, so nothing passes beside it.
+    because of a limit could be invalid, so nothing passes beside it, nor beside a seal of an unknown form.
     """
     findings = list(evidence)
     if any(each.status is Status.INVALID for each in findings):
         return Verdict.TOTAL_FAILED
-    if any(each.reason in _NOT_JUDGED for each in findings):
+    if any(map(_not_judged, findings)):
         return Verdict.INDETERMINATE
     verified = {each.evidence for each in findings if each.status is Status.VERIFIED}
     if not required:
@@ -134,6 +134,12 @@ def decide(evidence: Iterable[Finding], required: Sequence[str] | None) -> Verdi
     else:
         complete = verified.issuperset(required)
     return Verdict.TOTAL_PASSED if verified - {_CONTAINER} and complete else Verdict.INDETERMINATE
+
+
+def _not_judged(finding: Finding) -> bool:
+    """Return whether a finding may hide an invalid proof."""
+    unknown_seal = finding.evidence == _SEAL and finding.status is Status.UNSUPPORTED
+    return unknown_seal or finding.reason in _NOT_JUDGED
 
 
 def instant(moment: datetime | None) -> str | None:

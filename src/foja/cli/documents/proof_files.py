@@ -9,6 +9,7 @@ from pathlib import Path
 from foja.cli.output import print_result
 from foja.cli.output_files import write_file
 from foja.errors import SetupFailed
+from foja.proofs.ers import read_record, root_of
 from foja.proofs.evm import parse_header, raw_transaction
 from foja.proofs.evm.anchor import parse_anchor
 from foja.proofs.evm.keccak import keccak256
@@ -17,6 +18,7 @@ from foja.proofs.rekor.batched import split_batched
 
 TRUST, ROOTS, SIGNER, README = "trust.txt", "roots.pem", "signer.pem", "README.txt"
 PEM = "-----BEGIN"
+RECORD, TOKEN = ".ers", ".tst"
 # How each proof is checked with the tool of its own format; the longest ending that fits counts.
 COMMANDS = {
     ".tsr": f"openssl ts -verify -digest {{witness}} -in {{name}} -CAfile {ROOTS}",
@@ -24,7 +26,8 @@ COMMANDS = {
     ".sigstore.json": f"cosign verify-blob --bundle {{name}} --key {SIGNER} --use-signed-timestamps "
     "--trusted-root TRUSTED_ROOT {file}    # the trusted root of the log",
     ".evm.json": "cast tx {txid} input    # prints {calldata}",
-    ".ers": "openssl ts -verify -digest ROOT -token_in -in TOKEN    # docs/verify.md shows where they are",
+    ".tst": f"openssl ts -verify -digest {{root}} -token_in -in {{name}} -CAfile {ROOTS}"
+    "    # docs/verify.md shows how the digest leads to this root",
 }
 
 
@@ -65,6 +68,8 @@ def for_others(files: Mapping[str, bytes], witness: str) -> dict[str, bytes]:
             stem = name.removesuffix(".rekor.json")
             found[f"{stem}.sigstore.json"] = bundle
             found[f"{stem}.root"] = place.root_file(bytes.fromhex(witness))
+        elif name.endswith(RECORD):
+            found[name.replace(RECORD, TOKEN)] = read_record(data).token
     return found
 
 
@@ -80,6 +85,8 @@ def command_of(
     values = {"name": name, "witness": witness, "file": root if root in files and root != name else file}
     if ending == ".evm.json":
         values |= _transaction(files[name])
+    elif ending == TOKEN:
+        values["root"] = root_of(read_record(files[name.replace(TOKEN, RECORD)]).lists).hex()
     network = [line.split(":")[1] for line in trust if line.startswith("bitcoin-network:")]
     values["network"] = f" --btc-{network[0]}" if network and network[0] != "main" else ""
     return COMMANDS[ending].format(**values)

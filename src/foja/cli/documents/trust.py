@@ -18,6 +18,7 @@ from foja.cli.documents.status import find_document
 from foja.cli.installation import open_installation
 from foja.cli.output import print_or_write
 from foja.cli.output_files import check_targets
+from foja.core.bundle.names import loose_name, record_names
 from foja.errors import SetupFailed
 from foja.ledger.cosigners.configuration import read_cosigners
 from foja.settings import Settings
@@ -75,8 +76,9 @@ def _readme(
 
 def _own_command(name: str, found: Mapping[str, bytes], witness: str) -> str | None:
     """Return the command of Foja that checks a proof, or None for a part of one."""
-    if name not in found or name.endswith(".blinding"):
+    if name not in found or name.endswith((".blinding", ".xml")):
         return None
-    blinding = name.replace(".ers", ".blinding")
-    more = f" --proof {blinding}" if blinding in found and blinding != name else ""
+    records = map(record_names, range(1, len(found) + 1))
+    blinding = {loose_name(each.record): loose_name(each.blinding) for each in records}.get(name)
+    more = f" --proof {blinding}" if blinding in found else ""
     return f"foja verify --digest sha256:{witness} --proof {name}{more} --trust {TRUST}"

@@ -78,7 +78,10 @@ class Files:
             raise BadBundle("NON_CANONICAL", f"{paths.listing} is not the list of the group of its record")
 
     def _check_paths(self, found: Manifest) -> None:
-        """Every proof has the path of its kind and number, the document its folder, headers their size."""
+        """Every proof has the path of its kind and number, the document its folder, headers their size.
+
+        No event recorded more than one proof, so one that is shown twice is refused.
+        """
         records = {number: paths.record for number, paths in records_of(found)}
         paths = [
             records.get(number) or names.proof_name(each.kind, number, self._start(each.path))
@@ -86,6 +89,8 @@ class Files:
         ]
         if [each.path for each in found.evidence] != paths:
             raise BadBundle("NON_CANONICAL", "the manifest names a proof at a path that is not of its kind")
+        if len({each.seq for each in found.evidence}) < len(found.evidence):
+            raise BadBundle("NON_CANONICAL", "the manifest names two proofs of one event")
         if found.document and not found.document.startswith(names.DOCUMENT):
             raise BadBundle("NON_CANONICAL", f"the document {found.document} is not in {names.DOCUMENT}")
         for name in self.digests:
@@ -145,10 +150,10 @@ def _blinding(container: Container, listed: bytes) -> bytes:
 def _first_seal(container: Container) -> tuple[str, ...]:
     """Return the files of the first seal: its list, then its token, or all that an evidence record needs.
 
-    A record decides: with it, a token is a file that does not belong here.
+    Any file of a record decides: with it, a token is a file that does not belong here.
     """
     paths = names.SEAL_RECORD
-    if paths.record in container:
+    if any(name in container for name in paths):
         return names.ASIC_MANIFEST, paths.blinding, paths.listing, paths.record
     return names.seal_names(0)
 

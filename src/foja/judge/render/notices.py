@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from foja.proofs.finding import Finding
-from foja.proofs.notices import GROUP_NOT_GIVEN, IN_A_BATCH, LOCAL_NOTICE, TEST_NOTICE
+from foja.proofs.notices import GROUP_NOT_GIVEN, IN_A_BATCH, LOCAL_NOTICE, SEALED_IN_A_BATCH, TEST_NOTICE
 
 # Some contain a name or a number. A test judges every kind of evidence to show that no pattern is missing.
 _PATTERNS: Final = {
@@ -68,6 +68,10 @@ _PATTERNS: Final = {
     ),
     f"the token is signed by (.+), under your root (.+), {re.escape(IN_A_BATCH)}": (
         "el sello está firmado por {0}, bajo su raíz {1}, sobre un lote de documentos que incluye este "
+        "(RFC 4998)"
+    ),
+    f"the token is signed by (.+), under your root (.+), {re.escape(SEALED_IN_A_BATCH)}": (
+        "el sello está firmado por {0}, bajo su raíz {1}, sobre un lote de paquetes que incluye este "
         "(RFC 4998)"
     ),
     "the token is signed by (.+), under your root (.+)": "el sello está firmado por {0}, bajo su raíz {1}",

@@ -96,7 +96,7 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
     "missing": ("Missing: {item}. {ask}", "Falta: {item}. {ask}"),
     "change_event": (
         "What would change it: a later event, such as a revocation; or the loss of trust in a root or key.",
-        "Qué lo cambiaría: un evento posterior, como una revocación, o perder la confianza en una raíz.",
+        "Qué lo cambiaría: un evento posterior, como una revocación, o no confiar más en una raíz o clave.",
     ),
     "change_missing": (
         "What would change it: what is missing. Give roots and keys with --trust, not from this file.",

@@ -14,7 +14,7 @@ from foja.errors import Malformed
 from foja.proofs import tsa
 from foja.proofs.ers.record import Lists, read_record
 from foja.proofs.finding import Finding, Flaw, Reason, Status
-from foja.proofs.notices import GROUP_NOT_GIVEN, IN_A_BATCH
+from foja.proofs.notices import GROUP_NOT_GIVEN, IN_A_BATCH, SEALED_IN_A_BATCH
 
 EVIDENCE = "tsa"
 
@@ -31,7 +31,10 @@ def judge(
 
 
 def judge_strictly(data: bytes, digest: bytes, terms: tsa.Terms, group: Collection[bytes]) -> tsa.Checked:
-    """Return the same of a record that nothing else covers: only as Foja writes it, in one encoding."""
+    """Return the same of a record that nothing else covers: only as Foja writes it, in one encoding.
+
+    One that others may write, and that is not supported, is refused: it could say anything.
+    """
     return _judge(data, digest, terms, group, strict=True)
 
 
@@ -45,11 +48,15 @@ def _judge(
         if strict and record.encode() != data:
             raise Flaw(Reason.NON_CANONICAL, "the evidence record is not in its one encoding")
     except Flaw as flaw:
+        if strict and flaw.status is Status.UNSUPPORTED and flaw.reason is not Reason.TOO_LARGE:
+            flaw = Flaw(Reason.NON_CANONICAL, str(flaw))
         return tsa.Checked(flaw.finding(EVIDENCE))
     except Malformed as error:
         return tsa.Checked(Finding(EVIDENCE, Status.INVALID, Reason.MALFORMED, str(error)))
     checked = tsa.judge(record.token, root, terms)
-    return replace(checked, finding=_in_a_batch(checked.finding, group)) if checked.verified else checked
+    if not checked.verified:
+        return checked
+    return replace(checked, finding=_in_a_batch(checked.finding, group, sealed=strict))
 
 
 def root_of(lists: Lists) -> bytes:
@@ -77,6 +84,7 @@ def _check_group(found: Collection[bytes], digest: bytes, group: Collection[byte
         raise Flaw(Reason.GROUP_MISMATCH, "the group of the evidence record is not exactly the files given")
 
 
-def _in_a_batch(finding: Finding, group: Collection[bytes] | None) -> Finding:
+def _in_a_batch(finding: Finding, group: Collection[bytes] | None, *, sealed: bool) -> Finding:
     more = () if group is not None else (GROUP_NOT_GIVEN,)
-    return replace(finding, detail=f"{finding.detail}, {IN_A_BATCH}", not_checked=finding.not_checked + more)
+    detail = f"{finding.detail}, {SEALED_IN_A_BATCH if sealed else IN_A_BATCH}"
+    return replace(finding, detail=detail, not_checked=finding.not_checked + more)
