@@ -41,6 +41,14 @@ async def chunks(conversation: Conversation, kind: str, block: int, *texts: str,
         await conversation.emit(kind, {"text": text}, turn="t1", block_index=block, event_index=index)
 
 
+async def show_chunks(page: Page, conversation: Conversation, kind: str, block: int, *texts: str) -> None:
+    """Emit these until the page shows the last: a transient is lost where nobody listens yet."""
+    async with asyncio.timeout(60):
+        while not await page.value(seen(kind, texts[-1])):
+            await chunks(conversation, kind, block, *texts)
+            await asyncio.sleep(0.2)
+
+
 def result(name: str) -> dict[str, object]:
     done = {"tool_use_id": name, "tool_name": name, "tool_result": {"of": name}, "success": True}
     return {**done, "error_message": None, "turn": "t1"}
@@ -62,15 +70,13 @@ async def test_after_reloads_and_cuts_the_page_equals_a_fresh_load(
         await page.until(LIVE)
         await conversation.append("user_message_sent", {"content": EVIL})
         await page.until(seen("user_message_sent", "evil"))
-        await chunks(conversation, "thinking_chunk", 0, "let ", "me ", "see")
-        await page.until(seen("thinking_chunk", "see"))
+        await show_chunks(page, conversation, "thinking_chunk", 0, "let ", "me ", "see")
 
         await page.reload()  # in the middle of a turn
         await page.until(LIVE)
         await conversation.append("thinking", {"content": "let me see", **place, "block_index": 0})
         await page.until(seen("thinking", "see"))  # earlier transient events may be missed
-        await chunks(conversation, "message_chunk", 1, "I ", "look")
-        await page.until(seen("message_chunk", "look"))
+        await show_chunks(page, conversation, "message_chunk", 1, "I ", "look")
 
         relay.away = True  # the network is gone …
         relay.cut()
@@ -101,8 +107,7 @@ async def test_after_reloads_and_cuts_the_page_equals_a_fresh_load(
         await page.offline(away=False)
         await page.until(seen("approval_completed", "too much"))
 
-        await chunks(conversation, "message_chunk", 5, "in ", "Lima")
-        await page.until(seen("message_chunk", "Lima"))
+        await show_chunks(page, conversation, "message_chunk", 5, "in ", "Lima")
         await conversation.append("agent_message_sent", {"content": "in Lima", **place, "block_index": 5})
         await chunks(conversation, "message_chunk", 5, " (late)", start=2)  # after the persisted event
         await conversation.emit("complete", {}, turn="t1")
