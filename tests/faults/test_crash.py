@@ -163,5 +163,6 @@ def test_both_at_once(home: Home) -> None:
     home.server = start(home.folder)
     diary = read_diary(order.diary)
     check_told(diary, audit(home.server.url))
+    assert diary.unanswered()
     asyncio.run(ask_again(home, diary))
     check_once(diary, audit_idle(home.server.url))
