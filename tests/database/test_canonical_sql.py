@@ -180,6 +180,15 @@ EXACT = {
     '{"a":": 9007199254740992, 1e99","b":"[-1e99"}': True,
     '{"9007199254740992":1}': True,
 }
+# A body with a number that is not short is searched; words that look like one must not count.
+SHORT = {
+    '{"a":[-12,0.91,1.7671428571428571]}': True,
+    '{"a":"01923e2c-7e31-7e22-8e10-5e1a2b3c4d5e","b":"sha256-7e3f"}': True,
+    '{"a":"2026-11-18T12:00:00.123456789012345678Z"}': True,
+    '{"a":-7e3}': False,
+    '{"a":[1, 7E+3]}': False,
+    '{"a":1234567890123456}': False,
+}
 SHALLOW = {
     chest(64): True,
     chest(65): False,
@@ -209,7 +218,8 @@ UNIQUE = {
 
 
 @pytest.mark.parametrize(
-    ("check", "cases"), [("is_exact", EXACT), ("is_shallow", SHALLOW), ("has_unique_keys", UNIQUE)]
+    ("check", "cases"),
+    [("is_exact", EXACT), ("has_short_numbers", SHORT), ("is_shallow", SHALLOW), ("has_unique_keys", UNIQUE)],
 )
 def test_a_body_is_searched_for_what_it_may_not_hold(
     admin: Admin, check: LiteralString, cases: dict[str, bool]

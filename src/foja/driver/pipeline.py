@@ -35,6 +35,7 @@ class Pipeline:
         self._loop = asyncio.get_running_loop()
         self._requests: deque[asyncio.Future[PGresult]] = deque()
         self._result: PGresult | None = None
+        self.waiting = 0  # the number of open requests
         self._retired = self._writing = False
         self.broken = False
         self._pgconn.nonblocking = 1
@@ -66,17 +67,13 @@ class Pipeline:
         try:
             self._send(statement, values if tenant is None else [*values, tenant.encode()])
             self._requests.append(request)
+            self.waiting += 1
             result = await request
         except RAISED as error:
             raise translate(error) from error
         if result.status not in GOOD:
             raise translate(psycopg.errors.error_from_result(result))
         return result.get_value(0, 0) or b""
-
-    @property
-    def waiting(self) -> int:
-        """The number of open requests."""
-        return len(self._requests)
 
     def retire(self) -> None:
         """Close once all open requests have their results."""
@@ -91,6 +88,7 @@ class Pipeline:
             self._loop.remove_reader(self._socket)
             self._loop.remove_writer(self._socket)
             self._pgconn.finish()
+        self.waiting = 0
         while self._requests:
             request = self._requests.popleft()
             if not request.done():
@@ -133,6 +131,7 @@ class Pipeline:
 
     def _answer(self, result: PGresult) -> None:
         request, self._result = self._requests.popleft(), None
+        self.waiting -= 1
         if not request.done():
             request.set_result(result)
         if self._retired and not self._requests:

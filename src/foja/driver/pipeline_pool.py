@@ -49,8 +49,10 @@ class PipelinePool:
         while True:
             if self._closed:
                 raise PoolClosed("this app is closed; connect again")
-            self._open = [pipeline for pipeline in self._open if not pipeline.broken]
             best = min(self._open, key=_waiting, default=None)
+            if best and best.broken:  # it has no open requests, so it is found before a busy one
+                self._open = [pipeline for pipeline in self._open if not pipeline.broken]
+                continue
             if best and (best.waiting == 0 or self._full()):
                 return best
             if not self._full():

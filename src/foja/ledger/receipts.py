@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +17,8 @@ from foja.ledger.event import Draft
 STATEMENTS = ("append", "replay", "append_drafts")
 _FIELDS, _ID = encoding.record_head(13), encoding.field(encoding.UUID_OID, bytes(16))[:-16]
 _NO_NUMBER = encoding.field(encoding.BIGINT_OID, None)
+# A `foja.receipt` of an event that was appended now, without a place: status, seq, at, body_hash, sealed.
+_APPENDED = struct.Struct("!12x8s16xq32xq8x32s8x?8x")
 
 
 # status, detail, seq, at, body_hash, sealed, place. A refusal has words in `detail` and no number.
@@ -95,6 +98,14 @@ def read_reservation(answer: bytes) -> Reservation:
 
 def read_receipt(answer: bytes) -> Receipt:
     """Return the receipt of one event."""
+    if len(answer) == _APPENDED.size:
+        status, seq, at, body_hash, sealed = _APPENDED.unpack(answer)
+        if status == b"appended":
+            return "appended", None, seq, encoding.moment(at), body_hash, sealed, None
+    return _read_other_receipt(answer)
+
+
+def _read_other_receipt(answer: bytes) -> Receipt:
     status, detail, seq, _, at, body_hash, sealed, place = encoding.fields(answer)
     return _receipt(status, detail, seq, at, body_hash, sealed, place)
 

@@ -41,6 +41,7 @@ class AuditQuery:
 QUERIES = (
     AuditQuery("end", "audit_ends", "{2} sealed and {3} given numbers, as in foja.entity", "{1} numbers"),
     AuditQuery("head", "audit_heads", "the head {2}, the last chain hash", "{3}"),
+    AuditQuery("voided", "audit_voided", "{2} in foja.voided, as in the events", "{3}"),
     AuditQuery("slot", "audit_late_slots", "a slot voided at its deadline", "a slot open {2} s after it"),
     AuditQuery("lag", "audit_sealing", "sealing within the limit", "none after {2} s; is a worker running?"),
     AuditQuery("lag", "audit_numbering", "a leaf within the limit", "none after {2} s; is a worker running?"),

@@ -2,17 +2,17 @@
 -- One event, one round trip, one transaction. Like every prepared statement that acts for a tenant, it takes the tenant as
 -- its last value and sets it first: a statement of its own for that would cost as much as a check of the body.
 prepare append as
-select foja.append($1) from set_config('foja.tenant', $2, true);
+select foja.append($1) where set_config('foja.tenant', $2, true) is not null;
 
 -- name: prepare_replay
 -- The stored result of an event that was there before.
 prepare replay as
-select foja.replay($1) from set_config('foja.tenant', $2, true);
+select foja.replay($1) where set_config('foja.tenant', $2, true) is not null;
 
 -- name: prepare_append_drafts
 -- Many events in one call, with a verdict for each.
 prepare append_drafts as
-select foja.append_drafts($1, $2, $3) from set_config('foja.tenant', $4, true);
+select foja.append_drafts($1, $2, $3) where set_config('foja.tenant', $4, true) is not null;
 
 -- name: erase
 -- Forget one body; its hash and every proof stay.

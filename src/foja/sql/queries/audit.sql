@@ -56,6 +56,14 @@ from foja.event v left join foja.entity e using (entity_id)
 left join foja.kind k on k.domain = e.domain and k.kind = v.kind and k.v = v.v
 where e.entity_id is null or v.tenant <> e.tenant or k.kind is null or v.source <> all (k.sources);
 
+-- name: audit_voided
+-- Voided numbers that foja.voided does not list, and listed ones that are not voided.
+select coalesce(v.entity_id, g.entity_id), coalesce(v.seq, g.seq), case when g.seq is null then 'one' else 'none' end,
+    case when g.seq is null then 'none' else 'one' end
+from (select entity_id, seq from foja.event where kind = 'slot.voided') v
+full join foja.voided g on g.entity_id = v.entity_id and g.seq = v.seq
+where v.seq is null or g.seq is null;
+
 -- name: audit_late_slots
 -- Open slots past their deadline.
 select entity_id, seq, round(extract(epoch from clock_timestamp() - deadline))::bigint from foja.slot

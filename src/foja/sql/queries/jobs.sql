@@ -1,7 +1,7 @@
 -- name: prepare_enqueue_jobs
 -- Ask for work; what was asked for before is left out.
 prepare enqueue_jobs as
-select foja.enqueue_jobs_v1($1) from set_config('foja.tenant', $2, true);
+select foja.enqueue_jobs_v1($1) where set_config('foja.tenant', $2, true) is not null;
 
 -- name: prepare_settle_jobs
 -- Say how a batch of jobs ended, with the facts that were found and the jobs that follow.

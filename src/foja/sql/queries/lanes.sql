@@ -1,7 +1,7 @@
 -- name: prepare_lane_append
 -- Append one event at a number from Redis.
 prepare lane_append as
-select foja.lane_append($1, $2, $3) from set_config('foja.tenant', $4, true);
+select foja.lane_append($1, $2, $3) where set_config('foja.tenant', $4, true) is not null;
 
 -- name: prepare_lane_reserve
 -- Reserve numbers from Redis for later events. It need not wait for the disk.

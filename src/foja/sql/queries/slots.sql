@@ -22,11 +22,10 @@ from foja.void(%(entity)s, %(domain)s, %(tenant)s, %(seq)s, %(token)s, %(source)
 
 -- name: stream_gaps
 -- How many numbers of a stream were given and voided.
-select count(*) from foja.event
-where entity_id = %(entity)s and tenant = %(tenant)s and kind = 'slot.voided';
+select count(*) from foja.voided where entity_id = %(entity)s and tenant = %(tenant)s;
 
 -- name: most_gaps
 -- The streams with the most voided numbers, each with its count and that of all streams.
-select entity_id, count(*), (sum(count(*)) over ())::bigint from foja.event
-where kind = 'slot.voided' and (%(tenant)s::text is null or tenant = %(tenant)s)
+select entity_id, count(*), (sum(count(*)) over ())::bigint from foja.voided
+where %(tenant)s::text is null or tenant = %(tenant)s
 group by entity_id order by 2 desc, 1 limit %(limit)s;

@@ -76,26 +76,40 @@ begin
     return foja.insert_images(p_entity, p_seq, images, moments, owner, digests, generations, alts);
 end $$;
 
--- Write what one `image.added` leads to, apart from its job, and return its place. If the object is not there, or is a
--- candidate for deletion, the guard does the rest and says what it refuses. The row of the product is locked.
-create function foja.insert_image(d foja.draft, p_seq bigint, p_at timestamptz, p_sha256 text) returns integer
+-- Record one `image.added` whose body was checked, with what it leads to apart from its job, and return its place. Galleries
+-- are written at their heads alone and have no executor, so that this is shorter than `append`. If the object is not there, or
+-- is a candidate for deletion, the guard does the rest and says what it refuses. The row of the product is locked.
+create function foja.record_image(d foja.draft, p_sha256 text) returns integer
 language plpgsql as $$
 declare
+    moment timestamptz := clock_timestamp();
+    e record;
     live integer;
     place integer;
     is_full boolean;
 begin
+    loop
+        update foja.entity set next_seq = next_seq + 1, sealed = sealed + 1, last_at = greatest(moment, last_at),
+            head = foja.chain_step(head, d.entity_id, next_seq, d.event_id, d.kind, greatest(moment, last_at), d.body_hash)
+        where entity_id = d.entity_id and domain = d.domain and tenant = d.tenant
+        returning next_seq - 1 as seq, last_at as at, head into e;
+        exit when found;
+        perform foja.create_entity(d.entity_id, d.domain, d.tenant);
+    end loop;
+    insert into foja.event values (d.entity_id, e.seq, d.event_id, d.kind, d.v, e.at, d.actor, d.source,
+        d.payload::json, d.salt, d.body_hash, d.idempotency_key, d.tenant);
+    insert into foja.pending (entity_id, seq, chain_hash) values (array[d.entity_id], array[e.seq], array[e.head]);
     insert into foja.object_reference (entity_id, seq, sha256, generation, role, tenant)
-    select d.entity_id, p_seq, o.sha256, o.generation, 'original', d.tenant
+    select d.entity_id, e.seq, o.sha256, o.generation, 'original', d.tenant
     from foja.object o where o.sha256 = p_sha256 and o.state = 'live' for share returning generation into live;
     insert into public.product_images (id, product_id, image_url, image_order, created_at, tenant, content_seq)
     select d.event_id, d.entity_id, 'foja:sha256/' || p_sha256, (select coalesce(max(i.image_order) + 1, 0)
-        from public.product_images i where i.product_id = d.entity_id), p_at, d.tenant, p_seq
+        from public.product_images i where i.product_id = d.entity_id), e.at, d.tenant, e.seq
     where live is not null and not exists (select from public.image_orphan_candidates c
         where c.path = 'objects/' || p_sha256 || '/' || live)
     returning image_order, image_order >= (select r.image_limit from foja.gallery_rule r) into place, is_full;
     if place is null then
-        perform foja.track(d.domain, array[d.entity_id], array[p_seq]);
+        perform foja.track(d.domain, array[d.entity_id], array[e.seq]);
         select i.image_order into place from public.product_images i where i.id = d.event_id;
     elsif is_full then
         perform foja.check_room(d.entity_id);

@@ -11,7 +11,7 @@ declare
         then substr(p_image_url, 13) end;
     draft foja.draft := foja.new_draft(p_product_id, 'image', owner, 'image.added', case when digest is null
         then '{"url":' || to_json(p_image_url)::text || '}' else '{"object":"' || digest || '"}' end, 'api');
-    wakes boolean;
+    is_checked boolean := false;
     supplier uuid;
     stored foja.receipt;
 begin
@@ -23,8 +23,8 @@ begin
     if digest is not null then
         -- What needs no number comes before the lock, where callers do not wait for each other. The body was made above, so
         -- only its kind can be refused.
-        select k.wakes into wakes from foja.kind k where k.domain = 'image' and k.kind = 'image.added' and k.v = 1
-            and 'api' = any (k.sources) and not (k.reserved or k.retired) and draft.payload::jsonb @@ k.shape;
+        select 'api' = any (k.sources) and not (k.reserved or k.retired) and draft.payload::jsonb @@ k.shape into is_checked
+        from foja.kind k where k.domain = 'image' and k.kind = 'image.added' and k.v = 1;
         perform foja.queue_rendering(p_product_id, draft.event_id, owner);
     end if;
     -- Not `for key share`: callers wait here for each other, one after the other, and share no lock.
@@ -37,9 +37,8 @@ begin
             p_supplier_id));
     elsif p_image_url is null then
         perform foja.refuse('bad_payload', 'an image needs a url');
-    elsif wakes is not null then
-        stored := foja.record_draft(draft, wakes, false);
-        return foja.insert_image(draft, stored.seq, stored.at, digest);
+    elsif is_checked then
+        return foja.record_image(draft, digest);
     end if;
     stored := foja.append(draft);
     return (select i.image_order from public.product_images i where i.id = stored.event_id);

@@ -16,7 +16,7 @@ end $$;
 revoke execute on function
     foja.image_url, foja.adopted_at, foja.add_image, foja.move_image, foja.remove_image, foja.replace_image, foja.show_variant,
     foja.image_of, foja.as_place, foja.change_image, foja.apply_image_event, foja.forget_image, foja.hold_product,
-    foja.content_problem, foja.check_image_key, foja.check_room, foja.track_image, foja.track_images, foja.insert_images, foja.insert_image, foja.add_images, foja.remove_images, foja.delete_product_v1, foja.end_gallery, foja.check_isolation,
+    foja.content_problem, foja.check_image_key, foja.check_room, foja.track_image, foja.track_images, foja.insert_images, foja.record_image, foja.add_images, foja.remove_images, foja.delete_product_v1, foja.end_gallery, foja.check_isolation,
     foja.keep_product, foja.image_references, foja.refer_images, foja.gallery_rows, foja.replay_gallery, foja.rebuild_gallery, foja.rebuild_galleries_v1,
     foja.gallery_readers, foja.set_gallery_rule_v1, public.insert_image_with_order, public.set_product_images_updated_at
     from public;

@@ -20,7 +20,7 @@ drop table public.product_images, public.products;
 drop function foja.track_rendering, foja.show_rendering, foja.thumbnail_status, foja.request_rendering, foja.queue_rendering, foja.rendering_death, foja.rendering_payload;
 drop table foja.thumbnail_rule;
 drop function public.set_product_images_updated_at, foja.set_gallery_rule_v1, foja.gallery_readers,
-    foja.keep_product, foja.end_gallery, foja.delete_product_v1, foja.remove_images, foja.track_images, foja.track_image, foja.add_images, foja.insert_images, foja.insert_image, foja.check_isolation, foja.check_room, foja.check_image_key,
+    foja.keep_product, foja.end_gallery, foja.delete_product_v1, foja.remove_images, foja.track_images, foja.track_image, foja.add_images, foja.insert_images, foja.record_image, foja.check_isolation, foja.check_room, foja.check_image_key,
     foja.content_problem, foja.hold_product, foja.forget_image, foja.apply_image_event, foja.change_image, foja.as_place,
     foja.image_of, foja.show_variant, foja.replace_image, foja.remove_image, foja.move_image, foja.add_image,
     foja.adopted_at, foja.image_url;

@@ -101,49 +101,48 @@ begin
     return stored;
 end $$;
 
--- Why this draft may not be recorded. Not inlined: hardly any append asks.
+-- Why this draft may not be recorded, or null. Not inlined: hardly any append asks.
 create function foja.draft_problem(d foja.draft) returns text
 language plpgsql stable as $$
 begin
-    return coalesce(
-        (select foja.body_problem(k, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key)
-            from foja.kind k where k.domain = d.domain and k.kind = d.kind and k.v = d.v),
-        'unknown_kind: this domain has no such kind, or not in this version');
+    return (select foja.body_problem(k, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key)
+        from (select) one left join foja.kind k on k.domain = d.domain and k.kind = d.kind and k.v = d.v);
 end $$;
 
--- One event: check it, then record it.
+-- Refuse a draft that this session may not record. Not inlined either.
+create function foja.check_draft(d foja.draft) returns void
+language plpgsql stable as $$
+declare
+    problem text;
+begin
+    perform foja.check_source(d.source);
+    perform foja.check_tenant(d.tenant, d.entity_id, d.domain);
+    problem := foja.draft_problem(d);
+    if problem is not null then
+        perform foja.refuse_for(problem);
+    end if;
+end $$;
+
+-- One event: check it, take the number and chain it, record it, put it in the outbox.
 -- An event recorded before is a unique violation here; the caller then calls `replay`.
 create function foja.append(d foja.draft) returns foja.receipt
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
+    moment timestamptz := clock_timestamp();
     sound boolean;
     wakes boolean;
     tracked boolean;
+    e record;
+    places integer[];
 begin
-    if current_setting('role') <> 'foja_' || d.source then
-        perform foja.check_source(d.source);
-    end if;
-    if d.tenant is distinct from current_setting('foja.tenant', true) then
-        perform foja.check_tenant(d.tenant, d.entity_id, d.domain);
-    end if;
-    select foja.is_sound(k, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key), k.wakes, k.tracked
+    -- One expression for all of it, which answers for the usual caller; `check_draft` looks again at anything else.
+    select current_setting('role') = 'foja_' || d.source and current_setting('foja.tenant', true) = d.tenant
+        and foja.is_sound(k, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key), k.wakes, k.tracked
     into sound, wakes, tracked
     from foja.kind k where k.domain = d.domain and k.kind = d.kind and k.v = d.v;
     if sound is not true then
-        perform foja.refuse_for(foja.draft_problem(d));
+        perform foja.check_draft(d);
     end if;
-    return foja.record_draft(d, wakes, tracked);
-end $$;
-
--- Record a draft that was checked: take the number and chain it, record, put in the outbox. Without `guarded` the caller does
--- what the guard of the kind does, in the same transaction.
-create function foja.record_draft(d foja.draft, wakes boolean, guarded boolean) returns foja.receipt
-language plpgsql as $$
-declare
-    moment timestamptz := clock_timestamp();
-    places integer[];
-    e record;
-begin
     update foja.entity
     set next_seq = next_seq + 1, last_at = greatest(moment, last_at),
         sealed = case when sealed = next_seq then sealed + 1 else sealed end,
@@ -155,11 +154,11 @@ begin
         and (d.expected_seq is null or next_seq = d.expected_seq)
     returning next_seq - 1 as seq, last_at as at, head, sealed = next_seq as sealed, awake into e;
     if e.seq is null then
-        return foja.record_first(d, wakes, guarded);
+        return foja.append_first(d);
     end if;
     insert into foja.event values (d.entity_id, e.seq, d.event_id, d.kind, d.v, e.at, d.actor, d.source,
         d.payload::json, d.salt, d.body_hash, d.idempotency_key, d.tenant);
-    if guarded then
+    if tracked then
         places := foja.track(d.domain, array[d.entity_id], array[e.seq]);
     end if;
     if e.sealed then
@@ -174,7 +173,7 @@ begin
 end $$;
 
 -- The same where no row could be numbered: a new stream, or a number that is not the next.
-create function foja.record_first(d foja.draft, wakes boolean, guarded boolean) returns foja.receipt
+create function foja.append_first(d foja.draft) returns foja.receipt
 language plpgsql as $$
 declare
     stored foja.receipt := foja.find_replay(d);
@@ -185,5 +184,5 @@ begin
         return stored;
     end if;
     perform foja.create_entity(d.entity_id, d.domain, d.tenant, d.expected_seq);
-    return foja.record_draft(d, wakes, guarded);
+    return foja.append(d);
 end $$;

@@ -29,10 +29,12 @@ begin
     insert into foja.event values (d.entity_id, p_seq, d.event_id, d.kind, d.v, clock_timestamp(), d.actor, d.source,
         d.payload::json, d.salt, d.body_hash, d.idempotency_key, d.tenant)
     on conflict do nothing;
-    if found then
-        insert into foja.unsealed values (d.entity_id, p_seq);
+    if not found then
+        return false;
     end if;
-    return found;
+    insert into foja.voided values (d.entity_id, p_seq, d.tenant);
+    insert into foja.unsealed values (d.entity_id, p_seq);
+    return true;
 end $$;
 
 -- Give a stream another fence; returns how many numbers were lost to the old one. The lane lock is

@@ -18,7 +18,7 @@ revoke execute on all functions in schema foja from public;
 
 grant usage on schema foja to authenticated, service_role, foja_api, foja_sweeper;
 grant select on all tables in schema foja to service_role, foja_sweeper;
-grant select on foja.entity, foja.event, foja.slot to foja_api, authenticated;
+grant select on foja.entity, foja.event, foja.slot, foja.voided to foja_api, authenticated;
 -- Public data. Leaves name the streams of all tenants, so a tenant may not read them.
 grant select on foja.migration to foja_api;  -- a process checks at its start that the schema is that of its version
 grant select on foja.installation, foja.domain, foja.source, foja.kind, foja.log, foja.checkpoint,
@@ -73,6 +73,12 @@ alter table foja.slot enable row level security, force row level security;
 create policy owner_works on foja.slot to current_user using (true) with check (true);
 create policy installation_reads on foja.slot for select to service_role, foja_sweeper using (true);
 create policy tenant_reads on foja.slot for select to foja_api, authenticated
+    using (tenant = (select nullif(current_setting('foja.tenant', true), '')));
+
+alter table foja.voided enable row level security, force row level security;
+create policy owner_works on foja.voided to current_user using (true) with check (true);
+create policy installation_reads on foja.voided for select to service_role, foja_sweeper using (true);
+create policy tenant_reads on foja.voided for select to foja_api, authenticated
     using (tenant = (select nullif(current_setting('foja.tenant', true), '')));
 
 alter table foja.checkpoint enable row level security, force row level security;
