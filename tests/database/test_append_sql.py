@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 import pytest
@@ -12,9 +12,11 @@ from foja import errors
 from foja.app import App
 from foja.conversations.service import Conversation
 from foja.core import event as core
-from foja.ledger.event import MAX_BODY
+from foja.ledger.event import MAX_BODY, Draft
 from tests.database.rows import SAID, Admin, check_stream, first_in_each, identity, rows, stored_body
+from tests.drafts import BATCH, DRAFT, columns, fields
 
+ONE: LiteralString = f"select foja.append({DRAFT})"
 APPROVED = {"approval_id": "a", "decision": "approved", "reason": None}
 
 
@@ -120,3 +122,84 @@ async def test_an_sql_caller_cannot_write_what_only_the_ledger_says(
         append_in_sql(admin, talk, kind, payload)
     assert refusal.value.sqlstate == "FJ001"
     check_stream(admin, talk, 1)
+
+
+def sourceless(event: Draft) -> Draft:
+    """Return a draft without a source whose hash fits the text that this makes of the body."""
+    text = b'{"actor":null,"payload":%b,"source":,"v":1}' % event.payload.encode()
+    return event._replace(source=None, body_hash=core.body_hash(event.salt, text))  # type: ignore[arg-type]
+
+
+def acting(admin: Admin, role: str, tenant: str, statement: LiteralString, values: Any) -> tuple[Any, ...]:
+    """Return the row of a statement that a role runs for a tenant."""
+    with admin.transaction():
+        admin.execute(f"set local role {role}".encode())
+        admin.execute("select set_config('foja.tenant', %s, true)", [tenant])
+        row: tuple[Any, ...] | None = admin.execute(statement, values).fetchone()
+    assert row is not None
+    return row
+
+
+def send(admin: Admin, drafts: list[Draft], tenant: str, *, atomic: bool) -> tuple[Any, ...]:
+    """Send a batch in the API's role, for a tenant; return numbers and verdicts."""
+    batch: LiteralString = f"select seq, status from foja.append_drafts({BATCH}, {atomic}, false)"
+    return acting(admin, "foja_api", tenant, batch, columns(drafts))
+
+
+async def test_a_batch_records_no_draft_without_a_source_and_skips_none(app: App, admin: Admin) -> None:
+    talk = await app.conversations.open()
+    good, bad = talk.draft("thinking", SAID), sourceless(talk.draft("thinking", SAID))
+    with pytest.raises(psycopg.Error, match="wrong_source"):
+        send(admin, [good, bad], "default", atomic=True)
+    assert send(admin, [good, bad], "default", atomic=False) == ([0, None], ["appended", "refused"])
+    check_stream(admin, talk, 1)
+
+
+async def test_a_number_that_is_too_large_fails_its_own_item_only(app: App, admin: Admin) -> None:
+    talk = await app.conversations.open()
+    good, bad = talk.draft("thinking", SAID), talk.draft("thinking", {"content": "x", "n": 10**15})
+    bad = bad._replace(payload=bad.payload.replace("1" + "0" * 15, "9007199254740993"))
+    assert send(admin, [good, bad], "default", atomic=False) == ([0, None], ["appended", "refused"])
+    check_stream(admin, talk, 1)
+
+
+async def test_a_draft_without_a_tenant_says_nothing_of_the_streams_of_others(app: App, admin: Admin) -> None:
+    talk, other = await first_in_each(app, 2)
+    good, probe = talk.draft("thinking", SAID), other.draft("thinking", SAID)._replace(expected=-1)
+    with pytest.raises(psycopg.Error, match="unknown_entity"):
+        send(admin, [good, probe._replace(tenant=None)], "default", atomic=False)  # type: ignore[arg-type]
+    check_stream(admin, talk, 1)
+
+
+async def test_a_stream_has_a_tenant_with_a_name(app: App, admin: Admin) -> None:
+    nameless = (await app.conversations.open()).draft("thinking", SAID)._replace(tenant="")
+    with pytest.raises(psycopg.Error, match="unknown_entity"):
+        send(admin, [nameless, nameless], "", atomic=False)
+    with pytest.raises(psycopg.Error, match="wrong_entity"):
+        acting(admin, "foja_api", "", ONE, fields(nameless))
+
+
+@pytest.mark.parametrize(
+    ("role", "tenant", "code"),
+    [("foja_sweeper", "default", "wrong_source"), ("foja_api", "other", "unknown_entity")],
+)
+async def test_who_may_not_write_is_told_so_before_the_body_is_read(
+    app: App, admin: Admin, role: str, tenant: str, code: str
+) -> None:
+    huge = (await app.conversations.open()).draft("thinking", SAID)
+    with pytest.raises(psycopg.Error, match=code):
+        acting(admin, role, tenant, ONE, fields(huge._replace(payload='{"content":"x","n":1e400000}')))
+
+
+async def test_a_surplus_row_of_the_voided_keeps_no_slot_open(app: App, admin: Admin) -> None:
+    talk = await app.conversations.open()
+    slots = await talk.reserve(1, ttl=60)
+    admin.execute("insert into foja.voided values (%s, %s, 'default')", [talk.id, slots.seqs[0]])
+    await slots.void(0, reason="not needed")
+    assert [event.kind for event in await talk.events()] == ["slot.voided"]
+
+
+async def test_workers_count_what_was_voided(app: App, admin: Admin) -> None:
+    talk = await app.conversations.open()
+    await (await talk.reserve(1, ttl=60)).void(0, reason="not needed")
+    assert acting(admin, "foja_worker", "", "select count(*) from foja.voided", None) == (1,)

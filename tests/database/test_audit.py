@@ -97,6 +97,7 @@ async def test_a_healthy_ledger_has_no_findings(intruder: psycopg.Connection[Any
 
 OLD = "at = at - interval '2 minutes'"
 PAST = "published_at = published_at - interval '2 minutes'"
+VOIDED = "update foja.event set kind = 'slot.voided' where seq = 3"
 UNSEALED = f"""delete from foja.pending;
     insert into foja.unsealed select '{TALK}', 6;
     update foja.entity set sealed = 6;
@@ -122,8 +123,9 @@ NUMBERED = """with sealed as (delete from foja.pending returning entity_id, seq,
         ("correlation", 3, "update foja.event set v = 2 where seq = 3"),
         ("correlation", 3, "update foja.event set source = 'sweeper' where seq = 3"),
         ("correlation", 0, "delete from foja.entity"),
-        ("voided", 3, "update foja.event set kind = 'slot.voided' where seq = 3"),
+        ("voided", 3, VOIDED),
         ("voided", 3, "insert into foja.voided select entity_id, seq, tenant from foja.event where seq = 3"),
+        ("voided", 3, f"{VOIDED}; insert into foja.voided select entity_id, 3, 'other' from foja.entity"),
         ("slot", 7, "update foja.slot set deadline = now() - interval '6 seconds'"),
         ("lag", 6, f"update foja.event set {OLD} where seq <= 6"),
         ("lag", 6, UNSEALED),

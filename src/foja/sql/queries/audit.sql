@@ -60,8 +60,8 @@ where e.entity_id is null or v.tenant <> e.tenant or k.kind is null or v.source 
 -- Voided numbers that foja.voided does not list, and listed ones that are not voided.
 select coalesce(v.entity_id, g.entity_id), coalesce(v.seq, g.seq), case when g.seq is null then 'one' else 'none' end,
     case when g.seq is null then 'none' else 'one' end
-from (select entity_id, seq from foja.event where kind = 'slot.voided') v
-full join foja.voided g on g.entity_id = v.entity_id and g.seq = v.seq
+from (select entity_id, seq, tenant from foja.event where kind = 'slot.voided') v
+full join foja.voided g on g.entity_id = v.entity_id and g.seq = v.seq and g.tenant = v.tenant
 where v.seq is null or g.seq is null;
 
 -- name: audit_late_slots

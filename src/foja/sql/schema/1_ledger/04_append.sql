@@ -23,6 +23,15 @@ language sql stable
 return case when (select i.installation_id = p_entity from foja.installation i) then p_domain = 'system' and p_tenant = 'system'
     else p_domain <> 'system' and p_tenant <> 'system' end;
 
+create function foja.check_tenant_name(name text) returns void
+language plpgsql immutable as $$
+begin
+    perform foja.check_size(name, 255, 'the name of a tenant');
+    if name = '' then  -- a setting that was set before, and is not now, reads like this
+        perform foja.refuse('wrong_entity', 'the name of a tenant is empty; it has 1 to 255 bytes');
+    end if;
+end $$;
+
 -- Create a stream that is new; refuse one of another domain or tenant, or with another next number.
 create function foja.create_entity(p_entity uuid, p_domain text, p_tenant text, p_expected bigint default null)
 returns void
@@ -30,7 +39,7 @@ language plpgsql as $$
 declare
     e foja.entity;
 begin
-    perform foja.check_size(p_tenant, 255, 'the name of a tenant');
+    perform foja.check_tenant_name(p_tenant);
     if not foja.is_own_stream(p_entity, p_domain, p_tenant) then
         perform foja.refuse('wrong_entity', 'the id of the installation, the domain system and the tenant system belong together');
     end if;
@@ -101,26 +110,14 @@ begin
     return stored;
 end $$;
 
--- Why this draft may not be recorded, or null. Not inlined: hardly any append asks.
+-- Why this draft, which is not sound, may not be recorded. Not inlined: hardly any append asks.
 create function foja.draft_problem(d foja.draft) returns text
 language plpgsql stable as $$
 begin
-    return (select foja.body_problem(k, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key)
-        from (select) one left join foja.kind k on k.domain = d.domain and k.kind = d.kind and k.v = d.v);
-end $$;
-
--- Refuse a draft that this session may not record. Not inlined either.
-create function foja.check_draft(d foja.draft) returns void
-language plpgsql stable as $$
-declare
-    problem text;
-begin
-    perform foja.check_source(d.source);
-    perform foja.check_tenant(d.tenant, d.entity_id, d.domain);
-    problem := foja.draft_problem(d);
-    if problem is not null then
-        perform foja.refuse_for(problem);
-    end if;
+    return coalesce(
+        (select foja.body_problem(k, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key)
+            from foja.kind k where k.domain = d.domain and k.kind = d.kind and k.v = d.v),
+        'unknown_kind: this domain has no such kind, or not in this version');
 end $$;
 
 -- One event: check it, take the number and chain it, record it, put it in the outbox.
@@ -135,13 +132,16 @@ declare
     e record;
     places integer[];
 begin
-    -- One expression for all of it, which answers for the usual caller; `check_draft` looks again at anything else.
-    select current_setting('role') = 'foja_' || d.source and current_setting('foja.tenant', true) = d.tenant
-        and foja.is_sound(k, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key), k.wakes, k.tracked
+    if current_setting('role') is distinct from 'foja_' || d.source
+            or current_setting('foja.tenant', true) is distinct from d.tenant then
+        perform foja.check_source(d.source);
+        perform foja.check_tenant(d.tenant, d.entity_id, d.domain);
+    end if;
+    select foja.is_sound(k, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key), k.wakes, k.tracked
     into sound, wakes, tracked
     from foja.kind k where k.domain = d.domain and k.kind = d.kind and k.v = d.v;
     if sound is not true then
-        perform foja.check_draft(d);
+        perform foja.refuse_for(foja.draft_problem(d));
     end if;
     update foja.entity
     set next_seq = next_seq + 1, last_at = greatest(moment, last_at),

@@ -32,7 +32,7 @@ end $$;
 create function foja.create_streams(p_entity uuid[], p_drafts foja.draft[]) returns foja.streams
 language plpgsql as $$
 begin
-    perform foja.check_size(d.tenant, 255, 'the name of a tenant') from unnest(p_drafts) d;
+    perform foja.check_tenant_name(d.tenant) from unnest(p_drafts) d;
     insert into foja.entity (entity_id, domain, tenant, head)
     select distinct on (new.entity_id) new.entity_id, new.domain, new.tenant, foja.genesis(new.domain, new.entity_id)
     from unnest(p_drafts) new
@@ -69,7 +69,7 @@ declare
 begin
     select array_agg(d.entity_id), array_agg(d.payload), array_agg(d.wakes), array_agg(d.tracked),
         bool_and(d.payload is not null), array[min(d.source), max(d.source)],
-        array[min(d.tenant), max(d.tenant)]
+        array[min(coalesce(d.tenant, '')), max(coalesce(d.tenant, ''))]
     into c
     from (select u.entity_id, u.source, u.tenant, k.wakes, k.tracked,
             case when octet_length(u.payload) > 1048576 then null
@@ -164,7 +164,7 @@ begin
         end if;
         if not all_sound and payloads[i.ord] is null then
             problems[i.ord] := foja.draft_problem(p_drafts[i.ord]);
-        elsif i.tenant <> tenant then
+        elsif i.tenant is null or i.tenant <> tenant then
             problems[i.ord] := foja.unknown_stream(i.entity_id, i.domain);
         elsif i.domain is distinct from domain then
             problems[i.ord] := format('wrong_entity: %s is not a %s', i.entity_id, i.domain);
@@ -228,6 +228,9 @@ begin
             one := row('appended', null, b.seq[n], d.event_id, b.at[n], d.body_hash, b.link[n] is not null, null);
         else
             one := foja.find_replay(d);
+            if one.status is null then
+                raise serialization_failure using message = 'an event was recorded after this snapshot';
+            end if;
         end if;
         if one.detail is not null and p_atomic then
             perform foja.refuse_for(format('%s (item %s)', one.detail, n - 1));
@@ -262,7 +265,7 @@ begin
     if c.source[1] <> c.source[2] or current_setting('role') <> 'foja_' || c.source[1] then
         perform foja.check_source(source) from (select distinct d.source from unnest(p_drafts) d) named;
     end if;
-    if c.tenant[1] <> c.tenant[2] or c.tenant[2] is distinct from current_setting('foja.tenant', true) then
+    if c.tenant[1] <> c.tenant[2] or c.tenant[2] is distinct from nullif(current_setting('foja.tenant', true), '') then
         perform foja.check_tenant(case when c.tenant[1] = c.tenant[2] then c.tenant[1] end, entities[1], p_drafts[1].domain);
     end if;
     s := foja.lock_streams(entities);

@@ -93,7 +93,7 @@ returns foja.receipt
 language plpgsql as $$
 begin
     update foja.slot set state = 'voided' where entity_id = p_entity and seq = p_seq;
-    insert into foja.voided values (p_entity, p_seq, p_tenant);
+    insert into foja.voided values (p_entity, p_seq, p_tenant) on conflict do nothing;
     return foja.record_at(foja.void_draft(p_entity, p_domain, p_tenant, p_source, p_reason), p_seq, clock_timestamp());
 end $$;
 

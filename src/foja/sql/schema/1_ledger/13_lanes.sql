@@ -32,7 +32,7 @@ begin
     if not found then
         return false;
     end if;
-    insert into foja.voided values (d.entity_id, p_seq, d.tenant);
+    insert into foja.voided values (d.entity_id, p_seq, d.tenant) on conflict do nothing;
     insert into foja.unsealed values (d.entity_id, p_seq);
     return true;
 end $$;

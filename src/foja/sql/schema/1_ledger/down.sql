@@ -7,7 +7,7 @@ begin
     end if;
 end $$;
 
-drop function foja.append, foja.append_first, foja.check_draft, foja.replay, foja.refuse_for, foja.append_drafts, foja.record_drafts, foja.append_event, foja.batch_receipts, foja.body_problem, foja.check_size, foja.erase,
+drop function foja.append, foja.append_first, foja.replay, foja.refuse_for, foja.append_drafts, foja.record_drafts, foja.append_event, foja.batch_receipts, foja.body_problem, foja.check_size, foja.check_tenant_name, foja.erase,
     foja.check_reservation, foja.check_numbers, foja.claim_lanes, foja.shift_lane, foja.void_number, foja.next_seq, foja.need_read_committed, foja.lane_key, foja.refuse_lane,
     foja.expire_slots, foja.extend, foja.fill, foja.find_replay, foja.forced_key, foja.is_sound, foja.has_sound_fields, foja.sound_payload, foja.unique_json, foja.refuse_json, foja.is_shallow, foja.nests_few, foja.is_exact, foja.has_short_numbers, foja.has_exact_numbers, foja.is_within_limits, foja.has_unique_keys, foja.lock_streams, foja.create_streams, foja.check_drafts, foja.check_each, foja.draft_problem,
     foja.lock_entity, foja.create_entity, foja.is_own_stream, foja.number_batch, foja.recognise, foja.record_at, foja.reserve, foja.seal,

@@ -35,6 +35,7 @@ grant execute on function foja.sweep_jobs_v1, foja.run_ticks_v1 to foja_sweeper;
 create policy worker_reads on foja.entity for select to foja_worker using (true);
 create policy worker_reads on foja.event for select to foja_worker using (true);
 create policy worker_reads on foja.slot for select to foja_worker using (true);
+create policy worker_reads on foja.voided for select to foja_worker using (true);
 create policy worker_reads on foja.checkpoint for select to foja_worker using (true);
 create policy worker_reads on foja.approval_due for select to foja_worker using (true);
 create policy worker_reads on foja.approval_event for select to foja_worker using (true);

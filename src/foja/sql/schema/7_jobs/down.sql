@@ -7,6 +7,7 @@ alter table foja.domain drop constraint domain_executor_fkey;
 drop policy worker_reads on foja.entity;
 drop policy worker_reads on foja.event;
 drop policy worker_reads on foja.slot;
+drop policy worker_reads on foja.voided;
 drop policy worker_reads on foja.checkpoint;
 drop policy worker_reads on foja.approval_due;
 drop policy worker_reads on foja.approval_event;
