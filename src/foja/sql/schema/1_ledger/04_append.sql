@@ -118,6 +118,9 @@ begin
         (select foja.body_problem(k, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key)
             from foja.kind k where k.domain = d.domain and k.kind = d.kind and k.v = d.v),
         'unknown_kind: this domain has no such kind, or not in this version');
+exception
+    when data_exception or statement_too_complex then
+        return format('bad_payload: not a JSON object that can be stored (%s)', sqlerrm);
 end $$;
 
 -- One event: check it, take the number and chain it, record it, put it in the outbox.

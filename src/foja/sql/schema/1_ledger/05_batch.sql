@@ -58,6 +58,9 @@ begin
     return (select case when foja.is_sound(k, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key)
             then d.payload::json end
         from foja.kind k where k.domain = d.domain and k.kind = d.kind and k.v = d.v);
+exception
+    when data_exception or statement_too_complex then
+        return null;
 end $$;
 
 -- Check the drafts of a batch, one by one if `p_careful`. Otherwise a payload that is not JSON, or has a key twice, is an
@@ -89,7 +92,7 @@ language plpgsql stable as $$
 begin
     return foja.check_each(p_drafts, false);
 exception
-    when data_exception then
+    when data_exception or statement_too_complex then
         return foja.check_each(p_drafts, true);
 end $$;
 
