@@ -160,8 +160,9 @@ return octet_length(payload) < 130
     or octet_length(payload) - octet_length(replace(replace(payload, '{', ''), '[', '')) <= 64
     or foja.nests_few(payload);
 
+-- Not for parallel queries, like everything that calls it: before PostgreSQL 17, none of those may catch an error.
 create function foja.has_exact_numbers(payload text) returns boolean
-language plpgsql immutable parallel safe as $$
+language plpgsql immutable as $$
 begin
     return not payload::jsonb @? 'strict $.** ? (@.type() == "number" && (@ > 9007199254740991 || @ < -9007199254740991))'
         or foja.canonical(payload::jsonb) = payload;
@@ -177,12 +178,12 @@ return payload !~ '[:,[\s]-?([0-9]{16}|[0-9.]+[eE][+0-9])';
 
 -- Can every reader hold its numbers? Only a text with a long one is searched.
 create function foja.is_exact(payload text) returns boolean
-language sql immutable parallel safe
+language sql immutable
 return foja.has_short_numbers(payload) or foja.has_exact_numbers(payload);
 
 -- Is this one JSON object within all limits? For one text: `check_each` asks the same of many in an inlined form.
 create function foja.is_within_limits(payload text) returns boolean
-language plpgsql immutable parallel safe as $$
+language plpgsql immutable as $$
 begin
     return octet_length(payload) <= 1048576 and foja.has_unique_keys(payload) and foja.is_shallow(payload)
         and foja.is_exact(payload);
@@ -204,7 +205,7 @@ return p_source = any (rule.sources) and not (rule.reserved or rule.retired)
 create function foja.is_sound(
     rule foja.kind, p_source text, p_actor text, p_payload text, p_salt bytea, p_hash bytea, p_key text
 ) returns boolean
-language sql stable parallel safe
+language sql stable
 return case when octet_length(p_payload) < 130 and foja.has_short_numbers(p_payload) then foja.has_unique_keys(p_payload)
         else foja.is_within_limits(p_payload) end
     and foja.has_sound_fields(rule, p_source, p_actor, p_payload, p_salt, p_hash, p_key);
