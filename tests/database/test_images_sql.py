@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, LiteralString
@@ -12,6 +11,7 @@ import psycopg
 import pytest
 
 from foja.app import App
+from foja.core.canonical import canonical
 from foja.errors import BadPayload
 from foja.images.model.address import has_other_scheme
 from foja.observe.audit import audit
@@ -527,8 +527,8 @@ def until_waiting(admin: Admin, pid: int) -> list[str]:
 def many(shop: Shop, *payloads: dict[str, Any], atomic: bool = True) -> None:
     """Append images in one batch, as Python does."""
     drafts = [
-        f"foja.new_draft('{shop.product}', 'image', 'default', 'image.added', '{json.dumps(each)}', 'api')"
-        for each in payloads
+        f"foja.new_draft('{shop.product}', 'image', 'default', 'image.added', '{text}', 'api')"
+        for text in (canonical(each).decode() for each in payloads)
     ]
     shop.admin.execute(f"select foja.append_drafts(array[{', '.join(drafts)}], {atomic}, false)".encode())
 

@@ -113,6 +113,8 @@ end $$;
 -- Why this draft, which is not sound, may not be recorded. Not inlined: hardly any append asks.
 create function foja.draft_problem(d foja.draft) returns text
 language plpgsql stable as $$
+declare
+    words text;
 begin
     return coalesce(
         (select foja.body_problem(k, d.source, d.actor, d.payload, d.salt, d.body_hash, d.idempotency_key)
@@ -121,6 +123,9 @@ begin
 exception
     when data_exception or statement_too_complex then
         return format('bad_payload: not a JSON object that can be stored (%s)', sqlerrm);
+    when sqlstate 'FJ001' then  -- before PostgreSQL 16 a body is serialized again, and has no canonical form
+        get stacked diagnostics words = pg_exception_detail;
+        return format('%s: %s', sqlerrm, words);
 end $$;
 
 -- One event: check it, take the number and chain it, record it, put it in the outbox.

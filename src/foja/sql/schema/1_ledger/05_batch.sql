@@ -59,7 +59,7 @@ begin
             then d.payload::json end
         from foja.kind k where k.domain = d.domain and k.kind = d.kind and k.v = d.v);
 exception
-    when data_exception or statement_too_complex then
+    when data_exception or statement_too_complex or sqlstate 'FJ001' then
         return null;
 end $$;
 
