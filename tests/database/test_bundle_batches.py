@@ -42,7 +42,7 @@ async def documents(app: App, count: int) -> list[tuple[UUID, int]]:
 
 
 async def test_the_reads_of_a_batch_do_not_grow_with_its_documents(app: App, reads: list[str]) -> None:
-    """D5: histories, leaves and checkpoints are one query each, and a tile is read once."""
+    """Histories, leaves and checkpoints are one query each, and a tile is read once."""
     wanted = await documents(app, 24)
     assert await reads_for(app, wanted[:2], reads) == await reads_for(app, wanted, reads) <= 4
 

@@ -633,7 +633,7 @@ async def test_a_row_that_the_owner_inserts_is_found_by_the_audit(
 
 
 def test_a_required_witness_holds_everything_back_until_it_is_ready(paper: Paper) -> None:
-    """D11: what the seed calls "para continuar" is refused while a witness is required."""
+    """What the seed calls "para continuar" is refused while a witness is required."""
     missing = "precondition_failed:missing_witness"
     assert paper.refusal("document.signature.started", {}) == missing
     paper.request("tsa")
@@ -658,7 +658,7 @@ def test_a_required_witness_holds_everything_back_until_it_is_ready(paper: Paper
 
 
 def test_version_1_of_a_signature_is_retired_and_old_ones_stay_readable(paper: Paper) -> None:
-    """D11: `document.signed` v1 carries a text that nothing checks; it is not recorded any more."""
+    """`document.signed` v1 carries a text that nothing checks; it is not recorded any more."""
     paper.request()
     junk = {"witness_hash": WITNESS, "signature_b64": "not a signature"}
     assert paper.refusal("document.signed", junk) == "unknown_kind"
@@ -689,14 +689,14 @@ def test_version_1_of_a_signature_is_retired_and_old_ones_stay_readable(paper: P
     ids=lambda each: str(each)[:40],
 )
 def test_a_signature_has_a_known_format_and_its_bytes(paper: Paper, wrong: dict[str, Any]) -> None:
-    """D11: what is not a signature by its form is refused; an event cannot say that it was checked."""
+    """What is not a signature by its form is refused; an event cannot say that it was checked."""
     paper.request()
     body = {name: value for name, value in {**SIGNED, **wrong}.items() if value is not None}
     assert paper.refusal("document.signed", body, v=2) == "bad_payload"
 
 
 def test_a_signature_is_over_a_digest_of_its_document(paper: Paper) -> None:
-    """D11: a signature over another document is not recorded for this one."""
+    """A signature over another document is not recorded for this one."""
     missing = "precondition_failed:missing_witness"
     assert paper.refusal("document.signed", SIGNED, v=2) == missing
     paper.append("document.added", {"sha256": OTHER, "custody": "hash_only"})

@@ -258,8 +258,8 @@ async def test_a_reason_is_a_text_of_bounded_length(app: App, admin: Admin) -> N
     assert [event.payload for event in await talk.events()] == [SAID]
 
 
-async def test_d10_the_digest_of_an_erased_document_is_gone(app: App, admin: Admin) -> None:
-    """D10: no row of the document has it; what stays is said."""
+async def test_the_digest_of_an_erased_document_is_gone(app: App, admin: Admin) -> None:
+    """No row of the document has it; what stays is said."""
     previous = await app.documents.add_digest("b" * 64)
     document = await app.documents.add(b"secret", name="secret.txt", predecessor=previous.id)
     await app.work(until_idle=True)
@@ -281,8 +281,8 @@ async def test_d10_the_digest_of_an_erased_document_is_gone(app: App, admin: Adm
     assert (await app.rebuild()).guards == 0
 
 
-async def test_d10_what_stays_of_a_final_document_is_said(app: App) -> None:
-    """D10: requests and tokens name the digest; the artifact has the bytes until it is purged."""
+async def test_what_stays_of_a_final_document_is_said(app: App) -> None:
+    """Requests and tokens name the digest; the artifact has the bytes until it is purged."""
     document = await app.documents.add(b"secret", name="secret.txt")
     await document.protect()
     await app.work(until_idle=True)

@@ -39,8 +39,8 @@ def appended(conn: Admin, entity: UUID) -> None:
 
 
 @pytest.mark.parametrize("role", ["foja_api", "service_role"])
-def test_f3_a_slot_is_not_filled_with_an_event_of_another_domain(admin: Admin, role: str) -> None:
-    """F3: a conversation's slot refuses a kind of threads."""
+def test_a_slot_is_not_filled_with_an_event_of_another_domain(admin: Admin, role: str) -> None:
+    """A conversation's slot refuses a kind of threads."""
     entity = uuid4()
     admin.execute(f"set role {role}; set foja.tenant = 'default'".encode())
     appended(admin, entity)
@@ -60,8 +60,8 @@ def test_f3_a_slot_is_not_filled_with_an_event_of_another_domain(admin: Admin, r
     assert admin.execute(count, [entity]).fetchone() == (0,)
 
 
-async def test_f3_fsck_checks_kinds_against_domains(app: App, admin: Admin, database_url: str) -> None:
-    """F3: an event of another domain is found, although its hash and its chain are right."""
+async def test_fsck_checks_kinds_against_domains(app: App, admin: Admin, database_url: str) -> None:
+    """An event of another domain is found, although its hash and its chain are right."""
     talk = await app.conversations.open()
     await talk.append("thinking", {"content": "x"})
     disarm(admin).execute(
@@ -95,8 +95,8 @@ FAR = [-(2**63), -5, -3, -1, 10_002, 10**12, 2**63 - 3, 2**63 - 1]
 
 @all_cases("statement", [LANE_APPEND, LANE_RESERVE], ids=["append", "reserve"])
 @all_cases("seq", FAR)
-def test_f4_a_number_out_of_range_is_not_recorded(api: Admin, statement: str, seq: int) -> None:
-    """F4: below 0 and beyond the window of 10,000 a number from Redis is refused; within it, accepted."""
+def test_a_number_out_of_range_is_not_recorded(api: Admin, statement: str, seq: int) -> None:
+    """Below 0 and beyond the window of 10,000 a number from Redis is refused; within it, accepted."""
     entity = uuid4()
     values = {"e": entity, "fence": on_redis(api, entity)}
     assert api.execute(statement.encode(), {**values, "seq": seq}).fetchone() == ("taken",)
@@ -107,8 +107,8 @@ def test_f4_a_number_out_of_range_is_not_recorded(api: Admin, statement: str, se
 
 
 @pytest.mark.parametrize("table", ["slot", "unsealed"])
-def test_f4_no_negative_number_by_constraint(admin: Admin, table: str) -> None:
-    """F4: also the owner cannot record a slot or an event above a hole with a negative number."""
+def test_no_negative_number_by_constraint(admin: Admin, table: str) -> None:
+    """Also the owner cannot record a slot or an event above a hole with a negative number."""
     values = {"slot": "gen_random_uuid(), now(), null, 'open', 'default'"}
     row = ", ".join(["gen_random_uuid()", "-1", *([values[table]] if table in values else [])])
     with pytest.raises(psycopg.errors.CheckViolation):
@@ -117,15 +117,15 @@ def test_f4_no_negative_number_by_constraint(admin: Admin, table: str) -> None:
 
 @all_cases("count", ["null", "0", "-1", "257"])
 @all_cases("ttl", ["interval '1 minute'", "null", "interval '-1 second'"])
-def test_f4_a_reservation_out_of_range_is_refused(api: Admin, count: str, ttl: str) -> None:
-    """F4: a null is out of range, too."""
+def test_a_reservation_out_of_range_is_refused(api: Admin, count: str, ttl: str) -> None:
+    """A null is out of range, too."""
     statement = f"select foja.reserve(%(e)s, 'conversation', 'default', 'api', {count}, {ttl}, null)"
     refused(api, "bad_reservation", statement, e=uuid4())
 
 
 @pytest.mark.parametrize("delay", ["interval '-1 second'", "interval '11 years'"])
-def test_f4_a_delay_out_of_range_is_refused(admin: Admin, delay: str) -> None:
-    """F4: a job runs now or within ten years."""
+def test_a_delay_out_of_range_is_refused(admin: Admin, delay: str) -> None:
+    """A job runs now or within ten years."""
     install(admin)
     entity = uuid4()
     admin.execute("select foja.append_event(%s, 'errand', 'errand.asked', '{\"what\": \"x\"}')", [entity])
@@ -139,15 +139,15 @@ def test_f4_a_delay_out_of_range_is_refused(admin: Admin, delay: str) -> None:
 
 
 @pytest.mark.parametrize("limit", ["null", "0", "-1", "10001"])
-def test_f4_a_claim_out_of_range_is_refused(admin: Admin, limit: str) -> None:
-    """F4: a claim without a limit would lease every job."""
+def test_a_claim_out_of_range_is_refused(admin: Admin, limit: str) -> None:
+    """A claim without a limit would lease every job."""
     install(admin)
     admin.execute("set role foja_run_errand")
     refused(admin, "bad_payload", f"select foja.claim_jobs_v1(%(t)s, {limit}, 'w')", t=RUN)
 
 
-def test_f9_actor_and_key_have_limits(api: Admin) -> None:
-    """F9: 1,024 bytes each, counted as UTF-8."""
+def test_actor_and_key_have_limits(api: Admin) -> None:
+    """1,024 bytes each, counted as UTF-8."""
     entity = uuid4()
     for name, value in (("actor", "ä" * 513), ("idempotency_key", "k" * 1025), ("actor", "a" * 20_000_000)):
         refused(api, "too_large", APPEND.replace("{more}", f"{name} => %(v)s"), e=entity, v=value)
@@ -155,8 +155,8 @@ def test_f9_actor_and_key_have_limits(api: Admin) -> None:
     appended(api, entity)
 
 
-def test_f9_intents_reasons_and_tenants_have_limits(api: Admin) -> None:
-    """F9: an intent 1 MiB, those of a reservation 4 MiB; a reason 1 MiB; the name of a tenant 255 bytes."""
+def test_intents_reasons_and_tenants_have_limits(api: Admin) -> None:
+    """An intent 1 MiB, those of a reservation 4 MiB; a reason 1 MiB; the name of a tenant 255 bytes."""
     entity = uuid4()
     reserve = "select token from foja.reserve(%(e)s, 'conversation', %(t)s, 'api', 5, '1 min', %(i)s::text[])"
     large = '"' + "x" * (MEGABYTE - 2) + '"'
@@ -185,8 +185,8 @@ UNREADABLE = {
 
 
 @all_cases("payload", UNREADABLE.values(), ids=UNREADABLE.keys())
-def test_f9_o10_a_job_has_a_payload_that_its_worker_can_read(admin: Admin, payload: str) -> None:
-    """F9, O10: an object of up to 1 MiB and 64 levels, with numbers that a double holds."""
+def test_a_job_has_a_payload_that_its_worker_can_read(admin: Admin, payload: str) -> None:
+    """An object of up to 1 MiB and 64 levels, with numbers that a double holds."""
     install(admin)
     entity = uuid4()
     admin.execute("select foja.append_event(%s, 'errand', 'errand.asked', '{\"what\": \"x\"}')", [entity])
@@ -200,8 +200,8 @@ def test_f9_o10_a_job_has_a_payload_that_its_worker_can_read(admin: Admin, paylo
     )
 
 
-async def test_f9_python_has_the_same_limits(app: App) -> None:
-    """F9: the same sizes are refused before the database is asked."""
+async def test_python_has_the_same_limits(app: App) -> None:
+    """The same sizes are refused before the database is asked."""
     talk = await app.conversations.open()
     with pytest.raises(TooLarge):
         await talk.append("thinking", {"content": "x"}, actor="ä" * 513)

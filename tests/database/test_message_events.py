@@ -300,8 +300,8 @@ def test_the_page_about_sql_runs_as_written(writer: Admin) -> None:
 
 
 @pytest.mark.parametrize("clause", ["on conflict do nothing", "ON  CONFLICT\nDO NOTHING"])
-def test_o10_on_conflict_without_an_id_is_refused(admin: Admin, clause: str) -> None:
-    """O10: PostgreSQL ignores the clause on a view; the same words inside of data are no clause."""
+def test_on_conflict_without_an_id_is_refused(admin: Admin, clause: str) -> None:
+    """PostgreSQL ignores the clause on a view; the same words inside of data are no clause."""
     admin.execute("set role service_role")
     statement = (
         "insert into public.message_events (session_id, event_type, data) values (%s, 'thinking', {data}) "
@@ -320,8 +320,8 @@ def test_o10_on_conflict_without_an_id_is_refused(admin: Admin, clause: str) -> 
     assert admin.execute(count, [session]).fetchone() == (2,)
 
 
-def test_o10_the_documented_signatures_are_those_of_the_database(admin: Admin) -> None:
-    """O10: every function for callers is in docs/sql.md with all of its arguments."""
+def test_the_documented_signatures_are_those_of_the_database(admin: Admin) -> None:
+    """Every function for callers is in docs/sql.md with all of its arguments."""
     page = (ROOT / "docs" / "sql.md").read_text()
     names = [
         "append_event",

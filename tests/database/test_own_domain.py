@@ -283,7 +283,7 @@ RETIRED = replace(INVOICE, kinds=[*KINDS[:-1], replace(NOTED, retired=True), rep
 async def test_a_retired_version_is_refused_for_new_events_and_read_in_old_ones(
     open_app: Callable[..., App], admin: Admin, database_url: str
 ) -> None:
-    """D11: the database refuses a retired version on every path, also from a process that does not know."""
+    """The database refuses a retired version on every path, also from a process that does not know."""
     async with open_app(domains=[INVOICE]) as old:
         invoice = await old.streams(INVOICE).open()
         await invoice.append("invoice.noted", {"text": "old"})
@@ -314,7 +314,7 @@ async def test_a_retired_version_is_refused_for_new_events_and_read_in_old_ones(
 
 
 async def test_a_retired_version_stays_retired(database_url: str, admin: Admin) -> None:
-    """D11: an older process that registers its domain again does not bring a retired version back."""
+    """An older process that registers its domain again does not bring a retired version back."""
     await prepare(database_url, [RETIRED])
     before = registry(admin)
     await prepare(database_url, [INVOICE])

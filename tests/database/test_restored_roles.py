@@ -39,8 +39,8 @@ async def use(url: str, home: Path) -> None:
         await app.work(until_idle=True)
 
 
-async def test_f11_o3_roles_are_restored_and_adopted(tmp_path: Path) -> None:
-    """F11: migrate recreates what a restore without roles lacks. O3: CREATEROLE is enough for all of it."""
+async def test_roles_are_restored_and_adopted(tmp_path: Path) -> None:
+    """Migrate recreates what a restore without roles lacks. CREATEROLE is enough for all of it."""
     with tempfile.TemporaryDirectory(prefix="foja-test-") as folder:
         server = await asyncio.to_thread(start, Path(folder), options=FAST)
         try:
@@ -99,10 +99,10 @@ def lose_roles(url: str) -> tuple[list[Any], list[str]]:
     return rights, roles
 
 
-async def test_o3_everything_that_is_missing_is_named_at_once(
+async def test_everything_that_is_missing_is_named_at_once(
     database_url: str, admin: psycopg.Connection[Any]
 ) -> None:
-    """O3: where the roles belong to another administrator, one message has the one grant that is needed."""
+    """Where the roles belong to another administrator, one message has the one grant that is needed."""
     admin.execute("create role other_manager login createrole")
     admin.execute("alter schema foja owner to other_manager")
     admin.execute("grant select on foja.source, foja.job_type to other_manager")

@@ -46,7 +46,7 @@ def expire(admin: Admin) -> None:
 
 
 async def test_reserve_three_fill_two_of_them_and_let_one_expire(app: App, admin: Admin) -> None:
-    """T1: the slot expires because its deadline is moved, not because a second passes."""
+    """The slot expires because its deadline is moved, not because a second passes."""
     talk = await app.conversations.open()
     await talk.append("user_message_sent", SAID)
     slots = await talk.reserve(3, ttl=600, intents=["first", {"tool": "search"}, None])

@@ -1,4 +1,4 @@
-"""F8: a login without any grant can listen, notify and take advisory locks. It gains and stops nothing."""
+"""A login without any grant can listen, notify and take advisory locks. It gains and stops nothing."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def stranger(admin: Admin, database_url: str) -> Iterator[Admin]:
     admin.execute(sql.SQL("drop role {}").format(sql.Identifier(name)))
 
 
-async def test_f8_a_login_without_grants_reads_and_forges_no_chunk(
+async def test_a_login_without_grants_reads_and_forges_no_chunk(
     open_app: Callable[..., App], stranger: Admin
 ) -> None:
-    """F8: chunks in notifications are sealed with a key that only the right roles can read."""
+    """Chunks in notifications are sealed with a key that only the right roles can read."""
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         stranger.execute("select key from foja.live_key")
     stranger.execute("listen foja_transients")
@@ -73,18 +73,18 @@ async def test_f8_a_login_without_grants_reads_and_forges_no_chunk(
     assert not any("secret" in text for text in heard)
 
 
-async def test_f8_a_held_migration_lock_stops_no_start(open_app: Callable[..., App], stranger: Admin) -> None:
-    """F8: a start that has nothing to migrate waits for no lock."""
+async def test_a_held_migration_lock_stops_no_start(open_app: Callable[..., App], stranger: Admin) -> None:
+    """A start that has nothing to migrate waits for no lock."""
     stranger.execute("select pg_advisory_lock(%s)", [MIGRATION_LOCK])
     stranger.execute("select pg_advisory_lock(hashtextextended('foja/registry', 0))")
     async with asyncio.timeout(LATEST), open_app() as app:
         await app.work(until_idle=True)
 
 
-async def test_f8_a_migration_that_waits_names_who_holds_the_lock(
+async def test_a_migration_that_waits_names_who_holds_the_lock(
     admin: Admin, database_url: str, stranger: Admin
 ) -> None:
-    """F8: the wait is bounded, and the message says whom to end."""
+    """The wait is bounded, and the message says whom to end."""
     stranger.execute("select pg_advisory_lock(%s)", [MIGRATION_LOCK])
     said: list[str] = []
     with pytest.raises(MigrationFailed, match=f"curious as stranger_.*pid {stranger.info.backend_pid}"):

@@ -1,4 +1,4 @@
-"""F5: the database's clock is the reference; no other clock decides what is recorded."""
+"""The database's clock is the reference; no other clock decides what is recorded."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ async def requested(app: App) -> Any:
 
 
 @pytest.mark.parametrize(("shift", "code"), [(DAY, "after_validation_time"), (-HOUR, "backdated")])
-async def test_f5_a_token_far_from_the_databases_clock_is_refused(
+async def test_a_token_far_from_the_databases_clock_is_refused(
     app: App, monkeypatch: pytest.MonkeyPatch, shift: timedelta, code: str
 ) -> None:
-    """F5: a worker a day ahead, or an hour behind, confirms nothing; the reason is recorded."""
+    """A worker a day ahead, or an hour behind, confirms nothing; the reason is recorded."""
     document = await requested(app)
     shift_worker(app, monkeypatch, shift)
     await app.work(until_idle=True)
@@ -55,8 +55,8 @@ async def test_f5_a_token_far_from_the_databases_clock_is_refused(
     assert (await app.documents.view(document)).state == "none"
 
 
-async def test_f5_the_tolerance_is_a_setting(open_app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F5: FOJA_CLOCK_TOLERANCE_SECONDS; the default allows four minutes, one minute does not."""
+async def test_the_tolerance_is_a_setting(open_app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """FOJA_CLOCK_TOLERANCE_SECONDS; the default allows four minutes, one minute does not."""
     async with open_app(clock_tolerance_seconds=60) as app:
         document = await requested(app)
         shift_worker(app, monkeypatch, timedelta(minutes=4))
@@ -70,10 +70,10 @@ async def test_f5_the_tolerance_is_a_setting(open_app: Any, monkeypatch: pytest.
         assert (await app.documents.view(document)).state == "final"
 
 
-async def test_f5_nothing_becomes_final_that_the_judge_does_not_pass_at_that_moment(
+async def test_nothing_becomes_final_that_the_judge_does_not_pass_at_that_moment(
     app: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """F5: the database's clock went back after the timestamp; the artifact waits until it passes."""
+    """The database's clock went back after the timestamp; the artifact waits until it passes."""
     document = await requested(app)
     await app.work(until_idle=True, only=["protect_document_v2", "run_tsa"])
     stamped, real = app.bundles._stamper, app.ledger.now
@@ -89,8 +89,8 @@ async def test_f5_nothing_becomes_final_that_the_judge_does_not_pass_at_that_mom
     assert (await app.documents.view(document)).state != "final"
 
 
-async def test_f5_a_final_document_passes_now(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F5: whatever the worker's clock says when the artifact is built."""
+async def test_a_final_document_passes_now(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the worker's clock says when the artifact is built."""
     document = await requested(app)
     await app.work(until_idle=True, only=["protect_document_v2", "run_tsa"])
     monkeypatch.setattr("foja.documents.bundles.datetime", None, raising=False)
@@ -100,10 +100,10 @@ async def test_f5_a_final_document_passes_now(app: App, monkeypatch: pytest.Monk
     assert report.verdict is Verdict.TOTAL_PASSED
 
 
-def test_f5_the_database_refuses_tokens_from_the_future_and_artifacts_that_do_not_pass(
+def test_the_database_refuses_tokens_from_the_future_and_artifacts_that_do_not_pass(
     admin: Admin,
 ) -> None:
-    """F5: the guards, for workers in other languages."""
+    """The guards, for workers in other languages."""
     paper = Paper(admin)
     paper.request()
     paper.ask()
@@ -117,8 +117,8 @@ def test_f5_the_database_refuses_tokens_from_the_future_and_artifacts_that_do_no
     paper.append("artifact.finalized", {**artifact, "verdict": "TOTAL_PASSED"})
 
 
-async def test_f5_audit_reports_what_waits_for_a_clock_that_was_ahead(app: App, admin: Admin) -> None:
-    """F5: a job that was queued while the database's clock was a day ahead, and a lease, and a slot."""
+async def test_audit_reports_what_waits_for_a_clock_that_was_ahead(app: App, admin: Admin) -> None:
+    """A job that was queued while the database's clock was a day ahead, and a lease, and a slot."""
     document = await requested(app)
     await app.work(until_idle=True, only=["protect_document_v2"])
     limits = {"max_lag_seconds": 3600.0}
@@ -146,10 +146,8 @@ async def test_f5_audit_reports_what_waits_for_a_clock_that_was_ahead(app: App, 
     assert report.total == 2
 
 
-async def test_f5_an_approval_expires_by_the_databases_clock(
-    app: App, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """F5: the deadline is not computed from the clock of the process that requests it."""
+async def test_an_approval_expires_by_the_databases_clock(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The deadline is not computed from the clock of the process that requests it."""
     real = app.ledger.now
 
     async def tomorrow() -> datetime:
@@ -179,8 +177,8 @@ asyncio.run(main())
 
 @pytest.mark.skipif(shutil.which("faketime") is None, reason="faketime is not installed")
 @pytest.mark.parametrize("shift", ["+1d", "-1h"])
-def test_f5_a_real_worker_with_a_wrong_clock(database_url: str, tmp_path: Path, shift: str) -> None:
-    """F5: with faketime, as it was found."""
+def test_a_real_worker_with_a_wrong_clock(database_url: str, tmp_path: Path, shift: str) -> None:
+    """With faketime, as it was found."""
     command = ["faketime", "-f", shift, sys.executable, "-c", WORKER, database_url, str(tmp_path / "home")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.stdout.strip() == "none", done.stderr

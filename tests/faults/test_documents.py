@@ -52,7 +52,7 @@ async def kinds(app: App, document: UUID) -> list[str]:
 
 
 async def test_no_lie_of_an_authority_becomes_a_timestamp(ours: App, tsa: TsaServer) -> None:
-    """T1: whatever it does, no `tsa.confirmed`, a reason, and an end; an honest answer later still counts."""
+    """Whatever it does, no `tsa.confirmed`, a reason, and an end; an honest answer later still counts."""
     documents = {}
     for number, way in enumerate(EVIL):
         tsa.behave(way)

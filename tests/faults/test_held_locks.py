@@ -52,10 +52,10 @@ async def until_held(tasks: list[asyncio.Task[Any]]) -> None:
 
 
 @pytest.mark.parametrize("micro_batch", [True, False])
-async def test_f1_a_held_stream_stops_no_other(
+async def test_a_held_stream_stops_no_other(
     open_app: Callable[..., App], database_url: str, micro_batch: bool
 ) -> None:
-    """F1: every other stream is appended to while one is held, and the held one when it is free."""
+    """Every other stream is appended to while one is held, and the held one when it is free."""
     async with open_app(micro_batch=micro_batch, retry_seconds=2 * LATEST) as app:
         held, *others = await talks(app, 9)
         with holding(database_url, held.id):
@@ -71,10 +71,10 @@ async def test_f1_a_held_stream_stops_no_other(
     assert HELD_STREAMS._value.get() == 0
 
 
-async def test_f1_a_batch_with_a_held_stream_tells_each_verdict(
+async def test_a_batch_with_a_held_stream_tells_each_verdict(
     open_app: Callable[..., App], database_url: str
 ) -> None:
-    """F1: the drafts of other streams are recorded; that of the held one is `Busy` after its time."""
+    """The drafts of other streams are recorded; that of the held one is `Busy` after its time."""
     async with open_app(retry_seconds=1.0) as app:
         held, *others = await talks(app, 4)
         with holding(database_url, held.id):
@@ -89,8 +89,8 @@ async def test_f1_a_batch_with_a_held_stream_tells_each_verdict(
         assert (await held.append(SAY, words("free"))).seq == 1
 
 
-async def test_f1_slots_of_other_streams_expire(app: App, admin: Admin, database_url: str) -> None:
-    """F1: the sweeper leaves a held stream for later: slots expire, events are sealed, holes are voided."""
+async def test_slots_of_other_streams_expire(app: App, admin: Admin, database_url: str) -> None:
+    """The sweeper leaves a held stream for later: slots expire, events are sealed, holes are voided."""
     held, other = await talks(app, 2)
     for talk in (held, other):
         await talk.reserve(2, ttl=0.05)
@@ -111,10 +111,10 @@ async def sealed(admin: Admin, entity_id: UUID) -> int:
     return int(row[0])
 
 
-async def test_f1_fills_of_a_held_stream_leave_connections_to_others(
+async def test_fills_of_a_held_stream_leave_connections_to_others(
     open_app: Callable[..., App], database_url: str
 ) -> None:
-    """F1: many fills of a held stream wait in turn, so that fills and reads of others go on."""
+    """Many fills of a held stream wait in turn, so that fills and reads of others go on."""
     async with open_app(connections=2, retry_seconds=LATEST) as app:
         held, other = await talks(app, 2)
         slots, others = await held.reserve(20, ttl=600), await other.reserve(20, ttl=600)
@@ -128,10 +128,10 @@ async def test_f1_fills_of_a_held_stream_leave_connections_to_others(
             await asyncio.gather(*fills)
 
 
-async def test_f1_a_held_lane_stops_no_other(
+async def test_a_held_lane_stops_no_other(
     open_app: Callable[..., App], admin: Admin, database_url: str, redis: RedisServer
 ) -> None:
-    """F1, F8: any login can hold the lane lock of one stream; other streams go on, and this one later."""
+    """Any login can hold the lane lock of one stream; other streams go on, and this one later."""
     async with open_app(
         redis_url=redis.url, redis_timeout_seconds=10, connections=2, retry_seconds=2 * LATEST
     ) as app:
@@ -147,8 +147,8 @@ async def test_f1_a_held_lane_stops_no_other(
             await asyncio.gather(*blocked)
 
 
-async def test_f1_a_held_stream_keeps_no_job_of_another_from_its_end(admin: Admin, database_url: str) -> None:
-    """F1: of a batch of jobs, all are settled but the one whose stream is held, and it is done later."""
+async def test_a_held_stream_keeps_no_job_of_another_from_its_end(admin: Admin, database_url: str) -> None:
+    """Of a batch of jobs, all are settled but the one whose stream is held, and it is done later."""
     install(admin)
     free, held = ask(admin), ask(admin)
     async with queue(database_url) as opened:
@@ -164,8 +164,8 @@ async def test_f1_a_held_stream_keeps_no_job_of_another_from_its_end(admin: Admi
     assert kinds(admin, held[0]) == ["errand.asked", "errand.done"]
 
 
-async def test_f1_approvals_of_other_streams_expire(app: App, database_url: str) -> None:
-    """F1: the expiry of approvals leaves a held conversation for later."""
+async def test_approvals_of_other_streams_expire(app: App, database_url: str) -> None:
+    """The expiry of approvals leaves a held conversation for later."""
     held, other = await talks(app, 2)
     for talk in (held, other):
         await talk.request_approval("pay", {}, approval_id="late", ttl=0.01)

@@ -287,7 +287,7 @@ async def address_of(process: asyncio.subprocess.Process) -> str:
 
 
 async def test_heartbeats_are_sent_while_nothing_happens(open_app: Callable[..., App]) -> None:
-    """T2: a stream without heartbeats, or one that ends, fails."""
+    """A stream without heartbeats, or one that ends, fails."""
     async with open_app(heartbeat_seconds=0.1) as app, served(app) as client:
         conversation = await app.conversations.open()
         async with client.stream("GET", stream_of(conversation)) as answer:

@@ -1,4 +1,4 @@
-"""F7: clients that are too slow, too large, too many, or that leave."""
+"""Clients that are too slow, too large, too many, or that leave."""
 
 from __future__ import annotations
 
@@ -76,10 +76,10 @@ async def ended(reader: asyncio.StreamReader) -> bool:
         (POST + b"Transfer-Encoding: chunked\r\n\r\n5\r\n{", 408),
     ],
 )
-async def test_f7_a_half_open_request_is_timed_out(
+async def test_a_half_open_request_is_timed_out(
     client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, sent: bytes, status: int | None
 ) -> None:
-    """F7: every wait for a part of a request has an end."""
+    """Every wait for a part of a request has an end."""
     monkeypatch.setattr(connection, "HEAD_SECONDS", 1.0)
     monkeypatch.setattr(connection, "BODY_SECONDS", 1.0)
     monkeypatch.setattr(connection, "DISCARD_SECONDS", 0.3)
@@ -91,10 +91,10 @@ async def test_f7_a_half_open_request_is_timed_out(
 
 
 @all_cases("sent", [b"\r\n", b"GET /", POST + b"Content-Length: 5\r\n\r\n{"])
-async def test_f7_a_second_request_is_timed_out_too(
+async def test_a_second_request_is_timed_out_too(
     client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
-    """F7: also on a connection that was used before."""
+    """Also on a connection that was used before."""
     monkeypatch.setattr(connection, "HEAD_SECONDS", 1.0)
     monkeypatch.setattr(connection, "BODY_SECONDS", 1.0)
     monkeypatch.setattr(connection, "DISCARD_SECONDS", 0.3)
@@ -106,10 +106,10 @@ async def test_f7_a_second_request_is_timed_out_too(
         assert await ended(reader)
 
 
-async def test_f7_a_client_that_sends_drop_by_drop_is_timed_out(
+async def test_a_client_that_sends_drop_by_drop_is_timed_out(
     client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """F7: the time is that of the whole head, not of its last byte."""
+    """The time is that of the whole head, not of its last byte."""
     monkeypatch.setattr(connection, "HEAD_SECONDS", 1.0)
     async with connected(client, b"GET / HTTP/1.1\r\nHost: localhost\r\n") as (reader, writer):
 
@@ -123,8 +123,8 @@ async def test_f7_a_client_that_sends_drop_by_drop_is_timed_out(
         dripping.cancel()
 
 
-async def test_f7_a_slow_answer_is_not_a_slow_client(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F7: a wait of the server's own ends no connection, also with requests behind it."""
+async def test_a_slow_answer_is_not_a_slow_client(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wait of the server's own ends no connection, also with requests behind it."""
     monkeypatch.setattr(connection, "HEAD_SECONDS", 1.0)
     monkeypatch.setattr(connection, "BODY_SECONDS", 1.0)
     talk = await app.conversations.open()
@@ -163,17 +163,15 @@ def request_to(size: int) -> bytes:
     ],
     ids=lambda value: f"{value[:50]!r}…{len(value)}" if isinstance(value, bytes) else str(value),
 )
-async def test_f7_headers_and_addresses_have_limits(
-    client: httpx.AsyncClient, sent: bytes, status: int
-) -> None:
-    """F7: each limit at its edge; what is larger is answered, and not kept."""
+async def test_headers_and_addresses_have_limits(client: httpx.AsyncClient, sent: bytes, status: int) -> None:
+    """Each limit at its edge; what is larger is answered, and not kept."""
     async with connected(client, sent) as (reader, _):
         found, problem = await answer(reader)
     assert (found, problem["status"]) == (status, "ok" if status == 200 else status)
 
 
-async def test_f7_endless_headers_need_no_memory(client: httpx.AsyncClient) -> None:
-    """F7: what follows a refusal is discarded, until it is too much."""
+async def test_endless_headers_need_no_memory(client: httpx.AsyncClient) -> None:
+    """What follows a refusal is discarded, until it is too much."""
     piece, sent = b"X: " + b"y" * 65_536 + b"\r\n", 0
     async with connected(client, b"GET / HTTP/1.1\r\n") as (reader, writer):
         writer.write(2 * piece)
@@ -187,8 +185,8 @@ async def test_f7_endless_headers_need_no_memory(client: httpx.AsyncClient) -> N
 
 
 @pytest.mark.parametrize("announced", [True, False])
-async def test_f7_a_body_of_100_mb_is_a_413(client: httpx.AsyncClient, announced: bool) -> None:
-    """F7: an ordinary client sends all of it before it reads, and still learns why it was refused."""
+async def test_a_body_of_100_mb_is_a_413(client: httpx.AsyncClient, announced: bool) -> None:
+    """An ordinary client sends all of it before it reads, and still learns why it was refused."""
     size, piece = 100 * 1_000_000, b" " * 1_000_000
 
     async def pieces() -> AsyncIterator[bytes]:
@@ -209,8 +207,8 @@ def headers_json() -> dict[str, str]:
     return {"Content-Type": "application/json"}
 
 
-async def test_f7_clients_that_leave_are_no_errors(app: App, caplog: pytest.LogCaptureFixture) -> None:
-    """F7: a client that leaves while it sends its body leaves no traceback."""
+async def test_clients_that_leave_are_no_errors(app: App, caplog: pytest.LogCaptureFixture) -> None:
+    """A client that leaves while it sends its body leaves no traceback."""
     caplog.set_level(logging.INFO)
     async with served(app) as client:
         for sent in (b"Content-Length: 50\r\n\r\n{", b"Transfer-Encoding: chunked\r\n\r\n5\r\n{"):
@@ -221,10 +219,10 @@ async def test_f7_clients_that_leave_are_no_errors(app: App, caplog: pytest.LogC
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
-async def test_f7_a_client_that_never_reads_its_answer_is_disconnected(
+async def test_a_client_that_never_reads_its_answer_is_disconnected(
     app: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """F7: the answer of an ordinary request has the limit of a stream, and a small rest of it too."""
+    """The answer of an ordinary request has the limit of a stream, and a small rest of it too."""
     monkeypatch.setattr(connection, "STALL_SECONDS", 0.5)
     talk = await app.conversations.open()
     for _ in range(20):
@@ -251,10 +249,10 @@ def reset(client: socket.socket) -> bool:
     return False
 
 
-async def test_f7_more_connections_than_the_limit_are_refused_with_one_log_line(
+async def test_more_connections_than_the_limit_are_refused_with_one_log_line(
     open_app: Callable[..., App], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """F7: those above the limit are told so, others are closed; the log has one line and one after."""
+    """Those above the limit are told so, others are closed; the log has one line and one after."""
     async with (
         open_app(max_connections=5) as app,
         served(app) as client,
@@ -275,8 +273,8 @@ async def test_f7_more_connections_than_the_limit_are_refused_with_one_log_line(
     ]
 
 
-async def test_f7_a_server_at_its_limit_of_files_serves_on(database_url: str, tmp_path: Path) -> None:
-    """F7: with few files, many half-open connections cost a few lines in the log and no traceback."""
+async def test_a_server_at_its_limit_of_files_serves_on(database_url: str, tmp_path: Path) -> None:
+    """With few files, many half-open connections cost a few lines in the log and no traceback."""
     errors = tmp_path / "errors"
     with errors.open("wb") as file:
         process = await asyncio.create_subprocess_exec(
@@ -313,8 +311,8 @@ async def is_well(url: str) -> bool:
     return False
 
 
-async def test_f7_an_authority_has_the_same_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F7: `foja tsa serve` is served by the same connections."""
+async def test_an_authority_has_the_same_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`foja tsa serve` is served by the same connections."""
     monkeypatch.setattr(connection, "HEAD_SECONDS", 1.0)
     endpoint = TimestampEndpoint(lambda query: query, b"")
     with bind("127.0.0.1", 0, expose=False) as listener:

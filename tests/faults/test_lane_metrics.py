@@ -24,7 +24,7 @@ def fallbacks() -> float:
 async def test_each_lane_counts_its_numbers_and_an_outage_its_fallbacks(
     open_app: Callable[..., App], redis: RedisServer
 ) -> None:
-    """T3: latency by lane, and fallbacks only while Redis is away."""
+    """Latency by lane, and fallbacks only while Redis is away."""
     async with open_app(redis_url=redis.url, micro_batch=False, lane_return_seconds=0.5) as app:
         talk = await app.conversations.open()
         await talk.append(SAY, words("0"))

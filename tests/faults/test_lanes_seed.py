@@ -141,7 +141,7 @@ async def test_sequence_zero_is_a_number(app: App) -> None:
     assert (await other.append(SAY, words("first"))).seq == 0
 
 
-async def test_d1_sixteen_writers_without_redis_and_after_its_return(
+async def test_sixteen_writers_without_redis_and_after_its_return(
     app: App, admin: Admin, redis: RedisServer, database_url: str
 ) -> None:
     talk = await app.conversations.open()
@@ -159,7 +159,7 @@ async def test_d1_sixteen_writers_without_redis_and_after_its_return(
     assert sorted(numbers) == list(range(len(numbers)))
 
 
-async def test_d5_no_event_is_delivered_before_it_is_recorded(app: App, admin: Admin) -> None:
+async def test_no_event_is_delivered_before_it_is_recorded(app: App, admin: Admin) -> None:
     talk = await app.conversations.open()
     seen = 0
     writing = asyncio.gather(*(talk.append(SAY, words(str(n))) for n in range(20)))
@@ -175,7 +175,7 @@ async def test_d5_no_event_is_delivered_before_it_is_recorded(app: App, admin: A
     assert sorted(event.seq for event in await writing) == list(range(20))
 
 
-async def test_d17_a_failed_append_is_a_typed_error_and_a_voided_number(app: App, admin: Admin) -> None:
+async def test_a_failed_append_is_a_typed_error_and_a_voided_number(app: App, admin: Admin) -> None:
     talk = await app.conversations.open()
     await talk.append(SAY, words("a"), idempotency_key="k")
     with pytest.raises(Refused, match="it is event 0"):

@@ -1,4 +1,4 @@
-"""F2: a Redis, or a proxy before it, that answers what Redis never answers, counts as away."""
+"""A Redis, or a proxy before it, that answers what Redis never answers, counts as away."""
 
 from __future__ import annotations
 
@@ -117,10 +117,10 @@ async def say(talk: Conversation, count: int = 8) -> list[int]:
 
 
 @all_cases("answer", ODD.values(), ids=ODD.keys())
-async def test_f2_one_odd_answer_ends_no_lane(
+async def test_one_odd_answer_ends_no_lane(
     app: App, admin: Admin, proxy: OddProxy, database_url: str, answer: bytes
 ) -> None:
-    """F2: every append gets its number, and the conversation returns to Redis."""
+    """Every append gets its number, and the conversation returns to Redis."""
     talk = await app.conversations.open()
     numbers = await say(talk)
     assert lane(admin, talk) == "redis"
@@ -140,8 +140,8 @@ async def test_f2_one_odd_answer_ends_no_lane(
 
 
 @pytest.mark.parametrize("answer", [b"+OK\r\n", b"*0\r\n", b":5\r\n", b"$9\r\n# Server\r\n\r\n"])
-async def test_f2_a_redis_that_does_not_say_its_run_is_away(proxy: OddProxy, answer: bytes) -> None:
-    """F2: `INFO` without `run_id` is no error of the caller; the next connection is used."""
+async def test_a_redis_that_does_not_say_its_run_is_away(proxy: OddProxy, answer: bytes) -> None:
+    """`INFO` without `run_id` is no error of the caller; the next connection is used."""
     counter = Counter(proxy.url, 5.0)
     proxy.replace(b"INFO", answer)
     with pytest.raises(RedisUnavailable):
@@ -151,16 +151,16 @@ async def test_f2_a_redis_that_does_not_say_its_run_is_away(proxy: OddProxy, ans
 
 
 @pytest.mark.parametrize("answer", [b"*0\r\n", b":5\r\n"])
-async def test_f2_an_odd_answer_to_ping_means_away(app: App, proxy: OddProxy, answer: bytes) -> None:
-    """F2: a conversation that enters meanwhile is numbered by PostgreSQL."""
+async def test_an_odd_answer_to_ping_means_away(app: App, proxy: OddProxy, answer: bytes) -> None:
+    """A conversation that enters meanwhile is numbered by PostgreSQL."""
     proxy.replace(b"PING", answer)
     assert await say(await app.conversations.open(), 1) == [0]
 
 
-async def test_f2_a_caller_cancelled_while_connecting_leaves_no_half_connection(
+async def test_a_caller_cancelled_while_connecting_leaves_no_half_connection(
     proxy: OddProxy, redis: RedisServer
 ) -> None:
-    """F2: the next caller connects."""
+    """The next caller connects."""
     counter = Counter(proxy.url, 5.0)
     redis.freeze()
     connecting = asyncio.create_task(counter.connect())
@@ -174,8 +174,8 @@ async def test_f2_a_caller_cancelled_while_connecting_leaves_no_half_connection(
 
 
 @pytest.mark.parametrize("answer", [b"*0\r\n", b"+OK\r\n", b":5\r\n", b"*3\r\n$7\r\nmessage\r\n:1\r\n:2\r\n"])
-async def test_f2_odd_answers_do_not_end_the_listening_for_chunks(proxy: OddProxy, answer: bytes) -> None:
-    """F2: a listener that got an odd answer fails with our error, and the next one receives."""
+async def test_odd_answers_do_not_end_the_listening_for_chunks(proxy: OddProxy, answer: bytes) -> None:
+    """A listener that got an odd answer fails with our error, and the next one receives."""
     pubsub = RedisPubSub(proxy.url, "odd", 5.0)
     entity, received = ("t", uuid4()), asyncio.Event()
     proxy.replace(b"SUBSCRIBE", answer)

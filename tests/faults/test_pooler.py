@@ -1,4 +1,4 @@
-"""F10: PgBouncer before PostgreSQL. Session mode works; transaction mode is refused at start, in one line."""
+"""PgBouncer before PostgreSQL. Session mode works; transaction mode is refused at start, in one line."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ async def answering(url: str) -> None:
                 return
 
 
-async def test_f10_transaction_mode_is_refused(database_url: str, tmp_path: Path) -> None:
-    """F10: the message says what to do, and nothing is started."""
+async def test_transaction_mode_is_refused(database_url: str, tmp_path: Path) -> None:
+    """The message says what to do, and nothing is started."""
     with pooler(database_url, tmp_path, "transaction") as url:
         await answering(url)
         with pytest.raises(SetupFailed, match="transaction mode"):
@@ -64,8 +64,8 @@ async def test_f10_transaction_mode_is_refused(database_url: str, tmp_path: Path
                 pass
 
 
-async def test_f10_session_mode_works(database_url: str, tmp_path: Path) -> None:
-    """F10: append, follow and work through PgBouncer in session mode."""
+async def test_session_mode_works(database_url: str, tmp_path: Path) -> None:
+    """Append, follow and work through PgBouncer in session mode."""
     with pooler(database_url, tmp_path, "session") as url:
         await answering(url)
         async with foja.connect(database_url=url, home=tmp_path / "home") as app:

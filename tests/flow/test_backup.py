@@ -1,4 +1,4 @@
-"""O7, D3: `foja backup` and `foja restore`: from one server to another and back, and what is refused."""
+"""`foja backup` and `foja restore`: from one server to another and back, and what is refused."""
 
 from __future__ import annotations
 

@@ -158,8 +158,8 @@ PLACES = f"{ARTICLES}.map((data) => data.key)"
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="needs Chromium: apt install chromium")
-async def test_c1_results_are_below_their_requests(app: App, tmp_path: Path) -> None:
-    """C1: the page pairs requests and results as `foja chat show` does, whatever their numbers."""
+async def test_results_are_below_their_requests(app: App, tmp_path: Path) -> None:
+    """The page pairs requests and results as `foja chat show` does, whatever their numbers."""
     conversation = await app.conversations.open()
     await conversation.append("user_message_sent", {"content": "go"})
     slots = await conversation.reserve(3, ttl=600)
@@ -180,8 +180,8 @@ async def test_c1_results_are_below_their_requests(app: App, tmp_path: Path) -> 
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="needs Chromium: apt install chromium")
-async def test_c5_an_approval_is_decided_with_a_button(app: App, tmp_path: Path) -> None:
-    """C5: an empty conversation says so; events have times; an approval has buttons while it waits."""
+async def test_an_approval_is_decided_with_a_button(app: App, tmp_path: Path) -> None:
+    """An empty conversation says so; events have times; an approval has buttons while it waits."""
     conversation = await app.conversations.open()
     async with served(app) as client, chromium(tmp_path) as browser:
         page = await browser.open(f"{client.base_url}/conversations/{conversation.id}")
@@ -200,8 +200,8 @@ async def test_c5_an_approval_is_decided_with_a_button(app: App, tmp_path: Path)
             assert (await conversation.approval(name)).state == decision
 
 
-async def test_c5_the_list_has_last_messages_and_times(app: App) -> None:
-    """C5: who said what, and when; content is text, never markup."""
+async def test_the_list_has_last_messages_and_times(app: App) -> None:
+    """Who said what, and when; content is text, never markup."""
     said, silent = await app.conversations.open(), await app.conversations.open()
     await silent.reserve(1)
     await said.append("user_message_sent", {"content": "first"})
@@ -219,8 +219,8 @@ async def test_c5_the_list_has_last_messages_and_times(app: App) -> None:
         assert "x" * 200 not in shown
 
 
-async def test_c5_the_list_goes_on(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    """C5: older conversations are behind a link."""
+async def test_the_list_goes_on(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Older conversations are behind a link."""
     monkeypatch.setattr(pages, "LIST_LIMIT", 2)
     made = [await app.conversations.open() for _ in range(3)]
     for each in made:

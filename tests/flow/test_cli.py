@@ -296,7 +296,7 @@ def test_a_proof_is_verified_without_database_or_settings(
     withheld["event"] |= {"v": None, "actor": None, "_source": None, "payload": None}
     event.write_bytes(canonical(withheld) + b"\n")
     undecided = run("log", "verify", proof, "--key", key)
-    assert (undecided.code, "withheld" in undecided.out) == (2, True)  # J1
+    assert (undecided.code, "withheld" in undecided.out) == (2, True)
     event.unlink()
     check_refused(run("log", "verify", proof, "--key", key), 2, "--entry HEX")
     check_refused(run("log", "verify", proof, "--entry", "00", "--key", "nonsense"), 2, "not a public key")

@@ -1,4 +1,4 @@
-"""O7: psql, and the metrics of a worker and of the log."""
+"""Psql, and the metrics of a worker and of the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""D11: signatures of a document: checked when they are recorded, and again by every reader."""
+"""Signatures of a document: checked when they are recorded, and again by every reader."""
 
 from __future__ import annotations
 

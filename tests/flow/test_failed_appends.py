@@ -1,4 +1,4 @@
-"""C3: a failed append is shown to followers as an `error`, never as an event."""
+"""A failed append is shown to followers as an `error`, never as an event."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ async def resumed(talk: Conversation) -> None:
     ],
     ids=["large", "payload", "kind", "surrogate", "list", "fill", "resumed"],
 )
-async def test_c3_a_refused_append_is_an_error_to_followers(
+async def test_a_refused_append_is_an_error_to_followers(
     app: App, action: Action, code: str, place: tuple[Any, ...]
 ) -> None:
-    """C3: whatever refused it, with its place in the turn."""
+    """Whatever refused it, with its place in the turn."""
     talk = await app.conversations.open()
     async with followed(talk) as found:
         with pytest.raises(FojaError) as raised:
@@ -86,8 +86,8 @@ async def test_c3_a_refused_append_is_an_error_to_followers(
     assert (error.turn, error.block_index) == place
 
 
-async def test_c3_batches_tell_too(app: App, admin: Any) -> None:
-    """C3: `append_many` and `append_each`, refused by the database."""
+async def test_batches_tell_too(app: App, admin: Any) -> None:
+    """`append_many` and `append_each`, refused by the database."""
     talk, other = await app.conversations.open(), await app.conversations.open()
     async with followed(talk) as found:
         drafts = [talk.draft(SAY, words("a")), talk.draft(SAY, words("b"))._replace(kind="document.added")]
@@ -102,8 +102,8 @@ async def test_c3_batches_tell_too(app: App, admin: Any) -> None:
     assert await other.events() == []
 
 
-async def test_c3_an_append_that_finds_its_place_taken_is_no_error(app: App) -> None:
-    """C3: another event is recorded there, and followers get that one."""
+async def test_an_append_that_finds_its_place_taken_is_no_error(app: App) -> None:
+    """Another event is recorded there, and followers get that one."""
     talk = await app.conversations.open()
     async with followed(talk) as found:
         await talk.append(SAY, words("a"), idempotency_key="k")
@@ -123,10 +123,10 @@ async def test_c3_an_append_that_finds_its_place_taken_is_no_error(app: App) -> 
     assert [each.kind for each in found] == ["complete"]
 
 
-async def test_c3_followers_over_http_see_an_unavailable_database(
+async def test_followers_over_http_see_an_unavailable_database(
     open_app: Callable[..., App], database_url: str
 ) -> None:
-    """C3: an append that could not reach the database, on the page of a follower."""
+    """An append that could not reach the database, on the page of a follower."""
     async with (
         wired(database_url) as proxy,
         open_app(database_url=proxy.url, retry_seconds=0.2) as app,

@@ -163,7 +163,7 @@ async def test_an_event_that_is_not_there_is_unknown(app: App, open_app: Callabl
 
 
 async def test_the_place_of_an_erased_event_is_still_proven(app: App) -> None:
-    """J1: what it said is not known any more, so the whole is undecided."""
+    """What it said is not known any more, so the whole is undecided."""
     talk = await app.conversations.open()
     await talk.append("user_message_sent", {"content": "forget me"})
     await talk.erase(0, reason="asked to")

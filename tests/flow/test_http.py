@@ -471,8 +471,8 @@ def test_a_port_in_use_is_an_error() -> None:
         assert urlsplit(f"//{listener.getsockname()[0]}").hostname == "0.0.0.0"
 
 
-async def test_c2_gaps_are_counted_for_all_and_for_each_stream(app: App, client: httpx.AsyncClient) -> None:
-    """C2: numbers voided by a caller, by their deadline and by a lost lane count alike."""
+async def test_gaps_are_counted_for_all_and_for_each_stream(app: App, client: httpx.AsyncClient) -> None:
+    """Numbers voided by a caller, by their deadline and by a lost lane count alike."""
     talk, other = await app.conversations.open(), await app.conversations.open()
     given, expired = await talk.reserve(3), await other.reserve(2, ttl=0.01)
     await talk.append(SAY, {"content": "x"})

@@ -176,8 +176,8 @@ async def test_a_cursor_in_a_pruned_range_gets_a_reset_and_the_rest(
             assert "pruned" in lost.json()["detail"]
 
 
-async def test_c4_reading_after_a_pruned_event_raises(app: App, admin: psycopg.Connection[Any]) -> None:
-    """C4: a reader learns that events are missing, by cursor and by number, at every limit."""
+async def test_reading_after_a_pruned_event_raises(app: App, admin: psycopg.Connection[Any]) -> None:
+    """A reader learns that events are missing, by cursor and by number, at every limit."""
     conversation = await open_conversation(app, 10)
     await app.work(until_idle=True)
     epoch = (await conversation.state()).epoch
@@ -194,8 +194,8 @@ async def test_c4_reading_after_a_pruned_event_raises(app: App, admin: psycopg.C
         await conversation.events(after=5)
 
 
-async def test_c4_a_hole_is_not_pruned(app: App) -> None:
-    """C4: numbers that are not recorded yet are no reason to start again."""
+async def test_a_hole_is_not_pruned(app: App) -> None:
+    """Numbers that are not recorded yet are no reason to start again."""
     conversation = await open_conversation(app, 3)
     slots = await conversation.reserve(2)
     await slots.fill(1, "user_message_sent", {"content": "x"})

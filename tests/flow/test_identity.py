@@ -1,4 +1,4 @@
-"""D3: a home, a store, a key and a database that do not belong together are refused at start."""
+"""A home, a store, a key and a database that do not belong together are refused at start."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ async def used(open_app: Callable[..., App]) -> App:
     return app
 
 
-async def test_d3_a_home_of_another_database_is_refused(
+async def test_a_home_of_another_database_is_refused(
     used: App, open_app: Callable[..., App], database_url: str, empty_database_url: str
 ) -> None:
-    """D3: both installations are named, and nothing is written."""
+    """Both installations are named, and nothing is written."""
     await prepare(empty_database_url)
     with pytest.raises(SetupFailed) as refused:
         await open_app(database_url=empty_database_url).__aenter__()
@@ -57,10 +57,10 @@ async def test_d3_a_home_of_another_database_is_refused(
         await protect(app, b"another")
 
 
-async def test_d3_a_store_of_another_database_is_refused(
+async def test_a_store_of_another_database_is_refused(
     used: App, open_app: Callable[..., App], database_url: str, empty_database_url: str, tmp_path: Path
 ) -> None:
-    """D3: with a new home, the store still belongs to the first database."""
+    """With a new home, the store still belongs to the first database."""
     store = used.settings.store_url
     with pytest.raises(SetupFailed) as refused:
         await open_app(database_url=empty_database_url, home=tmp_path / "new", storage_url=store).__aenter__()
@@ -69,10 +69,10 @@ async def test_d3_a_store_of_another_database_is_refused(
 
 
 @pytest.mark.parametrize("key", [None, b"k" * 32], ids=["without a key", "with another key"])
-async def test_d3_a_key_that_did_not_sign_the_log_is_refused(
+async def test_a_key_that_did_not_sign_the_log_is_refused(
     used: App, open_app: Callable[..., App], key: bytes | None
 ) -> None:
-    """D3: no new key is made for a log that has one, and both keys are named."""
+    """No new key is made for a log that has one, and both keys are named."""
     path = used.settings.home / LOG_KEY
     path.unlink()
     if key:
@@ -86,14 +86,14 @@ async def test_d3_a_key_that_did_not_sign_the_log_is_refused(
     assert path.exists() == bool(key)
 
 
-async def test_d3_another_name_of_the_log_is_refused(used: App, open_app: Callable[..., App]) -> None:
-    """D3: the name is part of the key."""
+async def test_another_name_of_the_log_is_refused(used: App, open_app: Callable[..., App]) -> None:
+    """The name is part of the key."""
     with pytest.raises(SetupFailed, match="FOJA_LOG_NAME"):
         await open_app(log_name="example.org/log").__aenter__()
 
 
-def test_d3_a_lost_key_has_a_way_on(run: Run, home: Path, tmp_path: Path) -> None:
-    """D3: `foja log restart` starts with a new key."""
+def test_a_lost_key_has_a_way_on(run: Run, home: Path, tmp_path: Path) -> None:
+    """`foja log restart` starts with a new key."""
     paper = tmp_path / "promise.txt"
     paper.write_text("I owe you a cake.\n")
     assert run("protect", paper, "--wait").code == 0
@@ -105,10 +105,10 @@ def test_d3_a_lost_key_has_a_way_on(run: Run, home: Path, tmp_path: Path) -> Non
     assert run("audit").code == 0
 
 
-async def test_d3_a_store_that_does_not_answer_does_not_stop_the_start(
+async def test_a_store_that_does_not_answer_does_not_stop_the_start(
     used: App, open_app: Callable[..., App], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """D3: deadlines do not wait for the store; what could not be compared is logged."""
+    """Deadlines do not wait for the store; what could not be compared is logged."""
     monkeypatch.setattr("foja.identity.STORE_SECONDS", 0.2)
     copy = used.settings.home / "store" / "installation"
     copy.unlink()
@@ -118,10 +118,10 @@ async def test_d3_a_store_that_does_not_answer_does_not_stop_the_start(
         os.close(os.open(copy, os.O_RDWR | os.O_NONBLOCK))
 
 
-async def test_d3_an_installation_moves_with_pg_dump(
+async def test_an_installation_moves_with_pg_dump(
     open_app: Callable[..., App], database_url: str, tmp_path: Path
 ) -> None:
-    """D3: the way of docs/operations.md: the same home and store with a restored database."""
+    """The way of docs/operations.md: the same home and store with a restored database."""
     async with open_app() as app:
         await protect(app)
     dump = tmp_path / "foja.dump"

@@ -127,8 +127,8 @@ async def test_last_limits_the_snapshot(app: App, client: httpx.AsyncClient) -> 
     assert (await client.get(f"/v1/conversations/{conversation.id}/ag-ui?last=0")).status_code == 422
 
 
-async def test_c4_last_limits_the_snapshot_of_a_run_too(app: App, client: httpx.AsyncClient) -> None:
-    """C4: a client that posts a message gets no more of the past than it asks for."""
+async def test_last_limits_the_snapshot_of_a_run_too(app: App, client: httpx.AsyncClient) -> None:
+    """A client that posts a message gets no more of the past than it asks for."""
     conversation = await app.conversations.open()
     for turn in range(30):
         await conversation.append("user_message_sent", {"content": f"question {turn}"})

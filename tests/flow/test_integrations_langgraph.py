@@ -360,10 +360,8 @@ async def test_invalid_arguments_are_refused(app: App) -> None:
         await saver.aprune(["x"], strategy="whatever")
 
 
-async def test_c4_a_history_of_deltas_is_read_in_few_queries(
-    app: App, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """C4: four queries, whatever the number of updates; no snapshot is read except the one that is needed."""
+async def test_a_history_of_deltas_is_read_in_few_queries(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four queries, whatever the number of updates; no snapshot is read except the one that is needed."""
 
     class Deltas(TypedDict):
         messages: Annotated[

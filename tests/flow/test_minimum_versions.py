@@ -1,4 +1,4 @@
-"""O8: every dependency has a lower bound, and Foja works with exactly these versions."""
+"""Every dependency has a lower bound, and Foja works with exactly these versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""D7: what keeps a document waiting is said, and `--wait` ends."""
+"""What keeps a document waiting is said, and `--wait` ends."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ async def requested(app: App, *types: str) -> UUID:
     return document.id
 
 
-async def test_d7_a_paused_type_is_named_and_no_deadline(app: App) -> None:
-    """D7: the deadline of a paused type does not hold, so it is not shown."""
+async def test_a_paused_type_is_named_and_no_deadline(app: App) -> None:
+    """The deadline of a paused type does not hold, so it is not shown."""
     document = await requested(app, executor.TYPE)
     deadline = (await app.documents.view(document)).evidence[0].deadline
     assert deadline is not None
@@ -42,15 +42,15 @@ async def test_d7_a_paused_type_is_named_and_no_deadline(app: App) -> None:
     assert "It is final" in await app.documents.explain(document)
 
 
-async def test_d7_a_paused_executor_is_named(app: App) -> None:
-    """D7: before the first attempt, too."""
+async def test_a_paused_executor_is_named(app: App) -> None:
+    """Before the first attempt, too."""
     await app.jobs.pause(executor.TYPE)
     document = await requested(app)
     assert f"foja jobs resume {executor.TYPE}" in await app.documents.explain(document)
 
 
-async def test_d7_a_halted_log_is_named(app: App, admin: Admin) -> None:
-    """D7: no artifact is built while the log is halted."""
+async def test_a_halted_log_is_named(app: App, admin: Admin) -> None:
+    """No artifact is built while the log is halted."""
     document = await requested(app, executor.TYPE, timestamps.TYPE)
     admin.execute("update foja.log set halted = 'leaves are missing'")
     told = await app.documents.explain(document)
@@ -58,8 +58,8 @@ async def test_d7_a_halted_log_is_named(app: App, admin: Admin) -> None:
     assert "foja log restart" in told
 
 
-async def test_d7_the_last_error_is_said(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    """D7: a full disk; the job waits, and its error is recorded without a try."""
+async def test_the_last_error_is_said(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk; the job waits, and its error is recorded without a try."""
     document = await requested(app, executor.TYPE, timestamps.TYPE)
 
     async def fail(*_: object) -> None:
@@ -72,10 +72,10 @@ async def test_d7_the_last_error_is_said(app: App, monkeypatch: pytest.MonkeyPat
     assert (job.tries, job.last_error) == (0, FULL)
 
 
-async def test_d7_an_artifact_that_waits_for_a_checkpoint_says_so(
+async def test_an_artifact_that_waits_for_a_checkpoint_says_so(
     app: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """D7: the log is not published, as with a full disk."""
+    """The log is not published, as with a full disk."""
 
     async def fail(_: Sequencer) -> int:
         raise Unavailable(FULL)
@@ -90,10 +90,10 @@ async def test_d7_an_artifact_that_waits_for_a_checkpoint_says_so(
 
 
 @pytest.mark.parametrize("fault", ["halted", "full"])
-def test_d7_waiting_ends(
+def test_waiting_ends(
     run: Run, tmp_path: Path, admin: Admin, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
-    """D7: `--wait` ends with exit code 1 and the reason, when nothing goes on."""
+    """`--wait` ends with exit code 1 and the reason, when nothing goes on."""
     paper = tmp_path / "promise.txt"
     paper.write_text("I owe you a cake.\n")
     monkeypatch.setenv("FOJA_MAX_LAG_SECONDS", "2")

@@ -1,4 +1,4 @@
-"""D6, D9: files that change while they are read, and names that would control a terminal."""
+"""Files that change while they are read, and names that would control a terminal."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Copy = Callable[..., tuple[str, int]]
 
 
 @pytest.mark.parametrize("change", ["grows", "same size", "shrinks"])
-async def test_d6_a_file_that_changes_while_it_is_read_is_refused(
+async def test_a_file_that_changes_while_it_is_read_is_refused(
     app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
-    """D6: no document is added, and the error says why."""
+    """No document is added, and the error says why."""
     path = tmp_path / "contract.txt"
     path.write_bytes(b"first, and then more")
     os.utime(path, (1_000_000_000, 1_000_000_000))
@@ -47,8 +47,8 @@ def changed(monkeypatch: pytest.MonkeyPatch, name: str, change: Callable[[], Any
     monkeypatch.setattr(name, copy)
 
 
-def test_d6_the_command_reports_it(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """D6: also with --hash-only; the exit code is 1, and the other files are protected."""
+def test_the_command_reports_it(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also with --hash-only; the exit code is 1, and the other files are protected."""
     path, other = tmp_path / "contract.txt", tmp_path / "other.txt"
     path.write_text("first")
     other.write_text("other")
@@ -59,8 +59,8 @@ def test_d6_the_command_reports_it(run: Run, tmp_path: Path, monkeypatch: pytest
     assert "0 added, 0 known, 0 could not be read, 1 refused" in told.out
 
 
-def test_d9_no_name_controls_the_terminal(run: Run, tmp_path: Path) -> None:
-    """D9: every command that prints a name escapes it; JSON carries it unchanged."""
+def test_no_name_controls_the_terminal(run: Run, tmp_path: Path) -> None:
+    """Every command that prints a name escapes it; JSON carries it unchanged."""
     path = tmp_path / ODD
     path.write_text("I owe you a cake.\n")
     commands: list[tuple[object, ...]] = [
@@ -87,8 +87,8 @@ def test_d9_no_name_controls_the_terminal(run: Run, tmp_path: Path) -> None:
         assert not [each for each in RAW if each in told.out + told.err], command
 
 
-def test_d9_ordinary_names_are_printed_as_they_are() -> None:
-    """D9: letters of all scripts, spaces and emoji stay."""
+def test_ordinary_names_are_printed_as_they_are() -> None:
+    """Letters of all scripts, spaces and emoji stay."""
     for name in ("señal ñandú.pdf", "契約書\u3000最終.pdf", "a\xa0b", "👩\u200d⚖️.txt", "می\u200cخواهم"):
         assert escape(name) == name
     assert escape("a\tb\udce9") == r"a\tb\udce9"

@@ -1,4 +1,4 @@
-"""C6: the OpenAPI document describes what the server answers, and a page shows it to people."""
+"""The OpenAPI document describes what the server answers, and a page shows it to people."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, A
             yield method, path, operation
 
 
-async def test_c6_every_reference_resolves(document: dict[str, Any]) -> None:
-    """C6, F7: `NewEvent` and all others."""
+async def test_every_reference_resolves(document: dict[str, Any]) -> None:
+    """`NewEvent` and all others."""
     found = set(references(document))
     assert "#/components/schemas/NewEvent" in found
     for reference in found:
@@ -55,8 +55,8 @@ async def test_c6_every_reference_resolves(document: dict[str, Any]) -> None:
     assert "HTTPValidationError" not in json.dumps(document)
 
 
-async def test_c6_every_operation_has_a_success_and_problems(document: dict[str, Any]) -> None:
-    """C6: no schema is empty, and errors are problem documents."""
+async def test_every_operation_has_a_success_and_problems(document: dict[str, Any]) -> None:
+    """No schema is empty, and errors are problem documents."""
     for method, path, operation in operations(document):
         named = f"{method} {path}"
         answers = operation["responses"]
@@ -77,8 +77,8 @@ def check(document: dict[str, Any], method: str, path: str, answer: httpx.Respon
     jsonschema.validate(answer.json(), {**schema, "components": document["components"]})
 
 
-async def test_c6_answers_are_as_described(client: httpx.AsyncClient, document: dict[str, Any]) -> None:
-    """C6: each operation is called, and each answer has exactly the described fields."""
+async def test_answers_are_as_described(client: httpx.AsyncClient, document: dict[str, Any]) -> None:
+    """Each operation is called, and each answer has exactly the described fields."""
     called = set()
 
     async def call(method: str, path: str, status: int, body: Any = None, **more: Any) -> Any:
@@ -170,8 +170,8 @@ async def call_access(call: Callable[..., Awaitable[Any]]) -> None:
     await call("POST", "/v1/access/keys/{key_id}/revoke", 200, **access, key_id=made["id"])
 
 
-async def test_c6_bodies_are_described_as_they_are_read(document: dict[str, Any]) -> None:
-    """C6: what is valid for the schema is accepted in form, and nothing else."""
+async def test_bodies_are_described_as_they_are_read(document: dict[str, Any]) -> None:
+    """What is valid for the schema is accepted in form, and nothing else."""
     schema = {"$ref": "#/components/schemas/NewConversation", "components": document["components"]}
     jsonschema.validate({"event": {"kind": SAY, "payload": {}, "actor": None, "v": 1}}, schema)
     for wrong in ({"event": {"kind": SAY}}, {"event": {"kind": TOOL, "payload": {}, "more": 1}}, {"more": 1}):
@@ -179,8 +179,8 @@ async def test_c6_bodies_are_described_as_they_are_read(document: dict[str, Any]
             jsonschema.validate(wrong, schema)
 
 
-async def test_c6_a_page_shows_every_operation(client: httpx.AsyncClient, document: dict[str, Any]) -> None:
-    """C6: `/docs`, in two languages, without any script."""
+async def test_a_page_shows_every_operation(client: httpx.AsyncClient, document: dict[str, Any]) -> None:
+    """`/docs`, in two languages, without any script."""
     english, spanish = (await client.get("/docs")), (await client.get("/docs?lang=es"))
     for answer, title in ((english, "HTTP reference"), (spanish, "Referencia HTTP")):
         assert answer.status_code == 200

@@ -1,4 +1,4 @@
-"""O5, O6: the log is read across a restart; a wrong setting, login, disk or option is named."""
+"""The log is read across a restart; a wrong setting, login, disk or option is named."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def texts(run: Run, *options: object) -> list[str]:
 
 
 def test_the_log_is_read_across_a_restart(run: Run, restarted: list[str]) -> None:
-    """O5: `foja events log` crosses a restart, with and without --limit and --after."""
+    """`foja events log` crosses a restart, with and without --limit and --after."""
     assert texts(run) == restarted
     for limit in range(1, 6):
         assert texts(run, "--limit", limit) == restarted[:limit]
@@ -51,7 +51,7 @@ def test_the_log_is_read_across_a_restart(run: Run, restarted: list[str]) -> Non
 def test_a_misspelt_setting_is_named(
     run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """O6: a misspelt setting is ignored, and said so with the name that was probably meant."""
+    """A misspelt setting is ignored, and said so with the name that was probably meant."""
     monkeypatch.setenv("FOJA_DATABSE_URL", "postgresql://elsewhere")
     monkeypatch.setenv("FOJA_ZZZ", "1")
     warned = run("audit").err
@@ -81,7 +81,7 @@ def guarded() -> Iterator[PostgresServer]:
     [("ana:wrong@", "foja"), ("ana@", "foja"), ("nemo:wrong@", "foja"), ("ana:right@", "absent")],
 )
 def test_a_refused_login_is_not_an_outage(run: Run, guarded: PostgresServer, login: str, name: str) -> None:
-    """O6: a wrong user, password or database is an error of the settings; trying again cannot help."""
+    """A wrong user, password or database is an error of the settings; trying again cannot help."""
     port = psycopg.conninfo.conninfo_to_dict(guarded.url)["port"]
     for verb in ("audit", "status", "migrate", "worker"):
         refused = run(verb, "--database-url", f"postgresql://{login}127.0.0.1:{port}/{name}")
@@ -91,7 +91,7 @@ def test_a_refused_login_is_not_an_outage(run: Run, guarded: PostgresServer, log
 
 
 def test_a_full_store_is_named(run: Run, home: Path, tmp_path: Path) -> None:
-    """O6: the error of a full disk names the store and says what to do."""
+    """The error of a full disk names the store and says what to do."""
     (home / "store").mkdir(parents=True)
     with small_disk(home / "store", "1m"):
         (tmp_path / "large.bin").write_bytes(secrets.token_bytes(2_000_000))
@@ -102,7 +102,7 @@ def test_a_full_store_is_named(run: Run, home: Path, tmp_path: Path) -> None:
 
 
 def test_going_back_needs_a_confirmation(run: Run, empty_database_url: str) -> None:
-    """O6: `foja migrate --to` names what it would revert, and reverts it only with --yes."""
+    """`foja migrate --to` names what it would revert, and reverts it only with --yes."""
     target = ("--database-url", empty_database_url)
     newest = run("migrate", "--json", *target).document["after"]
     refused = run("migrate", "--to", 2, *target)
@@ -114,7 +114,7 @@ def test_going_back_needs_a_confirmation(run: Run, empty_database_url: str) -> N
 
 
 def test_a_type_without_a_worker_is_refused_before_anything_is_printed(run: Run) -> None:
-    """O6: `foja worker --only` with an unknown type never says that it works."""
+    """`foja worker --only` with an unknown type never says that it works."""
     check_refused(run("worker", "--only", "nope"), 1, "no worker here does 'nope'")
 
 

@@ -1,4 +1,4 @@
-"""D1: no command replaces a file of the user without --force."""
+"""No command replaces a file of the user without --force."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def is_refused(result: CommandResult, path: Path) -> None:
     assert "--force" in result.err
 
 
-def test_d1_every_command_that_writes_refuses_to_replace(run: Run, document: str, tmp_path: Path) -> None:
-    """D1: an existing file stays as it is, and no other output is written beside it."""
+def test_every_command_that_writes_refuses_to_replace(run: Run, document: str, tmp_path: Path) -> None:
+    """An existing file stays as it is, and no other output is written beside it."""
     folder = tmp_path / "mine"
     folder.mkdir()
     for name, (command, targets) in writers(document, folder).items():
@@ -78,16 +78,16 @@ def test_d1_every_command_that_writes_refuses_to_replace(run: Run, document: str
                 each.unlink()
 
 
-def test_d1_two_outputs_with_one_name_are_refused(run: Run, document: str, tmp_path: Path) -> None:
-    """D1: one output of a command does not replace the other."""
+def test_two_outputs_with_one_name_are_refused(run: Run, document: str, tmp_path: Path) -> None:
+    """One output of a command does not replace the other."""
     target = tmp_path / "both"
     told = run("bundle", document, "-o", target, "--certificate", target, "--force")
     check_refused(told, 2, "the same name")
     assert not target.exists()
 
 
-def test_d1_every_verb_with_an_output_has_force() -> None:
-    """D1: a verb that takes the name of a file to write takes --force, too."""
+def test_every_verb_with_an_output_has_force() -> None:
+    """A verb that takes the name of a file to write takes --force, too."""
     found = [verb for verb in verbs(build_parser()) if OUTPUTS & set(verb._option_string_actions)]
     found = [verb for verb in found if verb.prog != "foja sign"]  # its --certificate is read, not written
     assert len(found) == 13
@@ -103,8 +103,8 @@ def verbs(parser: ArgumentParser) -> Iterator[ArgumentParser]:
                 yield from verbs(each)
 
 
-def test_d1_a_file_that_appears_meanwhile_is_not_replaced(tmp_path: Path) -> None:
-    """D1: the check is repeated when the file is complete."""
+def test_a_file_that_appears_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    """The check is repeated when the file is complete."""
     target = tmp_path / "out"
     with pytest.raises(SetupFailed, match="exists"), new_file(CAREFUL, target):
         target.write_text(MINE)
@@ -112,8 +112,8 @@ def test_d1_a_file_that_appears_meanwhile_is_not_replaced(tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_d1_links_and_devices(tmp_path: Path) -> None:
-    """D1: a link is not replaced, a forced write goes where it points, and a device stays a device."""
+def test_links_and_devices(tmp_path: Path) -> None:
+    """A link is not replaced, a forced write goes where it points, and a device stays a device."""
     target, link, nowhere = tmp_path / "out", tmp_path / "link", tmp_path / "nowhere"
     target.write_text(MINE)
     link.symlink_to(target)
@@ -128,8 +128,8 @@ def test_d1_links_and_devices(tmp_path: Path) -> None:
     assert Path("/dev/null").is_char_device()
 
 
-def test_d1_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
-    """D1: neither a part of a file nor an empty one is left, and the old file stays."""
+def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
+    """Neither a part of a file nor an empty one is left, and the old file stays."""
     target = tmp_path / "out"
     with pytest.raises(ValueError, match="broken"), new_file(CAREFUL, target):
         raise ValueError("broken")

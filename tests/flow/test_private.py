@@ -1,4 +1,4 @@
-"""D2: other users of the host can read nothing in the home and in the store."""
+"""Other users of the host can read nothing in the home and in the store."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ async def use(app: App, contract: Path) -> None:
     assert (await app.documents.view(document.id)).state == "final"
 
 
-async def test_d2_nothing_of_a_new_installation_is_open(tmp_path: Path, database_url: str) -> None:
-    """D2: every file and folder has mode 0600 or 0700, whatever the umask."""
+async def test_nothing_of_a_new_installation_is_open(tmp_path: Path, database_url: str) -> None:
+    """Every file and folder has mode 0600 or 0700, whatever the umask."""
     home, contract = tmp_path / "new" / "home", tmp_path / "contract.txt"
     contract.write_text("secret")
     async with foja.connect(home=home, database_url=database_url, redis_url="embedded") as app:
@@ -49,10 +49,10 @@ async def test_d2_nothing_of_a_new_installation_is_open(tmp_path: Path, database
         assert open_to_others(home) == {}
 
 
-async def test_d2_what_an_older_version_left_open_is_closed_at_start(
+async def test_what_an_older_version_left_open_is_closed_at_start(
     tmp_path: Path, database_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """D2: the next start takes the rights of others away, and says so once."""
+    """The next start takes the rights of others away, and says so once."""
     home, contract = tmp_path / "home", tmp_path / "contract.txt"
     contract.write_text("secret")
     async with foja.connect(home=home, database_url=database_url) as app:
@@ -69,8 +69,8 @@ async def test_d2_what_an_older_version_left_open_is_closed_at_start(
         assert "were open to other users" not in caplog.text
 
 
-async def test_d2_an_interrupted_mending_is_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """D2: the folder of the store is closed last."""
+async def test_an_interrupted_mending_is_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder of the store is closed last."""
     store = tmp_path / "store"
     await open_store(store.as_uri()).write(object_key("a" * 64, 0), b"secret")
     paths = [store, *store.rglob("*")]
@@ -93,8 +93,8 @@ async def test_d2_an_interrupted_mending_is_repeated(tmp_path: Path, monkeypatch
     assert open_to_others(store) == {}
 
 
-def test_d2_a_folder_with_files_of_others_stays_open(tmp_path: Path) -> None:
-    """D2: a home that is also used for other things is not closed; what Foja keeps in it is."""
+def test_a_folder_with_files_of_others_stays_open(tmp_path: Path) -> None:
+    """A home that is also used for other things is not closed; what Foja keeps in it is."""
     (tmp_path / "public_html").mkdir(mode=0o755)
     (tmp_path / "redis.log").touch(mode=0o644)
     tmp_path.chmod(0o755)
@@ -102,8 +102,8 @@ def test_d2_a_folder_with_files_of_others_stays_open(tmp_path: Path) -> None:
     assert set(open_to_others(tmp_path)) == {str(tmp_path), str(tmp_path / "public_html")}
 
 
-def test_d2_embedded_servers_leave_nothing_open(tmp_path: Path) -> None:
-    """D2: logs and locks, too; the user that runs PostgreSQL for root may only traverse the home."""
+def test_embedded_servers_leave_nothing_open(tmp_path: Path) -> None:
+    """Logs and locks, too; the user that runs PostgreSQL for root may only traverse the home."""
     home = tmp_path / "home"
     with postgres.start(home):
         server = redis.start(home)

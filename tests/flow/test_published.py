@@ -1,4 +1,4 @@
-"""F12: a command publishes what it wrote; nothing waits for a worker that perhaps never runs."""
+"""A command publishes what it wrote; nothing waits for a worker that perhaps never runs."""
 
 from __future__ import annotations
 

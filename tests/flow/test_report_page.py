@@ -1,4 +1,4 @@
-"""J13: the page of a report in a real browser: phone, desktop and paper."""
+"""The page of a report in a real browser: phone, desktop and paper."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def resized(page: Page, width: int, media: str = "screen") -> None:
 
 @pytest.mark.skipif(PROGRAM is None, reason="needs Chromium: apt install chromium")
 async def test_the_page_fits_phone_desktop_and_paper(tmp_path: Path) -> None:
-    """J13: nothing overflows, no word is broken, and the first sentence is on the first screen."""
+    """Nothing overflows, no word is broken, and the first sentence is on the first screen."""
     async with chromium(tmp_path) as browser:
         for name, report in reports().items():
             for language in ("en", "es"):
@@ -83,7 +83,7 @@ async def test_the_page_fits_phone_desktop_and_paper(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(PROGRAM is None, reason="needs Chromium: apt install chromium")
 async def test_a_long_name_and_a_long_reason_do_not_break_the_page(tmp_path: Path) -> None:
-    """J13: untrusted text of any length wraps."""
+    """Untrusted text of any length wraps."""
     report = reports()["passed"]
     path = tmp_path / "long.html"
     path.write_text(as_html(replace(report, subject=Subject(b"\x00" * 32, "x" * 255))), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""F6, O4: each process that uses an embedded server starts it again after it died."""
+"""Each process that uses an embedded server starts it again after it died."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""O1: no password, access key or token is printed, logged, recorded or counted."""
+"""No password, access key or token is printed, logged, recorded or counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""D11: `foja sign`, from a signature that openssl made to the verdict of `foja verify`."""
+"""`foja sign`, from a signature that openssl made to the verdict of `foja verify`."""
 
 from __future__ import annotations
 

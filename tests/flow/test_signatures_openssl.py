@@ -1,4 +1,4 @@
-"""D11: signatures that openssl makes are checked as openssl does."""
+"""Signatures that openssl makes are checked as openssl does."""
 
 from __future__ import annotations
 

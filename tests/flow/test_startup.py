@@ -1,4 +1,4 @@
-"""O9: a command imports only what it needs, and says what it does while something is installed."""
+"""A command imports only what it needs, and says what it does while something is installed."""
 
 from __future__ import annotations
 

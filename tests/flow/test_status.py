@@ -1,4 +1,4 @@
-"""D4, D8: what lists and `retry` say of documents, and a way on from every state."""
+"""What lists and `retry` say of documents, and a way on from every state."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ async def give_up(open_app: Callable[..., App]) -> str:
         return str(document.id)
 
 
-async def test_d4_a_raised_limit_is_used_by_the_next_worker(open_app: Callable[..., App]) -> None:
-    """D4: the executor is woken, although no event was recorded."""
+async def test_a_raised_limit_is_used_by_the_next_worker(open_app: Callable[..., App]) -> None:
+    """The executor is woken, although no event was recorded."""
     document = await give_up(open_app)
     async with open_app(protect_attempts=5, protect_pause_seconds=0) as app:
         await app.work(until_idle=True)
@@ -49,8 +49,8 @@ async def test_d4_a_raised_limit_is_used_by_the_next_worker(open_app: Callable[.
         assert [each.kind for each in await app.documents.events(document)] == kinds
 
 
-async def test_d4_a_raised_limit_counts_after_a_grant(open_app: Callable[..., App]) -> None:
-    """D4: attempts before the grant do not count."""
+async def test_a_raised_limit_counts_after_a_grant(open_app: Callable[..., App]) -> None:
+    """Attempts before the grant do not count."""
     document = await give_up(open_app)
     async with open_app(protect_attempts=2, protect_pause_seconds=0) as app:
         app.stamper.authorities = [Silent()]
@@ -62,18 +62,18 @@ async def test_d4_a_raised_limit_counts_after_a_grant(open_app: Callable[..., Ap
         assert (await app.documents.view(document)).state == "final"
 
 
-async def test_d4_retry_grants_attempts_where_explain_waits(
+async def test_retry_grants_attempts_where_explain_waits(
     open_app: Callable[..., App], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """D4: also without a worker, `retry` is a way on."""
+    """Also without a worker, `retry` is a way on."""
     monkeypatch.setattr("foja.documents.model.rules.SOON", timedelta())
     document = await give_up(open_app)
     async with open_app(protect_attempts=5) as app:
         await app.documents.retry(document)
 
 
-async def test_d8_a_document_is_listed_before_a_worker_has_seen_it(app: App) -> None:
-    """D8: right after it was added."""
+async def test_a_document_is_listed_before_a_worker_has_seen_it(app: App) -> None:
+    """Right after it was added."""
     first = await app.documents.add(b"one", name="one.txt")
     await app.work(until_idle=True)
     second = await app.documents.add(b"two", name="two.txt")
@@ -87,8 +87,8 @@ async def test_d8_a_document_is_listed_before_a_worker_has_seen_it(app: App) -> 
     assert [each.id for each in await app.documents.list()] == [second.id, first.id]
 
 
-async def test_d8_what_was_given_up_is_shown_and_can_be_filtered(open_app: Callable[..., App]) -> None:
-    """D8: given up is not shown as waiting."""
+async def test_what_was_given_up_is_shown_and_can_be_filtered(open_app: Callable[..., App]) -> None:
+    """Given up is not shown as waiting."""
     document = await give_up(open_app)
     async with open_app(protect_attempts=2) as app:
         final = await app.documents.add(b"another", name="other.txt")
@@ -100,8 +100,8 @@ async def test_d8_what_was_given_up_is_shown_and_can_be_filtered(open_app: Calla
         assert [each.given_up for each in await app.documents.list()] == [False, True]
 
 
-def test_d8_the_commands(run: Run, tmp_path: Path, admin: Admin) -> None:
-    """D8: `bundle` takes a file; the id of a conversation is not called an erased document."""
+def test_the_commands(run: Run, tmp_path: Path, admin: Admin) -> None:
+    """`bundle` takes a file; the id of a conversation is not called an erased document."""
     paper = tmp_path / "promise.txt"
     paper.write_text("I owe you a cake.\n")
     assert run("protect", paper).code == 0
@@ -119,8 +119,8 @@ def test_d8_the_commands(run: Run, tmp_path: Path, admin: Admin) -> None:
     assert "erased" not in told.err
 
 
-def test_d8_the_list_shows_given_up(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """D8: in the column of what a document waits for."""
+def test_the_list_shows_given_up(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the column of what a document waits for."""
     monkeypatch.setenv("FOJA_PROTECT_ATTEMPTS", "1")
 
     async def fail(self: Stamper, digest: bytes) -> object:

@@ -221,19 +221,19 @@ def compare(count: int, folder: Path, seed: int) -> int:
 
 
 def test_openssl_accepts_the_usual_ones(tmp_path: Path) -> None:
-    """J7: the comparison itself works: both sides accept the genuine tokens."""
+    """The comparison itself works: both sides accept the genuine tokens."""
     for case in genuine():
         assert passes_here(case)
         assert openssl(tmp_path, case) == ""
 
 
 def test_a_few_tokens_pass_only_where_openssl_accepts_them(tmp_path: Path) -> None:
-    """J7: nothing passes that openssl refuses."""
+    """Nothing passes that openssl refuses."""
     assert compare(FEW, tmp_path, seed=random.randrange(1 << 32)) > 0
 
 
 @pytest.mark.long
 @pytest.mark.timeout(7200)
 def test_many_tokens_pass_only_where_openssl_accepts_them(tmp_path: Path) -> None:
-    """J7: nothing passes that openssl refuses, over 20,000 tokens."""
+    """Nothing passes that openssl refuses, over 20,000 tokens."""
     assert compare(MANY, tmp_path, seed=3161) > MANY // 100

@@ -16,7 +16,7 @@ RESET: Item = {"seq": None, "kind": "reset", "reason": "epoch"}
 
 @needs_node
 def test_after_every_batch_both_show_the_same() -> None:
-    """C1: also the same pairs of requests and results."""
+    """Also the same pairs of requests and results."""
     feeds = [feed(random.Random(seed)) for seed in SEEDS]
     assert run_script("view.mjs", feeds) == [in_python(batches) for batches in feeds]
 

@@ -221,7 +221,7 @@ async def test_a_hot_stream_starves_nobody_and_keeps_its_order(admin: Admin, dat
 
 
 async def test_a_sweep_leaves_a_locked_stream_for_later(admin: Admin, database_url: str) -> None:
-    """F1: a writer that locks streams in any order neither delays a sweep nor deadlocks with it."""
+    """A writer that locks streams in any order neither delays a sweep nor deadlocks with it."""
     install(admin)
     first, second = sorted(ask(admin, new_id(), new_id()))
     async with queue(database_url) as opened:

@@ -285,7 +285,7 @@ def test_frozen_bundles_still_pass(name: str, digest: str, found: list[str]) -> 
 
 
 def test_frozen_containers_are_written_the_same() -> None:
-    """T2: a folder without containers fails."""
+    """A folder without containers fails."""
     frozen = sorted(VECTORS.glob("*.asice"))
     assert frozen
     for path in frozen:

@@ -1,4 +1,4 @@
-"""D11: the judge checks the signatures in a bundle again, offline, and believes no event about them."""
+"""The judge checks the signatures in a bundle again, offline, and believes no event about them."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def dictionaries(pdf: pikepdf.Pdf) -> Iterator[Any]:
 
 
 def test_it_identifies_itself_as_pdf_a_3b(pdf: pikepdf.Pdf) -> None:
-    """T3: the identification is read from its XMP metadata, not found as text."""
+    """The identification is read from its XMP metadata, not found as text."""
     with pdf.open_metadata() as metadata:
         assert (metadata["pdfaid:part"], metadata["pdfaid:conformance"]) == ("3", "B")
     [intent] = pdf.Root.OutputIntents
@@ -43,7 +43,7 @@ def test_it_identifies_itself_as_pdf_a_3b(pdf: pikepdf.Pdf) -> None:
 
 
 def test_every_font_is_embedded(pdf: pikepdf.Pdf) -> None:
-    """T3: as PDF/A requires."""
+    """As PDF/A requires."""
     described = [each for each in dictionaries(pdf) if each.get("/Type") == "/FontDescriptor"]
     assert described
     assert all({"/FontFile", "/FontFile2", "/FontFile3"} & set(each.keys()) for each in described)
@@ -54,7 +54,7 @@ def test_every_font_is_embedded(pdf: pikepdf.Pdf) -> None:
 
 
 def test_nothing_in_it_acts_or_hides(pdf: pikepdf.Pdf) -> None:
-    """T3: as PDF/A requires."""
+    """As PDF/A requires."""
     found = [(name, each) for each in dictionaries(pdf) for name in ACTIONS if name in each]
     assert found == []
     assert isinstance(pdf.Root.get("/OpenAction"), pikepdf.Array)  # the page to show first
@@ -67,7 +67,7 @@ def test_the_attached_report_says_what_it_is(pdf: pikepdf.Pdf) -> None:
 
 
 def test_a_camera_reads_the_digest(data: bytes) -> None:
-    """T3: the QR code on the rendered page contains the digest of the document."""
+    """The QR code on the rendered page contains the digest of the document."""
     page = pypdfium2.PdfDocument(data)[0].render(scale=3).to_pil()
     [code] = zxingcpp.read_barcodes(page)
     assert REPORT.subject.sha256 is not None

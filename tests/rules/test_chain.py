@@ -168,7 +168,7 @@ def test_lp_and_u64_are_big_endian() -> None:
 
 
 @pytest.mark.parametrize("number", [-1, 2**64, pytest.param(10**5000, id="huge")])
-def test_u64_refuses_what_does_not_fit(number: int) -> None:
+def test_refuses_what_does_not_fit(number: int) -> None:
     with pytest.raises(NotCanonical):
         u64(number)
 

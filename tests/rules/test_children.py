@@ -19,7 +19,7 @@ def test_a_child_has_the_default_handler() -> None:
 
 
 def test_a_child_has_it_where_the_tests_run_with_it_ignored() -> None:
-    """T4: some scripts and CI runners start `make test` with SIGINT ignored."""
+    """Some scripts and CI runners start `make test` with SIGINT ignored."""
     assert signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
     tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", THIS]
     ran = subprocess.run(

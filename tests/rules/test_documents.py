@@ -278,7 +278,7 @@ def test_the_note_is_about_the_stamp_of_the_last_request(
 
 
 def test_a_required_witness_holds_protection_back_until_it_is_ready() -> None:
-    """D11: `needs_witness` holds back what the seed calls "para continuar"."""
+    """`needs_witness` holds back what the seed calls "para continuar"."""
     asked_for = [request("tsa"), ("document.witness.required", {"reason": "the scan is incomplete"})]
     held = history(*asked_for)
     assert needed(held[:1]) == [("run_tsa", 1)]
@@ -291,7 +291,7 @@ def test_a_required_witness_holds_protection_back_until_it_is_ready() -> None:
 
 
 def test_a_required_witness_supersedes_the_artifact_and_lets_open_attempts_end() -> None:
-    """D11: an attempt that is open ends; the artifact is not made without the witness."""
+    """An attempt that is open ends; the artifact is not made without the witness."""
     stamped = [request("tsa"), asked(TSA), confirmed(TSA), asked(ARTIFACT)]
     assert read(history(*stamped)).track(ARTIFACT, WITNESSES[0]).open
     facts = history(*stamped, ("document.witness.required", {}))

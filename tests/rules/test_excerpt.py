@@ -148,13 +148,13 @@ def withhold(document: dict[str, Any], **shown: object) -> None:
     ],
 )
 def test_an_excerpt_has_one_encoding_and_shows_only_what_a_hash_covers(text: str | bytes) -> None:
-    """J1: a field that no hash covers, or another spelling, is refused."""
+    """A field that no hash covers, or another spelling, is refused."""
     with pytest.raises(Tampered, match="not an excerpt"):
         parse_excerpt(text)
 
 
 def test_the_deepest_body_can_be_written_down() -> None:
-    """J1: a payload may be nested as deep as the ledger allows, also inside an excerpt and a history."""
+    """A payload may be nested as deep as the ledger allows, also inside an excerpt and a history."""
     payload: Any = 0
     for _ in range(MAX_DEPTH):
         payload = [payload]
@@ -165,13 +165,13 @@ def test_the_deepest_body_can_be_written_down() -> None:
 
 
 def test_no_text_takes_the_place_of_the_payload() -> None:
-    """J1: a text that looks like the payload's place is escaped."""
+    """A text that looks like the payload's place is escaped."""
     excerpt = make(0, {"a": 1}, actor='"payload":null,"seq":')
     assert parse_excerpt(excerpt.text()) == excerpt
 
 
 def test_a_withheld_body_shows_nothing_of_itself() -> None:
-    """J1: without the salt, author, source, version and content are absent."""
+    """Without the salt, author, source, version and content are absent."""
     excerpt = parse_excerpt(forged(withhold))
     assert excerpt.check() == make(3).check()
     assert (excerpt.erased, excerpt.actor, excerpt.payload) == (True, None, None)

@@ -1,4 +1,4 @@
-"""O2: a fault is logged once when it begins and once when it ends. Log lines have a time and a level."""
+"""A fault is logged once when it begins and once when it ends. Log lines have a time and a level."""
 
 from __future__ import annotations
 

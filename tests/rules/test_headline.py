@@ -1,4 +1,4 @@
-"""J9, J13: a judge understands the first sentences of a report, in every form and language."""
+"""A judge understands the first sentences of a report, in every form and language."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ each_language = pytest.mark.parametrize("language", LANGUAGES)
 @each_language
 @pytest.mark.parametrize("case", ["passed", "revoked", "undecided", "failed"])
 def test_every_form_begins_with_the_headline(form: str, language: str, case: str) -> None:
-    """J13: the sentences come first, in the same words; codes come after them."""
+    """The sentences come first, in the same words; codes come after them."""
     reports = {
         "passed": lambda: judged(),
         "revoked": lambda: judged(REVOKED),
@@ -85,7 +85,7 @@ def test_every_form_begins_with_the_headline(form: str, language: str, case: str
 
 
 def test_the_json_has_the_sentences_and_what_they_are_made_from() -> None:
-    """J9: programs read the last event shown, the roots and what is missing, too."""
+    """Programs read the last event shown, the roots and what is missing, too."""
     report = judged(REVOKED)
     document = json.loads(report.json())
     assert document["headline"] == headline(report).lines()
@@ -103,7 +103,7 @@ def test_the_json_has_the_sentences_and_what_they_are_made_from() -> None:
 
 
 def test_the_first_sentence_is_one_that_a_judge_understands() -> None:
-    """J13: what, by when, on whose word; an independent authority is not called local."""
+    """What, by when, on whose word; an independent authority is not called local."""
     trust = [f"evm-block:0x{BLOCK.block_hash.hex()}"]
     report = foja.verify(b"document", trust, AT, proofs=[BLOCK.anchor.encode()], name="contract.txt")
     found = headline(report)
@@ -129,7 +129,7 @@ def test_the_first_sentence_is_one_that_a_judge_understands() -> None:
 def test_a_revocation_and_a_local_authority_are_in_the_headline(
     form: str, language: str, revoked: str, local: str
 ) -> None:
-    """J13: neither is a green pass with small print."""
+    """Neither is a green pass with small print."""
     for report in (judged(), judged(REVOKED)):
         found = headline(report, language)
         assert found.tone == "caution"
@@ -141,7 +141,7 @@ def test_a_revocation_and_a_local_authority_are_in_the_headline(
 
 
 def test_a_local_authority_is_named_beside_an_independent_one() -> None:
-    """J13: the time is that of the independent proof, and the local ones are still called local."""
+    """The time is that of the independent proof, and the local ones are still called local."""
     proofs = all_proofs()
     report = foja.verify(proofs.bundle, proofs.trust, AT)
     assert report.earliest is not None
@@ -151,7 +151,7 @@ def test_a_local_authority_is_named_beside_an_independent_one() -> None:
 
 
 def test_an_earlier_time_of_a_local_authority_gives_way() -> None:
-    """J13: the headline prefers the word of others to the owner's own."""
+    """The headline prefers the word of others to the owner's own."""
     notice = "local authority: proves order to you, not time to others"
     local = Finding("tsa", Status.VERIFIED, None, "", NOW, "CN=own", (notice,))
     other = Finding("tsa", Status.VERIFIED, None, "", AT, "CN=other")
@@ -161,7 +161,7 @@ def test_an_earlier_time_of_a_local_authority_gives_way() -> None:
 
 @each_language
 def test_a_history_that_was_cut_and_sealed_again_says_as_of_when(language: str) -> None:
-    """J9: before the revocation everything is genuine; the headline says where the history ends."""
+    """Before the revocation everything is genuine; the headline says where the history ends."""
     events = SCENE.document_events(WITNESS, REVOKED)
     whole, cut = (foja.verify(SCENE.bundle(events=each), SCENE.trust, AT) for each in (events, events[:4]))
     assert cut.verdict is Verdict.TOTAL_PASSED
@@ -179,7 +179,7 @@ def test_a_history_that_was_cut_and_sealed_again_says_as_of_when(language: str) 
 
 @each_language
 def test_a_history_that_no_trusted_log_signed_is_called_so(language: str) -> None:
-    """J9: without the log's key the last event rests on the word of the file only."""
+    """Without the log's key the last event rests on the word of the file only."""
     words = TRANSLATIONS["unproven_log"][LANGUAGES.index(language)]
     assert words in " ".join(headline(judged(REVOKED, trust=[SCENE.stamper.root.pem]), language).more)
     assert words not in " ".join(headline(judged(REVOKED), language).more)
@@ -187,7 +187,7 @@ def test_a_history_that_no_trusted_log_signed_is_called_so(language: str) -> Non
 
 @each_language
 def test_without_a_history_it_is_said_that_there_is_none(language: str) -> None:
-    """J9: a loose token says nothing about a revocation."""
+    """A loose token says nothing about a revocation."""
     token = SCENE.stamper.reply(WITNESS)
     for report in (
         foja.verify(TEXT, SCENE.trust, AT, proofs=[token]),
@@ -206,7 +206,7 @@ def key_id() -> str:
 @each_form
 @each_language
 def test_what_is_missing_is_named_with_its_fingerprint_and_whom_to_ask(form: str, language: str) -> None:
-    """J13: INDETERMINATE says which root and which key, and who has them."""
+    """INDETERMINATE says which root and which key, and who has them."""
     shown = flat(FORMS[form](judged(trust=()), language))
     for words in (ROOT.subject.rfc4514_string(), key_id().removeprefix("key id "), KEY):
         assert flat(words) in shown
@@ -215,7 +215,7 @@ def test_what_is_missing_is_named_with_its_fingerprint_and_whom_to_ask(form: str
 
 
 def test_a_root_that_came_with_the_token_is_named_by_its_digest() -> None:
-    """J13: the fingerprint is that of the certificate where the token carries it."""
+    """The fingerprint is that of the certificate where the token carries it."""
     other = authorities.root()
     signer = authorities.signer(other)
     token = authorities.token(authorities.Recipe(signer, WITNESS, embedded=[signer, other]))
@@ -225,7 +225,7 @@ def test_a_root_that_came_with_the_token_is_named_by_its_digest() -> None:
 
 
 def test_every_kind_of_evidence_names_what_is_missing_and_what_it_rests_on() -> None:
-    """J13: for timestamps, blocks, logs and signers alike."""
+    """For timestamps, blocks, logs and signers alike."""
     proofs = all_proofs()
     for each in foja.verify(proofs.bundle, proofs.trust, AT).evidence:
         assert bool(each.rests_on) == (each.evidence != "container"), each
@@ -238,7 +238,7 @@ def test_every_kind_of_evidence_names_what_is_missing_and_what_it_rests_on() -> 
 @each_form
 @each_language
 def test_a_pass_shows_on_which_roots_it_rests(form: str, language: str) -> None:
-    """J13: each root and key, with its fingerprint."""
+    """Each root and key, with its fingerprint."""
     shown = flat(FORMS[form](judged(), language))
     for words in (
         TRANSLATIONS["rests_on"][LANGUAGES.index(language)],
@@ -251,7 +251,7 @@ def test_a_pass_shows_on_which_roots_it_rests(form: str, language: str) -> None:
 
 @each_language
 def test_digests_can_be_pasted(language: str) -> None:
-    """J13: a digest and a fingerprint are in one piece and in one line."""
+    """A digest and a fingerprint are in one piece and in one line."""
     report = judged()
     fingerprint = sha256(ROOT.public_bytes(Encoding.DER)).hexdigest()
     for digest in (WITNESS.hex(), fingerprint):
@@ -263,7 +263,7 @@ def test_digests_can_be_pasted(language: str) -> None:
 @each_form
 @each_language
 def test_what_was_not_checked_is_labelled_so(form: str, language: str) -> None:
-    """J13: no bare bullet stands under a verified proof."""
+    """No bare bullet stands under a verified proof."""
     shown = FORMS[form](judged(), language)
     label = TRANSLATIONS["not_checked"][LANGUAGES.index(language)]
     notice = {"en": "revocation of", "es": "revocación de"}[language]
@@ -272,13 +272,13 @@ def test_what_was_not_checked_is_labelled_so(form: str, language: str) -> None:
 
 
 def test_undecided_evidence_is_not_called_checked() -> None:
-    """J13: a certificate without any root does not say that everything was checked."""
+    """A certificate without any root does not say that everything was checked."""
     assert "nothing, as far as is known" not in pdf_words(judged(trust=()), "en")
 
 
 @pytest.mark.parametrize("reason", Reason)
 def test_every_reason_has_a_spanish_sentence(reason: Reason) -> None:
-    """J13: a Spanish report gives the reason in Spanish, and the English detail as such."""
+    """A Spanish report gives the reason in Spanish, and the English detail as such."""
     report = Report(Subject(), (Finding("tsa", Status.INVALID, reason, "it is so"),), AT)
     assert REASONS[reason] in as_text(report, "es")
     assert "Detalle (en inglés): it is so" in as_text(report, "es")
@@ -287,7 +287,7 @@ def test_every_reason_has_a_spanish_sentence(reason: Reason) -> None:
 
 @each_form
 def test_a_spanish_report_is_spanish(form: str) -> None:
-    """J13: no English text of ours is left, whatever was found."""
+    """No English text of ours is left, whatever was found."""
     proofs = all_proofs()
     english = [text for text, other in TRANSLATIONS.values() if text != other and len(text) > 12]
     for report in (
@@ -303,7 +303,7 @@ def test_a_spanish_report_is_spanish(form: str) -> None:
 
 
 def test_the_timeline_is_in_order_and_says_on_whose_word() -> None:
-    """J13: events by the ledger's clock, proofs by that of who attests them."""
+    """Events by the ledger's clock, proofs by that of who attests them."""
     entries = timeline(judged(REVOKED), "en")
     assert [each.at for each in entries] == sorted(each.at for each in entries)
     assert [each.what for each in entries if each.mark == "revoked"] == ["Revoked"]
@@ -316,7 +316,7 @@ def test_the_timeline_is_in_order_and_says_on_whose_word() -> None:
 
 
 def test_a_name_cannot_be_read_as_a_part_of_the_sentence() -> None:
-    """J13: the name of a file is untrusted text."""
+    """The name of a file is untrusted text."""
     evil = "x existed by 1 January 1990, on the word of all. \x1b[2J\u202e" + "y" * 900
     first = headline(Report(Subject(WITNESS, evil), (), AT)).first
     assert "“x existed by" in first
@@ -327,7 +327,7 @@ def test_a_name_cannot_be_read_as_a_part_of_the_sentence() -> None:
 
 
 def test_a_history_in_a_log_proves_no_time() -> None:
-    """J9: an export is verified up to an event, and its headline claims no time."""
+    """An export is verified up to an event, and its headline claims no time."""
     ledger = Finding("ledger", Status.VERIFIED, rests_on=(TrustItem("log", "log.example/1", "log+1"),))
     ledger = replace(ledger, history=judged().history)
     found = headline(Report(Subject(WITNESS, "history.jsonl"), (ledger,), AT))
@@ -336,7 +336,7 @@ def test_a_history_in_a_log_proves_no_time() -> None:
 
 
 def test_the_cause_of_an_undecided_report_is_the_one_that_applies() -> None:
-    """J13: no trust, no evidence, or required evidence that was not given."""
+    """No trust, no evidence, or required evidence that was not given."""
     token = SCENE.stamper.reply(WITNESS)
     strict = replace(SCENE.trust, required=("tsa", "bitcoin"))
     report = foja.verify(TEXT, strict, AT, proofs=[token], name="a.txt")
@@ -349,13 +349,13 @@ def test_the_cause_of_an_undecided_report_is_the_one_that_applies() -> None:
 
 
 def test_verified_evidence_without_a_time_claims_none() -> None:
-    """J13: no input makes the headline raise."""
+    """No input makes the headline raise."""
     report = Report(Subject(WITNESS), (Finding("tsa", Status.VERIFIED),), AT)
     assert headline(report).first.endswith("is valid; no time is proven.")
 
 
 def test_times_are_rounded_up_and_names_are_short() -> None:
-    """J13: a limit is never shown earlier than it is."""
+    """A limit is never shown earlier than it is."""
     moment = datetime(2026, 12, 31, 23, 59, 59, 1, tzinfo=UTC)
     assert say_time(moment, "en") == "1 January 2027, 00:00:00 UTC"
     assert say_time(moment, "es") == "1 de enero de 2027, 00:00:00 UTC"

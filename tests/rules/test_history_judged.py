@@ -124,7 +124,7 @@ def test_a_forged_signature_has_its_own_reason() -> None:
 
 
 def test_an_erased_body_is_reported() -> None:
-    """J1: a body may be missing if the history records that it was erased."""
+    """A body may be missing if the history records that it was erased."""
     events = stream("document", ENTITY, [*RECORDED, ("body.erased", {"seq": 0, "reason": "asked for"})])
     erased = [replace(events[0], payload=None, actor=None, salt=None), *events[1:]]
     [found] = judged(exported(erased), log_proof(events)).evidence
@@ -134,7 +134,7 @@ def test_an_erased_body_is_reported() -> None:
 
 @pytest.mark.parametrize("reason", [{"seq": 1}, {"seq": [0]}, {"seq": "0"}, []])
 def test_a_withheld_body_leaves_the_history_undecided(reason: Json) -> None:
-    """J1: a body that no event records as erased was withheld by the sender."""
+    """A body that no event records as erased was withheld by the sender."""
     events = stream("document", ENTITY, [*RECORDED, ("body.erased", reason)])
     hidden = [replace(events[0], payload=None, actor=None, salt=None), *events[1:]]
     [found] = judged(exported(hidden), log_proof(events)).evidence
@@ -144,7 +144,7 @@ def test_a_withheld_body_leaves_the_history_undecided(reason: Json) -> None:
 
 @pytest.mark.parametrize("field", ["v", "_source"])
 def test_a_withheld_body_shows_neither_version_nor_source(field: str) -> None:
-    """J1: nothing is shown that no hash covers."""
+    """Nothing is shown that no hash covers."""
     hidden = [replace(EVENTS[0], payload=None, actor=None, salt=None), *EVENTS[1:]]
     text = exported(hidden).replace(f'"{field}":null'.encode(), f'"{field}":1'.encode())
     assert text != exported(hidden)
@@ -152,7 +152,7 @@ def test_a_withheld_body_shows_neither_version_nor_source(field: str) -> None:
 
 
 def test_a_withheld_event_is_undecided() -> None:
-    """J1: its place is proven, its content is not known."""
+    """Its place is proven, its content is not known."""
     hidden = replace(EVENTS[-1], payload=None, actor=None, salt=None)
     [found] = judged(hidden.text().encode(), log_proof(EVENTS)).evidence
     assert (found.status, found.reason) == (Status.INDETERMINATE, Reason.BODY_ERASED)
@@ -160,7 +160,7 @@ def test_a_withheld_event_is_undecided() -> None:
 
 
 def test_a_forged_event_file_is_refused() -> None:
-    """J1: a field that no hash covers is not accepted."""
+    """A field that no hash covers is not accepted."""
     document = json.loads(EVENTS[-1].text())
     document["event"]["signed_by"] = "a notary"
     assert refusal(canonical(document) + b"\n", log_proof(EVENTS)) is Reason.NON_CANONICAL

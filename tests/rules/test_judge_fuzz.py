@@ -177,7 +177,7 @@ def changed(data: bytes, chance: random.Random) -> bytes:
 
 
 def judged(judge: Judge, data: bytes) -> None:
-    """T2: judge, and require a report, a parsed list or a typed refusal."""
+    """Judge, and require a report, a parsed list or a typed refusal."""
     began = time.process_time()
     found = judge(data)
     assert isinstance(found, Finding | Report | FojaError | Trust | asic.AsicManifest)

@@ -52,12 +52,12 @@ def token_at(digest: bytes, at: datetime) -> bytes:
     return answer.whole(SEQUENCE)
 
 
-# J3: dates
+# Dates
 
 
 @pytest.mark.parametrize("year", [1969, 9000, 9999])
 def test_a_renewal_with_a_time_beyond_the_calendar_is_malformed(year: int) -> None:
-    """J3: the time of a token is bounded, so nothing that is added to it overflows."""
+    """The time of a token is bounded, so nothing that is added to it overflows."""
     parts = SCENE.contents().parts()
     sealed = assembly.seal(parts, token_at(sha256(assembly.listing(parts)).digest(), SEALED))
     listed = sha256(assembly.listing(sealed, 1)).digest()
@@ -70,7 +70,7 @@ def test_a_renewal_with_a_time_beyond_the_calendar_is_malformed(year: int) -> No
 
 
 def test_times_are_judged_from_1970_to_9000() -> None:
-    """J3: the first and the last moment of the calendar, and those beyond."""
+    """The first and the last moment of the calendar, and those beyond."""
     second = timedelta(seconds=1)
     assert [is_in_calendar(each) for each in (FIRST, LAST - second, FIRST - second, LAST)] == [
         True,
@@ -87,7 +87,7 @@ def test_times_are_judged_from_1970_to_9000() -> None:
 
 
 def test_the_worst_accuracy_at_the_last_moment_stays_in_the_calendar() -> None:
-    """J3: time and accuracy are both bounded."""
+    """Time and accuracy are both bounded."""
     late = root("Late", ends=datetime(9998, 1, 1, tzinfo=UTC))
     certified = signer(late, ends=datetime(9998, 1, 1, tzinfo=UTC))
     made = Recipe(
@@ -99,13 +99,13 @@ def test_the_worst_accuracy_at_the_last_moment_stays_in_the_calendar() -> None:
     assert judge(reply(made), DIGEST, Terms(trusted(late.der))).verified
 
 
-# J6: every input gets a report
+# Every input gets a report
 
 
 @pytest.mark.parametrize("field", ["logIndex", "integratedTime"])
 @pytest.mark.parametrize("value", [str(10**18), str(2**53), "9" * 400])
 def test_a_number_beyond_any_log_gets_a_report(field: str, value: str) -> None:
-    """J6: a number that has no canonical form is malformed, not an exception."""
+    """A number that has no canonical form is malformed, not an exception."""
     instance = sigstores.Instance()
     document = json.loads(instance.bundle(version=1))
     document["verificationMaterial"]["tlogEntries"][0][field] = value
@@ -118,7 +118,7 @@ def test_a_number_beyond_any_log_gets_a_report(field: str, value: str) -> None:
 
 @pytest.mark.parametrize("error", judge_proof.UNEXPECTED)
 def test_a_fault_of_the_judge_is_reported(error: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
-    """J6: even if a check raises, there is a report, and it verifies nothing."""
+    """Even if a check raises, there is a report, and it verifies nothing."""
 
     def fail(*_: object) -> Finding:
         raise error("fault")
@@ -132,7 +132,7 @@ def test_a_fault_of_the_judge_is_reported(error: type[Exception], monkeypatch: p
     assert report.verdict == "INDETERMINATE"
 
 
-# J7: what openssl refuses
+# What openssl refuses
 
 
 def refused(made: Recipe, *roots: Any, **terms: Any) -> tuple[Status, Reason | None]:
@@ -142,7 +142,7 @@ def refused(made: Recipe, *roots: Any, **terms: Any) -> tuple[Status, Reason | N
 
 
 def test_an_issuer_that_constrains_names_is_not_supported() -> None:
-    """J7: constraints on names hold even if they are not marked critical."""
+    """Constraints on names hold even if they are not marked critical."""
     names = x509.NameConstraints([x509.DNSName("example.org")], None)
     for critical in (True, False):
         limited = certify("Limited", ROOT, ca=True, more=names, more_critical=critical)
@@ -153,7 +153,7 @@ def test_an_issuer_that_constrains_names_is_not_supported() -> None:
 
 @pytest.mark.parametrize("usage", ["key_encipherment", "key_cert_sign", "crl_sign", "data_encipherment"])
 def test_the_key_of_an_authority_is_for_signing_data_alone(usage: str) -> None:
-    """J7: a key that may also be used for something else is refused."""
+    """A key that may also be used for something else is refused."""
     low = signer(ROOT, usage=f"digital_signature {usage}")
     assert refused(Recipe(low, DIGEST)) == (Status.INVALID, Reason.KEY_USAGE_INVALID)
     assert refused(Recipe(signer(ROOT, usage="digital_signature content_commitment"), DIGEST))[1] is None
@@ -161,7 +161,7 @@ def test_the_key_of_an_authority_is_for_signing_data_alone(usage: str) -> None:
 
 @pytest.mark.parametrize("by", ["sha1", "sha256"])
 def test_every_certificate_that_the_signer_names_is_in_its_chain(by: str) -> None:
-    """J7: a second ESSCertID may name an issuer, but not a stranger."""
+    """A second ESSCertID may name an issuer, but not a stranger."""
     low = signer(ROOT)
     assert refused(Recipe(low, DIGEST, identified_by=by, also_identified=[ROOT]))[1] is None
     stranger = Recipe(low, DIGEST, identified_by=by, also_identified=[root("Stranger")])
@@ -169,7 +169,7 @@ def test_every_certificate_that_the_signer_names_is_in_its_chain(by: str) -> Non
 
 
 def test_the_name_in_the_token_is_that_of_its_signer() -> None:
-    """J7: the field `tsa` may not name another authority."""
+    """The field `tsa` may not name another authority."""
     low = signer(
         ROOT, more=x509.SubjectAlternativeName([x509.DNSName("tsa.example.org")]), more_critical=False
     )
@@ -194,7 +194,7 @@ def dns(name: str) -> bytes:
 
 @pytest.mark.parametrize("kind", ["rsa", "curve", "dsa"])
 def test_a_root_with_a_weak_key_proves_nothing(kind: str) -> None:
-    """J7: trust does not make a short key strong."""
+    """Trust does not make a short key strong."""
     keys: dict[str, Callable[[], Any]] = {
         "rsa": lambda: rsa.generate_private_key(65537, 1024),
         "curve": lambda: ec.generate_private_key(ec.SECP192R1()),
@@ -207,11 +207,11 @@ def test_a_root_with_a_weak_key_proves_nothing(kind: str) -> None:
     assert refused(Recipe(low, DIGEST, embedded=[low, middle])) == (Status.INDETERMINATE, Reason.WEAK_KEY)
 
 
-# J8: large bundles
+# Large bundles
 
 
 def test_a_large_bundle_is_judged_as_a_proof(tmp_path: Path) -> None:
-    """J8: a genuine bundle over 64 MiB given with --proof passes; nothing of it is cut off."""
+    """A genuine bundle over 64 MiB given with --proof passes; nothing of it is cut off."""
     document = tmp_path / "big.bin"
     piece = bytes(range(256)) * 4096
     with document.open("wb") as file:
@@ -235,18 +235,18 @@ def test_a_large_bundle_is_judged_as_a_proof(tmp_path: Path) -> None:
 
 
 def test_a_proof_that_is_too_large_is_named_so(tmp_path: Path) -> None:
-    """J8: a limit is not a fault of the proof."""
+    """A limit is not a fault of the proof."""
     proof = tmp_path / "x.tsr"
     proof.write_bytes(SCENE.stamper.reply(DIGEST) + bytes(20 << 20))
     [found] = foja.verify(b"document", SCENE.trust, LATER, proofs=[proof]).evidence
     assert (found.status, found.reason) == (Status.UNSUPPORTED, Reason.TOO_LARGE)
 
 
-# J10: revocation and origins
+# Revocation and origins
 
 
 def test_a_status_must_be_current_at_the_time_judged() -> None:
-    """J10: a list inside the token does not know of a later compromise."""
+    """A list inside the token does not know of a later compromise."""
     low = signer(ROOT)
     known = crl(by=ROOT, name=ROOT, at=NOW - DAY)
     made = Recipe(low, DIGEST, crls=[known])
@@ -258,7 +258,7 @@ def test_a_status_must_be_current_at_the_time_judged() -> None:
 
 @pytest.mark.parametrize("origin", ["another.example", "log.example.org", "log.examples/1", "log.exampl"])
 def test_a_key_signs_only_for_the_log_of_its_name(origin: str) -> None:
-    """J10: a note of another origin, signed by the same key, is refused."""
+    """A note of another origin, signed by the same key, is refused."""
     event = stream("document", ENTITY, SCENE.document_events(DIGEST))[-1]
     genuine = SCENE.prove(event)
     moved = Checkpoint(origin, 5, SCENE.root_of(event))
@@ -274,11 +274,11 @@ def test_a_key_signs_only_for_the_log_of_its_name(origin: str) -> None:
         assert parse_proof(again.text()).check(event.check(), [SCENE.key.verifier()]).origin == name
 
 
-# J11: names in other tools
+# Names in other tools
 
 
 def test_other_tools_read_names_beyond_ascii(tmp_path: Path) -> None:
-    """J11: the directory names Unix, so that unzip reads names as UTF-8; the files are readable."""
+    """The directory names Unix, so that unzip reads names as UTF-8; the files are readable."""
     path = tmp_path / "a.asice"
     name = "document/contraseña ✓.txt"
     path.write_bytes(b"".join(write([part("mimetype", b"x"), part(name, b"text")])))
@@ -296,7 +296,7 @@ def test_other_tools_read_names_beyond_ascii(tmp_path: Path) -> None:
 
 
 def test_bundles_of_the_first_version_are_read_as_a_whole() -> None:
-    """J11: an older directory names MS-DOS in every entry; a mixture is refused."""
+    """An older directory names MS-DOS in every entry; a mixture is refused."""
     data = SCENE.bundle()
     entries = list(open_container(io.BytesIO(data)).entries.values())
     start = archive.offsets(entries)[-1]
@@ -309,7 +309,7 @@ def test_bundles_of_the_first_version_are_read_as_a_whole() -> None:
     assert [each.reason for each in foja.verify(mixed, SCENE.trust, LATER).evidence] == [Reason.ZIP_LAYOUT]
 
 
-# J12: files that are no evidence
+# Files that are no evidence
 
 
 def foreign(*files: tuple[str, bytes]) -> bytes:
@@ -332,7 +332,7 @@ def foreign(*files: tuple[str, bytes]) -> bytes:
     ],
 )
 def test_a_file_that_is_no_evidence_is_named_unsupported(data: bytes, words: str) -> None:
-    """J12: the report says in words that nothing in the file was judged."""
+    """The report says in words that nothing in the file was judged."""
     report: Report = foja.verify(data, SCENE.trust, LATER)
     [found] = report.evidence
     assert (report.verdict, found.status, found.reason) == (

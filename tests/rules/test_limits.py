@@ -398,7 +398,7 @@ class FakeRsa:
 
 @pytest.mark.parametrize("name", LIMITS)
 def test_each_limit_holds_at_its_edge(name: str) -> None:
-    """J4: the last size that is read is read, and one more is refused, with the reason."""
+    """The last size that is read is read, and one more is refused, with the reason."""
     limit = LIMITS[name]
     at, beyond = (text_of(partial(limit.judge, size)) for size in (limit.value, limit.value + 1))
     assert limit.says not in at
@@ -406,7 +406,7 @@ def test_each_limit_holds_at_its_edge(name: str) -> None:
 
 
 def test_the_page_lists_every_limit_with_its_value() -> None:
-    """J4: one table of limits, and a test for each row."""
+    """One table of limits, and a test for each row."""
     section = PAGE.read_text(encoding="utf-8").partition("## Limits")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| ([^|`]+?) \| ([0-9,]+) \|", section, re.MULTILINE)
     assert {name: int(value.replace(",", "")) for name, value in rows} == {
@@ -415,7 +415,7 @@ def test_the_page_lists_every_limit_with_its_value() -> None:
 
 
 def test_an_object_of_many_keys_costs_linear_time() -> None:
-    """J2: one duplicate among 60,000 keys is found at once, and named."""
+    """One duplicate among 60,000 keys is found at once, and named."""
     keys = [f'"{each:x}":0' for each in range(60_000)]
     began = time.process_time()
     with pytest.raises(FojaError, match="occurs twice"):

@@ -1,4 +1,4 @@
-"""J9: what a person who can get a timestamp may change in a bundle, and what the report says about it."""
+"""What a person who can get a timestamp may change in a bundle, and what the report says about it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def resealed(**trust: bytes) -> Report:
 
 @pytest.mark.parametrize("name", ["setup_exe", "log_vkey_sh", "roots_pem", "tsa_PEM", "tsa_pem/x"])
 def test_trust_holds_no_other_file(name: str) -> None:
-    """J9: a file that the format does not name is refused, wherever it lies below trust/."""
+    """A file that the format does not name is refused, wherever it lies below trust/."""
     report = resealed(tsa_pem=ROOT, **{name: b"MZ"})
     assert report.verdict is Verdict.TOTAL_FAILED
     assert report.evidence[0].reason is Reason.UNREFERENCED_ENTRY
@@ -53,7 +53,7 @@ def test_trust_holds_no_other_file(name: str) -> None:
     ],
 )
 def test_trust_holds_only_certificates_and_a_key(name: str, data: bytes) -> None:
-    """J9: a file with the right name and another content is refused."""
+    """A file with the right name and another content is refused."""
     report = resealed(**{name: data})
     assert report.verdict is Verdict.TOTAL_FAILED
     assert report.evidence[0].reason is Reason.MALFORMED
@@ -64,5 +64,5 @@ def test_trust_holds_only_certificates_and_a_key(name: str, data: bytes) -> None
     [{}, {"tsa_pem": ROOT}, {"log_vkey": KEY + b"\n"}, {"tsa_pem": b""}, {"tsa_pem": Stamper().root.pem * 2}],
 )
 def test_copies_may_be_left_out_or_be_of_others(trust: dict[str, bytes]) -> None:
-    """J9: docs/bundle.md says that nothing vouches for the copies; they change nothing."""
+    """Docs/bundle.md says that nothing vouches for the copies; they change nothing."""
     assert resealed(**trust).verdict is Verdict.TOTAL_PASSED

@@ -1,4 +1,4 @@
-"""D11: signatures over a document's digest: those that hold, and each fault with its reason."""
+"""Signatures over a document's digest: those that hold, and each fault with its reason."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def test_the_report_shows_the_same_trust_in_any_order() -> None:
 
 
 def test_a_policy_may_ask_for_an_accuracy() -> None:
-    """T8: the authority of the scene states an accuracy of one second."""
+    """The authority of the scene states an accuracy of one second."""
     scene, digest = Scene(), sha256(b"document").digest()
     reply = scene.stamper.reply(digest)
     stated = judge(reply, digest, Terms(roots=trusted(scene.stamper.root.pem))).stamp

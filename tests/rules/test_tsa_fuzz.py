@@ -102,7 +102,7 @@ def test_a_token_over_the_limit_is_not_read() -> None:
 
 @pytest.mark.parametrize("depth", [10, 10_000])
 def test_depth_costs_nothing(depth: int) -> None:
-    """T2: limits are processor time, which other processes do not use up."""
+    """Limits are processor time, which other processes do not use up."""
     nested = b""
     for _ in range(depth):
         nested = element(tagged(0), nested)

@@ -413,7 +413,7 @@ CLEAR = Path("/proc/self/clear_refs")
 
 @pytest.mark.parametrize("name", WORST)
 def test_the_worst_is_bounded(name: str) -> None:
-    """J4, J5: no input of 16 MB takes more than 2 s of processor time and 200 MB."""
+    """No input of 16 MB takes more than 2 s of processor time and 200 MB."""
     judge = WORST[name]()
     slower = pace()
     forget_peak()
