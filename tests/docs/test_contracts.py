@@ -19,7 +19,7 @@ from tests.docs.pages import ROOT, SOURCE
 
 MODULES = sorted(SOURCE.rglob("*.py"))
 OUTSIDE_SQL = [path for path in MODULES if SOURCE / "sql" not in path.parents]
-MAX_LINES, MAX_MODULES = 300, 12
+MAX_LINES, MAX_MODULES = 500, 12  # 300 is a question, 500 the end
 
 STATEMENT = re.compile(
     r"\s*(select\s|insert\s+into\s|update\s+\S+\s+set\s|delete\s+from\s|truncate\s|merge\s+into\s"

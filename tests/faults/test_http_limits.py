@@ -336,3 +336,26 @@ async def test_a_request_names_one_valid_host(client: httpx.AsyncClient, fields:
         assert status == 400
         assert "host" in problem["detail"]
         assert await ended(reader)
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+async def test_a_request_that_offers_http_2_keeps_its_body(client: httpx.AsyncClient, parts: int) -> None:
+    """Java's client and `curl --http2` offer h2c with their first request: its body was lost."""
+    body = json.dumps({"id": "00000000-0000-4000-8000-000000000001", "tool": 1}).encode()
+    head = POST + b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
+    whole = head + b"Content-Length: %d\r\n\r\n" % len(body)
+    async with connected(client, whole + body if parts == 1 else whole) as (reader, writer):
+        if parts == 2:
+            writer.write(body)
+        status, document = await answer(reader)
+        assert (status, "tool" in json.dumps(document)) == (422, True)
+        writer.write(GET)
+        assert (await answer(reader))[0] == 200
+
+
+async def test_a_tunnel_is_refused(client: httpx.AsyncClient) -> None:
+    async with connected(client, b"CONNECT example.org:443 HTTP/1.1\r\nHost: example.org\r\n\r\n") as (
+        reader,
+        _,
+    ):
+        assert (await answer(reader))[0] == 405

@@ -224,7 +224,7 @@ class Instance:
 
     def _checkpoint(self, version: int, checkpoint: Checkpoint) -> str:
         if version == 2:
-            return self.new_log.sign(replace(checkpoint, origin="rekor.example").text())
+            return self.new_log.sign(replace(checkpoint, origin=self.new_log.name).text())
         text = replace(checkpoint, origin="old.example - 123").text()
         signature = self._log_id(1)[:4] + self.old_log.sign(text.encode(), ec.ECDSA(SHA256()))
         return f"{text}\n— old.example {text64(signature)}\n"

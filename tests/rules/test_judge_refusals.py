@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import zipfile
+from base64 import b64decode, b64encode
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -24,12 +25,12 @@ from foja.core.bundle import archive, assembly
 from foja.core.bundle.archive import measured, part, write
 from foja.core.bundle.reader import open_container
 from foja.core.event import FIRST, LAST, from_seconds, is_in_calendar
-from foja.core.note import Checkpoint
+from foja.core.note import Checkpoint, Signer
 from foja.core.proof import Proof, parse_proof
 from foja.errors import Malformed, Tampered
 from foja.judge import proof as judge_proof
 from foja.judge.report import Report
-from foja.proofs.der import SEQUENCE, TIME, DerReader, element, integer, sequence
+from foja.proofs.der import BOOLEAN, SEQUENCE, TIME, DerReader, element, integer, sequence
 from foja.proofs.finding import Finding, Reason, Status
 from foja.proofs.tsa import Terms, judge, trusted
 from tests.rules import sigstores
@@ -341,3 +342,68 @@ def test_a_file_that_is_no_evidence_is_named_unsupported(data: bytes, words: str
         Reason.UNKNOWN_PROOF,
     )
     assert words in found.detail
+
+
+# What a log says of itself
+
+
+def own_entry() -> tuple[bytes, list[str | bytes]]:
+    """Return a bundle whose transparency log is the ledger's own, and the trust of an installation."""
+    scene, instance = Scene(), sigstores.Instance()
+    instance.new_log, instance.stamper = Signer(scene.key.name, scene.key.private_key), scene.stamper
+    confirmed = {"witness_hash": sigstores.DIGEST.hex(), "proof": b64encode(instance.bundle()).decode()}
+    events = scene.document_events(sigstores.DIGEST, [("rekor.confirmed", confirmed)], ("tsa", "rekor"))
+    signer = b64decode(sigstores.armour("PUBLIC KEY", sigstores.spki(instance.signer)))
+    return scene.bundle(b"document", events), [scene.stamper.root.pem, scene.key.verifier().vkey(), signer]
+
+
+def test_the_log_of_a_ledger_is_no_transparency_log_for_it() -> None:
+    """An entry in the ledger's own log counted as evidence `rekor`: the operator vouched for the operator."""
+    bundle, trust = own_entry()
+    policy = json.dumps({"form": "foja/policy/v1", "required": ["rekor"]})
+    report = foja.verify(bundle, [*trust, policy], LATER)
+    [found] = [each for each in report.evidence if each.evidence == "rekor"]
+    assert (found.status, found.reason) == (Status.INDETERMINATE, Reason.NO_TRUST_ANCHOR)
+    assert (report.verdict, found.no_later_than) == ("INDETERMINATE", None)
+
+
+NOTE = SCENE.key.sign(Checkpoint("log.example/1", 7, bytes(32)).text())
+KEY_LINE = SCENE.key.verifier().vkey()
+
+
+@pytest.mark.parametrize(
+    ("note", "key", "verdict", "said"),
+    [
+        (NOTE, True, "TOTAL_PASSED", "the log log.example/1 signed this checkpoint of 7 entries"),
+        (NOTE.replace("\n7\n", "\n8\n"), True, "TOTAL_FAILED", "does not match the checkpoint"),
+        (NOTE.replace("\n7\n", "\n8\n"), False, "TOTAL_PASSED", "whether the log log.example/1 signed this"),
+    ],
+)
+def test_a_report_about_a_checkpoint_says_whether_its_log_signed_it(
+    note: str, key: bool, verdict: str, said: str
+) -> None:
+    """A forged checkpoint with a true token passed; nothing said that its signature was not checked."""
+    token = SCENE.stamper.token(sha256(note.encode()).digest())
+    trust = [SCENE.stamper.root.pem, *([KEY_LINE] if key else [])]
+    report = foja.verify(note.encode(), trust, LATER, proofs=[token])
+    assert report.verdict == verdict
+    assert said in report.json().decode()
+
+
+def test_a_hash_of_a_log_proof_has_one_spelling() -> None:
+    """The last character of a hash in base64 could be another one, with the same bytes."""
+    event = stream("document", ENTITY, SCENE.document_events(sha256(b"a").digest()))[-1]
+    text = SCENE.prove(event).text()
+    hashed = text.split("\n")[2]
+    other = hashed[:-2] + chr(ord(hashed[-2]) + 1) + "="
+    assert b64decode(other) == b64decode(hashed)
+    with pytest.raises(Tampered, match="one spelling"):
+        parse_proof(text.replace(hashed, other))
+
+
+@pytest.mark.parametrize("content", [b"\xff\xff", b"", b"\x01"])
+def test_a_boolean_is_one_byte(content: bytes) -> None:
+    """A token whose `ordering` had two bytes was accepted; openssl refuses it."""
+    with pytest.raises(Malformed):
+        DerReader(element(BOOLEAN, content)).boolean()
+    assert DerReader(element(BOOLEAN, b"\xff")).boolean()

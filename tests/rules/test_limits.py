@@ -334,7 +334,7 @@ LIMITS: dict[str, Limit] = {
         revocation.MAX_BYTES, lambda n: trust_parser._add_der({}, "X509 CRL", bytes(n)), "leave it out"
     ),
     "OpenTimestamps: bytes": Limit(stamp.MAX_BYTES, lambda n: loose("bitcoin", bytes(n)), "larger than any"),
-    "OpenTimestamps: operations, one more for 64 bytes of message": Limit(
+    "OpenTimestamps: operations, 64 bytes of message are one more, a slow hash five": Limit(
         stamp.MAX_WORK, lambda n: ots(b"\x08" * (n - 1)), "takes more than"
     ),
     "OpenTimestamps: forks of a path": Limit(
@@ -381,7 +381,9 @@ LIMITS: dict[str, Limit] = {
     "trust: characters of an item": Limit(
         trust_parser.MAX_BYTES, lambda n: trust_parser.read([" " * n]), "give only the roots"
     ),
-    "all proofs of one input: public-key operations": Limit(budget.MAX_COST, spent, "cost more than"),
+    "all proofs of one input: public-key operations; a slow curve counts 2 or 3": Limit(
+        budget.MAX_COST, spent, "cost more than"
+    ),
     "report: characters of a text": Limit(finding.MAX_TEXT, long_text, "…"),
 }
 

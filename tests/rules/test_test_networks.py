@@ -140,3 +140,31 @@ def test_the_same_line_twice_is_one_and_a_policy_may_ask_for_more() -> None:
     assert (trust.bitcoin_network, trust.minimum_difficulty) == ("regtest", 0)
     trust = read(["bitcoin-network:signet", '{"form": "foja/policy/v1", "minimum_difficulty": 5}'])
     assert (trust.bitcoin_network, trust.minimum_difficulty) == ("signet", 5)
+
+
+CHAINS = {  # by language: what is said of a test chain, and of one that nobody knows
+    "en": ("a block of a test network", "a chain that is not known as a public main network"),
+    "es": ("un bloque de una red de pruebas", "una cadena que no se conoce como red pública principal"),
+}
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+@pytest.mark.parametrize(("chain", "said"), [(1337, 0), (80002, 0), (31337, 0), (5555, 1)])
+def test_a_block_of_another_chain_than_a_main_network_is_marked(language: str, chain: int, said: int) -> None:
+    """Blocks of development chains (1337) and of test networks (80002) passed without a remark."""
+    one = blocks.scene(chain_id=chain)
+    report = foja.verify(
+        None, [f"evm-block:0x{one.block_hash.hex()}"], AT, proofs=[one.anchor.encode()], digest=one.digest
+    )
+    first = headline(report, language)
+    assert (report.verdict, first.tone) == (Verdict.TOTAL_PASSED, "caution")
+    assert CHAINS[language][said] in first.first
+    known = blocks.scene(chain_id=1)
+    report = foja.verify(
+        None,
+        [f"evm-block:0x{known.block_hash.hex()}"],
+        AT,
+        proofs=[known.anchor.encode()],
+        digest=known.digest,
+    )
+    assert headline(report, language).tone == "passed"

@@ -158,3 +158,27 @@ def test_a_policy_may_ask_for_an_accuracy() -> None:
         assert trust.document()["worst_accuracy_ms"] == worst
         assert check_proof(reply, ProofRequest(digest, trust, MADE)).reason == reason
     assert "worst_accuracy_ms" not in read([]).document()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        ({"required": ["tsa"]}, {"required": ["rekor"]}),
+        ({"revocation_required": True}, {"revocation_required": False}),
+        ({"minimum_difficulty": 1}, {"minimum_difficulty": 2}),
+        ({"timestamp_policies": ["1.2.3"]}, {"timestamp_policies": []}),
+    ],
+)
+def test_two_policies_must_not_contradict_each_other(fields: tuple[dict[str, object], ...]) -> None:
+    """The last of two policies won, in silence."""
+    with pytest.raises(Refused, match=f"two policies state {next(iter(fields[0]))} differently"):
+        read([policy(**each) for each in fields])
+    assert read([policy(**fields[0])] * 2) == read([policy(**fields[0])])
+
+
+@pytest.mark.parametrize("name", ["minimum_difficulty", "worst_accuracy_ms"])
+def test_a_number_that_no_report_can_show_is_refused(name: str) -> None:
+    """A difficulty over 2^53 passed, and the JSON of the report could not be written."""
+    assert read([policy(**{name: 2**53 - 1})])
+    with pytest.raises(Refused, match="whole number"):
+        read([policy(**{name: 2**53})])

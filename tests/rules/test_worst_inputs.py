@@ -13,8 +13,10 @@ from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
 
 import foja
 from foja.core.bundle import asic, assembly, history, names
@@ -175,11 +177,11 @@ def proofs(kind: str, files: Sequence[bytes]) -> Judge:
 RECORD = stamp_batch(SCENE.stamper, [DIGEST, *digests_of(3)])[0].record
 
 
-def crowds(count: int) -> list[bytes]:
+def crowds(count: int, **of_issuer: Any) -> list[bytes]:
     """Return tokens with as many certificates as allowed, all of one name: chains are searched in vain."""
     made = []
     for _ in range(count):
-        crowd = [authorities.root("Issuer", key_ids=False) for _ in range(MAX_CERTIFICATES - 1)]
+        crowd = [authorities.root("Issuer", key_ids=False, **of_issuer) for _ in range(MAX_CERTIFICATES - 1)]
         low = authorities.signer(crowd[0], key_ids=False)
         recipe = authorities.Recipe(low, sha256(b"document").digest(), embedded=[low, *crowd])
         made.append(authorities.token(recipe))
@@ -345,10 +347,16 @@ WORST: dict[str, Callable[[], Judge]] = {
     "export: bodies of one tiny number and many others": lambda: filled([1e-7, *[0] * 400_000], 5),
     "bundle: a long conversation": lambda: talked(LARGE),
     "bundle: many timestamps": lambda: proofs("tsa", crowds(40)),
+    "bundle: many timestamps of keys that are slow to check": lambda: proofs(
+        "tsa", crowds(40, key=ec.generate_private_key(ec.BrainpoolP512R1()))
+    ),
     "bundle: many Sigstore bundles with many timestamps": lambda: proofs("rekor", [with_tokens(8)] * 4),
     "bundle: many EVM proofs": lambda: proofs("polygon", [PROOFS.files["polygon"]]),
     "bundle: many long OpenTimestamps proofs": lambda: proofs(
         "bitcoin", [ots(WAY, b"\x08" * 19_000, ATTESTED)]
+    ),
+    "bundle: many OpenTimestamps proofs of a slow hash": lambda: proofs(
+        "bitcoin", [ots(WAY, b"\x67" * 19_000, ATTESTED)]
     ),
     "bundle: renewed often": lambda: renewed(100, 100),
     "bundle: renewed with many files": lambda: renewed(12, 3900),

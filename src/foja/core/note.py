@@ -60,7 +60,7 @@ class Verifier:
     def from_vkey(cls, text: str) -> Self:
         """Return the key in a `name+id+key` text, or raise `Refused`."""
         name, _, rest = text.partition("+")
-        key = _base64(rest.partition("+")[2]) or b""
+        key = from_base64(rest.partition("+")[2]) or b""
         if key[:1] != cls.ALGORITHM:
             raise Refused(f"{text!a} is not {cls.USE}; copy all of name+id+key")
         verifier = cls(name, key[1:])
@@ -184,7 +184,7 @@ def parse_checkpoint(text: str) -> Checkpoint:
         raise Tampered("a checkpoint is three full lines or more: origin, size, root")
     if not _SIZE.fullmatch(lines[1]):
         raise Tampered(f"the size of a checkpoint is a plain number, not {lines[1]!a}")
-    root = _base64(lines[2])
+    root = from_base64(lines[2])
     if root is None or len(root) != _ROOT_BYTES:
         raise Tampered(f"the root of a checkpoint is 32 bytes in base64, not {lines[2]!a}")
     return Checkpoint(lines[0], int(lines[1]), root)
@@ -193,7 +193,7 @@ def parse_checkpoint(text: str) -> Checkpoint:
 def _signature(line: str) -> NoteSignature:
     match = _SIGNATURE.fullmatch(line)
     name, encoded = match.groups() if match else ("", "")
-    data = _base64(encoded) or b""
+    data = from_base64(encoded) or b""
     if not _is_name(name) or len(data) <= _KEY_ID_BYTES:
         raise Tampered(f"{line!a} is not a signature line: dash, name, base64")
     return NoteSignature(name, data[:_KEY_ID_BYTES], data[_KEY_ID_BYTES:])
@@ -204,7 +204,7 @@ def _is_name(name: str) -> bool:
     return bool(name) and not forbidden and not any(character.isspace() for character in name)
 
 
-def _base64(text: str) -> bytes | None:
+def from_base64(text: str) -> bytes | None:
     """Return the bytes of a text in canonical base64, or None."""
     try:
         data = b64decode(text, validate=True)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from foja.core.merkle import check_inclusion, leaf_hash
-from foja.core.note import Checkpoint, Verifier, open_note, parse_checkpoint, split_note
+from foja.core.note import Checkpoint, Verifier, from_base64, open_note, parse_checkpoint, split_note
 from foja.errors import Tampered
 
 HEADER = "c2sp.org/tlog-proof@v1"
@@ -58,7 +57,7 @@ def parse_proof(text: str) -> Proof:
 
 
 def _hash(line: str) -> bytes:
-    try:
-        return base64.b64decode(line, validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise Tampered(f"not a proof: {line[:80]!a} is not base64") from error
+    found = from_base64(line)
+    if found is None:
+        raise Tampered(f"not a proof: {line[:80]!a} is not base64 in its one spelling")
+    return found

@@ -54,9 +54,20 @@ def judge_detached(
         for each in others
     )
     evidence += tuple(_strays(blindings, others))
-    if content and not proofs:
+    if content and proofs:
+        evidence = _with_note(evidence, content, trust)
+    elif content:
         evidence = (_judge_alone(content, subject.name, trust, domain),)
     return Report(subject, _check_stated(subject, stated) + evidence, at, trust.required, trust.document())
+
+
+def _with_note(evidence: tuple[Finding, ...], content: BinaryIO, trust: Trust) -> tuple[Finding, ...]:
+    """Say of a checkpoint whether its log signed it, beside what proofs over its bytes show."""
+    from foja.judge.inclusion import check_note  # imported late: judging timestamps does not need it
+
+    signed, open_ = check_note(content, trust)
+    found = [replace(each, not_checked=each.not_checked + open_) for each in evidence]
+    return (*found, signed) if signed else tuple(found)
 
 
 def _judge_alone(content: BinaryIO, name: str | None, trust: Trust, domain: str | None) -> Finding:

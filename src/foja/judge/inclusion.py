@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from foja.core.merkle import check_inclusion, leaf_hash
 from foja.core.note import Checkpoint, Verifier, parse_checkpoint, split_note
-from foja.core.proof import Proof, parse_proof
+from foja.core.proof import MAX_BYTES, Proof, parse_proof
 from foja.errors import BadBundle, Refused, Tampered
 from foja.judge.trust import Trust
 from foja.proofs.cosignature import Cosignature, find_cosignatures
@@ -84,6 +85,43 @@ def _cosignatures(note: str, trust: Trust) -> tuple[Cosignature, ...]:
         return find_cosignatures(note, trust.cosigners, {each.public_key for each in trust.logs})
     except Tampered as error:
         raise BadBundle("COSIGNATURE_INVALID", str(error)) from None
+
+
+def check_note(content: BinaryIO, trust: Trust) -> tuple[Finding | None, tuple[str, ...]]:
+    """Return who signed a file that is a checkpoint, and what was not checked about it.
+
+    A proof over such a file proves when its bytes existed. Whether its log signed it is another question.
+    """
+    content.seek(0)
+    data = content.read(MAX_BYTES + 1)
+    try:
+        note = data[:MAX_BYTES].decode()
+        checkpoint = parse_checkpoint(split_note(note)[0])
+    except (UnicodeDecodeError, Tampered, Refused):
+        return None, ()
+    try:
+        signer = _signer(note, trust.logs, checkpoint.origin)
+    except BadBundle as error:
+        return refusal("ledger", error), ()
+    if signer is None:
+        return None, (f"whether the log {checkpoint.origin} signed this checkpoint",)
+    detail = f"the log {checkpoint.origin} signed this checkpoint of {checkpoint.size} entries"
+    return Finding("ledger", Status.VERIFIED, detail=detail, not_checked=NOT_CHECKED), ()
+
+
+def deny_own_word(evidence: Sequence[Finding], trust: Trust) -> tuple[Finding, ...]:
+    """Weaken entries of transparency logs that are in the ledger's own log: it cannot vouch for itself."""
+    origins = {item.name for each in evidence for item in each.rests_on if item.kind == "log"}
+    from foja.proofs.rekor.trusted_root import TransparencyLog  # late: most reports have no such entry
+
+    own = [each for each in trust.logs if any(map(each.signs_for, origins))]
+    items = {f"log id {TransparencyLog.of(each).id.hex()}" for each in own}
+    return tuple(
+        each.weakened(Reason.NO_TRUST_ANCHOR, "which is the ledger's own log: it cannot vouch for itself")
+        if items & {item.fingerprint for item in each.rests_on}
+        else each
+        for each in evidence
+    )
 
 
 def unsigned(inclusion: Inclusion) -> Finding:

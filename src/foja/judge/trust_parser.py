@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from foja.core.canonical import Json, parse
+from foja.core.serializer import MAX_INTEGER
 from foja.errors import NotCanonical, Refused
 from foja.judge.trust import Identity, Trust
 from foja.proofs.cosignature import CosignerKey, Policy, parse_policy, read_vkey
@@ -182,7 +183,7 @@ def _add_policy(found: Found, policy: Mapping[str, Json]) -> None:
 
 
 def _texts(found: Found, name: str, value: Json) -> None:
-    found[name] = tuple(_text(name, each) for each in _strings(name, value))
+    _state(found, name, tuple(_text(name, each) for each in _strings(name, value)))
 
 
 def _items(found: Found, name: str, value: Json) -> None:
@@ -206,15 +207,21 @@ def _identities(found: Found, name: str, value: Json) -> None:
 
 
 def _count(found: Found, name: str, value: Json) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise Refused(f"the policy's {name} must be a whole number of 0 or more, not {value!a}")
-    found[name] = value
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_INTEGER:
+        raise Refused(f"the policy's {name} must be a whole number from 0 to {MAX_INTEGER}, not {value!a}")
+    _state(found, name, value)
 
 
 def _flag(found: Found, name: str, value: Json) -> None:
     if not isinstance(value, bool):
         raise Refused(f"the policy's {name} must be true or false, not {value!a}")
-    found[name] = value
+    _state(found, name, value)
+
+
+def _state(found: Found, name: str, value: object) -> None:
+    """Take the value of a policy, or raise `Refused` if another policy states another one."""
+    if found.setdefault(name, value) != value:
+        raise Refused(f"two policies state {name} differently; give one, or verify with each")
 
 
 def _cosigners(found: Found, name: str, value: Json) -> None:

@@ -17,7 +17,7 @@ from typing import ClassVar
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from foja.core.merkle import HASH_BYTES
-from foja.core.note import NoteSignature, Verifier, split_note
+from foja.core.note import NoteSignature, Verifier, from_base64, split_note
 from foja.errors import Refused, Tampered
 
 MAX_REQUEST_BYTES, MAX_HASHES = 64 << 10, 63
@@ -179,10 +179,7 @@ def _check(key: CosignerKey, text: str, signature: NoteSignature) -> Cosignature
 
 
 def _hashes(lines: Sequence[str]) -> tuple[bytes, ...]:
-    try:
-        hashes = tuple(b64decode(each, validate=True) for each in lines)
-    except (NotBase64, ValueError):
-        hashes = (b"",)
+    hashes = tuple(from_base64(each) or b"" for each in lines)
     if any(len(each) != HASH_BYTES for each in hashes):
         raise Tampered(f"a hash of the proof is not {HASH_BYTES} bytes in base64")
     return hashes

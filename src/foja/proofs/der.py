@@ -97,6 +97,13 @@ class DerReader:
             raise Malformed("an integer in it is empty, too long or padded")
         return int.from_bytes(content, signed=True)
 
+    def boolean(self) -> bool:
+        """Return the next boolean; false may be written although it is the default."""
+        content = self.take(BOOLEAN)
+        if content not in (b"\0", b"\xff"):
+            raise Malformed("a boolean in it is not one byte, 00 or FF")
+        return content == b"\xff"
+
     def oid(self) -> bytes:
         """Return the content of the next object identifier."""
         content = self.take(OID)

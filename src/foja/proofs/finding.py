@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from foja.errors import Tampered
-from foja.proofs.notices import LOCAL_NOTICE, TEST_NOTICE
+from foja.proofs.notices import CHAIN_NOTICE, LOCAL_NOTICE, TEST_NOTICE
 
 MAX_TEXT = 1000
 
@@ -181,9 +181,14 @@ class Finding:
         return TEST_NOTICE in self.not_checked
 
     @property
+    def of_unknown_chain(self) -> bool:
+        """Whether its block is one of a chain that is not known as a public main network."""
+        return CHAIN_NOTICE in self.not_checked
+
+    @property
     def reserved(self) -> bool:
         """Whether its time counts only with a reservation: it proves nothing to others."""
-        return self.local or self.of_test_network
+        return self.local or self.of_test_network or self.of_unknown_chain
 
     def __post_init__(self) -> None:
         for field in ("detail", "according_to", "name"):

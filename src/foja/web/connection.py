@@ -29,6 +29,7 @@ BODY_SECONDS, BODY_BYTES = 30.0, 512 * 1024  # a body that is longer has this ti
 DISCARD_SECONDS = 5.0
 STALL_SECONDS = 30.0
 SPARE_CONNECTIONS = 64  # above the limit: they are told so; more are closed without an answer
+_OFFER = (b"connection", b"upgrade", b"http2-settings")  # of another protocol: a server may ignore it
 log = logging.getLogger("foja.web")
 
 
@@ -121,12 +122,23 @@ class Connection(HttpToolsProtocol):
             self.parser.feed_data(data)
             if self._pending > 2 * MAX_HEAD_BYTES:  # in one field that has no end yet
                 raise _head_too_large()
-        except httptools.HttpParserUpgrade:
-            pass  # a server may ignore it
+        except httptools.HttpParserUpgrade as offer:
+            self._decline(data[offer.args[0] :])
         except httptools.HttpParserError as error:
             self._refuse(error.__context__)
         except Rejected as error:
             self._refuse(error)
+
+    def _decline(self, rest: bytes) -> None:
+        """Parse the request again as if it offered no other protocol: the parser would not read its body."""
+        method = self.parser.get_method()
+        if method == b"CONNECT":
+            self._refuse(Rejected(405, "CONNECT is not supported.", "this server is not a proxy"))
+            return
+        head = method + b" " + self.url + b" HTTP/1.1"
+        fields = [name + b": " + value for name, value in self.headers if name not in _OFFER]
+        self.parser = httptools.HttpRequestParser(self)
+        self.data_received(b"\r\n".join([head, *fields, b"", rest]))
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -151,6 +163,8 @@ class Connection(HttpToolsProtocol):
             raise _head_too_large()
 
     def on_headers_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return
         if not self._admitted:
             raise Rejected(
                 503, "Too many connections are open.", f"the limit is {self._capacity.limit}; try again later"
@@ -168,6 +182,8 @@ class Connection(HttpToolsProtocol):
             self._discard(len(body))
 
     def on_message_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return
         super().on_message_complete()
         self._stage, self._pending = Stage.IDLE, 0
         self._expect(HEAD_SECONDS if self._answered() else None)

@@ -7,12 +7,22 @@ from functools import lru_cache
 from typing import Final
 
 from foja.proofs.finding import Finding
-from foja.proofs.notices import GROUP_NOT_GIVEN, IN_A_BATCH, LOCAL_NOTICE, SEALED_IN_A_BATCH, TEST_NOTICE
+from foja.proofs.notices import (
+    CHAIN_NOTICE,
+    GROUP_NOT_GIVEN,
+    IN_A_BATCH,
+    LOCAL_NOTICE,
+    SEALED_IN_A_BATCH,
+    TEST_NOTICE,
+)
 
 # Some contain a name or a number. A test judges every kind of evidence to show that no pattern is missing.
 _PATTERNS: Final = {
     re.escape(LOCAL_NOTICE): "autoridad local: prueba el orden ante usted, no la hora ante otros",
     re.escape(TEST_NOTICE): "red de pruebas: sus bloques no cuestan trabajo y no prueban la hora ante otros",
+    re.escape(CHAIN_NOTICE): (
+        "cadena: si es una red pública principal; los bloques de otras pueden no costar trabajo"
+    ),
     "nonce: which one was sent is not known": "nonce: no se sabe cuál se envió",
     "accuracy: the authority does not state it": "precisión: la autoridad no la declara",
     "revocation of (.+)": "revocación de {0}",
@@ -28,6 +38,7 @@ _PATTERNS: Final = {
     "whether the log (.+) shows others the same checkpoint": (
         "si el registro {0} muestra a otros el mismo punto de control"
     ),
+    "whether the log (.+) signed this checkpoint": "si el registro {0} firmó este punto de control",
     "whether (.+) is the expected signer": "si {0} es el firmante esperado",
     "whether the signature of event ([0-9]+) is genuine": "si la firma del evento {0} es auténtica",
     "when it was signed: a signature proves no time": "cuándo se firmó: una firma no prueba la hora",

@@ -51,6 +51,10 @@ TRANSLATIONS: Final[dict[str, Pair]] = {
         ", un bloque de una red de pruebas: no cuesta trabajo y no prueba la hora a otros",
     ),
     "test_short": (", a test network", ", una red de pruebas"),
+    "chain_short": (
+        ", a chain that is not known as a public main network",
+        ", una cadena que no se conoce como red pública principal",
+    ),
     "this_document": ("the document with the digest below", "el documento con la huella de abajo"),
     "unknown_document": ("the document", "el documento"),
     "no_evidence": ("no evidence was given", "no se aportó ninguna prueba"),

@@ -54,6 +54,8 @@ def say_source(finding: Finding, language: str) -> str:
         source = f"Polygon ({source})"
     if finding.of_test_network:
         source += text("test_short", language)
+    if finding.of_unknown_chain:
+        source += text("chain_short", language)
     return source + (text("local_short", language) if finding.local else "")
 
 

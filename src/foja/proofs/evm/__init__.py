@@ -21,8 +21,32 @@ from foja.proofs.evm.keccak import keccak256
 from foja.proofs.evm.transaction import Transaction, parse_transaction
 from foja.proofs.evm.trie import value_at
 from foja.proofs.finding import Finding, Flaw, Reason, Status, TrustItem, flaw_if_tampered
+from foja.proofs.notices import CHAIN_NOTICE, TEST_NOTICE
 
 POLYGON = 137
+# Ethereum, OP, BNB, Gnosis, Polygon, Base, Arbitrum, Avalanche; and the test networks of these and of tools.
+MAIN_CHAINS = frozenset({1, 10, 56, 100, POLYGON, 8453, 42161, 43114})
+TEST_CHAINS = frozenset(
+    {
+        3,
+        4,
+        5,
+        42,
+        97,
+        1337,
+        10200,
+        17000,
+        31337,
+        43113,
+        80001,
+        80002,
+        84532,
+        421614,
+        560048,
+        11155111,
+        11155420,
+    }
+)
 _TRANSACTIONS_ROOT, _NUMBER, _TIME, _BASE_FEE = 4, 8, 11, 15
 _FEWEST_FIELDS, MAX_FIELDS = 15, 40
 
@@ -105,9 +129,17 @@ def _found(
         detail = f"{name} (0x{block.hash.hex()}) holds it, but is not a block you trust"
         return Finding(evidence, Status.INDETERMINATE, Reason.BLOCK_NOT_TRUSTED, detail, missing=(item,))
     detail = f"{name} (0x{block.hash.hex()}) holds a transaction of {sender} that anchors it"
-    not_checked = () if has_senders else (f"whose account {sender} is",)
+    account = () if has_senders else (f"whose account {sender} is",)
+    not_checked = (*_chain_notices(transaction.chain_id), *account)
     found = Finding(evidence, Status.VERIFIED, None, detail, block.time, name, not_checked)
     return replace(found, rests_on=(item,))
+
+
+def _chain_notices(chain_id: int) -> tuple[str, ...]:
+    """Anyone can make blocks of a test network or of a private chain, for any time."""
+    if chain_id in TEST_CHAINS:
+        return (TEST_NOTICE,)
+    return () if chain_id in MAIN_CHAINS else (CHAIN_NOTICE,)
 
 
 def parse_header(data: bytes) -> Block:

@@ -20,7 +20,6 @@ from foja.proofs.ots.network import MAIN, MAINNET_DIFFICULTY, block_name
 from foja.proofs.ots.stamp import RIPEMD160, SHA1, SHA256, Attestation, OtsProof, parse_stamp
 
 EVIDENCE = "bitcoin"
-_WORK_OF_A_UNIT = 1000
 _TIME_ACCURACY = "the block's own time, which may be wrong by about two hours"
 _DEPTH = "how many blocks came after it"
 _RIPEMD160_STRENGTH = "whether RIPEMD-160, which the proof uses, is still strong enough"
@@ -38,12 +37,12 @@ def check(
     budget: Budget | None = None,
 ) -> Finding:
     """Return what an `.ots` file proves about a SHA-256 digest, or raise `Flaw` if it is over the budget."""
+    if budget is not None:
+        budget.spend(1)
     try:
-        stamp = parse_stamp(data)
+        stamp = parse_stamp(data, budget)
     except Tampered as error:
         return Finding(EVIDENCE, Status.INVALID, Reason.MALFORMED, str(error))
-    if budget is not None:
-        budget.spend(1 + stamp.work // _WORK_OF_A_UNIT)
     if stamp.algorithm != SHA256:
         detail = f"the proof is about a {stamp.algorithm} digest; only SHA-256 is supported"
         return Finding(EVIDENCE, Status.UNSUPPORTED, Reason.WEAK_HASH, detail)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from foja.errors import Tampered
+from foja.proofs.budget import Budget
 
 MAGIC = b"\x00OpenTimestamps\x00\x00Proof\x00\xbf\x89\xe2\xe8\x84\xe8\x92\x94"
 MAX_BYTES = 256 * 1024
@@ -21,6 +22,8 @@ APPEND, PREPEND, _REVERSE, _HEXLIFY = 0xF0, 0xF1, 0xF2, 0xF3
 MAX_MESSAGE, MAX_PAYLOAD, MAX_ADDRESS = 4096, 8192, 1000
 MAX_WORK, MAX_FORKS = 20_000, 256
 _BLOCK_BYTES = 64  # of a message, counted as one more operation
+_SLOW = 5  # a hash that the standard library does not have takes as long as so many more operations
+_WORK_OF_A_UNIT = 1000
 _OTHERS = {bytes.fromhex("06869a0d73d71b45"): "Litecoin", bytes.fromhex("30fe8087b5c7ead7"): "Ethereum"}
 _ADDRESS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._/:")
 
@@ -43,11 +46,13 @@ class OtsProof:
     algorithm: str
     digest: bytes
     attestations: tuple[Attestation, ...]
-    work: int = 0  # what it took to replay the operations
 
 
-def parse_stamp(data: bytes) -> OtsProof:
-    """Return the proof in a file, or raise `Tampered`. No attestation is checked yet."""
+def parse_stamp(data: bytes, budget: Budget | None = None) -> OtsProof:
+    """Return the proof in a file, or raise `Tampered`, or `Flaw` if replaying it is over the budget.
+
+    No attestation is checked yet.
+    """
     if len(data) > MAX_BYTES:
         raise Tampered(f"an .ots file of {len(data)} bytes is over the limit of {MAX_BYTES}")
     reader = Reader(data)
@@ -60,9 +65,8 @@ def parse_stamp(data: bytes) -> OtsProof:
         raise Tampered(f"an .ots file cannot be about a digest of operation {tag:#04x}")
     algorithm, size, _ = _HASHES[tag]
     digest = reader.take(size)
-    replay = Replay(reader, digest)
-    attestations = tuple(replay.attestations())
-    return OtsProof(algorithm, digest, attestations, replay.work)
+    attestations = tuple(Replay(reader, digest, budget=budget).attestations())
+    return OtsProof(algorithm, digest, attestations)
 
 
 @dataclass(slots=True)
@@ -118,12 +122,13 @@ class Replay:
     hashes: frozenset[str] = frozenset()
     forks: list[tuple[bytes, frozenset[str]]] = field(default_factory=list)
     work: int = 0
+    budget: Budget | None = None
 
     def attestations(self) -> list[Attestation]:
         """Return every attestation with its message."""
         found = []
         while self.work < MAX_WORK:
-            self.work += 1 + len(self.message) // _BLOCK_BYTES
+            self._work(1 + len(self.message) // _BLOCK_BYTES)
             tag = self.reader.byte()
             if tag == FORK:
                 if len(self.forks) == MAX_FORKS:
@@ -140,9 +145,16 @@ class Replay:
             self.message, self.hashes = self.forks.pop()
         raise Tampered(f"replaying an .ots file takes more than {MAX_WORK:,} operations")
 
+    def _work(self, operations: int) -> None:
+        before, self.work = self.work, self.work + operations
+        if self.budget is not None:
+            self.budget.spend(self.work // _WORK_OF_A_UNIT - before // _WORK_OF_A_UNIT)
+
     def _apply(self, tag: int) -> None:
         if tag in _HASHES:
             name, _, digest = _HASHES[tag]
+            if digest in _SLOW_HASHES:
+                self._work(_SLOW)
             self.message = digest(self.message)
             self.hashes |= {name}
         elif tag == APPEND:
@@ -195,3 +207,4 @@ _HASHES: dict[int, tuple[str, int, Callable[[bytes], bytes]]] = {
     0x08: (SHA256, 32, lambda message: hashlib.sha256(message).digest()),
     0x67: ("Keccak-256", 32, _keccak256),
 }
+_SLOW_HASHES = (_ripemd160, _keccak256)

@@ -112,12 +112,12 @@ def _check_trust(signer: Signer, at: datetime, terms: SignerTerms) -> tuple[Trus
     if signer.certificate is None:
         detail = "you did not name this key"
         raise Flaw(Reason.SIGNER_NOT_TRUSTED, detail, Status.INDETERMINATE, (item,))
-    _spend(terms, len(signer.embedded))
+    _spend(terms, sum(each.cost for each in signer.embedded))
     others = (*(each for each in signer.embedded if not each.weak), *terms.intermediates)
     chain = find_path(signer.certificate, others, terms.roots, at, PURPOSES)
     if signer.info is not None:
         check_identified(signer.info, chain)
-    _spend(terms, (len(chain) - 1) * len(signer.crls + signer.ocsps))
+    _spend(terms, sum(each.cost for each in chain[1:]) * len(signer.crls + signer.ocsps))
     revocations, required = Revocations((*signer.crls, *terms.crls), signer.ocsps), terms.require_revocation
     return root_item(chain[-1]), check_revocation(chain, at, revocations, at=terms.at, required=required)
 

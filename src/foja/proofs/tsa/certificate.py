@@ -11,7 +11,7 @@ from typing import Any
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePublicKey
 from cryptography.hazmat.primitives.asymmetric.ed448 import Ed448PublicKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
@@ -25,7 +25,7 @@ from foja.proofs.tsa.oids import SIZES
 
 MAX_BYTES = 16_384
 SMALLEST_RSA, LARGEST_RSA = 2048, 8192
-SMALLEST_CURVE = 224
+SMALLEST_CURVE, FAST_CURVE = 224, 384
 EXPONENT_BITS = 32  # a larger exponent makes a check slow
 _SUPPORTED = {
     ExtensionOID.BASIC_CONSTRAINTS,
@@ -64,6 +64,7 @@ class Certificate:
     short_key: bool  # too short, slow, or of a type that is not supported
     weak: bool  # signed with a broken hash, or its key is too short
     sha256: str  # the digest of its DER bytes
+    cost: int  # units of the judge's budget for a check with its key
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Certificate) and self.der == other.der
@@ -169,6 +170,7 @@ def _certificate(der: bytes, found: x509.Certificate, issuer: bytes, subject: by
         short_key=_is_short(key),
         weak=_is_short(key) or _is_weakly_signed(found),
         sha256=sha256(der).hexdigest(),
+        cost=_cost(key),
     )
 
 
@@ -218,6 +220,13 @@ def _is_short(key: PublicKeyTypes | None) -> bool:
     if isinstance(key, EllipticCurvePublicKey):
         return key.curve.key_size < SMALLEST_CURVE
     return not isinstance(key, Ed25519PublicKey | Ed448PublicKey)
+
+
+def _cost(key: PublicKeyTypes | None) -> int:
+    """Return the units of one check with a key: most curves are slower than RSA and P-256."""
+    if isinstance(key, EllipticCurvePublicKey) and not isinstance(key.curve, SECP256R1):
+        return 2 if key.curve.key_size <= FAST_CURVE else 3
+    return 2 if isinstance(key, Ed448PublicKey) else 1
 
 
 def _is_weakly_signed(found: x509.Certificate) -> bool:

@@ -93,10 +93,11 @@ def judge(reply: bytes, digest: bytes, terms: Terms) -> Checked:
 
 def _check(token: Token, digest: bytes, terms: Terms) -> Checked:
     info = token.info
-    _spend(terms, 2 + len(token.certificates))
+    _spend(terms, 2)
     _check_imprint(info, digest, terms.algorithm)
     _check_nonce(info, terms.nonce)
     embedded = parse_certificates(token.certificates)
+    _spend(terms, sum(each.cost for each in embedded))
     signer = signer_of(token.signature, (*embedded, *terms.intermediates, *terms.roots))
     check_related(signer, embedded)
     check_signer(signer)
@@ -107,7 +108,7 @@ def _check(token: Token, digest: bytes, terms: Terms) -> Checked:
     _check_moment(info, chain[-1], terms)
     _check_since(info, terms)
     _check_policy(info, terms)
-    _spend(terms, (len(chain) - 1) * len(token.crls + token.ocsps))
+    _spend(terms, sum(each.cost for each in chain[1:]) * len(token.crls + token.ocsps))
     revocations = Revocations((*token.crls, *terms.crls), (*token.ocsps, *terms.ocsps))
     required = terms.require_revocation
     unknown = check_revocation(chain, info.gen_time, revocations, at=terms.at, required=required)

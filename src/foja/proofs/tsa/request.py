@@ -60,7 +60,7 @@ def read_request(data: bytes) -> TimestampRequest:
     policy = dotted(parts.oid()) if parts.next == 0x06 else None
     nonce = parts.integer() if parts.next == 0x02 else None
     # A client may state the default of certReq, although DER forbids it.
-    certificate = parts.next == BOOLEAN and parts.take(BOOLEAN) == b"\xff"
+    certificate = parts.next == BOOLEAN and parts.boolean()
     extensions = parts.optional(tagged(0)) is not None
     parts.finish()
     return TimestampRequest(algorithm, digest, message_imprint, policy, nonce, certificate, extensions)

@@ -145,7 +145,7 @@ def _info(content: bytes) -> Info:
     serial, gen_time = parts.integer(), parts.time()
     accuracy = _accuracy(parts) if parts.next == SEQUENCE else None
     if parts.next == BOOLEAN:
-        parts.take(BOOLEAN)
+        parts.boolean()
     nonce = parts.integer() if parts.next == INTEGER else None
     authority = parts.take(ZERO) if parts.next == ZERO else None
     if parts.next == ONE:
@@ -159,7 +159,7 @@ def _check_extensions(each: DerReader) -> None:
     while each.next != -1:
         extension = each.enter(SEQUENCE)
         extension.oid()
-        if extension.next == BOOLEAN and extension.take(BOOLEAN) != b"\0":
+        if extension.next == BOOLEAN and extension.boolean():
             raise Flaw(Reason.EXTENSION_UNSUPPORTED, "it carries a critical extension", Status.UNSUPPORTED)
 
 
