@@ -36,7 +36,9 @@ from foja.identity import check_home, check_store, make_signer, read_signer
 from foja.images import assembly as images
 from foja.jobs.admin import Jobs
 from foja.jobs.assembly import Chore, Shared
+from foja.jobs.spec import WorkerSpec
 from foja.jobs.sweeper import run_ticks, sweep_jobs
+from foja.jobs.worker import Worker
 from foja.ledger.assembly import API, LedgerOpener
 from foja.ledger.live.notifier import Notifier
 from foja.ledger.sequencer import Sequencer
@@ -136,23 +138,14 @@ class App(TenantApp):
         `only` names the job types to do here, if others are done elsewhere.
         """
         workers = await self.workers.open(only)
-        chores = [throttle(chore, 0 if until_idle else SWEEP_SECONDS) for chore in self._chores]
-        if not until_idle:
-            maintenance = Maintenance(
-                self.sequencer,
-                self.settings.checkpoint_seconds,
-                chores,
-                beside=self._collectors,
-                lease=MaintenanceLease(self.sweeper),
-            )
-            await side_by_side(maintenance.run(), self.alerts.run(), *(worker.run() for worker, _ in workers))
-            return
-        chores += [worker.step for worker, spec in workers if not spec.after_checkpoint]
-        waiting: list[Chore] = [worker.step for worker, spec in workers if spec.after_checkpoint]
-        maintenance = Maintenance(
-            self.sequencer, self.settings.checkpoint_seconds, chores, waiting, self._collectors
-        )
-        await maintenance.run(until_idle=True)
+        announcement = self.workers.announcement(self.sweeper, {spec.type for _, spec in workers})
+        async with announcement.kept():
+            if not until_idle:
+                await self._work_on(workers)
+                return
+            await self._work_until_idle(workers)
+            if only is None:
+                await announcement.warn()
 
     async def publish(self) -> None:
         """Seal, number, sign and publish what is recorded so far. No job is done."""
@@ -163,6 +156,25 @@ class App(TenantApp):
         database = self.workers.queue(EXECUTOR).database
         executor = Executor(database, self.documents.policy)
         return await executor.rebuild_all(self.ledger)
+
+    async def _work_on(self, workers: Sequence[tuple[Worker, WorkerSpec]]) -> None:
+        maintenance = Maintenance(
+            self.sequencer,
+            self.settings.checkpoint_seconds,
+            [throttle(chore, SWEEP_SECONDS) for chore in self._chores],
+            beside=self._collectors,
+            lease=MaintenanceLease(self.sweeper),
+        )
+        await side_by_side(maintenance.run(), self.alerts.run(), *(worker.run() for worker, _ in workers))
+
+    async def _work_until_idle(self, workers: Sequence[tuple[Worker, WorkerSpec]]) -> None:
+        chores: list[Chore] = [throttle(chore, 0) for chore in self._chores]
+        chores += [worker.step for worker, spec in workers if not spec.after_checkpoint]
+        waiting: list[Chore] = [worker.step for worker, spec in workers if spec.after_checkpoint]
+        maintenance = Maintenance(
+            self.sequencer, self.settings.checkpoint_seconds, chores, waiting, self._collectors
+        )
+        await maintenance.run(until_idle=True)
 
     async def _start(self) -> None:
         if not self._restoring:

@@ -42,6 +42,9 @@ JOBS_PAST_LEASE = Gauge("foja_jobs_past_lease", "Running jobs whose lease has ex
 JOBS_WAITING = Gauge(
     "foja_jobs_waiting", "Jobs that are queued or scheduled, counted up to 10,000.", ["type"]
 )
+JOBS_UNHANDLED = Gauge(
+    "foja_jobs_unhandled", "Jobs that are ready, of types that no living worker does.", ["type"]
+)
 JOBS_RECENT = Gauge(
     "foja_jobs_recent", "The newest 10,000 jobs of the last day, by state.", ["type", "state"]
 )

@@ -12,6 +12,7 @@ from functools import partial
 from foja.core.registry import Domain
 from foja.driver.database import Database
 from foja.errors import BadDomain, LedgerUnavailable, UnknownJob
+from foja.jobs.announcement import Announcement
 from foja.jobs.decider import decide_streams, drafting
 from foja.jobs.exclusive import RunLock
 from foja.jobs.queue import Queue
@@ -41,6 +42,7 @@ class Workers:
         self._types: dict[str, Domain] = {}
         self._queues: dict[str, Queue] = {}
         self._run_lock = RunLock()
+        self._own_types, self._warned = frozenset(self._specs), set[str]()
         for domain in domains:
             self._include(domain)
 
@@ -74,9 +76,10 @@ class Workers:
             await _open(worker)
         return found
 
-    def idle_types(self) -> list[str]:
-        """Return the job types of users' domains that have no handler here."""
-        return sorted(self._types.keys() - self._specs.keys())
+    def announcement(self, database: Database, types: Collection[str]) -> Announcement:
+        """Return what announces these types while this process works."""
+        tenant = self._settings.tenant or None
+        return Announcement(database, types, tenant, self._own_types, self._warned)
 
     def queue(self, source: str) -> Queue:
         """Return the queue of a source, as its role."""

@@ -66,6 +66,7 @@ REQUEST_MAY = (READER_MAY - {"call: foja.gallery_readers"}) | {
     "call: foja.acting_tenant",
     "call: foja.is_given_up",  # of rows that the request may read
     "call: foja.job_of",
+    "call: foja.unhandled_types_v1",  # counts jobs that the request may read
     "call: foja.queue_woken_v1",  # wakes executors, returns nothing of a stream
     "call: foja.recognise",
     "call: foja.begin_object_v1",  # bytes belong to no tenant until an event refers to them

@@ -181,17 +181,19 @@ def test_a_way_back_with_domains_is_refused_before_anything_is_reverted(
     assert admin.execute("select * from foja.migration").fetchall() == before
 
 
-def test_a_worker_says_for_which_job_types_it_has_no_handler(
-    tmp_path: Path, environment: dict[str, str]
+async def test_a_worker_says_which_queued_job_type_has_no_handler(
+    tmp_path: Path, environment: dict[str, str], open_app: Callable[..., App]
 ) -> None:
-    """E17: `foja worker` runs `decide` but no handlers, and warns at its start."""
+    """`foja worker` runs `decide` but no handlers: the job that it queues waited without a word."""
+    async with open_app(domains=[INVOICE], home=environment["FOJA_HOME"]) as app:
+        await (await app.streams(INVOICE).open()).append("invoice.issued", {"total": 1})
     command = [*FOJA, "worker", "--domains", "billing:INVOICE"]
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
     ) as worker:
         assert worker.stderr is not None
         try:
-            assert any("no handler here for send_invoice" in line for line in worker.stderr)
+            assert any("app.workers.add('send_invoice', handler)" in line for line in worker.stderr)
         finally:
             worker.send_signal(signal.SIGINT)
 

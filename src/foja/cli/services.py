@@ -40,7 +40,6 @@ async def up(arguments: Namespace) -> int:
         if not arguments.json:
             print_lines(f"{name.replace('_', ' '):<12}{value}" for name, value in addresses.items())
         print_started(arguments, "running", **addresses)
-        _warn_of_idle_types(app)
         collect_seldom()
         async with in_background(app.work()) as work:
             return await run_until_stopped(arguments, server, work)
@@ -55,7 +54,6 @@ async def worker(arguments: Namespace) -> int:
         async with _metrics_server(app) as (server, metrics):
             at = f", metrics at {metrics}/metrics" if metrics else ""
             print_started(arguments, f"working on {url}{at}", database=url, metrics=metrics)
-            _warn_of_idle_types(app)
             async with in_background(app.work(only=arguments.only)) as work:
                 return await run_until_stopped(arguments, work, *server)
 
@@ -74,14 +72,6 @@ async def _sending_traces() -> AsyncIterator[None]:
         return
     with sending(__version__):
         yield
-
-
-def _warn_of_idle_types(app: App) -> None:
-    if types := app.workers.idle_types():
-        print_error(
-            f"no handler here for {', '.join(types)}: this command runs decide only; "
-            "run your own program with app.workers.add(…) for them"
-        )
 
 
 async def web(arguments: Namespace) -> int:

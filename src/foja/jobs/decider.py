@@ -17,8 +17,8 @@ from foja.driver.database import Database
 from foja.errors import BadPayload, Refused
 from foja.jobs.outcome import Done, GiveUp, Job, NewEvent, NewJob, Outcome, check_outcome
 from foja.jobs.spec import Work
-from foja.jobs.thread import run_apart
 from foja.ledger.event import Draft, Event, draft, event_of
+from foja.tasks import run_apart
 
 SLOW_SECONDS = 30.0
 log = logging.getLogger("foja.jobs")

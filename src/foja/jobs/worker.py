@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
-import socket
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from time import perf_counter
 from typing import Any
@@ -22,6 +20,7 @@ from foja.errors import (
     redact,
 )
 from foja.faults import SETTLE_SECONDS, Watch
+from foja.jobs.announcement import process_name
 from foja.jobs.exclusive import RunLock
 from foja.jobs.heartbeat import Heartbeat
 from foja.jobs.outcome import Done, GiveUp, Job, Outcome, Retry, Settlement, Snooze
@@ -69,7 +68,7 @@ class Worker:
         self._heartbeat = Heartbeat(queue.database)
         self._watch = Watch(f"worker {job_type}", SETTLE_SECONDS)
         self._work_watch = Watch(f"job {job_type}", SETTLE_SECONDS)
-        self._name = name or f"{socket.gethostname()}:{os.getpid()}"
+        self._name = name or process_name()
 
     async def open(self) -> None:
         """Connect, so that a missing role is known before anything is claimed."""

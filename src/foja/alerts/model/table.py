@@ -45,6 +45,8 @@ JOBS = (
           "Too many jobs of the type {label} wait.", ("jobs",)),
     Alert("job_age", Sum("foja_job_oldest_ready_seconds", "type"), 300, 60, CRITICAL, SECONDS,
           "A job of the type {label} is ready and no worker takes it.", ("jobs",)),
+    Alert("worker_missing", Sum("foja_jobs_unhandled", "type"), 0, 60, CRITICAL, COUNT,
+          "Jobs of the type {label} are ready and no running worker does this type.", ("jobs",)),
     Alert("jobs_past_lease", Sum("foja_jobs_past_lease", "type"), 0, 300, WARNING, COUNT,
           "A job of the type {label} lost its worker and no other took it over.", ("jobs",)),
     Alert("jobs_dead", Sum("foja_jobs_dead", "type"), 0, 0, WARNING, COUNT,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from foja import sql
-from foja.metrics import JOB_AGE, JOBS_DEAD, JOBS_PAST_LEASE, JOBS_RECENT, JOBS_WAITING
+from foja.jobs.announcement import find_unhandled
+from foja.metrics import JOB_AGE, JOBS_DEAD, JOBS_PAST_LEASE, JOBS_RECENT, JOBS_UNHANDLED, JOBS_WAITING
 from foja.observe.metrics.reader import Rows
 
 MAX_COUNTED = 10_000  # the newest jobs, and the waiting ones of a type
@@ -11,9 +12,10 @@ MAX_COUNTED = 10_000  # the newest jobs, and the waiting ones of a type
 
 async def gauge_jobs(database: Rows, tenant: str | None) -> None:
     """Set the gauges from the database. They stay empty if it does not answer."""
-    for gauge in (JOB_AGE, JOBS_PAST_LEASE, JOBS_DEAD, JOBS_WAITING, JOBS_RECENT):
+    for gauge in (JOB_AGE, JOBS_PAST_LEASE, JOBS_DEAD, JOBS_WAITING, JOBS_RECENT, JOBS_UNHANDLED):
         gauge.clear()
-    await database.rows(sql.query("queue_woken"))
+    for unhandled in await find_unhandled(database, tenant):
+        JOBS_UNHANDLED.labels(unhandled.type).set(unhandled.jobs)
     for job_type, age, late, dead in await database.rows(sql.query("job_gauges"), tenant=tenant):
         JOB_AGE.labels(job_type).set(age)
         JOBS_PAST_LEASE.labels(job_type).set(late)

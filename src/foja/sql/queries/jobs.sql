@@ -70,6 +70,14 @@ left join lateral (
 ) ready on true
 group by t.type;
 
+-- name: announce_worker
+-- Say that this process does jobs of these types; with none, that it has ended.
+select foja.announce_worker_v1(%(worker)s, %(name)s, %(types)s::text[], %(tenant)s);
+
+-- name: unhandled_types
+-- The types of which jobs are ready and no living worker does them: how many, and since when.
+select type, jobs, ready_at from foja.unhandled_types_v1(%(tenant)s, %(most)s, %(living)s);
+
 -- name: paused_types
 -- The types of which nothing is claimed now.
 select type from foja.job_type where paused order by type;

@@ -14,6 +14,7 @@ SPANISH: Final = {
     "job_errors": "Demasiadas tareas del tipo {label} fallan.",
     "jobs_waiting": "Demasiadas tareas del tipo {label} esperan.",
     "job_age": "Una tarea del tipo {label} está lista y ningún proceso de trabajo la toma.",
+    "worker_missing": "Hay tareas listas del tipo {label} y ningún proceso de trabajo hace ese tipo.",
     "jobs_past_lease": "Una tarea del tipo {label} perdió su proceso de trabajo y ningún otro la retomó.",
     "jobs_dead": "Una tarea del tipo {label} murió y su secuencia no lo dice.",
     "thumbnail_errors": "Demasiadas imágenes no tienen variantes porque su tarea falló.",
