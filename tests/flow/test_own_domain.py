@@ -184,9 +184,11 @@ def test_a_way_back_with_domains_is_refused_before_anything_is_reverted(
 async def test_a_worker_says_which_queued_job_type_has_no_handler(
     tmp_path: Path, environment: dict[str, str], open_app: Callable[..., App]
 ) -> None:
-    """`foja worker` runs `decide` but no handlers: the job that it queues waited without a word."""
+    """`foja worker` has no handlers of users: a queued job waited without a word."""
     async with open_app(domains=[INVOICE], home=environment["FOJA_HOME"]) as app:
-        await (await app.streams(INVOICE).open()).append("invoice.issued", {"total": 1})
+        stream = await app.streams(INVOICE).open()
+        await stream.append("invoice.issued", {"total": 1})
+        await app.jobs.enqueue("send_invoice", stream.id, key="send")
     command = [*FOJA, "worker", "--domains", "billing:INVOICE"]
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
