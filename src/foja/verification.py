@@ -16,6 +16,7 @@ from typing import BinaryIO, TypeAlias
 from foja.core.bundle.names import MANIFEST, MEDIA_TYPE, MIMETYPE
 from foja.core.bundle.reader import starts_like_zip
 from foja.core.event import FIRST, LAST, is_in_calendar
+from foja.core.fields import many
 from foja.errors import Refused, Tampered
 from foja.judge.detached import Detached, judge_detached
 from foja.judge.proof import MAX_BYTES, UNEXPECTED, not_judged, other_algorithm
@@ -26,6 +27,8 @@ from foja.proofs.finding import Finding, Status
 from foja.proofs.ots.header import SIZE
 
 Named: TypeAlias = "str | PathLike[str]"
+TrustItem: TypeAlias = bytes | Named
+Proof: TypeAlias = bytes | Named | Detached
 _HEADERS = re.compile(r"block-([0-9]{1,9})\b.*")
 _SNIFF_BYTES = 30 + len(MIMETYPE) + len(MEDIA_TYPE)  # of a ZIP whose first file names its type
 _CHUNK_BYTES = 1024 * 1024
@@ -37,11 +40,11 @@ _LARGEST_HEADER = 64 * 1024
 
 def verify(
     subject: bytes | Named | BinaryIO | None = None,
-    trust: Trust | Iterable[str | bytes | PathLike[str]] = (),
+    trust: Trust | TrustItem | Iterable[TrustItem] = (),
     at: datetime | None = None,
     *,
-    proofs: Iterable[bytes | Named | Detached] = (),
-    headers: Iterable[tuple[int, bytes] | Named] = (),
+    proofs: Proof | Iterable[Proof] = (),
+    headers: Named | Iterable[tuple[int, bytes] | Named] = (),
     digest: str | bytes | None = None,
     name: str | None = None,
     domain: str | None = None,
@@ -54,11 +57,11 @@ def verify(
     it is judged as of now.
     """
     moment = _moment(at or datetime.now(UTC))
-    trusted = trust if isinstance(trust, Trust) else read(map(_content, trust))
-    trusted = with_headers(trusted, headers)
+    trusted = trust if isinstance(trust, Trust) else read(map(_content, many(trust)))
+    trusted = with_headers(trusted, many(headers))
     stated = None if digest is None else _digest(digest)
     with ExitStack() as files:
-        detached = [_detached(each, files) for each in proofs]
+        detached = [_detached(each, files) for each in many(proofs)]
         if subject is None:
             return judge_detached(Subject(stated, name), detached, trusted, moment)
         file, found = files.enter_context(_opened(subject))
@@ -185,10 +188,12 @@ def _seekable(file: BinaryIO) -> BinaryIO:
     return file
 
 
-def _content(item: str | bytes | PathLike[str]) -> str | bytes:
+def _content(item: TrustItem) -> str | bytes:
     """Return the content of an item; a short text that is the path of a file means its content."""
     if isinstance(item, bytes):
         return item
+    if not isinstance(item, str | PathLike):
+        raise Refused(f"{item!r:.80} is not a trust item; give a text, the content of a file, or its path")
     is_path = isinstance(item, PathLike) or (len(item) < _LONGEST_PATH and Path(item).is_file())
     if not is_path:
         return str(item)

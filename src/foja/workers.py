@@ -42,7 +42,7 @@ class Workers:
         self._types: dict[str, Domain] = {}
         self._queues: dict[str, Queue] = {}
         self._run_lock = RunLock()
-        self._own_types, self._warned = frozenset(self._specs), set[str]()
+        self.foja_types, self._warned = frozenset(self._specs), set[str]()
         for domain in domains:
             self._include(domain)
 
@@ -79,7 +79,7 @@ class Workers:
     def announcement(self, database: Database, types: Collection[str]) -> Announcement:
         """Return what announces these types while this process works."""
         tenant = self._settings.tenant or None
-        return Announcement(database, types, tenant, self._own_types, self._warned)
+        return Announcement(database, types, tenant, self.foja_types, self._warned)
 
     def queue(self, source: str) -> Queue:
         """Return the queue of a source, as its role."""

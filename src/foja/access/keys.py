@@ -14,7 +14,7 @@ from foja import sql
 from foja.access.model.grant import Grant
 from foja.access.model.key import SECRET_BYTES, ApiKey, key_with_id, make_key
 from foja.access.model.principal import Principal, Scope, parse_scopes
-from foja.core.fields import check_limit
+from foja.core.fields import check_limit, many
 from foja.driver.database import Database
 from foja.errors import BadPayload, Refused
 
@@ -53,7 +53,7 @@ class Keys:
     async def create(
         self,
         tenant: str,
-        scopes: Collection[str] = (Scope.READ,),
+        scopes: str | Collection[str] = (Scope.READ,),
         *,
         name: str = "",
         installation: bool = False,
@@ -68,7 +68,7 @@ class Keys:
             hash=key.digest,
             tenant=check_tenant(tenant),
             name=name,
-            scopes=sorted(check_scopes(scopes)),
+            scopes=sorted(check_scopes(many(scopes))),
             installation=installation,
             expires=expires_at,
             actor=actor,

@@ -16,6 +16,7 @@ from foja.client.images import Images
 from foja.client.jobs import Jobs
 from foja.client.streams import Stream
 from foja.client.transport import Request, Transport
+from foja.core.fields import many
 from foja.judge.report import Verdict
 from foja.ledger.event import parse_id
 
@@ -61,14 +62,14 @@ class Client:
         self,
         data: bytes,
         *,
-        trust: Iterable[str | bytes] = (),
-        proofs: Iterable[bytes] = (),
+        trust: str | bytes | Iterable[str | bytes] = (),
+        proofs: bytes | Iterable[bytes] = (),
         at: datetime | None = None,
         own_trust: bool = False,
     ) -> Report:
         """Let the server judge a bundle or a file. `foja.verify` does it here, without any server."""
-        parts: list[tuple[str, Any]] = [("trust", (None, each)) for each in trust]
-        parts += [("proof", ("proof", each, BYTES)) for each in proofs]
+        parts: list[tuple[str, Any]] = [("trust", (None, each)) for each in many(trust)]
+        parts += [("proof", ("proof", each, BYTES)) for each in many(proofs)]
         if at is not None:
             parts.append(("at", (None, at.isoformat())))
         parts.append(("file", ("subject", data, BYTES)))

@@ -14,6 +14,7 @@ from foja.client.events import event_from, time_from
 from foja.client.streams import Stream
 from foja.client.transport import Transport
 from foja.conversations.model.approvals import Approval, Decision
+from foja.core.fields import many
 from foja.ledger.event import Event, new_id, parse_id
 
 
@@ -144,11 +145,11 @@ class Conversations:
         return [UUID(each["id"]) for each in found["conversations"]]
 
     async def protect(
-        self, conversation_id: UUID | str, required_evidence: Iterable[str] = ("tsa",)
+        self, conversation_id: UUID | str, required_evidence: str | Iterable[str] = ("tsa",)
     ) -> Document:
         """Add the sealed events as a document, request evidence of it and return it."""
         path = f"/v1/conversations/{parse_id(conversation_id, 'conversation')}/protect"
-        body = {"required_evidence": list(required_evidence)}
+        body = {"required_evidence": many(required_evidence)}
         return self._documents.added(await self._transport.ask("POST", path, json=body))
 
 

@@ -14,6 +14,7 @@ from uuid import UUID
 from foja.client.events import event_from
 from foja.client.streams import Stream
 from foja.client.transport import Content, Request, Transport
+from foja.core.fields import many
 from foja.ledger.event import Event, parse_id
 
 CHUNK_BYTES = 1 << 20
@@ -58,14 +59,14 @@ class Document(Stream):
 
     async def protect(
         self,
-        required_evidence: Iterable[str] = ("tsa",),
+        required_evidence: str | Iterable[str] = ("tsa",),
         *,
         stage: str | None = None,
         witness_hash: str | None = None,
     ) -> Event:
         """Request evidence of the document as it is now. An equal request returns the first one."""
         body = {
-            "required_evidence": list(required_evidence),
+            "required_evidence": many(required_evidence),
             "stage": stage,
             "witness_hash": witness_hash,
         }
@@ -147,7 +148,9 @@ class Documents:
         """Return the document with this id. Nothing is sent before it is used."""
         return Document(self._transport, parse_id(document_id, "document"))
 
-    async def protect(self, document_id: UUID | str, required_evidence: Iterable[str] = ("tsa",)) -> Event:
+    async def protect(
+        self, document_id: UUID | str, required_evidence: str | Iterable[str] = ("tsa",)
+    ) -> Event:
         """Request evidence of a document."""
         return await (await self.open(document_id)).protect(required_evidence)
 

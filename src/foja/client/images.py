@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 from foja.client.documents import BYTES, Data, Document, Documents, content_of
 from foja.client.events import event_from
 from foja.client.transport import Request, Transport
+from foja.core.fields import many
 from foja.ledger.event import Event
 
 
@@ -101,9 +102,11 @@ class Images:
         path = f"{self._path(product_id, image_id)}/{part}"
         return (await self._transport.send(Request("GET", path))).content
 
-    async def protect(self, product_id: UUID | str, required_evidence: Iterable[str] = ("tsa",)) -> Document:
+    async def protect(
+        self, product_id: UUID | str, required_evidence: str | Iterable[str] = ("tsa",)
+    ) -> Document:
         """Add the sealed events of a gallery as a document and request evidence of it."""
-        body = {"required_evidence": list(required_evidence)}
+        body = {"required_evidence": many(required_evidence)}
         path = f"/v1/products/{product_id}/protect"
         return self._documents.added(await self._transport.ask("POST", path, json=body))
 

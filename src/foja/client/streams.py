@@ -38,7 +38,7 @@ class EventProof:
     size: int
     key: str  # the log's own; take the key that you trust from elsewhere
 
-    def verify(self, trust: Sequence[str | bytes]) -> Report:
+    def verify(self, trust: str | bytes | Sequence[str | bytes]) -> Report:
         """Judge it here, without the server. `trust` is the key of the log as you know it."""
         from foja.verification import verify
 

@@ -241,7 +241,7 @@ class Summary:
 
 
 Document = TypeVar("Document")  # given by the application, since domains do not import each other
-Protect: TypeAlias = Callable[[UUID, Iterable[str]], Awaitable[Document]]
+Protect: TypeAlias = Callable[[UUID, str | Iterable[str]], Awaitable[Document]]
 
 
 class Conversations(Generic[Document]):
@@ -251,7 +251,7 @@ class Conversations(Generic[Document]):
         self._ledger, self._protect = ledger.only(CONVERSATION), protect
 
     async def protect(
-        self, conversation_id: UUID | str, required_evidence: Iterable[str] = ("tsa",)
+        self, conversation_id: UUID | str, required_evidence: str | Iterable[str] = ("tsa",)
     ) -> Document:
         """Add the sealed events as a document, request evidence of it and return it."""
         conversation = await self.open(conversation_id)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from os import PathLike
 from typing import Any, NamedTuple, TypeAlias
 
 from foja.errors import Refused
@@ -28,6 +29,13 @@ def check_fields(value: object, rules: Rules, error: type[Refused]) -> None:
     for name, (fits, expected) in rules.items():
         if not fits(given := getattr(value, name)):
             raise error(f"{type(value).__name__}.{name} is {reprlib.repr(given)}: expected {expected}")
+
+
+def many(given: object) -> list[Any]:
+    """Return what was given as a list. A text, bytes or a path is one item, not a list of its parts."""
+    if isinstance(given, str | bytes | PathLike) or not isinstance(given, Iterable):
+        return [given]
+    return list(given)
 
 
 def check_limit(limit: int, name: str = "limit") -> None:

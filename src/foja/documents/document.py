@@ -45,7 +45,7 @@ class Document:
 
     async def protect(
         self,
-        required_evidence: Iterable[str] = (Evidence.TSA,),
+        required_evidence: str | Iterable[str] = (Evidence.TSA,),
         *,
         stage: str | None = None,
         witness_hash: str | None = None,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
+from foja.core.fields import many
 from foja.documents.bundles import Bundles
 from foja.documents.document import check_evidence
 from foja.documents.lists import DocumentLists
@@ -21,9 +22,9 @@ class DocumentHistories(DocumentLists):
     _bundles: Bundles
     abilities: frozenset[str] = frozenset()  # what this installation can produce, as it was read last
 
-    async def check_evidence(self, evidence: Iterable[str]) -> Sequence[str]:
+    async def check_evidence(self, evidence: str | Iterable[str]) -> Sequence[str]:
         """Return the required evidence in order; raise if it is unknown or cannot be produced here."""
-        required = list(evidence)
+        required = many(evidence)
         if not self.abilities.issuperset(required):  # perhaps it can by now
             self.abilities = frozenset(name for (name,) in await self._ledger.ask("abilities"))
         return check_evidence(required, self.abilities)

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
+from foja.core.fields import many
 from foja.documents.model.states import State
 from foja.errors import BadPayload
 from foja.proofs.notices import remark
@@ -84,10 +85,10 @@ class DocumentLists:
         return int(count)
 
     async def failed(
-        self, evidence: Iterable[str] | None = None, *, after: UUID | None = None, limit: int = 1000
+        self, evidence: str | Iterable[str] | None = None, *, after: UUID | None = None, limit: int = 1000
     ) -> Sequence[UUID]:
         """Return documents, by id, with a failed attempt at one of these, and none open or confirmed."""
-        wanted = None if evidence is None else list(evidence)
+        wanted = None if evidence is None else many(evidence)
         after = after or UUID(int=0)
         return await self._ids("documents_failed", evidence=wanted, after=after, limit=limit)
 

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, Unpack
 from uuid import UUID
 
 from foja.blobs.objects import Objects, until_referred
+from foja.core.fields import many
 from foja.core.registry import check_digest
 from foja.documents.bundles import Bundles
 from foja.documents.document import (
@@ -113,7 +114,7 @@ class Documents(DocumentHistories):
     async def protect(
         self,
         document_id: UUID | str,
-        required_evidence: Iterable[str] = (Evidence.TSA,),
+        required_evidence: str | Iterable[str] = (Evidence.TSA,),
         *,
         stage: str | None = None,
         witness_hash: str | None = None,
@@ -191,7 +192,7 @@ class Documents(DocumentHistories):
     async def grant(
         self,
         document_id: UUID | str,
-        evidence: Collection[str] = tuple(Evidence),
+        evidence: str | Collection[str] = tuple(Evidence),
         *,
         reason: str | None = None,
         actor: str | None = None,
@@ -200,9 +201,9 @@ class Documents(DocumentHistories):
         document = parse_id(document_id, "document")
         events, now = await self._history(document)
         history, optional = read(events), {"reason": reason} if reason else {}
-        granted = []
+        granted, chosen = [], many(evidence)
         for track in history.tracks.values():
-            if track.evidence in evidence and is_stalled(track, self.policy, now):
+            if track.evidence in chosen and is_stalled(track, self.policy, now):
                 witness = track.witness
                 if track.evidence is Evidence.ARTIFACT and history.last:
                     witness = history.last.witness  # a document has one artifact: that of its last request

@@ -22,7 +22,7 @@ from foja.ledger.reader import HIGHEST
 
 PAGE_PRODUCTS, LOCKED_AT_ONCE = 500, 20
 Document = TypeVar("Document")  # given by the application, since domains do not import each other
-Protect: TypeAlias = Callable[[UUID, Iterable[str]], Awaitable[Document]]
+Protect: TypeAlias = Callable[[UUID, str | Iterable[str]], Awaitable[Document]]
 Result = TypeVar("Result")
 P = ParamSpec("P")
 
@@ -98,7 +98,9 @@ class Images(Generic[Document]):
         """Return the gallery of a product, or that of a new one."""
         return Gallery(parse_id(product_id, "product"), self._ledger, self._uploads, self._reads)
 
-    async def protect(self, product_id: UUID | str, required_evidence: Iterable[str] = ("tsa",)) -> Document:
+    async def protect(
+        self, product_id: UUID | str, required_evidence: str | Iterable[str] = ("tsa",)
+    ) -> Document:
         """Add the sealed events of a gallery as a document, request evidence of it and return it."""
         gallery = await self.open(product_id)
         await gallery.state()  # refuses a stream of another domain

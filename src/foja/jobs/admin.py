@@ -13,6 +13,7 @@ from foja import sql
 from foja.core.fields import check_limit
 from foja.driver.database import Database
 from foja.errors import NotAllowed, Refused, UnknownJob
+from foja.jobs.announcement import UnhandledType, find_unhandled
 from foja.jobs.outcome import NewJob, State, check_outcome
 from foja.jobs.queue import Queue
 from foja.ledger.live.notifier import Notifier
@@ -118,6 +119,10 @@ class Jobs:
     async def paused(self) -> Sequence[str]:
         """Return the types of which nothing is claimed now."""
         return [name for (name,) in await self._database.rows(sql.query("paused_types"))]
+
+    async def unhandled(self) -> Sequence[UnhandledType]:
+        """Return the types with ready jobs that no running worker does."""
+        return await find_unhandled(self._database, self._tenant)
 
     async def retry(self, jobs: Sequence[int], *, actor: str | None = None) -> int:
         """Queue dead jobs anew with fresh tries, and waiting ones at once; return how many there were."""

@@ -67,7 +67,7 @@ class Announcement:
     database: Rows
     types: Collection[str]
     tenant: str | None  # whose jobs alone it does
-    own_types: Collection[str]  # of Foja's domains; users have to add handlers for the others
+    foja_types: Collection[str]  # of Foja's domains; users have to add handlers for the others
     warned: set[str]
     _id: UUID = field(default_factory=uuid4)
     _watch: Watch = field(default_factory=lambda: Watch("announcement of the workers", rare=True))
@@ -93,7 +93,7 @@ class Announcement:
                 log.warning("%s; %s", unhandled.seen, self._advice(unhandled.type))
 
     def _advice(self, job_type: str) -> str:
-        if job_type in self.own_types:
+        if job_type in self.foja_types:
             return "start `foja worker`, or call app.work() without `only`"
         return f"add its handler with app.workers.add({job_type!r}, handler) in a program that has its domain"
 

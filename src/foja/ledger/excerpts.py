@@ -50,7 +50,7 @@ class EventProof:
         """Return the proof as `foja log prove` writes it to a `.tlog-proof` file."""
         return self.proof.text()
 
-    def verify(self, trust: Sequence[str]) -> Report:
+    def verify(self, trust: str | Sequence[str]) -> Report:
         """Return the report of `foja.verify` on this event, without database or network."""
         return verify(self.event_text().encode(), trust, proofs=[self.proof_text().encode()])
 

@@ -100,7 +100,7 @@ class Webhooks:
     async def create(
         self,
         url: str,
-        kinds: Iterable[str] = ("*",),
+        kinds: str | Iterable[str] = ("*",),
         *,
         include_payload: bool = False,
         description: str = "",
@@ -136,7 +136,7 @@ class Webhooks:
         webhook_id: UUID,
         *,
         url: str | None = None,
-        kinds: Iterable[str] | None = None,
+        kinds: str | Iterable[str] | None = None,
         include_payload: bool | None = None,
         description: str | None = None,
         actor: str | None = None,

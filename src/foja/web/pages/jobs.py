@@ -47,9 +47,10 @@ async def listing(
 ) -> Response:
     """Show the newest jobs of a filter, and how many are in each state."""
     found = await _find(caller, state, job_type, entity, before, LIST_LIMIT)
-    types, counts = await asyncio.gather(
-        read_job_types(caller.ctx.app.database), count_jobs(caller.app.ledger)
+    types, counts, unhandled = await asyncio.gather(
+        read_job_types(caller.ctx.app.database), count_jobs(caller.app.ledger), caller.app.jobs.unhandled()
     )
+    foja_types = caller.ctx.app.workers.foja_types
     domains = {each.type: each.domain for each in types}
     older = page.address(before=found[-1].id, notice=None) if len(found) == LIST_LIMIT and state else None
     return page.render(
@@ -58,6 +59,7 @@ async def listing(
         principal=caller.principal,
         jobs=[(each, PLACES.get(domains.get(each.type, ""))) for each in found],
         counts=counts,
+        unhandled=[(each, "unhandled" if each.type in foja_types else "unhandled_own") for each in unhandled],
         types=types,
         states=STATES,
         chosen={"state": state, "type": job_type, "entity": entity},

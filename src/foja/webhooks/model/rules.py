@@ -8,6 +8,7 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
+from foja.core.fields import many
 from foja.errors import BadPayload
 from foja.webhooks.model.addresses import Network, refusal_of
 
@@ -28,9 +29,9 @@ def is_delivered(status: int) -> bool:
     return 200 <= status < 300
 
 
-def check_kinds(kinds: Iterable[str]) -> Sequence[str]:
+def check_kinds(kinds: str | Iterable[str]) -> Sequence[str]:
     """Return kinds and beginnings of kinds, each once, or raise `BadPayload`."""
-    found = list(dict.fromkeys([kinds] if isinstance(kinds, str) else kinds))
+    found = list(dict.fromkeys(many(kinds)))
     for each in found:
         if not isinstance(each, str) or not _KIND.fullmatch(each):
             raise BadPayload(f"{each!r} is not a kind; write a kind, or its beginning and a star: document.*")

@@ -43,6 +43,20 @@ TEXTS: Final[Table] = {
         "Done for {done} jobs; refused for {refused}.",
         "Hecho para {done} tareas; rechazado para {refused}.",
     ),
+    "unhandled": (
+        "`{type}`: {count} jobs are ready, and no running worker does this type. Start `foja worker`.",
+        "`{type}`: {count} tareas listas, y ningún proceso de trabajo hace ese tipo. Inicie `foja worker`.",
+    ),
+    "unhandled_own": (
+        (
+            "`{type}`: {count} jobs are ready, and no running worker does this type. "
+            "Your program needs a handler: `app.workers.add('{type}', handler)`, then `app.work()`."
+        ),
+        (
+            "`{type}`: {count} tareas listas, y ningún proceso de trabajo hace ese tipo. "
+            "Su programa necesita una función: `app.workers.add('{type}', handler)`, y luego `app.work()`."
+        ),
+    ),
     "types": ("Job types", "Tipos de tareas"),
     "paused": ("paused", "en pausa"),
     "active": ("active", "activo"),
