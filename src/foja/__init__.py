@@ -10,6 +10,7 @@ from foja import errors
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
+    from typing import Never
 
     from foja.app import App
     from foja.conversations.service import Conversation
@@ -178,6 +179,7 @@ def connect(
     verify_processes: int | None = None,
     rate_limit: float | None = None,
     rate_burst: int | None = None,
+    **unknown: Never,
 ) -> App:
     """Return an installation, to be used as `async with foja.connect() as app`.
 
@@ -260,6 +262,8 @@ def connect(
     """
     settings = {name: value for name, value in {**locals()}.items() if value is not None}
     settings.pop("domains", None)
+    if settings.pop("unknown"):
+        raise _no_setting(next(iter(unknown)))
     try:
         from foja.app import App
         from foja.settings import load, warn_about_unknown_names
@@ -268,6 +272,16 @@ def connect(
     app = App(load(**settings), () if domains is None else domains)
     warn_about_unknown_names()
     return app
+
+
+def _no_setting(name: str) -> errors.SetupFailed:
+    """Return the error for an argument that `connect` does not have, with the closest one."""
+    from difflib import get_close_matches
+    from inspect import signature
+
+    close = get_close_matches(name, signature(connect).parameters, 1)
+    advice = f"did you mean {close[0]}?" if close else "docs/settings.md lists the settings"
+    return errors.SetupFailed(f"connect() has no argument {name!r}; {advice}")
 
 
 def missing(error: ModuleNotFoundError) -> Exception:

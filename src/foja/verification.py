@@ -27,8 +27,8 @@ from foja.proofs.finding import Finding, Status
 from foja.proofs.ots.header import SIZE
 
 Named: TypeAlias = "str | PathLike[str]"
-TrustItem: TypeAlias = bytes | Named
-Proof: TypeAlias = bytes | Named | Detached
+TrustItem: TypeAlias = "bytes | Named"
+Proof: TypeAlias = "bytes | Named | Detached"
 _HEADERS = re.compile(r"block-([0-9]{1,9})\b.*")
 _SNIFF_BYTES = 30 + len(MIMETYPE) + len(MEDIA_TYPE)  # of a ZIP whose first file names its type
 _CHUNK_BYTES = 1024 * 1024

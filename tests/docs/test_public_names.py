@@ -9,6 +9,7 @@ import typing
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
+from typing import Never
 
 import pytest
 
@@ -77,7 +78,11 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
 def test_connect_has_every_setting_as_a_typed_keyword() -> None:
     hints = typing.get_type_hints(
         foja.connect,
-        {**vars(foja), "PathLike": PathLike, "Sequence": Sequence, "App": App, "Domain": foja.Domain},
+        {
+            **vars(foja),
+            **{each.__name__: each for each in (PathLike, Sequence, App, foja.Domain)},
+            "Never": Never,
+        },
     )
     parameters = inspect.signature(foja.connect).parameters
     assert hints["domains"] == Sequence[foja.Domain] | None, "values here, names in FOJA_DOMAINS"

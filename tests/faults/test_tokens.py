@@ -33,8 +33,8 @@ PEM = KEY.public_key().public_bytes(
 )
 
 
-def public(kid: str = "one", **more: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(KEY.public_key()))
+def public(kid: str = "one", key: Any = KEY, **more: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(key.public_key()))
     return {**found, "kid": kid, "key_ops": ["verify"], **more}
 
 
@@ -148,6 +148,16 @@ async def test_forged_tokens_are_refused(server: Server) -> None:
     for token in forged:
         with pytest.raises(NotAuthenticated):
             await issuer.claims(token, AUDIENCE)
+
+
+async def test_an_rsa_key_of_1024_bits_is_not_used(server: Server) -> None:
+    """A token that such a key of the issuer had signed was accepted."""
+    small = rsa.generate_private_key(65537, 1024)
+    server.keys = [public(), public("small", small)]
+    issuer = issuer_of(server)
+    assert (await issuer.claims(signed(server), AUDIENCE))["sub"] == "7"
+    with pytest.raises(NotAuthenticated, match="below 2048 bits"):
+        await issuer.claims(signed(server, key=small, kid="small"), AUDIENCE)
 
 
 async def test_keys_that_do_not_sign_are_not_used(server: Server) -> None:

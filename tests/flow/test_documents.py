@@ -45,7 +45,7 @@ async def test_a_document_is_protected_end_to_end(app: App) -> None:
     before = await app.documents.view(document.id)
     assert (before.state, before.pipeline) == (State.NONE, None)
     await app.documents.protect(document.id, required_evidence=["tsa"])
-    assert "executor requests it next" in await app.documents.explain(document.id)
+    assert "No worker is running for protect_document_v2" in await app.documents.explain(document.id)
     await app.work(until_idle=True)
     view = await app.documents.view(document.id)
     assert [moment.kind for moment in view.timeline] == STORY

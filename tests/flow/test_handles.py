@@ -23,7 +23,7 @@ TEXT = b"I owe you nothing."
 async def test_a_document_is_used_through_its_handle(app: App) -> None:
     document = await app.documents.add(TEXT, name="contract.pdf")
     await document.protect(required_evidence=["tsa"])
-    assert "executor requests it next" in await document.explain()
+    assert "No worker is running for protect_document_v2: start `foja worker`" in await document.explain()
     await app.work(until_idle=True)
     assert (await document.view()).state == "final"
     assert await document.bundle() == await app.documents.bundle(document.id)

@@ -284,7 +284,7 @@ def test_without_waiting_a_worker_is_needed(run: Run, tmp_path: Path) -> None:
     assert ran.code == 0
     assert "foja worker" in ran.out
     reported = run("explain", path)
-    assert "executor requests it next" in reported.out
+    assert "No worker is running for protect_document_v2: start `foja worker`" in reported.out
     assert run("protect", path, "--hash-only", "--wait").code == 0
     assert "It is final" in run("explain", path).out
 

@@ -28,6 +28,7 @@ UNKNOWN_SECONDS: Final = 60.0  # between two reads for keys that are not known
 RETRY_SECONDS: Final = 5.0
 MAX_TOKEN_BYTES: Final = 16_384
 KEY_TYPES: Final = frozenset({"RSA", "EC", "OKP"})
+MIN_RSA_BITS: Final = 2_048  # smaller ones can be broken (NIST SP 800-131A)
 KEY_PARTS: Final = ("kid", "kty", "n", "e", "crv", "x", "y")
 
 
@@ -121,7 +122,9 @@ class Issuer:
         if time.monotonic() >= self._read_at + AWAY_SECONDS:
             raise Unavailable(self._fault)
         if kid not in self._keys:
-            raise NotAuthenticated("the issuer has no such key; get a new token")
+            raise NotAuthenticated(
+                f"the issuer has no such key, or it is an RSA key below {MIN_RSA_BITS} bits; get a new token"
+            )
         return self._keys[kid]
 
     def _begin(self) -> asyncio.Task[None]:
@@ -151,7 +154,9 @@ def _usable(keys: list[object]) -> dict[str | None, IssuerKey]:
     for each in keys:
         if isinstance(each, dict) and each.get("kty") in KEY_TYPES and each.get("use", "sig") == "sig":
             try:
-                found[each.get("kid")] = IssuerKey(jwt.PyJWK(each), _digest(each))
+                key = jwt.PyJWK(each)
+                if getattr(key.key, "key_size", MIN_RSA_BITS) >= MIN_RSA_BITS or each["kty"] != "RSA":
+                    found[each.get("kid")] = IssuerKey(key, _digest(each))
             except (jwt.PyJWTError, TypeError, ValueError):
                 continue  # of a sort that is not accepted
     if len(found) == 1:

@@ -13,6 +13,7 @@ from foja.documents.lists import DocumentLists
 from foja.documents.model.history import read
 from foja.documents.model.view import Obstacles
 from foja.errors import UnknownEntity
+from foja.jobs.announcement import LIVING_SECONDS
 from foja.ledger.event import Event, event_of, parse_id
 
 
@@ -55,7 +56,10 @@ class DocumentHistories(DocumentLists):
 
     async def _obstacles(self, document: UUID) -> Obstacles:
         """Return what keeps a document waiting; read the abilities of the installation on the way."""
-        [(abilities, paused, *others)] = await self._ledger.ask("document_obstacles", document=document)
+        await self._ledger.ask("queue_woken")
+        [(abilities, paused, *others)] = await self._ledger.ask(
+            "document_obstacles", document=document, living=LIVING_SECONDS
+        )
         self.abilities = frozenset(abilities)
         return Obstacles(tuple(paused), *others)
 

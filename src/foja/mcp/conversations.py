@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from foja.access.model.principal import Scope
+from foja.conversations.model.approvals import APPROVED, DENIED, Approval
 from foja.conversations.model.events import CONVERSATION, DECISION
+from foja.errors import BadPayload
 from foja.mcp.agent import agent_with
 
 ConversationId = Annotated[str, Field(description="the id of a conversation, a UUID")]
@@ -84,4 +87,44 @@ async def prove_event(conversation_id: ConversationId, seq: Seq) -> dict[str, An
     }
 
 
-TOOLS = (conversation_kinds, open_conversation, append_event, read_conversation, prove_event)
+async def approvals(
+    conversation_id: ConversationId,
+    act: Annotated[
+        Literal["list", "request", "approve", "deny"],
+        Field(description="list those that wait; request one; or decide one, which needs its own scope"),
+    ] = "list",
+    approval_id: Annotated[
+        str | None, Field(description="which one to decide; for a request, your own name for it")
+    ] = None,
+    tool_name: Annotated[str | None, Field(description="for a request: the tool to be approved")] = None,
+    tool_args: Annotated[
+        dict[str, Any] | None, Field(description="for a request: the arguments of that tool")
+    ] = None,
+    ttl_seconds: Annotated[float, Field(gt=0, description="for a request: it expires after this")] = 3600.0,
+    reason: Annotated[str | None, Field(description="for a decision: why")] = None,
+) -> dict[str, Any]:
+    """List the approvals of tool uses that wait in a conversation, request one, or approve or deny one."""
+    agent = agent_with({"list": Scope.READ, "request": Scope.WRITE}.get(act, Scope.APPROVE))
+    conversation = await agent.app.conversations.open(conversation_id)
+    if act == "list":
+        return {"waiting": [_approval(each) for each in await conversation.approvals() if each.open]}
+    if act == "request":
+        if not tool_name:
+            raise BadPayload("a request of an approval names the tool: give tool_name, and its tool_args")
+        requested = await conversation.request_approval(
+            tool_name, tool_args or {}, ttl=ttl_seconds, approval_id=approval_id, actor=agent.actor
+        )
+        return _approval(requested)
+    if not approval_id:
+        raise BadPayload("a decision names its approval: give approval_id; the act `list` shows them")
+    decision = APPROVED if act == "approve" else DENIED
+    decided = await conversation.decide(approval_id, decision, reason=reason, actor=agent.actor)
+    return {**_approval(decided.approval), "mine": decided.mine}
+
+
+def _approval(approval: Approval) -> dict[str, Any]:
+    expires_at = approval.expires_at.isoformat() if approval.expires_at else None
+    return {**asdict(approval), "expires_at": expires_at}
+
+
+TOOLS = (conversation_kinds, open_conversation, append_event, read_conversation, approvals, prove_event)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp.types import ToolAnnotations
+from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
+from pydantic import ValidationError
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from foja import __version__
+from foja.errors import BadPayload
 from foja.mcp import conversations, documents
 from foja.mcp.agent import Agent, acting, explained
 
@@ -23,10 +28,36 @@ _READS = {"document_status", "verify_document", "verify_content", "verify_file",
 _READS |= {"read_conversation", "prove_event"}
 
 
+class ExplainedServer(MCPServer[None]):
+    """A server whose refusals of arguments are ours: which argument, why, and what it takes."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Call a tool; raise `ToolError` in our words for arguments that it does not take."""
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                raise ToolError(unfit_arguments(name, error.__cause__)) from None
+            raise
+
+
+def unfit_arguments(tool: str, error: ValidationError) -> str:
+    """Return in words what is wrong with the arguments of a tool, with our code."""
+    wrong = "; ".join(
+        f"{'.'.join(map(str, each['loc']))}: {each['msg'][:1].lower()}{each['msg'][1:]}"
+        for each in error.errors()
+    )
+    return f"not valid arguments of {tool} ({wrong}); tools/list describes them (code: {BadPayload.code})"
+
+
 @cache
-def build_server(*, with_files: bool) -> MCPServer[None]:
+def build_server(*, with_files: bool) -> ExplainedServer:
     """Return the server; tools that take a path only if asked for."""
-    server: MCPServer[None] = MCPServer("foja", title="Foja", instructions=INSTRUCTIONS, log_level="WARNING")
+    server = ExplainedServer(
+        "foja", title="Foja", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
+    )
     files = documents.WITH_FILES if with_files else ()
     for tool in (*files, *documents.ANYWHERE, *conversations.TOOLS):
         name = tool.__name__

@@ -60,6 +60,7 @@ class Obstacles(NamedTuple):
     published_at: datetime | None = None  # the newest checkpoint
     held: Mapping[str, str] = MappingProxyType({})  # why no batch is made, by network
     batches: Mapping[str, str] = MappingProxyType({})  # what its batches wait for, by network
+    unhandled: Sequence[str] = ()  # job types that no running worker does, though jobs of them are ready
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +211,7 @@ def _obstructed(each: EvidenceView, name: str, obstacles: Obstacles | None) -> s
 
 
 def _details(each: EvidenceView, obstacles: Obstacles | None) -> str:
-    """Return what its batch waits for, and the last error of its job, if that was not said."""
+    """Return what its batch waits for, the last error of its job if that was not said, and who is missing."""
     if obstacles is None or each.status not in _ACTIVE:
         return ""
     job = EXECUTOR_JOB if each.status is EvidenceStatus.REQUESTED else JOBS[each.evidence]
@@ -218,6 +219,8 @@ def _details(each: EvidenceView, obstacles: Obstacles | None) -> str:
     told = f" Its batch waits: {batch}." if batch else ""
     if error and error != obstacles.held.get(each.evidence):
         told += f" The last error of its job: {error}."
+    if job in obstacles.unhandled:
+        told += f" No worker is running for {job}: start `foja worker`, or call `app.work()`."
     return told
 
 

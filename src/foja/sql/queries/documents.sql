@@ -204,7 +204,7 @@ select e.tenant, e.entity_id from foja.expire_attempts(%(most)s) closed join foj
 -- name: document_obstacles
 -- What the events of a document do not say: what this installation can produce, which of its job types are paused, the
 -- last errors of jobs that go on, why the log is halted, when the newest checkpoint was published, why no batch of a
--- network is made, and what its own batches wait for.
+-- network is made, what its own batches wait for, and of which types jobs of its tenant wait for a worker.
 select array(select evidence from foja.ability),
     array(select t.type from foja.job_type t where t.paused and (t.type = 'protect_document_v2' or exists (
         select from foja.attempt a where a.entity_id = %(document)s and a.state = 'open' and foja.job_of(a.evidence) = t.type))
@@ -213,7 +213,8 @@ select array(select evidence from foja.ability),
         where j.entity_id = %(document)s and j.last_error is not null and j.state in ('queued', 'running', 'retry_scheduled')),
     (select l.halted from foja.log l where l.closed_size is null),
     (select max(c.published_at) from foja.checkpoint c join foja.log l on l.origin = c.origin and l.closed_size is null),
-    anchors.held, anchors.waiting
+    anchors.held, anchors.waiting,
+    array(select u.type from foja.unhandled_types_v1(%(tenant)s, 1, %(living)s) u)
 from foja.anchor_obstacles_v1(%(document)s) anchors;
 
 -- name: documents_length

@@ -103,6 +103,10 @@ _SENTENCES: Final = (
     (r"The last attempt ended with (\w+)", "El último intento terminó con {0}"),
     (r"After that: ([^.]+)\.", "Después: {0}."),
     (r"Superseded by a later request: ([^.]+)\.", "Reemplazado por una solicitud posterior: {0}."),
+    (
+        r"No worker is running for (\w+): start `foja worker`, or call `app\.work\(\)`\.",
+        "Ningún proceso de trabajo hace {0}: inicie `foja worker`, o llame a `app.work()`.",
+    ),
     (r"Its batch waits: ", "Su lote espera: "),
     (r"The last error of its job: ", "El último error de su tarea: "),
 )
