@@ -235,6 +235,17 @@ async def test_refusals_say_what_to_do(url: str) -> None:
         assert {"content": "string|array"} in [each["required"] for each in kinds["kinds"]]
 
 
+async def test_arguments_that_do_not_fit_are_refused_in_our_words(url: str) -> None:
+    """A missing argument was answered with an error of pydantic, and the server's version was empty."""
+    async with Client(f"{url}/mcp") as client:
+        wrong = await Tools(client).refused("prove_event", seq=-1)
+        assert "not valid arguments of prove_event" in wrong
+        assert "conversation_id: field required; seq: input should be greater than or equal to 0" in wrong
+        assert "(code: bad_payload)" in wrong
+        assert "pydantic" not in wrong
+        assert client.server_info.version == foja.__version__
+
+
 async def test_tools_are_described(url: str) -> None:
     async with Client(f"{url}/mcp") as client:
         for tool in (await client.list_tools()).tools:
@@ -278,3 +289,26 @@ async def test_scopes_and_tenants_hold(app: App) -> None:
     assert "of default" not in read
     assert "wrong_entity" in write or "unknown_entity" in write
     assert len(await talk.events()) == 1
+
+
+async def test_an_agent_requests_lists_and_decides_approvals(app: App) -> None:
+    """No tool said what waits for a decision, requested one or decided. The scopes are those of HTTP."""
+    talk = str((await app.conversations.open()).id)
+    mail = {"conversation_id": talk, "approval_id": "mail-1"}
+    call = {"tool_name": "send_mail", "tool_args": {"to": "ben"}}
+    with acting(Agent(Principal("default", "key:ana", frozenset({Scope.WRITE})), app)):
+        async with Client(build_server(with_files=False)) as client:
+            tools = Tools(client)
+            assert "give tool_name" in await tools.refused("approvals", act="request", **mail)
+            asked = await tools.call("approvals", act="request", **mail, **call)
+            assert (asked["state"], asked["tool_args"]) == ("requested", {"to": "ben"})
+            assert "scope `approve`" in await tools.refused("approvals", act="approve", **mail)
+    with acting(Agent(Principal("default", "key:ben", frozenset({Scope.READ, Scope.APPROVE})), app)):
+        async with Client(build_server(with_files=False)) as client:
+            tools = Tools(client)
+            [waiting] = (await tools.call("approvals", conversation_id=talk))["waiting"]
+            assert (waiting["id"], waiting["tool_name"]) == ("mail-1", "send_mail")
+            assert "give approval_id" in await tools.refused("approvals", conversation_id=talk, act="deny")
+            decided = await tools.call("approvals", act="approve", reason="it is fine", **mail)
+            assert (decided["state"], decided["decided_by"], decided["mine"]) == ("approved", "key:ben", True)
+            assert (await tools.call("approvals", conversation_id=talk))["waiting"] == []
