@@ -243,6 +243,7 @@ async def test_arguments_that_do_not_fit_are_refused_in_our_words(url: str) -> N
         assert "conversation_id: field required; seq: input should be greater than or equal to 0" in wrong
         assert "(code: bad_payload)" in wrong
         assert "pydantic" not in wrong
+        assert client.server_info is not None
         assert client.server_info.version == foja.__version__
 
 

@@ -384,7 +384,7 @@ def test_a_report_about_a_checkpoint_says_whether_its_log_signed_it(
 ) -> None:
     """A forged checkpoint with a true token passed; nothing said that its signature was not checked."""
     token = SCENE.stamper.token(sha256(note.encode()).digest())
-    trust = [SCENE.stamper.root.pem, *([KEY_LINE] if key else [])]
+    trust: list[str | bytes] = [SCENE.stamper.root.pem, *([KEY_LINE] if key else [])]
     report = foja.verify(note.encode(), trust, LATER, proofs=[token])
     assert report.verdict == verdict
     assert said in report.json().decode()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable, Iterable, Mapping
-from os import PathLike
 from typing import Any, NamedTuple, TypeAlias
 
 from foja.errors import Refused
@@ -32,8 +31,8 @@ def check_fields(value: object, rules: Rules, error: type[Refused]) -> None:
 
 
 def many(given: object) -> list[Any]:
-    """Return what was given as a list. A text, bytes or a path is one item, not a list of its parts."""
-    if isinstance(given, str | bytes | PathLike) or not isinstance(given, Iterable):
+    """Return what was given as a list. A text, bytes or what has no parts is one item."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         return [given]
     return list(given)
 
