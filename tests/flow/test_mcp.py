@@ -137,6 +137,12 @@ async def test_no_path_leads_out_of_the_root(root: Path, tmp_path: Path, databas
         made = await tools.call("protect_file", path="contract.txt")
         for path in ("../new.zip", "up/new.zip", "contract.txt", str(tmp_path / "new.zip")):
             await tools.refused("fetch_bundle", document_id=made["id"], save_as=path)
+        # Trust was read from any file of the machine: the refusal showed the first line.
+        outside = str(tmp_path / "outside.txt")
+        assert "secret" not in await tools.refused("verify_file", path="contract.txt", trust=[outside])
+        for refused in (outside, "/etc/passwd"):
+            said = await tools.refused("verify_content", content_base64="YQ==", trust=[refused])
+            assert ("secret" in said, "root:" in said, "not a trust item" in said) == (False, False, True)
     assert not (tmp_path / "new.zip").exists()
     assert (root / "contract.txt").read_text() == "the contract"
 

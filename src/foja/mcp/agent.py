@@ -14,6 +14,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from foja.access.model.principal import Principal, Scope
 from foja.errors import FojaError
+from foja.judge.trust_parser import read
 from foja.mcp.files import Root
 from foja.tenants.app import TenantApp
 from foja.verification import verify
@@ -25,8 +26,8 @@ Result = TypeVar("Result")
 
 
 async def judge_here(file: BinaryIO, trust: Sequence[str]) -> Mapping[str, Any]:
-    """Judge in this process: the files are the user's own."""
-    return (await asyncio.to_thread(verify, file, trust)).document()
+    """Judge in this process: the files are the user's own. Trust is content here, never the path of a file."""
+    return (await asyncio.to_thread(verify, file, read(trust))).document()
 
 
 @dataclass(frozen=True, slots=True)
