@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -17,6 +18,11 @@ from foja.sandbox import syscalls
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the filter of system calls is of Linux")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 MEMORY = 512 << 20
+PLAIN = "os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534); network = False"
+NUMBERS = {"x86_64": (234, 302), "aarch64": (131, 261)}.get(platform.machine(), (0, 0))
+RESULT = "def result(answer): return answer, ctypes.get_errno() if answer else 0"
+SIGNAL = f"result(libc.syscall({NUMBERS[0]}, {{0}}, {{0}}, {{1}}))"
+LIMIT = f"result(libc.syscall({NUMBERS[1]}, {{0}}, 7, (ctypes.c_long * 2)({{1}}, {{1}}), None))"  # open files
 ENTER = f"""
 import ctypes, mmap, os, resource, signal, socket, subprocess, sys, threading
 from foja.sandbox import guards as sandbox
@@ -130,14 +136,35 @@ def test_root_becomes_another_user_without_groups_and_network() -> None:
 @as_root
 @pytest.mark.parametrize("act", ["open('/etc/hosts')", "socket.socket()", "os.fork()", "os.stat('/')"])
 def test_everything_but_the_user_holds_without_root(act: str) -> None:
-    plain = "os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534); network = False"
-    done = attempt(act, before=plain)
+    done = attempt(act, before=PLAIN)
     assert done.stdout.startswith(b"REFUSED"), (done.stdout, done.stderr)
+
+
+@linux
+@pytest.mark.parametrize(
+    ("call", "own"), [(SIGNAL, ("os.getpid()", 0)), (LIMIT, (0, 0))], ids=["tgkill", "prlimit64"]
+)
+def test_a_decoder_without_root_touches_no_other_process_of_its_owner(
+    call: str, own: tuple[str | int, int]
+) -> None:
+    """A decoder that ran as its owner's user killed its parent with `tgkill`, and could lower its limits."""
+    before, user = (PLAIN, 65534) if os.geteuid() == 0 else ("", None)
+    groups: list[int] | None = [] if user else None
+    with subprocess.Popen(["sleep", "60"], user=user, group=user, extra_groups=groups) as other:
+        try:
+            refused = attempt(call.format(other.pid, signal.SIGKILL), before=f"{before}\n{RESULT}")
+            assert refused.stdout == b"DONE (-1, 1)", refused.stderr
+            limits = Path(f"/proc/{other.pid}/limits").read_text().splitlines()
+            assert [int(line.split()[3]) > signal.SIGKILL for line in limits if "open files" in line] == [True]
+            assert attempt(call.format(*own), before=RESULT).stdout == b"DONE (0, 0)"
+            assert other.poll() is None
+        finally:
+            other.kill()
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 def test_the_filter_has_whole_instructions_and_short_jumps(machine: str) -> None:
-    code = syscalls.build(machine)
+    code = syscalls.build(machine, os.getpid())
     assert len(code) % 8 == 0
     assert len(code) // 8 < 4096
     columns = list(zip(*syscalls.ALLOWED.values(), strict=True))
