@@ -5,7 +5,7 @@ FojaError
 │   ├── UnknownKind, WrongSource, WrongEntity, WrongExpectedSeq, IdempotencyConflict, NotErasable
 │   ├── BadReservation, SlotVoided, SlotFilled, UnknownJob, BadDomain, UnknownDomain
 │   ├── CannotProduce, CursorLost, ImageRefused
-│   ├── ProductDeleted, WrongSupplier, GalleryFull, WrongIsolation
+│   ├── ProductDeleted, WrongSupplier, GalleryFull, AttemptsSpent, WrongIsolation
 │   ├── NotAllowed
 │   │   └── NotAuthenticated
 │   ├── BadPayload
@@ -162,6 +162,10 @@ class WrongSupplier(Refused, code="wrong_supplier"):
 
 class GalleryFull(Refused, code="gallery_full"):
     """The gallery has as many images as a product may have."""
+
+
+class AttemptsSpent(Refused, code="attempts_spent"):
+    """The image failed as often as it may be tried; only force tries it again."""
 
 
 class WrongIsolation(Refused, code="wrong_isolation"):

@@ -85,7 +85,10 @@ GALLERY_VIOLATIONS = Gauge(
     "Places in galleries that are missing or double, galleries without main image.",
     ["kind"],
 )
-THUMBNAIL_JOBS = Gauge("foja_thumbnail_jobs", "Jobs that render variants, one per image.", ["status"])
+THUMBNAIL_JOBS = Gauge(
+    "foja_thumbnail_jobs", "Jobs that render variants, one per image, except skipped ones.", ["status"]
+)
+THUMBNAILS_SKIPPED = Gauge("foja_thumbnails_skipped", "Images of which nothing is rendered.")
 THUMBNAIL_ATTEMPTS = Gauge("foja_thumbnail_attempts", "Attempts at the variants of all images.")
 THUMBNAIL_FAILED_ATTEMPTS = Gauge("foja_thumbnail_failed_attempts", "Attempts that failed, of all images.")
 THUMBNAIL_SECONDS = Gauge(
@@ -93,10 +96,15 @@ THUMBNAIL_SECONDS = Gauge(
     "Time to render the variants of an image: quantiles of a day, and of the week before it.",
     ["percentile", "window"],
 )
+THUMBNAIL_LATENCY = Gauge(
+    "foja_thumbnail_latency_seconds",
+    "Time from the request to the variants of an image: quantiles of a day, and of the week before it.",
+    ["percentile", "window"],
+)
 
 OBJECTS_MISSING = Gauge("foja_objects_missing", "Objects that the last scan did not find in the store.")
 ORPHAN_CANDIDATES = Gauge("foja_orphan_candidates", "Objects that nothing refers to and that are not purged.")
-ORPHAN_SCAN_AGE = Gauge("foja_orphan_scan_age_seconds", "Time since the last complete scan for orphans.")
+ORPHAN_SCAN_AGE = Gauge("foja_orphan_scan_age_seconds", "Time since the last complete scan for orphans, or the installation.")
 ORPHAN_FALSE_POSITIVES = Gauge(
     "foja_orphan_false_positives", "Candidates of seven days that something had referred to before."
 )

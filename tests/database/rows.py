@@ -14,6 +14,7 @@ from foja.conversations.service import Conversation
 from foja.core import event as core
 from foja.core.chain import Link, check
 from foja.ledger.event import Event
+from foja.metrics import samples
 
 Admin = psycopg.Connection[Any]
 
@@ -121,3 +122,9 @@ async def outcome(call: Awaitable[Any]) -> Any:
         return await call
     except Exception as error:
         return error
+
+
+def value(name: str, **labels: str) -> float | None:
+    """Return the value of a metric of this process."""
+    found = [value for sample, at, value in samples() if sample == name and at == labels]
+    return found[0] if found else None

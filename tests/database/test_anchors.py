@@ -158,6 +158,24 @@ async def test_an_attempt_that_ended_between_claim_and_batch_does_not_spoil_it(s
     assert stage.rows("select size from foja.anchor_batch") == [(2,)]
 
 
+async def test_an_attempt_whose_job_has_no_tries_left_failed_for_max_attempts(stage: Scene) -> None:
+    """The seed's failure code was never used: such an attempt failed with `job_died`, and without its reason."""
+    [document] = await stage.protect(1)
+
+    async def refuse() -> None:
+        raise ValueError("the node answers nonsense")
+
+    stage.polygon.hooks["draft"] = refuse
+    for tries in range(5):
+        assert "anchor.failed" not in stage.kinds(document), tries
+        await stage.work()
+        stage.run("update foja.job set run_at = now() where state = 'retry_scheduled'")
+    failed = stage.payload(document, "anchor.failed")
+    assert (failed["failure_code"], failed["attempt"]) == ("max_attempts", 1)
+    assert failed["reason"] == "ValueError: the node answers nonsense"
+    await stage.check()
+
+
 @pytest.mark.parametrize("payload", ["{}", '{"witness_hash": "ab"}', FOREIGN])
 async def test_a_job_that_names_no_digest_of_ours_does_not_spoil_a_batch(stage: Scene, payload: str) -> None:
     [document] = await stage.protect(1)

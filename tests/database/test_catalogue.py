@@ -56,6 +56,7 @@ READER_MAY = PUBLIC | {
 }
 REQUEST_MAY = (READER_MAY - {"call: foja.gallery_readers"}) | {
     "read: foja.gallery_rule",
+    "read: foja.thumbnail_rule",
     "read: foja.migration",
     "read: foja.job_type",
     "read: foja.live_key",  # the process seals the transients of all tenants
@@ -118,7 +119,7 @@ PROBES: dict[str, LiteralString] = {
     "foja.anchor_obstacles_v1": "select (foja.anchor_obstacles_v1(%(document)s)).waiting - 'polygon'",
     "foja.is_anchoring_v1": "select nullif(foja.is_anchoring_v1(%(document)s, 1), false)",
     "foja.rebuild_galleries_v1": "select foja.rebuild_galleries_v1(array[%(product)s]::uuid[])",
-    "foja.render_again_v1": "select nullif(foja.render_again_v1('bob', %(image)s, 'mine'), 0)",
+    "foja.render_again_v1": "select nullif(foja.render_again_v1('bob', null, %(image)s, false, 'mine'), 0)",
     "append_document_entity_event": """select public.append_document_entity_event(%(document)s,
         '{"kind": "document.revoked", "payload": {"reason": "mine"}}')""",
     "insert_image_with_order": "select public.insert_image_with_order(%(product)s, 'https://a.test', null)",
@@ -149,6 +150,7 @@ INSTALLATION = {each.replace("read: ", "rows: ") for each in PUBLIC - {"read: fo
     "rows: foja.job_type",
     "rows: foja.live_key",
     "rows: foja.migration",
+    "rows: foja.thumbnail_rule",
     "rows: vw_image_gallery_metrics",
     "rows: vw_image_thumbnail_job_metrics",
 }

@@ -14,22 +14,13 @@ from foja import errors
 from foja.app import App
 from foja.blobs.store import object_key
 from foja.observe.audit import audit
-from foja.system.hygiene.purge import Purger
-from foja.system.hygiene.scan import Scanner
-from foja.system.hygiene.service import Hygiene
 from foja.system.model.events import SYSTEM
 from foja.system.model.hygiene import DAY, FEW, HygieneTerms, Inventory, find_brake, find_jump
 from tests.database.papers import acting
-from tests.database.rows import Admin
+from tests.database.rows import Admin, value
+from tests.database.scans import AT_ONCE, ZERO, hygiene, stage_wrongly
 
 NOW = datetime(2026, 11, 17, tzinfo=UTC)
-ZERO = timedelta(0)
-AT_ONCE = HygieneTerms(grace=ZERO, quarantine=ZERO, fresh=ZERO)
-
-
-def hygiene(app: App, terms: HygieneTerms = AT_ONCE) -> Hygiene:
-    database = app.orphans.database
-    return Hygiene(database, Scanner(database, app.store, terms), Purger(database, app.store, terms))
 
 
 def candidates(admin: Admin) -> list[str]:
@@ -147,31 +138,65 @@ async def test_bytes_that_were_in_quarantine_get_a_new_generation_and_the_old_on
 
 async def test_a_rescued_candidate_is_told_from_a_false_positive(app: App, admin: Admin) -> None:
     rescued = await app.objects.put(b"rescued")
-    wrong = await app.documents.add(b"wrong")
-    assert wrong.sha256 is not None
+    wrong = sha256(b"wrong").hexdigest()
     hand = hygiene(app)
-    await hand.scanner.scan()
-    admin.execute(  # as a scan with a fault would
-        "insert into image_orphan_candidates (path) values (%s)", [object_key(wrong.sha256, 0)]
-    )
+    await stage_wrongly(app, admin, b"wrong")
     await app.documents.add(b"rescued", name="now it is needed")
-    assert candidates(admin) == [object_key(wrong.sha256, 0)]
+    assert candidates(admin) == [object_key(wrong, 0)]
     gone = await hand.purger.purge()
     assert (gone.unstaged, gone.quarantined, gone.deleted) == (1, 0, 0)
     [unstaged] = await told(app, "object.unstaged")
     found = {each["path"]: each["false_positive"] for each in unstaged.payload["objects"]}
-    assert found == {object_key(rescued.sha256, 0): False, object_key(wrong.sha256, 0): True}
+    assert found == {object_key(rescued.sha256, 0): False, object_key(wrong, 0): True}
     report = await hand.report()
     assert (report.totals.rescued, report.totals.false_positives) == (1, 1)
     assert report.inventory.days == 0, "a false positive disarms"
 
 
 async def test_a_scan_takes_back_what_something_refers_to(app: App, admin: Admin) -> None:
-    document = await app.documents.add(b"referred")
-    assert document.sha256 is not None
-    admin.execute("insert into image_orphan_candidates (path) values (%s)", [object_key(document.sha256, 0)])
+    await stage_wrongly(app, admin, b"referred")
     assert (await hygiene(app).scanner.scan()).unstaged == 1
     assert candidates(admin) == []
+
+
+async def test_wrong_and_late_candidates_fire_their_alerts(open_app: Callable[..., App], admin: Admin) -> None:
+    """The gauges read a table that each run empties at its end: no scan could make these alerts fire."""
+
+    async def fired() -> set[str]:
+        return {each.alert for each in await app.alerts.evaluate() if each.event == "fired"}
+
+    async with open_app(metrics_cache_seconds=0) as app:
+        await app.objects.put(b"in time")
+        patient = hygiene(app, HygieneTerms(fresh=ZERO))
+        await patient.scanner.scan()
+        await app.documents.add(b"in time")
+        await patient.scanner.scan()
+        assert await fired() == set()
+        await app.objects.put(b"late")
+        await stage_wrongly(app, admin, b"wrong")
+        await app.documents.add(b"late")
+        await hygiene(app).scanner.scan()
+        assert await fired() == {"orphan_false_positives", "orphans_rescued_late"}
+        [last, *_] = (await app.orphans.report()).runs
+        assert (last.rescued, last.rescued_late, last.false_positives) == (1, 1, 1)
+
+
+async def test_an_installation_that_never_scanned_is_as_old_as_it_is(
+    open_app: Callable[..., App], admin: Admin
+) -> None:
+    """Without any scan the age of the last one was 0, and its alert never fired."""
+    async with open_app(metrics_cache_seconds=0, alert_limits="orphan_scan_age=0.001") as app:
+        [change] = await app.alerts.evaluate()
+        assert (change.event, change.alert) == ("fired", "orphan_scan_age")
+        unscanned = value("foja_orphan_scan_age_seconds")
+        [began] = admin.execute("select clock_timestamp()").fetchall()
+        await hygiene(app).scanner.scan()
+        await app.metrics.read()
+        took = admin.execute("select extract(epoch from clock_timestamp() - %s)", began).fetchone()
+        assert took is not None
+        assert 0 < (value("foja_orphan_scan_age_seconds") or 0) < took[0]
+        assert unscanned is not None
+        assert unscanned > 0
 
 
 async def test_strays_are_staged_and_purged_and_nothing_else_is_touched(app: App, admin: Admin) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 from base64 import b64decode
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -13,13 +15,16 @@ from PIL import Image as Picture
 
 import foja
 from foja.app import App
-from foja.errors import ImageRefused, UnknownImage
+from foja.errors import AttemptsSpent, ImageRefused, UnknownImage
 from foja.images.decoder.pool import Decoders
 from foja.images.model.variants import specs_of
 from tests import pictures
 from tests.cases import all_cases
+from tests.flow.command import Run
+from tests.flow.described import described
 from tests.png import png
 
+ONE = "/v1/products/{product_id}/images/{image_id}"
 NAMES = {spec.name for spec in specs_of("catalog", "jpeg webp")}
 PHOTO = pictures.with_gps(pictures.photo(640, 480), 6)
 
@@ -150,6 +155,51 @@ async def test_one_image_is_rendered_again_by_hand(app: App) -> None:
     assert count(app, live) == len(NAMES)
     with pytest.raises(UnknownImage):
         await app.images.render(uuid4())
+
+
+def test_what_failed_as_often_as_allowed_needs_force(
+    open_app: Callable[..., App], run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every retry of an image that is no image began again with no attempts, and was tried without an end."""
+    monkeypatch.setenv("FOJA_THUMBNAIL_MAX_ATTEMPTS", "3")
+    product, retry = uuid4(), {"what": ["images"]}
+
+    async def spend() -> dict[str, str]:
+        async with open_app() as app, described(app) as api:
+            document = await app.documents.add(b"no image")
+            event = await (await app.images.open(product)).append("image.added", {"object": document.sha256})
+            image, retried = str(event.id), []
+            for _ in range(4):
+                await app.work(until_idle=True)
+                state = await app.images.rendering(image)
+                answer = (await api.call("POST", "/v1/maintenance/retry", 200, retry)).json()
+                retried.append((state.attempts, state.spent, answer["images"]))
+            assert retried == [(1, False, 1), (2, False, 1), (3, True, 0), (3, True, 0)]
+            assert await app.images.render(product_id=product) == 0
+            with pytest.raises(AttemptsSpent, match="tried 3 times"):
+                await app.images.render(image)
+            at = {"product_id": str(product), "image_id": image}
+            refused = await api.call("POST", f"{ONE}/render", 409, **at)
+            assert refused.json()["code"] == "attempts_spent"
+            return at
+
+    async def force(at: dict[str, str]) -> None:
+        async with open_app() as app, described(app) as api:
+            assert (await app.images.rendering(at["image_id"])).attempts == 0
+            for _ in range(3):
+                await app.work(until_idle=True)
+                await app.images.render()
+            forced = await api.call("POST", "/v1/maintenance/retry", 200, {**retry, "force": True})
+            assert forced.json()["images"] == 1
+            await app.work(until_idle=True)
+            await api.call("POST", f"{ONE}/render", 200, query="?force=true", **at)
+            assert (await app.images.rendering(at["image_id"])).attempts == 0
+
+    at = asyncio.run(spend())
+    assert run("images", "render", at["image_id"]).code == 1
+    assert run("images", "render", "--json").document == {"queued": 0}
+    assert run("images", "render", at["image_id"], "--force", "--json").document == {"queued": 1}
+    asyncio.run(force(at))
 
 
 async def test_a_replaced_image_loses_its_variants_and_gets_others(app: App) -> None:

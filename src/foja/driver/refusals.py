@@ -35,6 +35,7 @@ REFUSALS: dict[str, type[errors.FojaError]] = {
     "product_deleted": errors.ProductDeleted,
     "wrong_supplier": errors.WrongSupplier,
     "gallery_full": errors.GalleryFull,
+    "attempts_spent": errors.AttemptsSpent,
     "wrong_isolation": errors.WrongIsolation,
     "bad_domain": errors.BadDomain,
     "on_redis": OnRedis,

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from foja.blobs.objects import until_referred
 from foja.errors import BadPayload, UnknownImage
-from foja.images.model.address import OTHER_SCHEME, has_other_scheme
+from foja.images.model.address import OTHER_FORM, has_other_form
 from foja.images.model.events import ADDED, DESCRIBED, IMAGE, METADATA, MOVED, REMOVED, REPLACED, Fact
 from foja.images.model.gallery import Image, added, fold
 from foja.images.reads import ImageReads
@@ -67,8 +67,8 @@ class Gallery(Stream):
 
         `adopted` is the row of another table that it is taken from, and `image_id` its id there.
         """
-        if has_other_scheme(url) and not url.startswith("foja:"):  # the guard says more about those
-            raise BadPayload(OTHER_SCHEME)
+        if has_other_form(url) and not url.startswith("foja:"):  # the guard says more about those
+            raise BadPayload(OTHER_FORM)
         body = {"url": url} | _given(supplier_id=_text(supplier_id), alt=alt, adopted=adopted)
         draft = self.draft(ADDED, body, event_id=image_id, expected_seq=expected_seq, actor=actor)
         event = await self._ledger.append(draft)

@@ -45,6 +45,7 @@ class RenderState:
     duration_ms: int | None
     error_code: str | None
     skipped: str | None  # why nothing was rendered, if the job is done
+    spent: bool  # whether only force tries it again
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +107,23 @@ class Images(Generic[Document]):
         await gallery.state()  # refuses a stream of another domain
         return await self._protect(gallery.id, required_evidence)
 
-    async def render(self, image: Image | UUID | str | None = None) -> int:
-        """Render an image again, or all whose last job failed or was skipped; return how many.
+    async def render(
+        self,
+        image: Image | UUID | str | None = None,
+        *,
+        product_id: UUID | str | None = None,
+        force: bool = False,
+    ) -> int:
+        """Render an image again, or all (of a product) whose last job failed or was skipped; return how many.
 
-        Raise `UnknownImage` if this tenant has no such image.
+        An image that failed as often as it may be tried is left out, or refused with `AttemptsSpent` if you name
+        it; `force` tries it again, and its attempts count from 0. Raise `UnknownImage` if this tenant has no such
+        image.
         """
         wanted = None if image is None else _image_id(image)
-        [(count,)] = await self._ledger.ask("render_again", image=wanted, key=str(new_id()))
+        product = None if product_id is None else parse_id(product_id, "product")
+        values = {"product": product, "image": wanted, "force": force, "key": str(new_id())}
+        [(count,)] = await self._ledger.ask("render_again", **values)
         if wanted is not None and not count:
             raise UnknownImage(f"there is no image {wanted}; it was removed, or is of another tenant")
         self._notify()

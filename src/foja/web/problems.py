@@ -39,6 +39,7 @@ STATUSES: tuple[tuple[type[errors.FojaError], int], ...] = (
     (errors.IdempotencyConflict, 409),
     (errors.SlotFilled, 409),
     (errors.GalleryFull, 409),
+    (errors.AttemptsSpent, 409),
     (errors.NotErasable, 409),
     (errors.NotCovered, 409),
     (errors.Refused, 422),

@@ -22,6 +22,7 @@ from foja.anchors.store import AnchorStore, Claimed, Ending, Note
 from foja.anchors.terms import AnchorTerms
 from foja.documents.model.events import DOCUMENT, Evidence
 from foja.documents.model.track import REORGED
+from foja.documents.workers.anchors import LONGEST_REASON
 from foja.errors import FojaError, Unavailable, redact
 from foja.jobs.outcome import Done, Job, Outcome
 from foja.jobs.queue import Queue
@@ -30,7 +31,6 @@ from foja.ledger.event import Draft, draft
 STEP = 1_000  # documents of one transaction
 CLAIMED_AT_ONCE, ROUNDS = 10, 100  # of one job
 RACES = 5  # times that the events of a step are read again
-LONGEST_REASON = 2_000
 ENTRY = ("txid", "block_height", "block_hash", "log_index")  # what a confirmation is in
 WATCH_SHARE = 0.1  # of the time since a confirmation, until the next look
 log = logging.getLogger("foja.anchors")

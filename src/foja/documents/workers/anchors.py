@@ -20,14 +20,15 @@ from foja.anchors.store import AnchorStore, Candidate, Created, Lease, NewBatch,
 from foja.anchors.terms import AnchorTerms
 from foja.core.registry import DIGEST
 from foja.documents.model.events import DOCUMENT
-from foja.errors import FojaError, Unavailable, redact
+from foja.errors import FojaError, OutOfTurn, Unavailable, redact
 from foja.jobs.outcome import Done, GiveUp, Job, NewEvent, Outcome, Retry, Snooze
 from foja.ledger.event import draft, new_id
 
-SUBMITTED = "anchor.submitted"
+SUBMITTED, FAILED = "anchor.submitted", "anchor.failed"
 HELD_SECONDS = 60.0  # until a network that is held is asked again
 BUSY_SECONDS = 1.0  # until the account is asked for again
 CREATE_TRIES = 3
+LONGEST_REASON = 2_000  # characters
 HELD_STREAM_SECONDS = 5.0  # for streams that another session holds; then the batch leaves them out
 BUSY_PAUSE_SECONDS = 0.1
 UNFIT: Final = Retry("its attempt cannot be submitted now")
@@ -75,7 +76,16 @@ class Submitter:
                 outcomes[job.id] = known
         if fresh:
             outcomes |= await self._gather([each for each in submissions if each.job in fresh], fresh)
-        return [outcomes[job.id] for job in jobs]
+        return [self._ended(job, outcomes[job.id]) for job in jobs]
+
+    def _ended(self, job: Job, outcome: Outcome) -> Outcome:
+        """Return the outcome of a job. If its last try failed, its attempt has failed too."""
+        if not isinstance(outcome, Retry) or job.tries < job.max_tries or "attempt" not in job.payload:
+            return outcome
+        names = {name: job.payload[name] for name in ("witness_hash", "attempt")}
+        failure = {"failure_code": "max_attempts", "reason": outcome.error[:LONGEST_REASON]}
+        payload = {"network": self._network.name, **names, **failure}
+        return GiveUp(outcome.error, [NewEvent(FAILED, payload)], [OutOfTurn])  # which ended meanwhile
 
     def _known(self, job: Job, candidate: Candidate) -> Outcome | None:
         """Return the outcome of a job that needs no new batch, or None."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
-from foja.images.model.address import has_other_scheme
+from foja.images.model.address import has_other_form
 
 MAX_URL: Final = 8192
 
@@ -118,7 +118,7 @@ def _url_problem(row: Mapping[str, Any]) -> str | None:
         return "it has no image_url"
     if url.startswith("foja:"):
         return f"its image_url {url!r:.80} names an object of another installation"
-    if has_other_scheme(url):
+    if has_other_form(url):
         return f"its image_url {url!r:.80} is neither a path nor an address of http or https"
     return "its image_url is longer than 8,192 bytes" if len(url.encode()) > MAX_URL else None
 

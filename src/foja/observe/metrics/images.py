@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from foja import sql
 from foja.metrics import (
     GALLERY_VIOLATIONS,
@@ -9,7 +12,9 @@ from foja.metrics import (
     THUMBNAIL_ATTEMPTS,
     THUMBNAIL_FAILED_ATTEMPTS,
     THUMBNAIL_JOBS,
+    THUMBNAIL_LATENCY,
     THUMBNAIL_SECONDS,
+    THUMBNAILS_SKIPPED,
 )
 from foja.observe.metrics.reader import Rows
 
@@ -18,17 +23,31 @@ VIOLATIONS = ("gap", "duplicate", "no_main")
 WINDOWS = (("50", "1d"), ("95", "1d"), ("50", "7d"), ("95", "7d"))
 
 
+class ThumbnailRow(NamedTuple):
+    """The jobs that render variants: how many there are of each status, and what they took."""
+
+    jobs: Sequence[int]
+    skipped: int
+    attempts: int
+    failed_attempts: int
+    rendering: Sequence[float | None]  # milliseconds
+    latency: Sequence[float | None]
+
+
 async def gauge_thumbnails(database: Rows) -> None:
     """Set the gauges of the jobs that render variants."""
-    THUMBNAIL_SECONDS.clear()
     [row] = await database.rows(sql.query("thumbnail_gauges"))
-    for status, count in zip(STATUSES, row[:4], strict=True):
+    found = ThumbnailRow(*row)
+    for status, count in zip(STATUSES, found.jobs, strict=True):
         THUMBNAIL_JOBS.labels(status).set(count)
-    THUMBNAIL_ATTEMPTS.set(row[4])
-    THUMBNAIL_FAILED_ATTEMPTS.set(row[5])
-    for (percentile, window), milliseconds in zip(WINDOWS, row[6:], strict=True):
-        if milliseconds is not None:
-            THUMBNAIL_SECONDS.labels(percentile, window).set(milliseconds / 1000)
+    THUMBNAILS_SKIPPED.set(found.skipped)
+    THUMBNAIL_ATTEMPTS.set(found.attempts)
+    THUMBNAIL_FAILED_ATTEMPTS.set(found.failed_attempts)
+    for gauge, times in ((THUMBNAIL_SECONDS, found.rendering), (THUMBNAIL_LATENCY, found.latency)):
+        gauge.clear()
+        for (percentile, window), milliseconds in zip(WINDOWS, times, strict=True):
+            if milliseconds is not None:
+                gauge.labels(percentile, window).set(milliseconds / 1000)
 
 
 async def gauge_galleries(database: Rows) -> None:

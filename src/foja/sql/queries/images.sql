@@ -97,8 +97,8 @@ group by product_id having (count(*), 0, count(*)) <> (max(image_order) + 1, min
 select image_url, specs from foja.rendering_target_v1(%(product)s, %(image)s);
 
 -- name: render_again
--- Render one image of this tenant again, or all whose last job failed or was skipped.
-select foja.render_again_v1(%(tenant)s, %(image)s, %(key)s);
+-- Render one image of this tenant again, or all of a product or of the tenant whose last job failed or was skipped.
+select foja.render_again_v1(%(tenant)s, %(product)s, %(image)s, %(force)s, %(key)s);
 
 -- name: sweep_variants
 -- Ask for what images lack of the variants that are set, a few at a time.
@@ -114,12 +114,16 @@ select foja.set_thumbnail_rule_v1(%(attempts)s, %(retries)s);
 
 -- name: thumbnail_job
 -- The last job of an image.
-select status, attempts, last_error, duration_ms, error_code, skipped from public.image_thumbnail_jobs
+select t.status, t.attempts, t.last_error, t.duration_ms, t.error_code, t.skipped,
+    t.status = 'error' and t.attempts >= r.max_attempts
+from public.image_thumbnail_jobs t, foja.thumbnail_rule r
 where product_image_id = %(image)s and tenant = %(tenant)s;
 
 -- name: gallery_renderings
 -- How far the variants of each image of a gallery are.
-select product_image_id, status, attempts, last_error, duration_ms, error_code, skipped from public.image_thumbnail_jobs
+select t.product_image_id, t.status, t.attempts, t.last_error, t.duration_ms, t.error_code, t.skipped,
+    t.status = 'error' and t.attempts >= r.max_attempts
+from public.image_thumbnail_jobs t, foja.thumbnail_rule r
 where product_id = %(product)s and tenant = %(tenant)s and product_image_id is not null;
 
 -- name: gallery_thumbhashes

@@ -46,7 +46,7 @@ select path, unstaged from foja.unstage_referred_v1(%(after)s, %(limit)s);
 
 -- name: record_orphan_run
 -- Record how a scan or a purge ended.
-select foja.record_orphan_run_v1(%(run)s, %(actor)s, %(result)s::jsonb);
+select foja.record_orphan_run_v1(%(run)s, %(actor)s, %(result)s::jsonb, %(grace)s);
 
 -- name: orphan_inventory
 -- What is known before a purge.
@@ -102,5 +102,5 @@ from public.vw_image_orphan_candidates_metrics v cross join (
 -- name: orphan_runs
 -- The last runs, newest first.
 select run, action, outcome, started_at, ended_at, detail, checked, candidates, staged, strays, missing, rescued,
-    false_positives, quarantined, deleted, bytes
+    rescued_late, false_positives, quarantined, deleted, bytes
 from foja.orphan_run order by ended_at desc limit %(limit)s;

@@ -40,7 +40,7 @@ class Purger:
         progress: Progress | None = None,
     ) -> RunResult:
         """Purge what is due, up to the limit of a run; return what was done, or why nothing was."""
-        run = Run(self.database, "purge", dry=dry, actor=actor)
+        run = Run(self.database, "purge", self.terms, dry=dry, actor=actor)
         async with run.recorded() as result:
             inventory = await self.inventory()
             if brake := find_brake(inventory, self.terms):

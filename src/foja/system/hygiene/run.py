@@ -15,7 +15,7 @@ from uuid import UUID, uuid4
 from foja import sql
 from foja.driver.database import Database
 from foja.errors import LedgerUnavailable, Unavailable
-from foja.system.model.hygiene import find_jump
+from foja.system.model.hygiene import HygieneTerms, find_jump
 
 PAGE_OBJECTS = 1000
 Progress = Callable[[int, int], None]
@@ -62,9 +62,16 @@ class Run:
     """One run. It watches the database's clock, and records its end unless it is dry."""
 
     def __init__(
-        self, database: Database, action: Action, *, dry: bool = False, actor: str | None = None
+        self,
+        database: Database,
+        action: Action,
+        terms: HygieneTerms,
+        *,
+        dry: bool = False,
+        actor: str | None = None,
     ) -> None:
         self._database, self._action, self._dry, self._actor = database, action, dry, actor
+        self._grace = terms.grace.total_seconds()
 
     @asynccontextmanager
     async def recorded(self) -> AsyncIterator[RunResult]:
@@ -82,7 +89,8 @@ class Run:
             result.outcome, result.detail = "aborted", str(error)
             log.warning("the %s of orphans was aborted: %s", self._action, error)
         if not self._dry:
-            await self.rows("record_orphan_run", run=result.run, actor=self._actor, result=result.recorded())
+            values = {"run": result.run, "actor": self._actor, "result": result.recorded()}
+            await self.rows("record_orphan_run", **values, grace=self._grace)
 
     async def rows(self, name: str, **values: object) -> list[tuple[Any, ...]]:
         """Return the rows of a named query."""

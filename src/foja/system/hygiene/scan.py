@@ -34,7 +34,7 @@ class Scanner:
         self, *, dry: bool = False, actor: str | None = None, progress: Progress | None = None
     ) -> RunResult:
         """Stage what nothing refers to; return what was found. The run is recorded, unless it is dry."""
-        run = Run(self.database, "scan", dry=dry, actor=actor)
+        run = Run(self.database, "scan", self.terms, dry=dry, actor=actor)
         async with run.recorded() as result:
             await self._scan_rows(run, result, progress)
             await self._scan_store(run, result)

@@ -48,6 +48,7 @@ class RunRow:
     strays: int
     missing: int
     rescued: int
+    rescued_late: int
     false_positives: int
     quarantined: int
     deleted: int

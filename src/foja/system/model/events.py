@@ -24,6 +24,7 @@ _COUNTS = (
     "strays",
     "missing",
     "rescued",
+    "rescued_late",
     "false_positives",
     "quarantined",
     "deleted",

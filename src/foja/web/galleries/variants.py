@@ -22,17 +22,14 @@ routes = api_router("/v1/products/{product_id}/images", "galleries")
 TYPES = ("image/jpeg", "image/webp", "image/avif", "image/png")
 FOR_EVER = "private, max-age=31536000, immutable"
 CHECKED = "private, no-cache"
+Force = Annotated[bool, Query(description="also what failed as often as it may be tried")]
 
 
 @routes.post("/render", response_model=RenderedCount)
-async def render_failed(caller: Writer, product_id: str) -> Response:
+async def render_failed(caller: Writer, product_id: str, force: Force = False) -> Response:
     """Render the images of a product again whose last job failed or was skipped."""
-    opened = await caller.app.images.open(product_id)
-    count = 0
-    for image in await opened.list():
-        if image.object and (await caller.app.images.rendering(image)).status == "error":
-            count += await caller.app.images.render(image)
-    return JsonAnswer({"images": count})
+    await caller.app.images.list(product_id)  # refuses a stream of another domain
+    return JsonAnswer({"images": await caller.app.images.render(product_id=product_id, force=force)})
 
 
 @routes.get("/{image_id}/rendering", response_model=RenderingAnswer)
@@ -44,10 +41,10 @@ async def rendering(caller: Reader, product_id: str, image_id: str) -> Response:
 
 
 @routes.post("/{image_id}/render", response_model=RenderedCount)
-async def render(caller: Writer, product_id: str, image_id: str) -> Response:
+async def render(caller: Writer, product_id: str, image_id: str, force: Force = False) -> Response:
     """Render an image again."""
     image = await caller.app.images.image(product_id, image_id)
-    return JsonAnswer({"images": await caller.app.images.render(image)})
+    return JsonAnswer({"images": await caller.app.images.render(image, force=force)})
 
 
 @routes.get(

@@ -47,3 +47,4 @@ class RetryFailedBody(RequestBody):
 
     what: Annotated[list[What], Field(min_length=1)] | None = Field(default=None, description="null: all")
     reason: str | None = None
+    force: bool = Field(default=False, description="also variants that failed as often as they may be tried")

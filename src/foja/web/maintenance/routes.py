@@ -80,10 +80,13 @@ async def restore(caller: Purger, body: Annotated[ObjectBody, body_of(ObjectBody
 
 @routes.post("/retry", response_model=RetryAnswer, openapi_extra=describe_body(RetryFailedBody))
 async def retry(caller: Retrier, body: Annotated[RetryFailedBody, body_of(RetryFailedBody)]) -> Response:
-    """Start failed work of the tenant again: evidence that was given up, variants, dead jobs."""
+    """Start failed work of the tenant again: evidence that was given up, variants, dead jobs.
+
+    Variants that failed as often as they may be tried are left out, unless it is forced.
+    """
     app, what = caller.app, body.what or ALL
     granted = await _grant(app, body.reason, caller.principal.actor) if "documents" in what else 0
-    rendered = await app.images.render() if "images" in what else 0
+    rendered = await app.images.render(force=body.force) if "images" in what else 0
     queued = await _queue_dead(app, caller.principal.actor) if "jobs" in what else 0
     return JsonAnswer({"evidence": granted, "images": rendered, "jobs": queued})
 

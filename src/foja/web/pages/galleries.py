@@ -112,8 +112,8 @@ async def remove(caller: Writer, request: Request, product_id: str, image_id: st
 @routes.post("/{product_id}/{image_id}/render")
 async def render(caller: Writer, request: Request, product_id: str, image_id: str) -> Response:
     """Render the variants of an image again."""
-    await read_form(request)
-    await caller.app.images.render(image_id)
+    force = field(await read_form(request), "force") == "true"
+    await caller.app.images.render(image_id, force=force)
     return see_other(f"/galleries/{product_id}")
 
 

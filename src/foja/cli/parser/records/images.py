@@ -8,7 +8,7 @@ from uuid import UUID
 
 from foja.cli.parser.values import natural, place_or_id, positive, seconds
 from foja.cli.parser.verbs import Verbs
-from foja.images.model.address import has_other_scheme
+from foja.images.model.address import has_other_form
 
 PRODUCT = "the id of a product"
 CHANGES = {
@@ -52,7 +52,10 @@ def add_images(verbs: Verbs) -> None:
     render = inner.add(
         "images.variants:render",
         "render the variants of an image again, or of all whose last job failed or was skipped",
-        "  foja images render\n  foja images render IMAGE",
+        "  foja images render\n  foja images render IMAGE --force",
+    )
+    render.add_argument(
+        "--force", action="store_true", help="also what failed as often as FOJA_THUMBNAIL_MAX_ATTEMPTS allows"
     )
     render.add_argument("image", nargs="?", type=UUID, metavar="IMAGE", help="the id of an image")
     _add_adopt(inner)
@@ -173,7 +176,7 @@ def _add_load(verb: ArgumentParser) -> None:
 
 
 def _url(text: str) -> str:
-    if not text or has_other_scheme(text):
+    if not text or has_other_form(text):
         raise ArgumentTypeError(f"{text!r} is not valid: expected an https:// address, or a path")
     return text
 

@@ -15,6 +15,7 @@ create table foja.orphan_run (
     strays bigint not null default 0,        -- staged ones that have no row
     missing bigint not null default 0,       -- objects that something refers to and the store does not have
     rescued bigint not null default 0,       -- candidates that something began to refer to
+    rescued_late bigint not null default 0,  -- those of them whose grace period was over
     false_positives bigint not null default 0,  -- candidates that something had referred to before
     quarantined bigint not null default 0,
     deleted bigint not null default 0,

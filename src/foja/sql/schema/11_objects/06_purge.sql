@@ -161,12 +161,15 @@ begin
     return place;
 end $$;
 
--- Record how a run ended, and with it the candidates that were taken back since the last one. Repeating is harmless.
-create function foja.record_orphan_run_v1(p_run uuid, p_actor text, result jsonb) returns void
+-- Record how a run ended, and with it the candidates that were taken back since the last one: which of them after their
+-- grace period, too. Repeating is harmless.
+create function foja.record_orphan_run_v1(p_run uuid, p_actor text, result jsonb, p_grace double precision) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     home uuid := (select i.installation_id from foja.installation i);
     back jsonb;
+    wrong bigint;
+    late bigint;
     r foja.orphan_run;
 begin
     perform foja.check_source('hygiene');
@@ -175,12 +178,13 @@ begin
         return;
     end if;
     with taken as (delete from foja.unstaged u returning u.*)
-    select coalesce(jsonb_agg(to_jsonb(t) order by t.path), '[]') into back from taken t;
+    select coalesce(jsonb_agg(to_jsonb(t) order by t.path), '[]'), count(*) filter (where t.false_positive),
+        count(*) filter (where not t.false_positive and t.unstaged_at - t.detected_at > make_interval(secs => p_grace))
+    into back, wrong, late from taken t;
     r := jsonb_populate_record(null::foja.orphan_run, '{"checked": 0, "staged": 0, "strays": 0, "missing": 0, "quarantined": 0,
         "deleted": 0, "bytes": 0}' || result || jsonb_build_object('run', p_run, 'ended_at', clock_timestamp(),
         'candidates', (select count(*) from public.image_orphan_candidates c where c.confirmed_deleted_at is null),
-        'rescued', jsonb_array_length(back) - jsonb_array_length(jsonb_path_query_array(back, '$[*] ? (@.false_positive == true)')),
-        'false_positives', jsonb_array_length(jsonb_path_query_array(back, '$[*] ? (@.false_positive == true)'))));
+        'rescued', jsonb_array_length(back) - wrong, 'rescued_late', late, 'false_positives', wrong));
     insert into foja.orphan_run select r.*;
     if back <> '[]' then
         perform foja.append_event(home, 'system', 'object.unstaged', jsonb_build_object('run', p_run, 'objects', part.items),

@@ -28,7 +28,7 @@ create table public.product_images (
     image_order integer not null,
     thumbnail_signature text,
     created_at timestamptz not null default now(),
-    updated_at timestamptz not null default now(),
+    updated_at timestamptz not null default now(),  -- at first `created_at`
     tenant text not null,
     alt text,
     content_seq bigint not null,               -- the event with its content: added, or last replaced
@@ -40,11 +40,11 @@ create table public.product_images (
         references public.products (productid) on delete cascade
 );
 
--- Not `now()`: a change in the transaction of the insert must be later, too.
+-- Later than before, also in the transaction of the insert and after a clock went back.
 create function public.set_product_images_updated_at() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-    new.updated_at = clock_timestamp();
+    new.updated_at = greatest(clock_timestamp(), old.updated_at + interval '1 microsecond');
     return new;
 end $$;
 

@@ -16,15 +16,16 @@ create function foja.add_image(new foja.event, payload jsonb) returns void
 language plpgsql as $$
 declare
     adopted jsonb := case when jsonb_typeof(payload -> 'adopted') = 'object' then payload -> 'adopted' end;
+    born timestamptz := coalesce(foja.adopted_at(adopted), new.at);
 begin
     insert into public.product_images (id, product_id, image_url, thumbnail_url, thumbnails, image_order,
-        thumbnail_signature, created_at, tenant, alt, content_seq, alt_seq)
+        thumbnail_signature, created_at, updated_at, tenant, alt, content_seq, alt_seq)
     values (new.event_id, new.entity_id, foja.image_url(new, payload),
         adopted ->> 'thumbnail_url',
         case when jsonb_typeof(adopted -> 'thumbnails') = 'object' then nullif(adopted -> 'thumbnails', '{}') end,
         (select coalesce(max(i.image_order) + 1, 0) from public.product_images i where i.product_id = new.entity_id),
         adopted ->> 'thumbnail_signature',
-        coalesce(foja.adopted_at(adopted), new.at), new.tenant, nullif(payload ->> 'alt', ''), new.seq,
+        born, born, new.tenant, nullif(payload ->> 'alt', ''), new.seq,
         case when payload ->> 'alt' <> '' then new.seq end);
 end $$;
 

@@ -23,14 +23,15 @@ begin
         insert into foja.object_reference (entity_id, seq, sha256, generation, role, tenant)
         select g.product, g.seq, g.sha256, g.generation, 'original', p_tenant from given g
     ), added as (
-        insert into public.product_images (id, product_id, image_url, image_order, created_at, tenant, alt, content_seq, alt_seq)
-        select g.image, g.product, 'foja:sha256/' || g.sha256, g.place, g.at, p_tenant, g.alt, g.seq,
+        insert into public.product_images (id, product_id, image_url, image_order, created_at, updated_at, tenant, alt,
+            content_seq, alt_seq)
+        select g.image, g.product, 'foja:sha256/' || g.sha256, g.place, g.at, g.at, p_tenant, g.alt, g.seq,
             case when g.alt is not null then g.seq end from given g
     ), queued as (
         insert into foja.job (job_id, type, entity_id, correlation_id, tenant, dedupe_key, payload, max_tries, on_death)
         overriding system value
         select g.job_id, 'render_image', g.product, g.product, p_tenant, g.image::text,
-            foja.rendering_payload(g.image, false), (select r.tries from foja.thumbnail_rule r), foja.rendering_death(g.image)
+            foja.rendering_payload(g.image, false, 0), (select r.tries from foja.thumbnail_rule r), foja.rendering_death(g.image)
         from given g
     ), shown as (
         insert into public.image_thumbnail_jobs (id, product_id, product_image_id, status, tenant, job_id)
@@ -102,9 +103,9 @@ begin
     insert into foja.object_reference (entity_id, seq, sha256, generation, role, tenant)
     select d.entity_id, e.seq, o.sha256, o.generation, 'original', d.tenant
     from foja.object o where o.sha256 = p_sha256 and o.state = 'live' for share returning generation into live;
-    insert into public.product_images (id, product_id, image_url, image_order, created_at, tenant, content_seq)
+    insert into public.product_images (id, product_id, image_url, image_order, created_at, updated_at, tenant, content_seq)
     select d.event_id, d.entity_id, 'foja:sha256/' || p_sha256, (select coalesce(max(i.image_order) + 1, 0)
-        from public.product_images i where i.product_id = d.entity_id), e.at, d.tenant, e.seq
+        from public.product_images i where i.product_id = d.entity_id), e.at, e.at, d.tenant, e.seq
     where live is not null and not exists (select from public.image_orphan_candidates c
         where c.path = 'objects/' || p_sha256 || '/' || live)
     returning image_order, image_order >= (select r.image_limit from foja.gallery_rule r) into place, is_full;

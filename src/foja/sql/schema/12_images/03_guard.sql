@@ -31,8 +31,8 @@ return case when num_nonnulls(payload ->> 'object', payload ->> 'url') <> 1 then
     when payload ? 'object' and not foja.is_hash(payload ->> 'object') then 'object must be a SHA-256 digest: 64 hexadecimal digits in lower case'
     when payload ->> 'url' = '' or octet_length(payload ->> 'url') > 8192 then 'url must have 1 to 8,192 bytes'
     when payload ->> 'url' like 'foja:%' then 'a url that begins with foja: names an object of this installation; give the object'
-    when translate(payload ->> 'url', E'\t\n\r', '') ~* '^[\u0001-\u0020]*(?!https?:)[a-z][a-z0-9+.-]*:'
-        then 'a url is a path, or begins with https:// or http://; an address of another scheme is not kept'
+    when translate(payload ->> 'url', E'\t\n\r', '') ~* '^[\u0001-\u0020]*((?!https?://)[a-z][a-z0-9+.-]*:|[/\\]{2})'
+        then 'a url is a path, or begins with https:// or http://; an address of another form is not kept'
     end;
 
 -- An event whose body can be erased names its image in its key, too: the key stays.
@@ -86,7 +86,7 @@ begin
         -- The first content of an image has its id as key: `insert_image_with_order` queues the job before it has a number.
         image := case new.kind when 'image.added' then new.event_id else foja.image_of(new, payload) end;
         perform foja.request_rendering(new.entity_id, image, new.tenant,
-            concat_ws(':', image, case when new.kind = 'image.replaced' then new.seq end), 1, false);
+            concat_ws(':', image, case when new.kind = 'image.replaced' then new.seq end), 1, false, 0);
     elsif new.kind in ('image.rendered', 'image.skipped', 'image.failed') then
         perform foja.track_rendering(new, payload);
     end if;

@@ -27,7 +27,10 @@ begin
         from foja.kind k where k.domain = 'image' and k.kind = 'image.added' and k.v = 1;
         perform foja.queue_rendering(p_product_id, draft.event_id, owner);
     end if;
-    -- Not `for key share`: callers wait here for each other, one after the other, and share no lock.
+    -- The seed's lock: callers wait here for each other, and for programs that take it around statements of their own. Before
+    -- all other locks, as every lock of a whole stream.
+    perform pg_advisory_xact_lock(hashtext(p_product_id::text));
+    -- Not `for key share`: it would be shared with appends.
     select coalesce(p.supplier_id, '00000000-0000-0000-0000-000000000000') into supplier from public.products p
     where p.productid = p_product_id and p.tenant = allowed for no key update;
     if supplier is null then

@@ -9,17 +9,29 @@ begin
     from public.product_images i where i.id = p_image and i.product_id = p_product;
 end $$;
 
--- Render one image of a tenant again, or all whose last job failed or was skipped; returns how many.
-create function foja.render_again_v1(p_tenant text, p_image uuid, p_key text) returns bigint
+-- Render one image of a tenant again, or all of a product or of the tenant whose last job failed or was skipped; returns how
+-- many. What failed as often as allowed needs force, which counts from 0 again. What waits for its next try is not asked for.
+create function foja.render_again_v1(p_tenant text, p_product uuid, p_image uuid, p_force boolean, p_key text) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
+    most integer := (select r.max_attempts from foja.thumbnail_rule r);
+    spent integer;
     found bigint;
 begin
     perform foja.check_source('api');
-    perform foja.request_rendering(i.product_id, i.id, i.tenant, concat_ws(':', i.id, i.content_seq, p_key), 1, p_image is not null)
+    select t.attempts into spent from public.image_thumbnail_jobs t
+    where t.product_image_id = p_image and t.tenant = p_tenant and foja.may_act_for(p_tenant)
+        and t.status = 'error' and t.attempts >= most and not p_force;
+    if spent is not null then
+        perform foja.refuse('attempts_spent', format('the image %s was tried %s times and failed, and %s are allowed; '
+            'force it to try again', p_image, spent, most));
+    end if;
+    perform foja.request_rendering(i.product_id, i.id, i.tenant, concat_ws(':', i.id, i.content_seq, p_key), 1,
+        p_image is not null, case when t.status = 'error' and not p_force then t.attempts else 0 end)
     from public.product_images i left join public.image_thumbnail_jobs t on t.product_image_id = i.id
-    where i.tenant = p_tenant and foja.may_act_for(p_tenant) and (i.id = p_image
-        or p_image is null and i.image_url like 'foja:sha256/%' and (t.status = 'error' or t.skipped is not null));
+    where i.tenant = p_tenant and foja.may_act_for(p_tenant) and (p_product is null or i.product_id = p_product)
+        and (i.id = p_image or p_image is null and i.image_url like 'foja:sha256/%' and (t.skipped is not null
+            or t.status = 'error' and t.completed_at is not null and (p_force or t.attempts < most)));
     get diagnostics found = row_count;
     return found;
 end $$;
@@ -51,7 +63,7 @@ begin
         last := image.id;
         if image.image_url like 'foja:sha256/%' and not image.complete then
             perform foja.request_rendering(image.product_id, image.id, image.tenant,
-                concat_ws(':', image.id, image.content_seq, p_set), 2, false);
+                concat_ws(':', image.id, image.content_seq, p_set), 2, false, 0);
             asked := asked + 1;
             exit when asked >= room;
         end if;
@@ -90,7 +102,8 @@ language sql as $$
     delete from public.image_thumbnail_jobs t where t.product_id = p_product;
     insert into public.image_thumbnail_jobs (id, product_id, product_image_id, status, attempts, last_error, created_at,
         completed_at, error_code, skipped, tenant, job_id)
-    select distinct on (i.id) i.id, i.product_id, i.id, foja.thumbnail_status(j.state), j.tries,
+    select distinct on (i.id) i.id, i.product_id, i.id, foja.thumbnail_status(j.state),
+        foja.rendering_attempts(j.payload, j.tries),
         case when j.state <> 'succeeded' then j.last_error end, j.created_at, j.finished_at,
         told.payload ->> 'failure_code', case when told.kind = 'image.skipped' then told.payload ->> 'reason' end,
         i.tenant, j.job_id
@@ -104,7 +117,7 @@ language sql as $$
     where i.product_id = p_product order by i.id, j.job_id desc;
 $$;
 
-revoke execute on function foja.rendering_payload, foja.rendering_death, foja.request_rendering, foja.queue_rendering, foja.thumbnail_status, foja.show_rendering,
+revoke execute on function foja.rendering_payload, foja.rendering_attempts, foja.rendering_death, foja.request_rendering, foja.queue_rendering, foja.thumbnail_status, foja.show_rendering,
     foja.track_rendering, foja.superseded, foja.rendering_target_v1, foja.render_again_v1,
     foja.sweep_variants_v1, foja.arm_retries_v1, foja.set_thumbnail_rule_v1, foja.rebuild_thumbnail_jobs from public;
 
@@ -115,6 +128,7 @@ grant execute on function foja.sweep_variants_v1, foja.arm_retries_v1 to foja_sw
 grant select on foja.thumbnail_rule, foja.image_variant, foja.variant_sweep, public.image_thumbnail_jobs
     to foja_worker, service_role, foja_sweeper;
 grant select on public.image_thumbnail_jobs to foja_api, authenticated;
+grant select on foja.thumbnail_rule to foja_api;
 
 alter table public.image_thumbnail_jobs enable row level security, force row level security;
 create policy owner_works on public.image_thumbnail_jobs to current_user using (true) with check (true);

@@ -17,7 +17,7 @@ drop function foja.rebuild_thumbnail_jobs, foja.rendering_target_v1, foja.render
     foja.arm_retries_v1, foja.set_thumbnail_rule_v1, foja.superseded;
 drop table public.image_thumbnail_jobs, foja.image_variant, foja.variant_sweep;
 drop table public.product_images, public.products;
-drop function foja.track_rendering, foja.show_rendering, foja.thumbnail_status, foja.request_rendering, foja.queue_rendering, foja.rendering_death, foja.rendering_payload;
+drop function foja.track_rendering, foja.show_rendering, foja.thumbnail_status, foja.request_rendering, foja.queue_rendering, foja.rendering_death, foja.rendering_attempts, foja.rendering_payload;
 drop table foja.thumbnail_rule;
 drop function public.set_product_images_updated_at, foja.set_gallery_rule_v1, foja.gallery_readers,
     foja.keep_product, foja.end_gallery, foja.delete_product_v1, foja.remove_images, foja.track_images, foja.track_image, foja.add_images, foja.insert_images, foja.record_image, foja.check_isolation, foja.check_room, foja.check_image_key,

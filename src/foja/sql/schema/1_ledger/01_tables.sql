@@ -15,7 +15,8 @@ create table foja.installation (
     installation_id uuid not null default gen_random_uuid(),
     epoch text not null default encode(substring(uuid_send(gen_random_uuid()) for 6), 'hex'),
     system_identifier bigint not null,
-    timeline integer not null
+    timeline integer not null,
+    installed_at timestamptz not null default clock_timestamp()
 );
 
 -- A family of streams. The schema makes the reserved ones; `foja.register_domain` adds those of users, and gives

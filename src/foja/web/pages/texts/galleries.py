@@ -43,6 +43,11 @@ TEXTS: Final[Table] = {
     "error": ("rendering failed", "falló el procesamiento"),
     "skipped": ("not rendered", "sin procesar"),
     "again": ("Render again", "Procesar de nuevo"),
+    "force": ("Render again anyway", "Procesar de todos modos"),
+    "spent": (
+        "as many as are allowed; it is not tried again by itself",
+        "tantos como se permiten; no se vuelve a intentar por sí sola",
+    ),
     "attempts": ("attempts: {number}", "intentos: {number}"),
     "unnamed": ("without alternative text", "sin texto alternativo"),
 }

@@ -58,6 +58,7 @@ class RenderingAnswer(Answer):
     duration_ms: int | None
     error_code: str | None
     skipped: str | None = Field(description="why nothing was rendered, if the job is done")
+    spent: bool = Field(description="whether only force tries it again")
 
 
 class RenderedCount(Answer):

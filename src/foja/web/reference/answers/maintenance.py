@@ -54,6 +54,7 @@ class PastRun(Answer):
     strays: int
     missing: int
     rescued: int
+    rescued_late: int
     false_positives: int
     quarantined: int
     deleted: int
