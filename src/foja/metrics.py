@@ -104,7 +104,9 @@ THUMBNAIL_LATENCY = Gauge(
 
 OBJECTS_MISSING = Gauge("foja_objects_missing", "Objects that the last scan did not find in the store.")
 ORPHAN_CANDIDATES = Gauge("foja_orphan_candidates", "Objects that nothing refers to and that are not purged.")
-ORPHAN_SCAN_AGE = Gauge("foja_orphan_scan_age_seconds", "Time since the last complete scan for orphans, or the installation.")
+ORPHAN_SCAN_AGE = Gauge(
+    "foja_orphan_scan_age_seconds", "Time since the last complete scan for orphans, or the installation."
+)
 ORPHAN_FALSE_POSITIVES = Gauge(
     "foja_orphan_false_positives", "Candidates of seven days that something had referred to before."
 )

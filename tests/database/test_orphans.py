@@ -159,7 +159,9 @@ async def test_a_scan_takes_back_what_something_refers_to(app: App, admin: Admin
     assert candidates(admin) == []
 
 
-async def test_wrong_and_late_candidates_fire_their_alerts(open_app: Callable[..., App], admin: Admin) -> None:
+async def test_wrong_and_late_candidates_fire_their_alerts(
+    open_app: Callable[..., App], admin: Admin
+) -> None:
     """The gauges read a table that each run empties at its end: no scan could make these alerts fire."""
 
     async def fired() -> set[str]:

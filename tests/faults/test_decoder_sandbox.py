@@ -155,7 +155,9 @@ def test_a_decoder_without_root_touches_no_other_process_of_its_owner(
             refused = attempt(call.format(other.pid, signal.SIGKILL), before=f"{before}\n{RESULT}")
             assert refused.stdout == b"DONE (-1, 1)", refused.stderr
             limits = Path(f"/proc/{other.pid}/limits").read_text().splitlines()
-            assert [int(line.split()[3]) > signal.SIGKILL for line in limits if "open files" in line] == [True]
+            assert [int(line.split()[3]) > signal.SIGKILL for line in limits if "open files" in line] == [
+                True
+            ]
             assert attempt(call.format(*own), before=RESULT).stdout == b"DONE (0, 0)"
             assert other.poll() is None
         finally:

@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
+from xml.etree import ElementTree
 
 import psycopg
 import pytest
@@ -290,13 +291,21 @@ def test_tables_are_adopted_by_the_command_line(run: Run, admin: Admin, database
     assert [image["image_url"] for image in images] == ["a", "b"]
 
 
-def test_the_stress_test_of_the_seed_passes(run: Run) -> None:
-    ended = run("stress", "images", "--seconds", 2, "--writers", 16, "--json")
+def test_the_stress_test_of_the_seed_passes_and_writes_its_page(run: Run, tmp_path: Path) -> None:
+    page = tmp_path / "docs" / "stress.md"
+    ended = run("stress", "images", "--seconds", 2, "--writers", 16, "--json", "--write", page)
     report = ended.document
     assert ended.code == 0, report
     assert (report["passed"], report["faults"], report["errors"]) == (True, [], {})
     assert report["seed_rounds"] == 20
     assert sum(report["done"].values()) > 10
+    text, chart = page.read_text(), ElementTree.parse(page.with_suffix(".svg"))
+    assert "20 of 20 rounds of 10 calls are gapless" in text
+    assert (
+        "passed: every gallery is 0 to n-1 with one main image\n```\n\n![Changes in each second](stress.svg)"
+        in text
+    )
+    assert len(chart.findall(".//{*}rect")) >= 2
 
 
 def test_the_page_runs_as_written(database_url: str, tmp_path: Path, admin: Admin) -> None:

@@ -58,7 +58,11 @@ _CLONE_THREAD: Final = 0x00010000
 _EPERM, _ENOSYS = 1, 38
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _LOAD, _EQUAL, _GREATER_EQUAL, _AND_SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_NUMBER, _MACHINE, _FIRST_ARGUMENT = 0, 4, 16  # in struct seccomp_data, little-endian: of an argument, the low half
+_NUMBER, _MACHINE, _FIRST_ARGUMENT = (
+    0,
+    4,
+    16,
+)  # in struct seccomp_data, little-endian: of an argument, the low half
 _X32: Final = 0x40000000
 _NO_NEW_PRIVILEGES, _SET_FILTER, _ALL_THREADS = 38, 1, 1
 

@@ -12,10 +12,11 @@ from argparse import Namespace
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from foja import sql
 from foja.app import App
+from foja.cli.images import recording
 from foja.cli.installation import read_settings
 from foja.cli.output import print_result, progress_bar, table
 from foja.cli.server.temporary_database import temporary_database
@@ -31,6 +32,14 @@ CONFLICTS = (BadPlace, UnknownImage, WrongExpectedSeq)  # another writer was fir
 VERBS = ("add", "add", "add", "move", "move", "drag", "main", "remove", "describe")
 
 
+class Change(NamedTuple):
+    """When a change ended, and how long it took; in seconds since the first one began."""
+
+    ended: float
+    took: float
+    refused: bool  # or it failed
+
+
 @dataclass(slots=True)
 class StressReport:
     """What was done, how long it took, and what was found afterwards."""
@@ -41,7 +50,7 @@ class StressReport:
     done: Counter[str] = field(default_factory=Counter)
     conflicts: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)  # neither done nor a conflict
-    times: list[float] = field(default_factory=list, repr=False)
+    times: list[Change] = field(default_factory=list, repr=False)
     seed_rounds: int = 0  # rounds of 10 calls from SQL that gave 0 to 9
     faults: list[str] = field(default_factory=list)
 
@@ -57,7 +66,10 @@ class StressReport:
 
     def speed(self) -> dict[str, float]:
         """Return the rate and the latencies of the changes."""
-        times, rate = sorted(self.times) or [0.0], len(self.times) / (self.seconds or 1.0)
+        times, rate = (
+            sorted(each.took for each in self.times) or [0.0],
+            len(self.times) / (self.seconds or 1.0),
+        )
         parts = {"p50_ms": 50, "p95_ms": 95, "p99_ms": 99}
         shares = {name: round(times[len(times) * part // 100] * 1000, 2) for name, part in parts.items()}
         return {"changes_per_second": round(rate, 1), **shares}
@@ -75,7 +87,10 @@ async def images(arguments: Namespace) -> int:
                 await _change(app, report, arguments.seconds)
                 await app.publish()
                 await _check(app, report)
-    print_result(arguments, report.document(), *_lines(report))
+    lines = _lines(report)
+    if arguments.write:
+        recording.write(arguments.write, arguments.seconds, report, lines)
+    print_result(arguments, report.document(), *lines)
     return 0 if report.passed else 1
 
 
@@ -104,8 +119,8 @@ async def _change(app: App, report: StressReport, seconds: float) -> None:
     async def write(number: int, progress: Any) -> None:
         choice = random.Random(number)
         while (start := clock()) < began + seconds:
-            await _change_once(choice, galleries[number % len(galleries)], report)
-            report.times.append(clock() - start)
+            done = await _change_once(choice, galleries[number % len(galleries)], report)
+            report.times.append(Change(clock() - began, clock() - start, not done))
             if progress and not number:
                 progress(int(clock() - began), int(seconds))
 
@@ -114,7 +129,8 @@ async def _change(app: App, report: StressReport, seconds: float) -> None:
     report.seconds = round(clock() - began, 3)
 
 
-async def _change_once(choice: random.Random, gallery: Gallery, report: StressReport) -> None:
+async def _change_once(choice: random.Random, gallery: Gallery, report: StressReport) -> bool:
+    """Change a gallery; return whether it was done."""
     verb = choice.choice(VERBS)
     try:
         view = await gallery.list()
@@ -134,10 +150,12 @@ async def _change_once(choice: random.Random, gallery: Gallery, report: StressRe
             case _:
                 await gallery.add_url(f"https://cdn.example/{to}")
         report.done[verb] += 1
+        return True
     except CONFLICTS as error:
         report.conflicts[error.code] += 1
     except FojaError as error:
         report.errors[f"{verb}: {error.code}: {error}"] += 1
+    return False
 
 
 async def _check(app: App, report: StressReport) -> None:

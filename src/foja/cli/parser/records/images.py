@@ -173,6 +173,12 @@ def _add_load(verb: ArgumentParser) -> None:
     verb.add_argument("--writers", type=positive, default=64, help="writers at the same time (64)")
     verb.add_argument("--products", type=positive, default=2, help="products that they share (2)")
     verb.add_argument("--seconds", type=seconds, default=10.0, help="for so long (10)")
+    verb.add_argument(
+        "--write",
+        type=Path,
+        metavar="FILE",
+        help="write the report as a page, and its chart beside it as SVG",
+    )
 
 
 def _url(text: str) -> str:
