@@ -159,7 +159,7 @@ async def test_an_attempt_that_ended_between_claim_and_batch_does_not_spoil_it(s
 
 
 async def test_an_attempt_whose_job_has_no_tries_left_failed_for_max_attempts(stage: Scene) -> None:
-    """The seed's failure code was never used: such an attempt failed with `job_died`, and without its reason."""
+    """The seed's failure code was never used: such an attempt failed with `job_died`, without its reason."""
     [document] = await stage.protect(1)
 
     async def refuse() -> None:

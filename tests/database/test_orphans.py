@@ -18,7 +18,7 @@ from foja.system.model.events import SYSTEM
 from foja.system.model.hygiene import DAY, FEW, HygieneTerms, Inventory, find_brake, find_jump
 from tests.database.papers import acting
 from tests.database.rows import Admin, value
-from tests.database.scans import AT_ONCE, ZERO, hygiene, stage_wrongly
+from tests.database.scans import ZERO, hygiene, stage_wrongly
 
 NOW = datetime(2026, 11, 17, tzinfo=UTC)
 

@@ -116,9 +116,9 @@ class Images(Generic[Document]):
     ) -> int:
         """Render an image again, or all (of a product) whose last job failed or was skipped; return how many.
 
-        An image that failed as often as it may be tried is left out, or refused with `AttemptsSpent` if you name
-        it; `force` tries it again, and its attempts count from 0. Raise `UnknownImage` if this tenant has no such
-        image.
+        An image that failed as often as it may be tried is left out, or refused with `AttemptsSpent` if you
+        name it; `force` tries it again, and its attempts count from 0. Raise `UnknownImage` if this tenant
+        has no such image.
         """
         wanted = None if image is None else _image_id(image)
         product = None if product_id is None else parse_id(product_id, "product")

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 PAGE: Final = """# A run of the stress test
 
-`foja stress images --writers {writers} --products {products} --seconds {seconds:g} --write FILE` wrote this page and its chart on {day}: Foja {version}, Python {python}, {system}, {cores} processors with a load of {load:.1f}.
+`foja stress images --writers {writers} --products {products} --seconds {seconds:g} --write FILE`
+wrote this page and its chart on {day}: Foja {version}, Python {python}, {system},
+{cores} processors with a load of {load:.1f}.
 
 ```text
 {text}
@@ -24,11 +26,13 @@ PAGE: Final = """# A run of the stress test
 
 ![Changes in each second]({chart})
 
-Each bar is one second: the changes that {writers} writers finished in it. The upper part, in red, was refused because another writer was first.
+Each bar is one second: the changes that {writers} writers finished in it.
+The upper part, in red, was refused because another writer was first.
 """
 HEAD: Final = """<svg xmlns="http://www.w3.org/2000/svg" width="560" height="160">
 <title>Changes in each second</title>
-<style>text{font:11px sans-serif;fill:#777}.axis{stroke:#ccc}.bar{fill:#3b6ea5}.bar.failed{fill:#b3261e}</style>
+<style>text{font:11px sans-serif;fill:#777}.axis{stroke:#ccc}
+.bar{fill:#3b6ea5}.bar.failed{fill:#b3261e}</style>
 """
 
 
@@ -59,7 +63,6 @@ def draw(report: StressReport) -> str:
 
     ended = Counter(int(each.ended) for each in report.times)
     refused = Counter(int(each.ended) for each in report.times if each.refused)
-    found = [
-        Bar(f"{second} s", ended[second], refused[second]) for second in range(max(ended, default=0) + 1)
-    ]
+    seconds = range(max(ended, default=0) + 1)
+    found = [Bar(f"{second} s", ended[second], refused[second]) for second in seconds]
     return f"{HEAD}{bars(found, 'en')}\n</svg>\n"

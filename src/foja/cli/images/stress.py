@@ -66,10 +66,8 @@ class StressReport:
 
     def speed(self) -> dict[str, float]:
         """Return the rate and the latencies of the changes."""
-        times, rate = (
-            sorted(each.took for each in self.times) or [0.0],
-            len(self.times) / (self.seconds or 1.0),
-        )
+        times = sorted(each.took for each in self.times) or [0.0]
+        rate = len(self.times) / (self.seconds or 1.0)
         parts = {"p50_ms": 50, "p95_ms": 95, "p99_ms": 99}
         shares = {name: round(times[len(times) * part // 100] * 1000, 2) for name, part in parts.items()}
         return {"changes_per_second": round(rate, 1), **shares}
