@@ -29,9 +29,9 @@ wrote this page and its chart on {day}: Foja {version}, Python {python}, {system
 Each bar is one second: the changes that {writers} writers finished in it.
 The upper part, in red, was refused because another writer was first.
 """
-HEAD: Final = """<svg xmlns="http://www.w3.org/2000/svg" width="560" height="160">
+HEAD: Final = """<svg xmlns="http://www.w3.org/2000/svg" width="580" height="160">
 <title>Changes in each second</title>
-<style>text{font:11px sans-serif;fill:#777}.axis{stroke:#ccc}
+<style>svg{overflow:visible}text{font:11px sans-serif;fill:#777}.axis{stroke:#ccc}
 .bar{fill:#3b6ea5}.bar.failed{fill:#b3261e}</style>
 """
 
