@@ -45,6 +45,7 @@ CODES = {
     "product_deleted",
     "wrong_supplier",
     "gallery_full",
+    "attempts_spent",
     "wrong_isolation",
     "unknown_job",
     "bad_domain",
