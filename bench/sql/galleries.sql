@@ -30,8 +30,8 @@ insert into products (productid) values (%(product)s);
 
 -- name: make_gallery_objects
 -- Stored objects with the digests of the numbers below a limit.
-insert into foja.object (sha256, generation, state, size)
-select encode(sha256(n::text::bytea), 'hex'), 0, 'live', 1000 from generate_series(0, %(count)s::integer - 1) n;
+insert into foja.object (sha256, generation, state, size, tenant)
+select encode(sha256(n::text::bytea), 'hex'), 0, 'live', 1000, 'default' from generate_series(0, %(count)s::integer - 1) n;
 
 -- name: lift_gallery_limit
 -- Galleries larger than anyone's.

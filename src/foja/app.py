@@ -60,7 +60,7 @@ from foja.threads import assembly as threads
 from foja.webhooks import assembly as webhooks
 from foja.workers import Workers
 
-SWEEPER = "sweeper"
+READER, OPERATOR, SWEEPER = "reader", "operator", "sweeper"
 SWEEP_SECONDS = 1.0
 MAX_TENANTS = 1_024  # whose services are kept
 MAX_STARTS = 3  # while the embedded server is killed again and again
@@ -88,7 +88,9 @@ class App(TenantApp):
     orphans: Hygiene
     uploads: PartialUploads
     database: Database
-    sweeper: Database  # as the role of the sequencer
+    reader: Database  # reads for all tenants, and writes nothing
+    operator: Database  # does what operators do, and records what this process stored
+    sweeper: Database  # seals, numbers, signs and ends: the work of maintenance, so it is not opened at the start
     access: Access
     metrics: Scrape
     alerts: Alerting
@@ -137,6 +139,7 @@ class App(TenantApp):
 
         `only` names the job types to do here, if others are done elsewhere.
         """
+        await self.sweeper.open()
         workers = await self.workers.open(only)
         announcement = self.workers.announcement(self.sweeper, {spec.type for _, spec in workers})
         async with announcement.kept():
@@ -149,6 +152,7 @@ class App(TenantApp):
 
     async def publish(self) -> None:
         """Seal, number, sign and publish what is recorded so far. No job is done."""
+        await self.sweeper.open()
         await Maintenance(self.sequencer, self.settings.checkpoint_seconds).run(until_idle=True)
 
     async def rebuild(self) -> Rebuilt:
@@ -184,7 +188,9 @@ class App(TenantApp):
         self.settings = self.settings.model_copy(update={"database_url": url, "redis_url": redis})
         await self._migrate()
         self.database = await self._pool(API, self.settings.connections)
-        self.sweeper = await self._pool(SWEEPER, 4)
+        self.operator = await self._pool(OPERATOR, 4)
+        self.reader = await self._pool(READER, 4)
+        self.sweeper = self._pool_of(SWEEPER, 4)
         installation = await self._recognise()
         check_home(self.settings, installation.id)
         self._notifier = Notifier(self.settings.database_url, f"foja_{API}", installation.epoch)
@@ -192,9 +198,11 @@ class App(TenantApp):
         self._notifier.open()
         self.store = open_store(self.settings.store_url)
         await check_store(self.store, self.settings, installation.id)
-        self.objects = Objects(self.store, self.database)
+        self.objects = Objects(self.store, self.database, self.operator, self.settings.own_tenant)
         self.uploads = PartialUploads(self.settings.home / "uploads")
         self.signer = await self._read_signer(installation)
+        key = self.signer.verifier().public_key
+        await self.operator.row(sql.query("name_log"), name=self.signer.name, key=key)
         self.sequencer = Sequencer(self.sweeper, self.store, self.signer, self._notifier)
         opener = LedgerOpener(
             self.settings,
@@ -204,14 +212,14 @@ class App(TenantApp):
             redis_domain=CONVERSATION.name,
             guarded=[domain.name for domain in OWN if domain.head_only],
         )
-        log = opener.log(self.sweeper, self.store)
-        self._collectors = opener.collectors(self.sweeper, log, self.signer.verifier().public_key)
+        log = opener.log(self.reader, self.store)
+        self._collectors = opener.collectors(self.sweeper, log, key)
         self.ledger = await opener.open(log, installation.id, installation.draft_type)
         self.registry = Registry(self.database)
-        self.metrics = open_scrape(self.settings, self.sweeper)
-        self.readiness = Readiness(self.sweeper, self.store)
+        self.metrics = open_scrape(self.settings, self.reader)
+        self.readiness = Readiness(self.reader, self.store)
         tenant, own_tenant = self.settings.tenant or None, self.settings.own_tenant
-        self.jobs = Jobs(self.database, self.sweeper, self._notifier, tenant, own_tenant)
+        self.jobs = Jobs(self.database, self.operator, self._notifier, tenant, own_tenant)
         self._open.push_async_callback(self.jobs.close)
         self.access = access.assemble(self.settings, self._notifier, installation.id, self._open)
         await self._start_domains(installation)
@@ -221,6 +229,8 @@ class App(TenantApp):
             settings=self.settings,
             installation_id=installation.id,
             database=self.database,
+            reader=self.reader,
+            operator=self.operator,
             sweeper=self.sweeper,
             ledger=self.ledger,
             objects=self.objects,
@@ -244,9 +254,9 @@ class App(TenantApp):
             webhook.service_of,
         )
         self._services.give(self, self.settings.own_tenant)
-        self.anchors = Anchors(self.sweeper, document.networks, document.proofs, self.settings)
+        self.anchors = Anchors(self.operator, document.networks, document.proofs, self.settings)
         self.alerts = open_alerts(
-            self.settings, self.sweeper, self.metrics, document.networks, installation.id
+            self.settings, self.operator, self.metrics, document.networks, installation.id
         )
         self._chores = [*document.chores, *conversation.chores, *image.chores, *thread.chores]
         self._chores += [*own.chores, *webhook.chores, self.uploads.sweep]
@@ -280,10 +290,14 @@ class App(TenantApp):
             await (await connect(self.settings.database_url, f"foja_{API}")).close()
             raise
 
-    async def _pool(self, source: str, most: int) -> Database:
-        database = Database(self.settings.database_url, f"foja_{source}", most)
-        self._open.push_async_callback(database.close)
+    async def _pool(self, role: str, most: int) -> Database:
+        database = self._pool_of(role, most)
         await database.open()
+        return database
+
+    def _pool_of(self, role: str, most: int) -> Database:
+        database = Database(self.settings.database_url, f"foja_{role}", most)
+        self._open.push_async_callback(database.close)
         return database
 
     async def _recognise(self) -> Installation:

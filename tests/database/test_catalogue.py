@@ -70,8 +70,6 @@ REQUEST_MAY = (READER_MAY - {"call: foja.gallery_readers"}) | {
     "call: foja.unhandled_types_v1",  # counts jobs that the request may read
     "call: foja.queue_woken_v1",  # wakes executors, returns nothing of a stream
     "call: foja.recognise",
-    "call: foja.begin_object_v1",  # bytes belong to no tenant until an event refers to them
-    "call: foja.finish_object_v1",
     "call: foja.count_http_failures_v1",  # how often the server failed, by route; nothing of a tenant
 }
 # Every other function that a request may call, with the ids of another tenant.

@@ -20,18 +20,18 @@ RUNBOOKS = "docs/runbooks/"
 
 
 def open_alerts(
-    settings: Settings, sweeper: Database, scrape: Scrape, networks: Mapping[str, Network], installation: UUID
+    settings: Settings, operator: Database, scrape: Scrape, networks: Mapping[str, Network], installation: UUID
 ) -> Alerting:
     """Return the alerts of an installation, with the limits and channels of the settings."""
     return Alerting(
-        sweeper,
+        operator,
         scrape,
         limits_of(settings),
         open_channels(settings),
         installation=installation,
         runbooks=runbooks_of(settings),
         seconds=settings.alert_seconds,
-        before=Balances(sweeper, networks).note,
+        before=Balances(operator, networks).note,
     )
 
 

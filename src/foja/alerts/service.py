@@ -84,7 +84,7 @@ class Alerting:
         seconds: float,
         before: Callable[[], Awaitable[None]],
     ) -> None:
-        """`database` acts as the sweeper; `before` is called before each evaluation."""
+        """`database` acts as the role of operators; `before` is called before each evaluation."""
         self._database, self._scrape, self.limits, self.channels = database, scrape, limits, channels
         self._installation, self.runbooks, self.seconds = str(installation), runbooks, seconds
         self._before, self._watch = before, Watch("alerts", rare=True)

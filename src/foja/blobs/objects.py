@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeVar
 
@@ -36,32 +37,45 @@ class StoredObject:
 
 
 class Objects:
-    """The objects of an installation. Storing needs no tenant, and reading needs a reference of one."""
+    """The objects of an installation, each stored once for all tenants.
 
-    def __init__(self, store: Store, database: Database) -> None:
-        self.store, self._database = store, database
+    A tenant may refer to what it stored itself, and read what it refers to.
+    """
+
+    def __init__(self, store: Store, database: Database, operator: Database, tenant: str) -> None:
+        """`operator` are connections of the role that records what this process stored."""
+        self.store, self._database, self._operator, self._tenant = store, database, operator, tenant
         self._intents, self._endings = Batch(self._begin), Batch(self._finish)
         self._contents = Batch(self._store_together, items=TOGETHER)
         self._references = Batch(self._find, senders=1)  # the larger its batches, the cheaper is each read
+
+    def of(self, tenant: str) -> Objects:
+        """Return the same objects, stored for another tenant."""
+        other = copy(self)
+        other._tenant = tenant
+        return other
 
     async def put(self, data: bytes) -> StoredObject:
         """Store bytes. Repeating is safe, and takes the same work if they are stored already."""
         sha256 = await digest(data)
         if self.store.is_batched and len(data) <= SMALL_BYTES:
-            return await self._contents.ask((sha256, data))
-        return await self._store(sha256, data)
+            return await self._contents.ask((self._tenant, sha256, data))
+        return await self._store(self._tenant, sha256, data)
 
     async def put_many(self, contents: Sequence[bytes]) -> list[StoredObject]:
         """Store many small contents with two statements and few waits for the disk. Repeating is safe."""
         if not contents:
             return []
-        digests = [hashlib.sha256(data).hexdigest() for data in contents]
-        return await self._store_many(list(zip(digests, contents, strict=True)))
+        return await self._store_many(
+            [(self._tenant, hashlib.sha256(data).hexdigest(), data) for data in contents]
+        )
 
     async def keep(self, source: BinaryIO) -> StoredObject:
         """Store a stream of any size. Repeating is safe, and takes the same work if it is stored already."""
         async with self.store.spool(source) as spool:
-            return await self._save(spool.sha256, spool.size, lambda key: self.store.save(spool, key))
+            return await self._save(
+                self._tenant, spool.sha256, spool.size, lambda key: self.store.save(spool, key)
+            )
 
     async def get(self, tenant: str, sha256: str) -> bytes:
         """Return the bytes that this tenant refers to, or raise `ObjectMissing` or `Tampered`."""
@@ -71,39 +85,41 @@ class Objects:
         """Write the bytes that this tenant refers to into a file, in chunks; raise as `get` does."""
         await self.store.fetch(sha256, target, await self._generation(tenant, sha256))
 
-    async def _store(self, sha256: str, data: bytes) -> StoredObject:
-        return await self._save(sha256, len(data), lambda key: self.store.write(key, data))
+    async def _store(self, tenant: str, sha256: str, data: bytes) -> StoredObject:
+        return await self._save(tenant, sha256, len(data), lambda key: self.store.write(key, data))
 
-    async def _store_together(self, objects: Sequence[tuple[str, bytes]]) -> list[StoredObject]:
-        """Store the contents of callers that came at the same time; each comes with its digest."""
+    async def _store_together(self, objects: Sequence[tuple[str, str, bytes]]) -> list[StoredObject]:
+        """Store the contents of callers that came at the same time; each comes with its tenant and digest."""
         return [await self._store(*objects[0])] if len(objects) == 1 else await self._store_many(objects)
 
-    async def _store_many(self, objects: Sequence[tuple[str, bytes]]) -> list[StoredObject]:
-        digests, contents = zip(*objects, strict=True)
+    async def _store_many(self, objects: Sequence[tuple[str, str, bytes]]) -> list[StoredObject]:
+        tenants, digests, contents = zip(*objects, strict=True)
         sizes = list(map(len, contents))
-        generations = await self._begin(list(zip(digests, sizes, strict=True)))
+        generations = await self._begin(list(zip(tenants, digests, sizes, strict=True)))
         keys = map(object_key, digests, generations)
         await self.store.write_many(dict(zip(keys, contents, strict=True)))
         finished = await self._finish(list(zip(digests, generations, strict=True)))
         stored = map(StoredObject, digests, sizes, generations)
         return [
-            each if live else await self._store(each.sha256, data)  # a purge was in between
-            for each, data, live in zip(stored, contents, finished, strict=True)
+            each if live else await self._store(tenant, each.sha256, data)  # a purge was in between
+            for tenant, each, data, live in zip(tenants, stored, contents, finished, strict=True)
         ]
 
-    async def _save(self, sha256: str, size: int, save: Callable[[str], Awaitable[None]]) -> StoredObject:
+    async def _save(
+        self, tenant: str, sha256: str, size: int, save: Callable[[str], Awaitable[None]]
+    ) -> StoredObject:
         """Write an intent, the bytes, and that they are live. A purge in between takes another generation."""
         for _ in range(MAX_TRIES):
-            generation = await self._intents.ask((sha256, size))
+            generation = await self._intents.ask((tenant, sha256, size))
             await save(object_key(sha256, generation))
             if await self._endings.ask((sha256, generation)):
                 return StoredObject(sha256, size, generation)
         raise Busy(f"the object {sha256} was purged while it was stored, {MAX_TRIES} times; try again")
 
-    async def _begin(self, objects: Sequence[tuple[str, int]]) -> list[int]:
-        """Return the generation to write each of these digests to; each comes with its size."""
-        digests, sizes = map(list, zip(*objects, strict=True))
-        rows = await self._rows("begin_objects", sha256=digests, size=sizes)
+    async def _begin(self, objects: Sequence[tuple[str, str, int]]) -> list[int]:
+        """Return the generation to write each digest to; each comes with its tenant and its size."""
+        tenants, digests, sizes = map(list, zip(*objects, strict=True))
+        rows = await self._rows("begin_objects", tenant=tenants, sha256=digests, size=sizes)
         return [number for _, number in sorted(rows)]
 
     async def _finish(self, objects: Sequence[tuple[str, int]]) -> list[bool]:
@@ -129,7 +145,7 @@ class Objects:
         return [found.get(each) for each in wanted]
 
     async def _rows(self, name: str, **values: object) -> list[tuple[Any, ...]]:
-        return await self._database.rows(sql.query(name), **values)
+        return await self._operator.rows(sql.query(name), **values)
 
 
 async def until_referred(attempt: Callable[[], Awaitable[Result]]) -> Result:

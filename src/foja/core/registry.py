@@ -65,7 +65,7 @@ class Kind:
         _check_name("kind", self.name, _KIND)
         sources = list(self.sources)
         for source in sources:
-            _check_source(source, reserved={"worker"})
+            _check_source(source, reserved={"operator", "reader", "worker"})
         object.__setattr__(self, "sources", frozenset(sources))
         for name, types in (*self.required.items(), *self.optional.items()):
             if unknown := sorted(set(types.split("|")) - JSON_TYPES.keys()):
@@ -157,7 +157,7 @@ class JobType:
     def __post_init__(self) -> None:
         check_fields(self, JOB_RULES, BadDomain)
         _check_name("job type", self.name, _TYPE)
-        _check_source(self.source, reserved={"api", "sweeper", "worker"})
+        _check_source(self.source, reserved={"api", "operator", "reader", "sweeper", "worker"})
         if self.serial and self.level:
             raise BadDomain(f"{self.name} is serial and level; a level type has one job per stream anyway")
 

@@ -50,7 +50,7 @@ async def assemble(shared: Shared) -> DocumentAssembly:
     """Return the documents of an installation."""
     stamper = await open_stamper(shared.settings, shared.closing, shared.ledger.now)
     networks = open_networks(shared.settings, stamper.token, stamper.terms)
-    proofs = AnchorProofs(shared.sweeper, networks)
+    proofs = AnchorProofs(shared.reader, networks)
     bundles = open_bundles(shared.ledger, shared.objects, stamper, proofs, shared.vkey)
     policy, note = _policy(shared.settings), local_notice(shared.settings)
     abilities = {row[0] for row in await shared.database.rows(sql.query("abilities"))}

@@ -97,13 +97,14 @@ class Bundles:
     async def store_transcript(self, entity_id: UUID) -> dict[str, Any]:
         """Store the sealed events of a stream as a document; return the payload fields that describe it."""
         events = [event async for event in excerpts(self._ledger, entity_id)]
+        objects = self._objects.of(self._ledger.tenant)
         text = b"".join(history.transcript(events[-1].domain, entity_id, events))
         return {
-            "sha256": (await self._objects.put(text)).sha256,
+            "sha256": (await objects.put(text)).sha256,
             "custody": "stored",
             "size": len(text),
             "transcript_of": document_of(_head(events)),
-            "excerpt_sha256": (await self._objects.put(b"".join(history.encode(events)))).sha256,
+            "excerpt_sha256": (await objects.put(b"".join(history.encode(events)))).sha256,
         }
 
     async def renew(self, source: BinaryIO, target: BinaryIO) -> Timestamp:

@@ -74,7 +74,7 @@ class Documents(DocumentHistories):
 
         async def attempt() -> Document:
             return await self._add(
-                await store_data(self._objects, data), name, media_type, predecessor, actor
+                await store_data(self._objects.of(self._ledger.tenant), data), name, media_type, predecessor, actor
             )
 
         return await until_referred(rewound(data, attempt))

@@ -76,7 +76,7 @@ async def _set_rules(shared: Shared) -> None:
 
     read, limit = given("gallery_read"), given("gallery_limit")
     if read is not None or limit is not None:
-        await shared.sweeper.row(sql.query("set_gallery_rule"), read=read, limit=limit)
+        await shared.operator.row(sql.query("set_gallery_rule"), read=read, limit=limit)
     attempts, retries = given("thumbnail_max_attempts"), given("thumbnail_retries")
     if attempts is not None or retries is not None:
-        await shared.sweeper.row(sql.query("set_thumbnail_rule"), attempts=attempts, retries=retries)
+        await shared.operator.row(sql.query("set_thumbnail_rule"), attempts=attempts, retries=retries)

@@ -193,7 +193,7 @@ class Gallery(Stream):
         upload = await self._uploads.check(data)
 
         async def record() -> Event:
-            body = {**await self._uploads.store(upload), **more}
+            body = {**await self._uploads.store(self._ledger.tenant, upload), **more}
             return await self.append(kind, body, idempotency_key=key, expected_seq=expected_seq, actor=actor)
 
         return await until_referred(record)

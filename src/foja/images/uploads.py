@@ -64,9 +64,9 @@ class Uploads:
         limits.check_size(len(content))
         return content
 
-    async def store(self, upload: Upload) -> dict[str, Any]:
+    async def store(self, tenant: str, upload: Upload) -> dict[str, Any]:
         """Store the bytes and return the fields of the event that refers to them."""
-        stored = await self.objects.put(upload.data)
+        stored = await self.objects.of(tenant).put(upload.data)
         return {"object": stored.sha256, "size": stored.size, **upload.metadata}
 
     async def read(self, tenant: str, image: Image, variant: str | None) -> bytes:

@@ -26,6 +26,8 @@ class Shared:
     settings: Settings
     installation_id: UUID
     database: Database  # as `api`
+    reader: Database
+    operator: Database
     sweeper: Database
     ledger: Ledger
     objects: Objects

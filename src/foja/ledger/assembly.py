@@ -52,10 +52,10 @@ class LedgerOpener:
         self._closing, self._redis_domain, self._guarded = closing, redis_domain, guarded
         self._cosigners = read_cosigners(settings)
 
-    def log(self, sweeper: Database, store: Store) -> Log:
+    def log(self, reader: Database, store: Store) -> Log:
         """Return the log of the installation, which has the events of all tenants."""
         quorum = read_quorum(self._settings, self._cosigners)
-        return Log(sweeper, store, self._notifier, quorum)
+        return Log(reader, store, self._notifier, quorum)
 
     def collectors(self, sweeper: Database, log: Log, own_key: bytes) -> list[Chore]:
         """Return one chore for each cosigner of the settings: it asks for signatures."""

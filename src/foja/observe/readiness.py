@@ -39,8 +39,8 @@ class NotReady(Unavailable):
 class Readiness:
     """Asks every part, each within its time, all at once; the answer is kept for a second."""
 
-    def __init__(self, sweeper: Database, store: Store) -> None:
-        self._sweeper, self._store = sweeper, store
+    def __init__(self, reader: Database, store: Store) -> None:
+        self._reader, self._store = reader, store
         self._parts: dict[str, PartState] = {}
         self._asked, self._lock = float("-inf"), asyncio.Lock()
 
@@ -59,15 +59,15 @@ class Readiness:
             return self._parts
 
     async def _database(self) -> None:
-        await self._sweeper.row(sql.query("clock"))
+        await self._reader.row(sql.query("clock"))
 
     async def _schema(self) -> None:
-        rows = await self._sweeper.rows(sql.query("applied_migrations"))
+        rows = await self._reader.rows(sql.query("applied_migrations"))
         if [(number, digest) for number, _, digest, _ in rows] != _known_steps():
             raise NotReady("the schema is not that of this version of Foja; run `foja migrate --status`")
 
     async def _log(self) -> None:
-        if await self._sweeper.rows(sql.query("halted_logs")):
+        if await self._reader.rows(sql.query("halted_logs")):
             raise NotReady("the log is halted; `foja log` shows why")
 
     async def _answers(self) -> None:

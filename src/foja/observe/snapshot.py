@@ -13,7 +13,7 @@ from foja import sql
 from foja.driver.database import Connection, connect, our_errors
 from foja.errors import SetupFailed
 
-READER = "foja_sweeper"
+READER = "foja_reader"
 # Rows in memory at a time: a body may have a megabyte.
 PAGE_ROWS = 200
 

@@ -35,8 +35,8 @@ def assemble(shared: Shared, proofs: AnchorProofs) -> SystemAssembly:
     """Return the stream of an installation, and the chores for its checkpoints and keys."""
     settings, seconds = shared.settings, shared.settings.checkpoint_anchor_seconds
     anchors = CheckpointAnchors(shared.sweeper, shared.installation_id, proofs, seconds, settings.own_tenant)
-    system = System(shared.ledger, shared.installation_id, shared.sweeper, proofs)
-    keys = KeyRecorder(system, shared.sweeper, SigningKeys(settings.home))
+    system = System(shared.ledger, shared.installation_id, shared.reader, proofs)
+    keys = KeyRecorder(system, shared.reader, SigningKeys(settings.home))
 
     def hygiene(queue: Queue) -> Hygiene:
         return open_hygiene(settings, shared.objects.store, queue.database)

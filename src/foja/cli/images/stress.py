@@ -157,7 +157,7 @@ async def _change_once(choice: random.Random, gallery: Gallery, report: StressRe
 
 
 async def _check(app: App, report: StressReport) -> None:
-    for product, images, first, last, places in await app.sweeper.rows(sql.query("gallery_faults")):
+    for product, images, first, last, places in await app.reader.rows(sql.query("gallery_faults")):
         report.faults.append(f"{product} has {images} images at {places} places from {first} to {last}")
     found = await audit(app.settings.database_url, max_lag_seconds=app.settings.max_lag_seconds)
     report.faults += map(str, found.findings)

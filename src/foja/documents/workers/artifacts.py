@@ -68,12 +68,22 @@ class ArtifactWorker:
         else:
             alone = await asyncio.gather(*(self._build([each]) for each in found))
             built = [each for (each,) in alone]
-        passed = [each for each in built if isinstance(each, _Passed)]
-        stored = iter(await self._objects.put_many([each.data for each in passed]))
+        stored = await self._store(
+            [(job, each) for job, each in zip(jobs, built, strict=True) if isinstance(each, _Passed)]
+        )
         return [
-            _finalized(job, each.sealed, next(stored)) if isinstance(each, _Passed) else each
+            _finalized(job, each.sealed, stored[job.id]) if isinstance(each, _Passed) else each
             for job, each in zip(jobs, built, strict=True)
         ]
+
+    async def _store(self, passed: Sequence[tuple[Job, _Passed]]) -> dict[int, StoredObject]:
+        """Store the bundles of each tenant together; return them by the ids of their jobs."""
+        stored = dict[int, StoredObject]()
+        for tenant in {job.tenant for job, _ in passed}:
+            own = {job.id: each.data for job, each in passed if job.tenant == tenant}
+            kept = await self._objects.of(tenant).put_many(list(own.values()))
+            stored |= zip(own, kept, strict=True)
+        return stored
 
     async def _read(self, jobs: Sequence[Job]) -> list[_Ready]:
         """Return the jobs with the histories of their documents, as far as checkpoints cover them."""
@@ -141,7 +151,7 @@ class ArtifactWorker:
             if not _passes(report):
                 return _not_passed(job, report)
             file.seek(0)
-            return _finalized(job, sealed, await self._objects.keep(file))
+            return _finalized(job, sealed, await self._objects.of(job.tenant).keep(file))
 
 
 def _groups(jobs: Sequence[_Ready]) -> Iterator[list[_Ready]]:
@@ -216,14 +226,14 @@ class RenewalWorker:
             with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as target:
                 files = cast(BinaryIO, source), cast(BinaryIO, target)
                 await self._objects.fetch(tenant, sha256, files[0])
-                payload = await self._stamp(document, ends, *files)
+                payload = await self._stamp(tenant, document, ends, *files)
         except FojaError as error:
             log.warning("the artifact of %s was not renewed: %s", document, error)
             return None
         return NewEvent("artifact.renewed", payload, document) if payload else None
 
     async def _stamp(
-        self, document: UUID, ends: datetime, source: BinaryIO, target: BinaryIO
+        self, tenant: str, document: UUID, ends: datetime, source: BinaryIO, target: BinaryIO
     ) -> dict[str, Any] | None:
         stamp = await self._bundles.renew(source, target)
         if stamp.chain_ends is None or stamp.chain_ends <= ends:
@@ -232,7 +242,7 @@ class RenewalWorker:
         if report.verdict is not Verdict.TOTAL_PASSED:
             raise Tampered(f"the verdict on the renewed artifact is {report.verdict}")
         times = {"gen_time": stamp.gen_time.isoformat(), "renew_before": stamp.chain_ends.isoformat()}
-        return {**await _keep(self._objects, target), **times}
+        return {**await _keep(self._objects.of(tenant), target), **times}
 
 
 async def _keep(objects: Objects, file: BinaryIO) -> dict[str, Any]:

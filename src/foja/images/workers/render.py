@@ -99,7 +99,7 @@ class RenderWorker:
         seconds = perf_counter() - began
         events = []
         for variant in rendering.variants:
-            stored = await self._objects.put(variant.data)
+            stored = await self._objects.of(job.tenant).put(variant.data)
             events.append(_rendered(target, original, rendering, variant, stored.sha256, seconds))
         return Done(events, needless=REMOVED)
 

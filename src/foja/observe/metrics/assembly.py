@@ -18,9 +18,9 @@ from foja.observe.metrics.server import count_failures, gauge_alerts, gauge_disk
 from foja.settings import Settings
 
 
-def open_scrape(settings: Settings, sweeper: Database) -> Scrape:
+def open_scrape(settings: Settings, reader: Database) -> Scrape:
     """Return what reads the metrics of an installation, as the role that sees every row."""
-    reader = TimedReader(sweeper, settings.metrics_timeout_seconds)
+    reader = TimedReader(reader, settings.metrics_timeout_seconds)
     tenant = settings.tenant or None
     quorum = read_quorum(settings, read_cosigners(settings))
     return Scrape(

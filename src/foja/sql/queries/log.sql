@@ -19,6 +19,10 @@ select foja.expire_slots(%(streams)s);
 -- The open log, created on first use.
 select origin, name, next_idx, halted from foja.open_log(%(name)s);
 
+-- name: name_log
+-- Say which name and key the log of this installation has.
+select foja.name_log_v1(%(name)s, %(key)b);
+
 -- name: number_pending
 -- Append the oldest sealed events to the log, unless it is halted.
 select foja.number_pending(origin, %(most)s) from foja.open_log(%(name)s);

@@ -97,7 +97,7 @@ select current_setting('server_version'), current_setting('server_version_num'):
 -- name: unusable_roles
 -- Roles of Foja that do not exist, or that this login may not act as.
 select needed.role from (
-    select unnest(array['foja_api', 'foja_sweeper', 'foja_worker'])
+    select unnest(array['foja_api', 'foja_operator', 'foja_sweeper', 'foja_worker'])
     union select role from foja.source union select role from foja.job_type
 ) needed (role) left join pg_roles r on r.rolname = needed.role
 where r.oid is null or not pg_has_role(current_user, r.oid, 'member') order by 1;

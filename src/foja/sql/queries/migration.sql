@@ -20,7 +20,7 @@ select pg_advisory_lock(%(key)s);
 -- Whether this login owns the schema, and which of Foja's roles do not exist or lack their grants.
 select pg_has_role(current_user, n.nspowner, 'member'), array(
     select needed.role from (
-        select unnest(array['anon', 'authenticated', 'service_role', 'foja_api', 'foja_sweeper', 'foja_worker'])
+        select unnest(array['anon', 'authenticated', 'service_role', 'foja_api', 'foja_reader', 'foja_operator', 'foja_sweeper', 'foja_worker'])
         union select role from foja.source union select role from foja.job_type
     ) needed (role) left join pg_roles r on r.rolname = needed.role
     where r.oid is null or needed.role <> 'anon' and not has_schema_privilege(r.oid, n.oid, 'usage')

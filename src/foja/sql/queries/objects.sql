@@ -3,8 +3,9 @@
 -- each other. Alone in its transaction, it need not wait for the disk: the event that refers to an object is written later,
 -- and its commit saves this one too.
 with unhurried as materialized (select set_config('synchronous_commit', 'off', true))
-select u.place, foja.begin_object_v1(u.sha256, u.size) from unhurried, (
-    select * from unnest(%(sha256)s::text[], %(size)s::bigint[]) with ordinality o(sha256, size, place)
+select u.place, foja.begin_object_v1(u.sha256, u.size, u.tenant) from unhurried, (
+    select * from unnest(%(tenant)s::text[], %(sha256)s::text[], %(size)s::bigint[]) with ordinality
+        o(tenant, sha256, size, place)
     order by o.sha256 offset 0) u;
 
 -- name: finish_objects

@@ -42,7 +42,7 @@ _KINDS = (
     ),
     Kind(
         JOB_CHANGED,
-        API | {"sweeper"},
+        API,
         {"action": "string"},
         {"jobs": "array", "type": "string", "count": "number"},
     ),

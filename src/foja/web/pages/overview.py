@@ -25,7 +25,7 @@ from foja.web.pages.texts.overview import TEXTS
 HOURS: Final = 24
 SLOW_QUEUE: Final = 60.0  # seconds that a job may wait for a worker before a person should know
 SLOW_LOG: Final = timedelta(minutes=5)
-CRITERIA: Final = Background[App, object](lambda app: read_criteria(app.sweeper), 60)
+CRITERIA: Final = Background[App, object](lambda app: read_criteria(app.reader), 60)
 routes = page_router()
 
 
@@ -51,7 +51,7 @@ class Part:
 @routes.get("/")
 async def show(caller: Reader, page: Requested) -> Response:
     """Show the overview. Nothing on it costs more with a million documents than with a thousand."""
-    overview = read_overview(caller.ctx.app.sweeper, caller.principal.tenant)
+    overview = read_overview(caller.ctx.app.reader, caller.principal.tenant)
     found, hours = await asyncio.gather(overview, read_job_hours(caller.app.ledger))
     texts = page.texts(TEXTS)
     firing = await _count_firing(caller)

@@ -15,6 +15,7 @@ create table foja.object (
     changed_at timestamptz not null default clock_timestamp(),  -- when it got its state
     released_at timestamptz,                 -- when a reference to it ended last
     claimed_at timestamptz,                  -- its bytes are being deleted: it cannot be restored any more
+    tenant text,                             -- who stored it first; null: a scan found its bytes
     primary key (sha256, generation) include (state, changed_at)
 ) with (fillfactor = 90);
 
@@ -38,6 +39,14 @@ create table foja.object_reference (
 
 create index object_reference_names on foja.object_reference (sha256, tenant) include (generation);
 create index object_reference_sources on foja.object_reference (built_from) where built_from is not null;
+
+-- Which other tenants stored the same bytes.
+create table foja.object_upload (
+    sha256 text not null,
+    tenant text not null,
+    generation integer not null,
+    primary key (sha256, tenant, generation)
+);
 
 -- Objects that nothing refers to: candidates until they are purged or referred to again. The name and the columns are the
 -- seed's; `path` is the key in the store.

@@ -1,5 +1,19 @@
 -- References begin and end in the transaction of the event that is their reason.
 
+-- Did this tenant store these bytes after another one, or does it refer to them?
+create function foja.has_bytes(p_tenant text, p_sha256 text, p_generation integer) returns boolean
+language sql stable
+return exists (select from foja.object_upload u
+        where u.sha256 = p_sha256 and u.tenant = p_tenant and u.generation = p_generation)
+    or exists (select from foja.object_reference r
+        where r.sha256 = p_sha256 and r.tenant = p_tenant and r.generation = p_generation);
+
+-- May this tenant refer to an object? It stored the bytes itself, or refers to them already. Any other object is refused
+-- like one that nobody has. The tenant that stored it first is found without another look-up.
+create function foja.may_refer(o foja.object, p_tenant text) returns boolean
+language sql stable
+return o.tenant is not distinct from p_tenant or foja.has_bytes(p_tenant, o.sha256, o.generation);
+
 -- The event `p_seq` of a stream needs this object. Its row stays locked to the end of the transaction, so no purge can
 -- take it in between. A candidate stops being one.
 create function foja.refer_object(
@@ -10,7 +24,8 @@ declare
     live integer;
     path_of text;
 begin
-    select o.generation into live from foja.object o where o.sha256 = p_sha256 and o.state = 'live' for share;
+    select o.generation into live from foja.object o
+    where o.sha256 = p_sha256 and o.state = 'live' and foja.may_refer(o, p_tenant) for share;
     if live is null then
         perform foja.refuse('object_missing', format('the store has no object %s; store it again', p_sha256));
     end if;
@@ -27,8 +42,9 @@ begin
     end if;
 end $$;
 
--- The same for one object of each of these events; false, with nothing referred to, if the store lacks one of them, or if
--- one is a candidate for deletion. The rows of the objects are locked either way, in order: others do the same.
+-- The same for one object of each of these events; false, with nothing referred to, if their tenants differ, if one of the
+-- objects is not there for their tenant, or is a candidate for deletion. The rows are locked either way, in order: others
+-- do the same.
 create function foja.refer_many(p_entity uuid[], p_seq bigint[], p_tenant text[], p_sha256 text[], p_role text) returns boolean
 language plpgsql as $$
 declare
@@ -39,6 +55,7 @@ begin
     select array_agg(l.sha256), array_agg(l.generation), array_agg('objects/' || l.sha256 || '/' || l.generation)
     into digests, generations, paths from (
         select o.sha256, o.generation from foja.object o where o.sha256 = any (p_sha256) and o.state = 'live'
+            and foja.may_refer(o, p_tenant[1]) and p_tenant[1] = all (p_tenant)
         order by o.sha256 for share) l;
     if digests @> p_sha256 is not true or exists (select from public.image_orphan_candidates c where c.path = any (paths)) then
         return false;

@@ -22,10 +22,11 @@ begin atomic
         or p_kind = 'document.added' and payload ->> 'custody' = 'stored');
 end;
 
--- Whether a body that a transcript copied was erased since: the transcript has no notice of it.
-create function foja.is_outdated(transcript_of jsonb) returns boolean
+-- Whether a body that a transcript copied was erased since: the transcript has no notice of it. Nothing shows of a stream of
+-- another tenant.
+create function foja.is_outdated(transcript_of jsonb, p_tenant text) returns boolean
 language sql stable
-return exists (select from foja.event n where n.entity_id = foja.as_uuid(transcript_of ->> 'entity_id')
+return exists (select from foja.event n where n.entity_id = foja.as_uuid(transcript_of ->> 'entity_id') and n.tenant = p_tenant
     and n.seq >= foja.whole_number(transcript_of -> 'events') and n.kind = 'body.erased'
     and foja.whole_number((n.payload -> 'seq')::jsonb) < foja.whole_number(transcript_of -> 'events'));
 
@@ -40,15 +41,16 @@ begin atomic
         and v.kind in ('document.added', 'artifact.finalized', 'artifact.renewed')
     cross join lateral foja.document_objects(v.kind, v.payload::jsonb) o
     where e.domain = 'document' and not exists (select from foja.event a where a.entity_id = e.entity_id and a.seq = 0
-        and a.kind = 'document.added' and (a.payload is null or foja.is_outdated((a.payload -> 'transcript_of')::jsonb)));
+        and a.kind = 'document.added' and (a.payload is null or foja.is_outdated((a.payload -> 'transcript_of')::jsonb, a.tenant)));
 end;
 
 -- The stream that a transcript copies is locked, so that none of its bodies is erased meanwhile.
-create function foja.check_transcript(transcript_of jsonb) returns void
+create function foja.check_transcript(transcript_of jsonb, p_tenant text) returns void
 language plpgsql as $$
 begin
-    perform from foja.entity e where e.entity_id = foja.as_uuid(transcript_of ->> 'entity_id') for share;
-    if foja.is_outdated(transcript_of) then
+    perform from foja.entity e
+    where e.entity_id = foja.as_uuid(transcript_of ->> 'entity_id') and e.tenant = p_tenant for share;
+    if foja.is_outdated(transcript_of, p_tenant) then
         perform foja.refuse('object_missing', 'a body of the stream was erased since it was read; read it again');
     end if;
 end $$;
@@ -74,7 +76,7 @@ language plpgsql as $$
 begin
     if new.kind = 'document.added' then
         if new.payload -> 'transcript_of' is not null then
-            perform foja.check_transcript((new.payload -> 'transcript_of')::jsonb);
+            perform foja.check_transcript((new.payload -> 'transcript_of')::jsonb, new.tenant);
         end if;
     elsif not foja.has_kept(new.entity_id) then
         return;
@@ -167,7 +169,8 @@ begin
     for copy in
         select distinct r.entity_id from foja.object_reference r
         join foja.event a on a.entity_id = r.entity_id and a.seq = r.seq
-        where r.built_from = new.entity_id and foja.whole_number((a.payload #> '{transcript_of,events}')::jsonb) > new.seq order by 1
+        where r.built_from = new.entity_id and r.tenant = new.tenant
+            and foja.whole_number((a.payload #> '{transcript_of,events}')::jsonb) > new.seq order by 1
     loop
         perform foja.end_all_references(copy);
     end loop;
@@ -184,8 +187,8 @@ update foja.domain set guard = 'guard_documents' where domain = 'document';
 create function foja.insert_references(p_entities uuid[]) returns setof uuid
 language plpgsql as $$
 begin
-    insert into foja.object (sha256, generation, state, size, created_at, changed_at)
-    select distinct on (r.sha256) r.sha256, 0, 'live', r.size, r.at, r.at from foja.document_references() r
+    insert into foja.object (sha256, generation, state, size, created_at, changed_at, tenant)
+    select distinct on (r.sha256) r.sha256, 0, 'live', r.size, r.at, r.at, r.tenant from foja.document_references() r
     where r.entity_id = any (p_entities) and foja.is_hash(r.sha256)
         and not exists (select from foja.object o where o.sha256 = r.sha256)
     order by r.sha256, r.size, r.at

@@ -121,6 +121,8 @@ begin
         where o.state = 'quarantined' and o.claimed_at is not null
             and o.sha256 = split_part(each, '/', 2) and o.generation = split_part(each, '/', 3)::integer
         returning each as path, o.sha256, o.generation, o.size
+    ), forgotten as (
+        delete from foja.object_upload u using ended e where u.sha256 = e.sha256 and u.generation = e.generation
     ), confirmed as (
         update public.image_orphan_candidates c set confirmed_deleted_at = clock_timestamp() from ended e
         where c.path = e.path and c.confirmed_deleted_at is null returning c.path, c.detected_at

@@ -70,7 +70,7 @@ begin
     from (select e.event_id, e.at, e.kind, e.tenant, e.payload::jsonb as payload
         from foja.events_at(p_entity, p_seq) e offset 0) v
     left join lateral (select s.generation from foja.object s
-        where s.sha256 = v.payload ->> 'object' and s.state = 'live' for share offset 0) o on true;
+        where s.sha256 = v.payload ->> 'object' and s.state = 'live' and foja.may_refer(s, v.tenant) for share offset 0) o on true;
     if not plain or cardinality(owners) is distinct from galleries or owner <> all (owners) then
         return null;
     end if;
@@ -102,7 +102,7 @@ begin
     insert into foja.pending (entity_id, seq, chain_hash) values (array[d.entity_id], array[e.seq], array[e.head]);
     insert into foja.object_reference (entity_id, seq, sha256, generation, role, tenant)
     select d.entity_id, e.seq, o.sha256, o.generation, 'original', d.tenant
-    from foja.object o where o.sha256 = p_sha256 and o.state = 'live' for share returning generation into live;
+    from foja.object o where o.sha256 = p_sha256 and o.state = 'live' and foja.may_refer(o, d.tenant) for share returning generation into live;
     insert into public.product_images (id, product_id, image_url, image_order, created_at, updated_at, tenant, content_seq)
     select d.event_id, d.entity_id, 'foja:sha256/' || p_sha256, (select coalesce(max(i.image_order) + 1, 0)
         from public.product_images i where i.product_id = d.entity_id), e.at, e.at, d.tenant, e.seq

@@ -20,8 +20,8 @@ create function foja.refer_images(p_product uuid) returns void
 language sql as $$
     delete from foja.object_reference r where r.entity_id = p_product and not exists (
         select from foja.image_references() x where x.entity_id = p_product and (x.seq, x.sha256, x.role) = (r.seq, r.sha256, r.role));
-    insert into foja.object (sha256, generation, state, size, created_at, changed_at)
-    select distinct on (x.sha256) x.sha256, 0, 'live', x.size, x.at, x.at from foja.image_references() x
+    insert into foja.object (sha256, generation, state, size, created_at, changed_at, tenant)
+    select distinct on (x.sha256) x.sha256, 0, 'live', x.size, x.at, x.at, x.tenant from foja.image_references() x
     where x.entity_id = p_product and not exists (select from foja.object o where o.sha256 = x.sha256)
     order by x.sha256, x.size, x.at on conflict do nothing;
     insert into foja.object_reference (entity_id, seq, sha256, generation, role, tenant, built_from, referred_at)

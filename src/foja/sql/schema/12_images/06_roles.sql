@@ -22,15 +22,15 @@ revoke execute on function
     from public;
 
 grant select on foja.gallery_rule, public.products, public.product_images
-    to foja_worker, service_role, foja_api, foja_sweeper;
+    to foja_worker, service_role, foja_api, foja_reader;
 grant select on public.products, public.product_images to authenticated, anon;
 grant insert, delete on public.products to service_role, foja_api;
 grant update (supplier_id) on public.products to service_role, foja_api;
 grant execute on function foja.gallery_readers to authenticated, anon;
-grant execute on function foja.image_references to foja_worker, service_role, foja_sweeper;
+grant execute on function foja.image_references to foja_worker, service_role, foja_reader;
 grant execute on function foja.delete_product_v1, foja.rebuild_galleries_v1, public.insert_image_with_order
     to service_role, foja_api;
-grant execute on function foja.set_gallery_rule_v1 to service_role, foja_sweeper;
+grant execute on function foja.set_gallery_rule_v1 to service_role, foja_operator;
 
 alter table public.products enable row level security, force row level security;
 alter table public.product_images enable row level security, force row level security;
@@ -38,9 +38,9 @@ alter table public.product_images enable row level security, force row level sec
 create policy owner_works on public.products to current_user using (true) with check (true);
 create policy owner_works on public.product_images to current_user using (true) with check (true);
 create policy installation_reads on public.products for select
-    to foja_worker, service_role, foja_sweeper using (true);
+    to foja_worker, service_role, foja_reader using (true);
 create policy installation_reads on public.product_images for select
-    to foja_worker, service_role, foja_sweeper using (true);
+    to foja_worker, service_role, foja_reader using (true);
 create policy tenant_reads on public.products for select to foja_api
     using (tenant = (select nullif(current_setting('foja.tenant', true), '')));
 create policy tenant_reads on public.product_images for select to foja_api

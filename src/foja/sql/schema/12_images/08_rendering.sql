@@ -123,17 +123,17 @@ revoke execute on function foja.rendering_payload, foja.rendering_attempts, foja
 
 grant execute on function foja.rendering_target_v1 to foja_worker;
 grant execute on function foja.render_again_v1 to service_role, foja_api;
-grant execute on function foja.set_thumbnail_rule_v1 to service_role, foja_sweeper;
+grant execute on function foja.set_thumbnail_rule_v1 to service_role, foja_operator;
 grant execute on function foja.sweep_variants_v1, foja.arm_retries_v1 to foja_sweeper;
 grant select on foja.thumbnail_rule, foja.image_variant, foja.variant_sweep, public.image_thumbnail_jobs
-    to foja_worker, service_role, foja_sweeper;
+    to foja_worker, service_role, foja_reader;
 grant select on public.image_thumbnail_jobs to foja_api, authenticated;
 grant select on foja.thumbnail_rule to foja_api;
 
 alter table public.image_thumbnail_jobs enable row level security, force row level security;
 create policy owner_works on public.image_thumbnail_jobs to current_user using (true) with check (true);
 create policy installation_reads on public.image_thumbnail_jobs for select
-    to foja_worker, service_role, foja_sweeper using (true);
+    to foja_worker, service_role, foja_reader using (true);
 create policy tenant_reads on public.image_thumbnail_jobs for select to foja_api, authenticated
     using (tenant = (select nullif(current_setting('foja.tenant', true), '')));
 

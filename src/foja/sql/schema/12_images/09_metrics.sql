@@ -110,8 +110,8 @@ from (
 order by c.place;
 
 revoke execute on function foja.open_image_tables from public;
-grant execute on function foja.open_image_tables to foja_worker, service_role, foja_sweeper;
+grant execute on function foja.open_image_tables to foja_worker, service_role, foja_reader;
 grant select on public.vw_image_thumbnail_job_metrics, public.vw_image_gallery_metrics, public.vw_image_orphan_run_metrics,
     public.vw_image_system_overview, public.vw_image_closing_criteria
-    to foja_worker, service_role, foja_sweeper;
+    to foja_worker, service_role, foja_reader;
 grant select on public.vw_image_thumbnail_job_metrics, public.vw_image_gallery_metrics to foja_api, authenticated;

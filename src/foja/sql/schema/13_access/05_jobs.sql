@@ -1,10 +1,5 @@
 -- What operators do about jobs, recorded with their name.
 
--- The source of an act: what operators do for all tenants is the sweeper's.
-create function foja.act_source() returns text
-language sql stable
-return case foja.acting_role() when 'foja_sweeper' then 'sweeper' else 'api' end;
-
 -- Retry or cancel jobs of a tenant, or of all (null). Returns how many were changed.
 create function foja.change_jobs_v1(p_action text, p_job bigint[], p_tenant text, p_actor text) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -16,7 +11,7 @@ begin
     end if;
     done := case p_action when 'retry' then foja.retry_jobs_v1(p_job) when 'cancel' then foja.cancel_jobs_v1(p_job) end;
     if done > 0 then
-        perform foja.record_act(found.tenant, 'job.changed', foja.act_source(), p_actor,
+        perform foja.record_act(found.tenant, 'job.changed', 'api', p_actor,
             jsonb_build_object('action', p_action, 'jobs', found.jobs, 'count', done))
         from (select j.tenant, jsonb_agg(jsonb_build_object('id', j.job_id, 'type', j.type, 'entity_id', j.entity_id)
             order by j.job_id) as jobs from foja.job j where j.job_id = any (p_job) group by j.tenant order by j.tenant) found;
@@ -31,7 +26,7 @@ declare
     before boolean := (select t.paused from foja.job_type t where t.type = p_type);
 begin
     if before is distinct from (p_action = 'pause') and before is not null then
-        perform foja.record_act('system', 'job.changed', foja.act_source(), p_actor, jsonb_build_object('action', p_action, 'type', p_type));
+        perform foja.record_act('system', 'job.changed', 'api', p_actor, jsonb_build_object('action', p_action, 'type', p_type));
     end if;
     return case p_action when 'pause' then foja.pause_jobs_v1(p_type) when 'resume' then foja.resume_jobs_v1(p_type) end;
 end $$;

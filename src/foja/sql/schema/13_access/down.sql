@@ -28,7 +28,7 @@ language sql stable
 return case when (select i.installation_id = p_entity from foja.installation i) then p_domain = 'system' and p_tenant = 'system'
     else p_domain <> 'system' and p_tenant <> 'system' end;
 
-drop function foja.switch_jobs_v1, foja.change_jobs_v1, foja.act_source, foja.note_use_v1, foja.list_sessions_v1, foja.end_session_v1,
+drop function foja.switch_jobs_v1, foja.change_jobs_v1, foja.note_use_v1, foja.list_sessions_v1, foja.end_session_v1,
     foja.find_session_v1, foja.open_session_v1, foja.record_session, foja.list_keys_v1, foja.find_key_v1, foja.rotate_key_v1,
     foja.revoke_key_v1, foja.create_key_v1, foja.lock_key, foja.record_key, foja.announce_access, foja.record_act,
     foja.find_system_stream;

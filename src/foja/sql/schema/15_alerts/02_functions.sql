@@ -2,7 +2,7 @@
 create function foja.record_alerts_v1(p_version bigint, p_states jsonb, p_notices jsonb) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-    perform foja.check_source('sweeper');
+    perform foja.check_source('api');
     update foja.alert_round set version = version + 1, evaluated_at = clock_timestamp() where version = p_version;
     if not found then
         return false;
@@ -23,7 +23,7 @@ end $$;
 create function foja.settle_notice_v1(p_notice uuid, p_channel text, p_error text, p_pause double precision) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-    perform foja.check_source('sweeper');
+    perform foja.check_source('api');
     update foja.alert_notice n set
         channels = case when p_error is null or p_pause is null then array_remove(n.channels, p_channel) else n.channels end,
         tries = n.tries + 1, last_error = p_error,
@@ -54,7 +54,7 @@ end $$;
 create function foja.note_balance_v1(p_network text, p_balance numeric, p_price numeric) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-    perform foja.check_source('sweeper');
+    perform foja.check_source('api');
     insert into foja.anchor_balance as b (network, balance, price) values (p_network, p_balance, p_price)
     on conflict (network) do update set balance = p_balance, price = p_price, checked_at = clock_timestamp();
 end $$;
@@ -74,12 +74,11 @@ $$;
 
 revoke execute on function foja.record_alerts_v1, foja.settle_notice_v1, foja.count_http_failures_v1, foja.note_balance_v1,
     foja.database_state_v1 from public;
-grant execute on function foja.record_alerts_v1, foja.settle_notice_v1, foja.note_balance_v1, foja.database_state_v1
-    to foja_sweeper;
-grant execute on function foja.database_state_v1 to service_role;
+grant execute on function foja.record_alerts_v1, foja.settle_notice_v1, foja.note_balance_v1 to foja_operator;
+grant execute on function foja.database_state_v1 to service_role, foja_reader;
 grant execute on function foja.count_http_failures_v1 to service_role, foja_api;
 -- Also from roles that earlier steps let read all tables: a restore runs those grants again.
 revoke all on foja.alert_round, foja.alert_state, foja.alert_notice, foja.http_failure, foja.anchor_balance
     from public, foja_api, foja_worker;
 grant select on foja.alert_round, foja.alert_state, foja.alert_notice, foja.http_failure, foja.anchor_balance
-    to service_role, foja_sweeper;
+    to service_role, foja_reader;

@@ -16,7 +16,9 @@ create table foja.installation (
     epoch text not null default encode(substring(uuid_send(gen_random_uuid()) for 6), 'hex'),
     system_identifier bigint not null,
     timeline integer not null,
-    installed_at timestamptz not null default clock_timestamp()
+    installed_at timestamptz not null default clock_timestamp(),
+    log_name text,                            -- what the log is called, and who signs it: said at each start
+    log_key bytea check (octet_length(log_key) = 32)
 );
 
 -- A family of streams. The schema makes the reserved ones; `foja.register_domain` adds those of users, and gives

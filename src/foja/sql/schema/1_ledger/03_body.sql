@@ -80,7 +80,7 @@ declare
 begin
     if role = 'foja_' || replace(source, '-', '_') then  -- a source has no underscore: the role is its alone
         return;
-    elsif source = 'api' and (role = 'service_role'
+    elsif source = 'api' and (role in ('service_role', 'foja_operator')
             or (select rolsuper or rolname = current_user from pg_roles where rolname = role)) then
         return;
     end if;
@@ -93,7 +93,7 @@ language plpgsql stable as $$
 declare
     role text := foja.acting_role();
 begin
-    return role in ('service_role', 'foja_sweeper') or role not in ('foja_api', 'authenticated', 'anon') and exists (
+    return role in ('service_role', 'foja_reader', 'foja_operator', 'foja_sweeper') or role not in ('foja_api', 'authenticated', 'anon') and exists (
         select from pg_roles r where r.rolname = role and (r.rolsuper or r.rolname = current_user
             or pg_has_role(r.oid, to_regrole('foja_worker'), 'member')));
 end $$;

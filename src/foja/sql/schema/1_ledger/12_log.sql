@@ -91,8 +91,8 @@ $$;
 
 create table foja.checkpoint (
     origin integer not null references foja.log,
-    size bigint not null,
-    root bytea not null,
+    size bigint not null check (size between 1 and 9007199254740991),
+    root bytea not null check (octet_length(root) = 32),
     frontier bytea not null,             -- the tree's edge, so that a restart need not read every leaf
     note text not null,
     signed_at timestamptz not null default clock_timestamp(),

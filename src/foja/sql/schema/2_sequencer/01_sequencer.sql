@@ -1,5 +1,14 @@
 -- The sequencer's steps. The row of the log is their lock: two sequencers take turns.
 
+-- Refuse a name that the log of this installation does not have: its key must never sign for another one.
+create function foja.check_log_name(p_name text) returns void
+language plpgsql stable as $$
+begin
+    if p_name is distinct from (select i.log_name from foja.installation i) then
+        perform foja.refuse('bad_payload', format('%s is not the name of the log of this installation', p_name));
+    end if;
+end $$;
+
 -- The open log, created on first use with the given name.
 create function foja.open_log(p_name text) returns foja.log
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -9,6 +18,7 @@ begin
     perform foja.check_source('sweeper');
     select * into current from foja.log where closed_size is null;
     if not found then
+        perform foja.check_log_name(p_name);
         insert into foja.log (origin, name) values (1, p_name) on conflict do nothing;
         select * into current from foja.log where closed_size is null;
     end if;
@@ -63,15 +73,25 @@ create function foja.halt_log(p_origin integer, p_reason text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     perform foja.check_source('sweeper');
+    perform foja.check_size(p_reason, 8192, 'a reason');
     update foja.log set halted = p_reason where origin = p_origin and halted is null;
 end $$;
 
+-- Record a signed checkpoint, unless a newer one is published. It is checked before anything is locked: leaves stay.
 create function foja.record_checkpoint(
     p_origin integer, p_size bigint, p_root bytea, p_frontier bytea, p_note text
 ) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     perform foja.check_source('sweeper');
+    if exists (select from foja.checkpoint c where c.origin = p_origin
+            and (c.size = p_size and c.note = p_note or c.size > p_size and c.published_at is not null)) then
+        return;  -- recorded before, or another sequencer was first
+    end if;
+    if p_size not between 1 and (select l.next_idx from foja.log l where l.origin = p_origin) is not false then
+        perform foja.refuse('bad_payload', format('log %s has no %s leaves', p_origin, p_size));
+    end if;
+    perform foja.check_checkpoint(p_origin, p_size, p_root, p_frontier, p_note);
     perform from foja.log where origin = p_origin and closed_size is null for share;
     if not found then
         perform foja.refuse('log_closed', format('log %s is closed; sign in the open log', p_origin));
@@ -81,12 +101,14 @@ begin
     on conflict (origin, size) do nothing;
 end $$;
 
+-- Mark a recorded checkpoint as published. A smaller one than the last is not marked any more: its readers have a newer one.
 create function foja.mark_published(p_origin integer, p_size bigint) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     perform foja.check_source('sweeper');
     update foja.checkpoint set published_at = clock_timestamp()
-    where origin = p_origin and size = p_size and published_at is null;
+    where origin = p_origin and size = p_size and published_at is null
+        and size > all (select c.size from foja.checkpoint c where c.origin = p_origin and c.published_at is not null);
 end $$;
 
 -- Add a cosignature to a published checkpoint. A second one of the same key is not stored.
@@ -133,6 +155,7 @@ declare
     proven_size bigint;
 begin
     perform foja.check_source('sweeper');
+    perform foja.check_log_name(p_name);
     perform from foja.log where origin = p_origin and closed_size is null for update;
     if not found then
         perform foja.refuse('log_closed', format('log %s is not the open log', p_origin));

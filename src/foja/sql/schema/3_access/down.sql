@@ -23,7 +23,7 @@ alter table foja.slot disable row level security, no force row level security;
 alter table foja.voided disable row level security, no force row level security;
 alter table foja.checkpoint disable row level security, no force row level security;
 
-revoke all on all tables in schema foja from anon, authenticated, service_role, foja_api, foja_sweeper;
-revoke all on all functions in schema foja from anon, authenticated, service_role, foja_api, foja_sweeper;
-revoke usage on schema foja from anon, authenticated, service_role, foja_api, foja_sweeper;
+revoke all on all tables in schema foja from anon, authenticated, service_role, foja_api, foja_reader, foja_operator, foja_sweeper;
+revoke all on all functions in schema foja from anon, authenticated, service_role, foja_api, foja_reader, foja_operator, foja_sweeper;
+revoke usage on schema foja from anon, authenticated, service_role, foja_api, foja_reader, foja_operator, foja_sweeper;
 grant execute on all functions in schema foja to public;

@@ -98,5 +98,5 @@ revoke execute on function foja.acting_tenant, foja.is_given, foja.insert_messag
     from public;
 grant execute on function foja.acting_tenant, public.reserve_sequence_batch to service_role, foja_api;
 grant select on public.message_events, public.sequence_counters
-    to authenticated, service_role, foja_api, foja_sweeper;
+    to authenticated, service_role, foja_api, foja_reader;
 grant insert on public.message_events to service_role, foja_api;

@@ -98,16 +98,16 @@ begin
 end $$;
 
 revoke execute on function foja.moment, foja.moment_of, foja.track_approval, foja.track_approvals, foja.expire_approval from public;
-grant select on foja.approval_due to service_role, foja_sweeper;
-grant select on foja.approval_event to service_role, foja_api, foja_sweeper;
+grant select on foja.approval_due to service_role, foja_reader;
+grant select on foja.approval_event to service_role, foja_api, foja_reader;
 grant execute on function foja.expire_approval to foja_sweeper;
 
 alter table foja.approval_due enable row level security, force row level security;
 create policy owner_works on foja.approval_due to current_user using (true) with check (true);
-create policy installation_reads on foja.approval_due for select to service_role, foja_sweeper using (true);
+create policy installation_reads on foja.approval_due for select to service_role, foja_reader using (true);
 
 alter table foja.approval_event enable row level security, force row level security;
 create policy owner_works on foja.approval_event to current_user using (true) with check (true);
-create policy installation_reads on foja.approval_event for select to service_role, foja_sweeper using (true);
+create policy installation_reads on foja.approval_event for select to service_role, foja_reader using (true);
 create policy tenant_reads on foja.approval_event for select to foja_api
     using (tenant = (select nullif(current_setting('foja.tenant', true), '')));

@@ -18,18 +18,18 @@ revoke execute on function
 grant usage on schema foja to foja_worker;
 grant select on all tables in schema foja to foja_worker;
 revoke select on foja.live_key from foja_worker;
-grant select on foja.job, foja.job_type to service_role, foja_api, foja_sweeper;
-grant select on foja.tick to service_role, foja_sweeper;
+grant select on foja.job, foja.job_type to service_role, foja_api, foja_reader;
+grant select on foja.tick to service_role, foja_reader;
 grant execute on function foja.append, foja.replay, foja.append_drafts, foja.append_event, foja.claim_lanes to foja_worker;
 grant execute on function foja.recognise, foja.next_seq to foja_worker;
 grant execute on function
     foja.claim_jobs_v1, foja.heartbeat_jobs_v1, foja.settle_jobs_v1, foja.complete_job_v1, foja.fail_job_v1, foja.snooze_job_v1
     to foja_worker;
 grant execute on function foja.enqueue_jobs_v1, foja.enqueue_job_v1 to foja_worker, service_role, foja_api, foja_sweeper;
-grant execute on function foja.cancel_jobs_v1, foja.retry_jobs_v1 to service_role, foja_api, foja_sweeper;
+grant execute on function foja.cancel_jobs_v1, foja.retry_jobs_v1 to service_role, foja_api, foja_operator;
 -- All tenants share a type: no request may stop it.
-grant execute on function foja.pause_jobs_v1, foja.resume_jobs_v1 to service_role, foja_sweeper;
-grant execute on function foja.queue_woken_v1 to foja_worker, service_role, foja_api, foja_sweeper;
+grant execute on function foja.pause_jobs_v1, foja.resume_jobs_v1 to service_role, foja_operator;
+grant execute on function foja.queue_woken_v1 to foja_worker, service_role, foja_api, foja_operator;
 grant execute on function foja.sweep_jobs_v1, foja.run_ticks_v1 to foja_sweeper;
 
 create policy worker_reads on foja.entity for select to foja_worker using (true);
@@ -42,6 +42,6 @@ create policy worker_reads on foja.approval_event for select to foja_worker usin
 
 alter table foja.job enable row level security, force row level security;
 create policy owner_works on foja.job to current_user using (true) with check (true);
-create policy installation_reads on foja.job for select to foja_worker, service_role, foja_sweeper using (true);
+create policy installation_reads on foja.job for select to foja_worker, service_role, foja_reader using (true);
 create policy tenant_reads on foja.job for select to foja_api
     using (tenant = (select nullif(current_setting('foja.tenant', true), '')));

@@ -28,12 +28,12 @@ begin atomic
     on conflict do nothing;
 end;
 
-grant select on foja.document_word to foja_worker, service_role, foja_api, foja_sweeper;
+grant select on foja.document_word to foja_worker, service_role, foja_api, foja_reader;
 revoke execute on function foja.words_of, foja.index_document from public;
-grant execute on function foja.words_of to foja_worker, service_role, foja_api, foja_sweeper;
+grant execute on function foja.words_of to foja_worker, service_role, foja_api, foja_reader;
 
 alter table foja.document_word enable row level security, force row level security;
 
 create policy owner_works on foja.document_word to current_user using (true) with check (true);
-create policy installation_reads on foja.document_word for select to foja_worker, service_role, foja_sweeper using (true);
+create policy installation_reads on foja.document_word for select to foja_worker, service_role, foja_reader using (true);
 create policy tenant_reads on foja.document_word for select to foja_api using (tenant = (select nullif(current_setting('foja.tenant', true), '')));

@@ -12,29 +12,29 @@ revoke execute on function
     from public;
 
 grant select on foja.ability, foja.document, foja.attempt, foja.document_summary, public.document_entities
-    to foja_worker, service_role, foja_api, foja_sweeper;
+    to foja_worker, service_role, foja_api, foja_reader;
 grant select on foja.ability, foja.document, foja.document_summary, public.document_entities to authenticated;
-grant execute on function foja.envelope to foja_worker, authenticated, service_role, foja_api, foja_sweeper;
+grant execute on function foja.envelope to foja_worker, authenticated, service_role, foja_api, foja_reader;
 grant execute on function public.append_document_entity_event to foja_worker, service_role, foja_api, foja_sweeper;
 grant execute on function foja.expire_attempts, foja.wake_stalled to foja_sweeper;
-grant execute on function foja.job_of, foja.is_given_up to foja_worker, service_role, foja_api, foja_sweeper;
+grant execute on function foja.job_of, foja.is_given_up to foja_worker, service_role, foja_api, foja_reader;
 grant execute on function foja.write_summaries, foja.rebuild_summaries, foja.rebuild_documents to foja_worker;
 
 alter table foja.document enable row level security, force row level security;
 create policy owner_works on foja.document to current_user using (true) with check (true);
-create policy installation_reads on foja.document for select to foja_worker, service_role, foja_sweeper using (true);
+create policy installation_reads on foja.document for select to foja_worker, service_role, foja_reader using (true);
 create policy tenant_reads on foja.document for select to foja_api, authenticated
     using (tenant = (select nullif(current_setting('foja.tenant', true), '')));
 
 alter table foja.attempt enable row level security, force row level security;
 create policy owner_works on foja.attempt to current_user using (true) with check (true);
-create policy installation_reads on foja.attempt for select to foja_worker, service_role, foja_sweeper using (true);
+create policy installation_reads on foja.attempt for select to foja_worker, service_role, foja_reader using (true);
 create policy tenant_reads on foja.attempt for select to foja_api
     using (tenant = (select nullif(current_setting('foja.tenant', true), '')));
 
 alter table foja.document_summary enable row level security, force row level security;
 create policy owner_works on foja.document_summary to current_user using (true) with check (true);
-create policy installation_reads on foja.document_summary for select to foja_worker, service_role, foja_sweeper using (true);
+create policy installation_reads on foja.document_summary for select to foja_worker, service_role, foja_reader using (true);
 create policy tenant_reads on foja.document_summary for select to foja_api, authenticated
     using (tenant = (select nullif(current_setting('foja.tenant', true), '')));
 

@@ -42,7 +42,7 @@ begin
             format('the kind %s is written or shown by the ledger itself', k ->> 'kind'))
     from jsonb_array_elements(definition -> 'kinds') k;
     perform foja.check_name('the source', s, '^[a-z][a-z0-9-]{0,50}$'),
-        foja.require(s not in ('api', 'sweeper', 'worker'), 'reserved_name', format('the source %s is reserved', s))
+        foja.require(s not in ('api', 'operator', 'reader', 'sweeper', 'worker'), 'reserved_name', format('the source %s is reserved', s))
     from (select foja.sources_of(definition) union select j ->> 'source' from jsonb_array_elements(definition -> 'jobs') j) u(s);
     perform foja.check_name('the job type', j ->> 'type', '^[a-z][a-z0-9_]{0,50}$') from jsonb_array_elements(definition -> 'jobs') j;
     select * into taken from (

@@ -49,7 +49,7 @@ async def _page(caller: Caller, page: Page, made: ApiKey | None) -> Response:
 async def _acts(caller: Caller) -> Sequence[Act]:
     principal = caller.principal
     return await read_acts(
-        caller.ctx.app.sweeper, principal.tenant, installation=principal.installation, limit=ACTS
+        caller.ctx.app.reader, principal.tenant, installation=principal.installation, limit=ACTS
     )
 
 

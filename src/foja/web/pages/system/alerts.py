@@ -51,7 +51,7 @@ class Condition:
 @routes.get("")
 async def show(caller: Operator, page: Requested) -> Response:
     """Show what is wrong for this tenant, and to the operators of the installation all its alerts."""
-    found = await read_overview(caller.ctx.app.sweeper, caller.principal.tenant)
+    found = await read_overview(caller.ctx.app.reader, caller.principal.tenant)
     conditions = sorted(_conditions(found), key=lambda each: not each.firing)
     values: dict[str, Any] = {
         "conditions": conditions,
