@@ -394,11 +394,12 @@ async def test_the_database_keeps_cosignatures_and_only_the_sweeper_adds_them(
             admin.execute(change)
     for role in ("foja_api", "foja_worker", "authenticated"):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
-            record(admin, role, 3, bytes(32))
+            record(admin, role, 3)
     with pytest.raises(psycopg.Error, match="unpublished"):
-        record(admin, "foja_sweeper", 99, bytes(32))
-    with pytest.raises(psycopg.errors.CheckViolation):
-        record(admin, "foja_sweeper", 3, bytes(31))
+        record(admin, "foja_sweeper", 99)
+    for forged in ({"key": bytes(31)}, {"key": bytes(range(32))}, {"vkey": "cosigner.example/b+00+AA"}):
+        with pytest.raises(psycopg.Error, match="bad_payload"):
+            record(admin, "foja_sweeper", 3, **forged)  # type: ignore[arg-type]
 
 
 async def test_fsck_checks_every_cosignature(scene: Scene, admin: psycopg.Connection[Any]) -> None:
@@ -425,11 +426,16 @@ async def test_what_a_cosigner_has_signed_never_becomes_less(
         await say(app, 2)
         await say(app, 2)
     for size, seen in ((2, 2), (4, 4), (2, 4)):
-        record(admin, "foja_sweeper", size, bytes(32))
+        record(admin, "foja_sweeper", size)
         assert admin.execute("select seen from foja.cosigner").fetchall() == [(seen,)]
 
 
-def record(admin: psycopg.Connection[Any], role: str, size: int, key: bytes) -> None:
+def record(admin: psycopg.Connection[Any], role: str, size: int, *, vkey: str = "", key: bytes = b"") -> None:
+    """Record a cosignature of one cosigner, or one that another key is said to have made."""
+    signer = CosignerSigner("cosigner.example/a", bytes(32))
+    row = admin.execute("select note from foja.checkpoint where size = %s", [size]).fetchone()
+    line = signer.cosign(split_note(row[0])[0] if row else "none\n", 1_800_000_000)
+    values = [size, key or signer.key().public_key, vkey or signer.key().vkey(), line]
     with admin.transaction():
         admin.execute(sql.SQL("set local role {}").format(sql.Identifier(role)))
-        admin.execute("select foja.record_cosignature(1, %s, %s, 'a', E'— a b\\n')", [size, key])
+        admin.execute("select foja.record_cosignature(1, %s, %s, %s, %s)", values)

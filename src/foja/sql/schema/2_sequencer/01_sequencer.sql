@@ -84,12 +84,12 @@ create function foja.record_checkpoint(
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     perform foja.check_source('sweeper');
+    if (p_size between 1 and (select l.next_idx from foja.log l where l.origin = p_origin)) is not true then
+        perform foja.refuse('bad_payload', format('log %s has no %s leaves', p_origin, p_size));
+    end if;
     if exists (select from foja.checkpoint c where c.origin = p_origin
             and (c.size = p_size and c.note = p_note or c.size > p_size and c.published_at is not null)) then
         return;  -- recorded before, or another sequencer was first
-    end if;
-    if p_size not between 1 and (select l.next_idx from foja.log l where l.origin = p_origin) is not false then
-        perform foja.refuse('bad_payload', format('log %s has no %s leaves', p_origin, p_size));
     end if;
     perform foja.check_checkpoint(p_origin, p_size, p_root, p_frontier, p_note);
     perform from foja.log where origin = p_origin and closed_size is null for share;
@@ -122,6 +122,7 @@ begin
     if not found then
         perform foja.refuse('unpublished', format('no published checkpoint of log %s has %s leaves', p_origin, p_size));
     end if;
+    perform foja.check_cosignature(p_origin, p_size, p_key, p_vkey, p_line);
     insert into foja.cosignature (origin, size, public_key, line)
     values (p_origin, p_size, p_key, p_line) on conflict do nothing;
     insert into foja.cosigner as c (origin, public_key, vkey, seen) values (p_origin, p_key, p_vkey, p_size)
