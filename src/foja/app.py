@@ -90,7 +90,9 @@ class App(TenantApp):
     database: Database
     reader: Database  # reads for all tenants, and writes nothing
     operator: Database  # does what operators do, and records what this process stored
-    sweeper: Database  # seals, numbers, signs and ends: the work of maintenance, so it is not opened at the start
+    sweeper: (
+        Database  # seals, numbers, signs and ends: the work of maintenance, so it is not opened at the start
+    )
     access: Access
     metrics: Scrape
     alerts: Alerting

@@ -81,8 +81,8 @@ class Shop:
         """Make the row of a live object and return its digest."""
         digest = letter * 64
         self.admin.execute(
-            "insert into foja.object (sha256, generation, state, size, tenant) values (%s, 0, 'live', 1, 'default') "
-            "on conflict do nothing",
+            "insert into foja.object (sha256, generation, state, size, tenant) "
+            "values (%s, 0, 'live', 1, 'default') on conflict do nothing",
             (digest,),
         )
         return digest

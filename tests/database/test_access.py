@@ -440,7 +440,7 @@ async def test_a_login_with_one_role_of_two_is_turned_away(
 ) -> None:
     name = sql.Identifier(urlsplit(stranger).username or "")
     admin.execute(sql.SQL("grant foja_api to {}").format(name))
-    with pytest.raises(errors.RoleMissing, match="foja_sweeper"):
+    with pytest.raises(errors.RoleMissing, match="foja_operator"):
         async with open_app(database_url=stranger):
             pass
 

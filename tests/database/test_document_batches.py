@@ -231,7 +231,9 @@ def test_a_document_twice_in_a_batch_is_left_to_single_events(admin: Admin) -> N
         assert admin.execute("select foja.track_together(%s, %s)", batch).fetchall() == [(None,)]
 
 
-OBJECT: LiteralString = "insert into foja.object (sha256, generation, state, size, tenant) values (%s, 3, 'live', 9, 'default')"
+OBJECT: LiteralString = (
+    "insert into foja.object (sha256, generation, state, size, tenant) values (%s, 3, 'live', 9, 'default')"
+)
 REFERENCES: LiteralString = (
     "select entity_id, seq, generation, role from foja.object_reference where seq = %s"
 )

@@ -1,11 +1,11 @@
-"""Objects of another tenant: who knows their digest has not their bytes, and does not learn whether anybody has."""
+"""A digest alone gives no bytes of another tenant, and does not show whether anybody has them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
-from typing import Any, LiteralString
+from typing import LiteralString
 from uuid import UUID, uuid4
 
 import psycopg
@@ -70,9 +70,7 @@ async def test_python_may_not_name_the_bytes_of_another_tenant(app: App) -> None
             await app.objects.get("beta", digest)
 
 
-async def test_the_same_bytes_are_stored_once_for_tenants_that_both_have_them(
-    app: App, admin: Admin
-) -> None:
+async def test_the_same_bytes_are_stored_once_for_tenants_that_both_have_them(app: App, admin: Admin) -> None:
     product = await has_image(app)
     beta = app.tenant("beta")
     image = await beta.images.add(product, ACME)
@@ -116,7 +114,7 @@ async def test_only_the_process_that_hashed_the_bytes_says_who_has_them(
 async def test_no_kind_of_any_domain_refers_to_the_bytes_of_another_tenant(
     open_app: Callable[..., App], admin: Admin
 ) -> None:
-    """Every kind is tried with bytes that are hers, with those of another tenant, and with those of nobody."""
+    """Every kind is tried with bytes of its own tenant, with those of another one, and with those of nobody."""
     async with open_app(domains=[ERRAND]) as app:
         product = await has_image(app)
         await app.objects.of("beta").put(b"not shown yet")
@@ -124,7 +122,14 @@ async def test_no_kind_of_any_domain_refers_to_the_bytes_of_another_tenant(
     kinds = admin.execute(
         "select domain, kind, v, sources, required from foja.kind where not reserved and not retired"
     ).fetchall()
-    assert {domain for domain, *_ in kinds} >= {"conversation", "document", "errand", "image", "system", "thread"}
+    assert {domain for domain, *_ in kinds} >= {
+        "conversation",
+        "document",
+        "errand",
+        "image",
+        "system",
+        "thread",
+    }
     naming = set()
     for domain, kind, v, sources, required in kinds:
         found = {
@@ -135,7 +140,11 @@ async def test_no_kind_of_any_domain_refers_to_the_bytes_of_another_tenant(
         assert found[HERS][0] == found[GONE][0], kind
         if (mine, "beta") in found[mine][1]:
             naming.add(kind)
-            assert found[HERS][0] == ("FJ001", "object_missing", "the store has no object DIGEST; store it again")
+            assert found[HERS][0] == (
+                "FJ001",
+                "object_missing",
+                "the store has no object DIGEST; store it again",
+            )
     assert naming == NAMING
 
 
@@ -144,11 +153,19 @@ def attempt(
 ) -> tuple[tuple[str, str, str] | None, list[tuple[str, str]]]:
     """Append an event that names this digest wherever it can; return its refusal, and all references then."""
     domain, name, v, source, required = kind
-    [image] = admin.execute("select id from product_images where product_id = %s", [product]).fetchone() or [None]
+    [image] = admin.execute("select id from product_images where product_id = %s", [product]).fetchone() or [
+        None
+    ]
     body = {field: SAMPLES[types[0]] for field, types in required.items()}
     body |= {"image_id": str(image), "object": digest, "original": HIS, "variant": "small", "spec": "s"}
     body |= {"verdict": "TOTAL_PASSED"}
-    body |= {"sha256": digest, "excerpt_sha256": digest, "custody": "stored", "witness_hash": WITNESS, "attempt": 1}
+    body |= {
+        "sha256": digest,
+        "excerpt_sha256": digest,
+        "custody": "stored",
+        "witness_hash": WITNESS,
+        "attempt": 1,
+    }
     entity = product if domain == "image" else NEW
     refused = None
     with as_beta(admin):

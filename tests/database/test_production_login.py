@@ -14,10 +14,12 @@ from psycopg import sql
 
 import foja
 from foja.app import App
-from foja.errors import UnknownEntity
+from foja.errors import RoleMissing, UnknownEntity
+from foja.observe.overview import read_overview
 from tests.database.catalogue import Visitor, walk
 from tests.database.rows import Admin
 from tests.database.two_tenants import SAY, two_tenants
+from tests.png import png
 
 CREATE = "create role {} login noinherit nosuperuser nocreatedb nocreaterole nobypassrls"
 
@@ -95,3 +97,49 @@ def test_an_owner_without_a_policy_reads_nothing(admin: Admin, owned: str) -> No
         admin.execute(sql.SQL("alter table {} owner to {}").format(sql.Identifier(*owned.split(".")), name))
         admin.execute(sql.SQL("set local role {}").format(name))
         assert admin.execute(f"select count(*) from {owned}".encode()).fetchone() == (0,)
+
+
+async def test_a_process_that_only_serves_needs_no_role_of_the_sequencer(
+    open_app: Callable[..., App], admin: Admin, database_url: str
+) -> None:
+    """Web processes had the role that numbers and signs, and used it to read readiness and metrics."""
+    async with open_app() as whole:
+        scene = await two_tenants(whole)
+        await whole.publish()
+    name = sql.Identifier(login := f"foja_web_{uuid4().hex[:8]}")
+    admin.execute(sql.SQL(CREATE).format(name))
+    admin.execute(sql.SQL("grant foja_api, foja_operator, foja_access to {}").format(name))
+    url = urlsplit(database_url)._replace(netloc=f"{login}@").geturl()
+    async with open_app(database_url=url) as app:
+        assert all(part.ok for part in (await app.readiness.check()).values())
+        await read_overview(app.reader, "bob")
+        await app.metrics.read()
+        assert not app.metrics.failed
+        await app.alerts.evaluate()
+        await app.jobs.pause("run_tsa", actor="ops")
+        assert await app.jobs.paused() == ["run_tsa"]
+        await app.jobs.resume("run_tsa", actor="ops")
+        bob = app.tenant("bob")
+        await bob.images.add(scene.product, png(red=9))
+        await bob.documents.add(b"new", name="new.txt")
+        talk = await bob.conversations.open(scene.talk.id)
+        assert (await talk.prove(0)).verify(app.trust).verdict == "TOTAL_PASSED"
+        with pytest.raises(RoleMissing, match="foja_sweeper"):
+            await app.publish()
+        with pytest.raises(RoleMissing, match="foja_sweeper"):
+            await app.sequencer.restart()
+    admin.execute(sql.SQL("drop owned by {}").format(name))
+    admin.execute(sql.SQL("drop role {}").format(name))
+
+
+def test_the_role_that_reads_changes_nothing(admin: Admin) -> None:
+    rows = admin.execute(
+        """select c.oid::regclass::text from pg_class c
+        where c.relkind in ('r', 'v') and c.relnamespace in ('foja'::regnamespace, 'public'::regnamespace)
+            and has_table_privilege('foja_reader', c.oid, 'insert, update, delete, truncate')
+        union all
+        select p.oid::regprocedure::text from pg_proc p
+        where p.pronamespace in ('foja'::regnamespace, 'public'::regnamespace) and p.provolatile = 'v'
+            and p.prosecdef and has_function_privilege('foja_reader', p.oid, 'execute')"""
+    ).fetchall()
+    assert rows == []

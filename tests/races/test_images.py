@@ -175,7 +175,10 @@ async def test_writers_from_python_and_sql_and_rebuilds(app: App, admin: Admin, 
 async def test_the_answer_of_an_append_has_the_place(app: App, admin: Admin, database_url: str) -> None:
     stored = [f"{n:064x}" for n in range(12)]
     for digest in stored:
-        admin.execute("insert into foja.object (sha256, generation, state, tenant) values (%s, 0, 'live', 'default')", (digest,))
+        admin.execute(
+            "insert into foja.object (sha256, generation, state, tenant) values (%s, 0, 'live', 'default')",
+            (digest,),
+        )
     galleries = [await app.images.open(new_product(admin)) for _ in range(2)]
     bodies: list[dict[str, Any]] = [{"object": digest, "size": 1, "alt": digest[-2:]} for digest in stored]
     events = await asyncio.gather(

@@ -20,7 +20,11 @@ RUNBOOKS = "docs/runbooks/"
 
 
 def open_alerts(
-    settings: Settings, operator: Database, scrape: Scrape, networks: Mapping[str, Network], installation: UUID
+    settings: Settings,
+    operator: Database,
+    scrape: Scrape,
+    networks: Mapping[str, Network],
+    installation: UUID,
 ) -> Alerting:
     """Return the alerts of an installation, with the limits and channels of the settings."""
     return Alerting(

@@ -74,7 +74,11 @@ class Documents(DocumentHistories):
 
         async def attempt() -> Document:
             return await self._add(
-                await store_data(self._objects.of(self._ledger.tenant), data), name, media_type, predecessor, actor
+                await store_data(self._objects.of(self._ledger.tenant), data),
+                name,
+                media_type,
+                predecessor,
+                actor,
             )
 
         return await until_referred(rewound(data, attempt))
