@@ -218,7 +218,7 @@ class App(TenantApp):
         self._collectors = opener.collectors(self.sweeper, log, key)
         self.ledger = await opener.open(log, installation.id, installation.draft_type)
         self.registry = Registry(self.database)
-        self.metrics = open_scrape(self.settings, self.reader)
+        self.metrics = open_scrape(self.settings, self.reader, self.operator)
         self.readiness = Readiness(self.reader, self.store)
         tenant, own_tenant = self.settings.tenant or None, self.settings.own_tenant
         self.jobs = Jobs(self.database, self.operator, self._notifier, tenant, own_tenant)

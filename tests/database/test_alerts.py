@@ -62,7 +62,7 @@ def alerting(app: App, channels: Sequence[Recorded], database: Database | None =
     async def nothing() -> None: ...
 
     return Alerting(
-        database or app.sweeper,
+        database or app.operator,
         app.metrics,
         app.alerts.limits,
         channels,

@@ -114,7 +114,7 @@ async def test_only_the_process_that_hashed_the_bytes_says_who_has_them(
 async def test_no_kind_of_any_domain_refers_to_the_bytes_of_another_tenant(
     open_app: Callable[..., App], admin: Admin
 ) -> None:
-    """Every kind is tried with bytes of its own tenant, with those of another one, and with those of nobody."""
+    """Every kind is tried with bytes of its own tenant, with those of another one, and of nobody."""
     async with open_app(domains=[ERRAND]) as app:
         product = await has_image(app)
         await app.objects.of("beta").put(b"not shown yet")

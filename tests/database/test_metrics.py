@@ -193,7 +193,7 @@ async def test_a_policy_of_cosigners_that_is_not_met_is_measured(app: App, admin
             select origin, size, %s, E'— a line\n' from foja.checkpoint""",
             [key],
         )
-    await gauge_log(app.sweeper, Quorum(tuple(keys), 2, 1.0))
+    await gauge_log(app.operator, Quorum(tuple(keys), 2, 1.0))
     unmet = value("foja_cosigner_policy_unmet_seconds") or 0
     assert unmet == 0 if signed == 2 else 600 <= unmet < 4_000
 
@@ -203,7 +203,7 @@ async def test_a_balance_is_shown_in_batches(open_app: Callable[..., App]) -> No
 
     async with open_app(metrics_cache_seconds=0) as app:
         amounts = {"network": "polygon", "balance": 10**18, "price": 3 * 10**17}
-        await app.sweeper.rows(sql.query("note_balance"), **amounts)
+        await app.operator.rows(sql.query("note_balance"), **amounts)
         await app.metrics.read()
         assert value("foja_anchor_balance_batches", network="polygon") == 3
 
@@ -214,8 +214,8 @@ def test_names_of_metrics_are_ours() -> None:
 
 async def test_a_read_that_takes_too_long_ends(app: App) -> None:
     with pytest.raises(LedgerUnavailable):
-        await TimedReader(app.sweeper, 0.05).rows("select pg_sleep(30)")
-    assert await TimedReader(app.sweeper, 60).rows("select %(n)s + 1", n=1) == [(2,)]
+        await TimedReader(app.operator, 0.05).rows("select pg_sleep(30)")
+    assert await TimedReader(app.operator, 60).rows("select %(n)s + 1", n=1) == [(2,)]
 
 
 @pytest.mark.parametrize("moment", [0, 0.001, 0.01, 0.2])  # at the beginning of the group, and later
@@ -223,7 +223,7 @@ async def test_a_read_that_is_cancelled_is_not_rolled_back_by_hand(
     app: App, caplog: pytest.LogCaptureFixture, moment: float
 ) -> None:
     """A process that stops while it reads metrics says nothing about it."""
-    reader = TimedReader(app.sweeper, 60)
+    reader = TimedReader(app.operator, 60)
     reading = asyncio.create_task(reader.rows("select pg_sleep(30)"))
     await asyncio.sleep(moment)
     reading.cancel()

@@ -20,7 +20,8 @@ DIGEST = sha256(TEXT).hexdigest()
 
 
 def stepped(app: App, steps: Steps) -> Objects:
-    return Objects(Store(SteppedPlace(app.store._backend, steps)), SteppedDatabase(app.database, steps))
+    operator = SteppedDatabase(app.operator, steps)
+    return Objects(Store(SteppedPlace(app.store._backend, steps)), app.database, operator, "default")
 
 
 STEPS = {

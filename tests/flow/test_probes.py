@@ -81,7 +81,7 @@ async def test_a_database_that_is_gone_is_named(client: httpx.AsyncClient, app: 
     admin.execute("alter table foja.migration rename to hidden")
     assert await parts(client) == (503, {"schema"})
     admin.execute("alter table foja.hidden rename to migration")
-    await app.sweeper.close()
+    await app.reader.close()
     code, failed = await parts(client)
     assert (code, failed) == (503, {"database", "schema", "log"})
 

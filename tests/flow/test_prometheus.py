@@ -51,7 +51,7 @@ async def fill(app: App, admin: Admin) -> None:
         select gen_random_uuid(), gen_random_uuid(), 'success', 1, 100 + n, now(), 'default'
         from generate_series(1, 25) n"""
     )
-    await app.sweeper.rows(sql.query("note_balance"), network="polygon", balance=10**18, price=10**16)
+    await app.operator.rows(sql.query("note_balance"), network="polygon", balance=10**18, price=10**16)
     failures = Failures(app.database)
     failures.add("/v1/conversations")
     await failures.flush()

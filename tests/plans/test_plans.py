@@ -203,6 +203,7 @@ def test_slots_go_by_index(full: Admin, mode: str) -> None:
 @MODES
 def test_the_sequencer_goes_by_index(full: Admin, mode: str) -> None:
     full.execute(f"set local plan_cache_mode = {mode}".encode())
+    full.execute("select foja.name_log_v1('plans', sha256('plans'))")
     for n in range(1, ROUNDS):
         full.execute("reset role")
         late = [stream(n), stream(n + 20)]

@@ -18,15 +18,15 @@ from foja.observe.metrics.server import count_failures, gauge_alerts, gauge_disk
 from foja.settings import Settings
 
 
-def open_scrape(settings: Settings, reader: Database) -> Scrape:
-    """Return what reads the metrics of an installation, as the role that sees every row."""
-    reader = TimedReader(reader, settings.metrics_timeout_seconds)
+def open_scrape(settings: Settings, database: Database, operator: Database) -> Scrape:
+    """Return what reads the metrics of an installation; `operator` queues the executors that were woken."""
+    reader, wakes = (TimedReader(each, settings.metrics_timeout_seconds) for each in (database, operator))
     tenant = settings.tenant or None
     quorum = read_quorum(settings, read_cosigners(settings))
     return Scrape(
         [
             Part("log", partial(gauge_log, reader, quorum)),
-            Part("jobs", partial(gauge_jobs, reader, tenant)),
+            Part("jobs", partial(gauge_jobs, reader, wakes, tenant)),
             Part("gaps", partial(count_gaps, reader, tenant)),
             Part("anchors", partial(gauge_anchors, reader, settings)),
             Part("objects", partial(gauge_objects, reader, settings.orphan_grace_seconds)),

@@ -10,11 +10,11 @@ from foja.observe.metrics.reader import Rows
 MAX_COUNTED = 10_000  # the newest jobs, and the waiting ones of a type
 
 
-async def gauge_jobs(database: Rows, tenant: str | None) -> None:
+async def gauge_jobs(database: Rows, operator: Rows, tenant: str | None) -> None:
     """Set the gauges from the database. They stay empty if it does not answer."""
     for gauge in (JOB_AGE, JOBS_PAST_LEASE, JOBS_DEAD, JOBS_WAITING, JOBS_RECENT, JOBS_UNHANDLED):
         gauge.clear()
-    for unhandled in await find_unhandled(database, tenant):
+    for unhandled in await find_unhandled(operator, tenant):
         JOBS_UNHANDLED.labels(unhandled.type).set(unhandled.jobs)
     for job_type, age, late, dead in await database.rows(sql.query("job_gauges"), tenant=tenant):
         JOB_AGE.labels(job_type).set(age)

@@ -2,7 +2,6 @@
 create function foja.record_alerts_v1(p_version bigint, p_states jsonb, p_notices jsonb) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-    perform foja.check_source('api');
     update foja.alert_round set version = version + 1, evaluated_at = clock_timestamp() where version = p_version;
     if not found then
         return false;
@@ -23,7 +22,6 @@ end $$;
 create function foja.settle_notice_v1(p_notice uuid, p_channel text, p_error text, p_pause double precision) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-    perform foja.check_source('api');
     update foja.alert_notice n set
         channels = case when p_error is null or p_pause is null then array_remove(n.channels, p_channel) else n.channels end,
         tries = n.tries + 1, last_error = p_error,
@@ -54,7 +52,6 @@ end $$;
 create function foja.note_balance_v1(p_network text, p_balance numeric, p_price numeric) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-    perform foja.check_source('api');
     insert into foja.anchor_balance as b (network, balance, price) values (p_network, p_balance, p_price)
     on conflict (network) do update set balance = p_balance, price = p_price, checked_at = clock_timestamp();
 end $$;

@@ -57,11 +57,11 @@ $$;
 
 revoke execute on function foja.announce_worker_v1, foja.unhandled_types_v1 from public;
 grant execute on function foja.announce_worker_v1 to foja_worker, foja_sweeper;
-grant execute on function foja.unhandled_types_v1 to foja_worker, service_role, foja_api, foja_sweeper;
-grant select on foja.worker to foja_worker, service_role, foja_api, foja_sweeper;
+grant execute on function foja.unhandled_types_v1 to foja_worker, service_role, foja_api, foja_reader;
+grant select on foja.worker to foja_worker, service_role, foja_api, foja_reader;
 
 alter table foja.worker enable row level security, force row level security;
 create policy owner_works on foja.worker to current_user using (true) with check (true);
-create policy installation_reads on foja.worker for select to foja_worker, service_role, foja_sweeper using (true);
+create policy installation_reads on foja.worker for select to foja_worker, service_role, foja_reader using (true);
 create policy tenant_reads on foja.worker for select to foja_api
     using (tenant is null or tenant = (select nullif(current_setting('foja.tenant', true), '')));
