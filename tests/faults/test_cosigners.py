@@ -399,7 +399,7 @@ async def test_the_database_keeps_cosignatures_and_only_the_sweeper_adds_them(
         record(admin, "foja_sweeper", 99)
     for forged in ({"key": bytes(31)}, {"key": bytes(range(32))}, {"vkey": "cosigner.example/b+00+AA"}):
         with pytest.raises(psycopg.Error, match="bad_payload"):
-            record(admin, "foja_sweeper", 3, **forged)  # type: ignore[arg-type]
+            record(admin, "foja_sweeper", 3, **forged)
 
 
 async def test_fsck_checks_every_cosignature(scene: Scene, admin: psycopg.Connection[Any]) -> None:

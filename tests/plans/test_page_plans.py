@@ -45,7 +45,7 @@ FILL: LiteralString = """
         select 'objects/' || md5(n::text) || md5(n::text) || '/0', at from shape;
     insert into foja.log (origin, name) values (1, 'log') on conflict do nothing;
     insert into foja.checkpoint (origin, size, root, frontier, note, published_at)
-        select 1, n, '\\x00', '\\x00', '', at from shape;
+        select 1, n, sha256('root'), '\\x00', '', at from shape;
     insert into foja.document_word (entity_id, word, tenant, added_at)
         select e, w, 'default', now() - n * interval '1 s' from shape
         cross join lateral (values ('contract'), ('w' || n), ('#' || md5(n::text) || md5(n::text))) words (w);
