@@ -9,7 +9,7 @@ revoke execute on function
     foja.record_orphan_run_v1, foja.plan_orphan_scans_v1, foja.orphan_days
     from public;
 
-grant select on foja.object, foja.object_reference, foja.unstaged, foja.orphan_run, foja.purge_lock, public.image_orphan_candidates,
+grant select on foja.object, foja.object_upload, foja.object_reference, foja.unstaged, foja.orphan_run, foja.purge_lock, public.image_orphan_candidates,
         public.vw_image_orphan_candidates_metrics
     to foja_worker, service_role, foja_reader;
 grant select on foja.object_reference to foja_api;  -- that of its tenant
