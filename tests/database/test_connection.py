@@ -135,3 +135,19 @@ def test_available_input_is_read_without_waiting() -> None:
         there.send(b"x")
         assert waits(_read_eagerly(reading(10), here.fileno())) == 1
         assert waits(_read_eagerly(reading(2 * MAX_READS + 3), here.fileno())) == 3, "other tasks must run"
+
+
+async def test_a_query_that_is_cancelled_twice_is_quiet(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    """`work.cancel()` printed "query cancellation interrupted (CancelledError): closing connection"."""
+    for _ in range(3):
+        task = asyncio.ensure_future(database.rows("select pg_sleep(30)"))
+        await asyncio.sleep(0.1)
+        while not task.done():
+            task.cancel()
+            await asyncio.sleep(0)
+        assert task.cancelled()
+    assert [each.getMessage() for each in caplog.records if each.name.startswith("psycopg")] == []
+    assert await database.rows("select 1")
+    await database.close()

@@ -6,6 +6,7 @@ as much as decoding one of them.
 
 from __future__ import annotations
 
+import logging
 import select
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
 MAX_READS = 64  # in a row, so that other tasks can run
 INTERVAL = 0.1
 Result = TypeVar("Result")
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """A task that is cancelled twice loses its connection, and its pool opens another: nobody has to know."""
+    return not str(record.msg).startswith("query cancellation interrupted")
+
+
+logging.getLogger("psycopg").addFilter(_is_news)
 
 
 class Connection(AsyncConnection[tuple[Any, ...]]):
