@@ -39,12 +39,3 @@ async def test_references_are_made_again_after_the_way_back_past_objects(
     await prepare(database_url)
     references = admin.execute("select entity_id, seq, sha256, role from foja.object_reference").fetchall()
     assert references == [(shop.product, 0, digest, "original")]
-
-
-async def test_without_galleries_nothing_is_left(admin: Admin, database_url: str) -> None:
-    await prepare(database_url, to=BEFORE)
-    assert admin.execute("select count(*) from foja.domain where domain = 'image'").fetchone() == (0,)
-    await prepare(database_url)
-    assert admin.execute("select guard from foja.domain where domain = 'image'").fetchone() == (
-        "track_images",
-    )

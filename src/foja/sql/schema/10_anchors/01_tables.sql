@@ -70,3 +70,5 @@ create table foja.anchor_member (
 );
 
 create index anchor_membership on foja.anchor_member (entity_id, network, witness_hash);
+
+select foja.restore_rows('foja.anchor_network', 'foja.anchor_account', 'foja.anchor_batch', 'foja.anchor_member');

@@ -1,8 +1,8 @@
--- Back to a schema without anchors. The events about them stay; what was sent and not confirmed is forgotten.
+-- Back to a schema without anchors. What was sent is kept for the way up: it was paid for.
 
-delete from foja.ability where evidence in ('polygon', 'bitcoin', 'rekor');
-
+select foja.keep_rows('foja.anchor_network', 'foja.anchor_account', 'foja.anchor_batch', 'foja.anchor_member');
 update foja.domain set guard = null where domain = 'system';
+update foja.kind set tracked = false where domain = 'system' and tracked;
 
 drop function foja.is_anchoring_v1, foja.anchor_obstacles_v1, foja.request_checkpoint_anchors_v1, foja.track_system, foja.disable_network_v1, foja.enable_network_v1, foja.flush_anchors_v1, foja.check_is_network, foja.close_gathering_v1,
     foja.hasten_submissions, foja.plan_anchors_v1, foja.tell_anchor_v1, foja.append_endings, foja.held_members, foja.confirm_attempts, foja.confirmation_problem, foja.anchor_endings, foja.note_anchor_v1,

@@ -68,3 +68,5 @@ create table foja.unstaged (
     false_positive boolean not null,
     primary key (path, detected_at)
 );
+
+select foja.restore_rows('foja.object', 'foja.unstaged', 'public.image_orphan_candidates');

@@ -24,6 +24,8 @@ create table foja.orphan_run (
 
 create index orphan_run_ends on foja.orphan_run (action, ended_at);
 
+select foja.restore_rows('foja.orphan_run');
+
 create function foja.is_referred(p_sha256 text, p_generation integer) returns boolean
 language sql stable
 return exists (select from foja.object_reference r where r.sha256 = p_sha256 and r.generation = p_generation);

@@ -51,5 +51,7 @@ end $$;
 create trigger trg_product_images_updated_at before update on public.product_images
     for each row execute function public.set_product_images_updated_at();
 
+select foja.restore_rows('foja.gallery_rule', 'public.products');
+
 insert into foja.domain (domain, reserved, head_only, guard) values ('image', true, true, 'track_images')
 on conflict (domain) do update set guard = excluded.guard;

@@ -51,3 +51,5 @@ create table public.image_thumbnail_jobs (
 
 create index idx_image_thumbnail_jobs_status on public.image_thumbnail_jobs (status);
 create index idx_image_thumbnail_jobs_product on public.image_thumbnail_jobs (product_id);
+
+select foja.restore_rows('foja.thumbnail_rule', 'foja.variant_sweep');

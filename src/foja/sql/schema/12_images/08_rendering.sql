@@ -139,3 +139,10 @@ create policy tenant_reads on public.image_thumbnail_jobs for select to foja_api
 
 -- Galleries that were written before this step.
 select foja.rebuild_gallery(e.entity_id) from foja.entity e where e.domain = 'image';
+
+-- Their jobs as they were before the way back, with the times that no event tells.
+update public.image_thumbnail_jobs t set created_at = k.created_at, updated_at = k.updated_at, started_at = k.started_at,
+    completed_at = k.completed_at, duration_ms = k.duration_ms
+from foja.kept, jsonb_populate_record(null::public.image_thumbnail_jobs, content) k
+where relation = 'public.image_thumbnail_jobs' and (t.id, t.job_id, t.status) = (k.id, k.job_id, k.status);
+delete from foja.kept where relation = 'public.image_thumbnail_jobs';

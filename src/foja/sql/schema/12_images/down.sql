@@ -1,10 +1,9 @@
--- Back to a schema without galleries. Their events stay, and the next way up makes the rows from them again. Products
--- without images are forgotten.
+-- Back to a schema without galleries. Their events stay, and the next way up makes the rows from them again.
 
+select foja.keep_rows('foja.gallery_rule', 'foja.thumbnail_rule', 'foja.variant_sweep', 'public.products',
+    'public.image_thumbnail_jobs');
 update foja.domain set guard = null where domain = 'image';
-
-delete from foja.kind k where k.domain = 'image' and not exists (select from foja.entity e where e.domain = 'image');
-delete from foja.domain d where d.domain = 'image' and not exists (select from foja.entity e where e.domain = 'image');
+update foja.kind set tracked = false where domain = 'image' and tracked;
 
 drop view public.vw_image_closing_criteria, public.vw_image_system_overview, public.vw_image_orphan_run_metrics,
     public.vw_image_gallery_metrics, public.vw_image_thumbnail_job_metrics;

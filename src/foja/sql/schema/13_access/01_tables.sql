@@ -54,3 +54,6 @@ create table foja.system_stream (
     tenant text primary key check (tenant not in ('', 'system')),
     entity_id uuid not null unique
 );
+
+select foja.restore_rows('foja.access_key', 'foja.access_secret', 'foja.access_session', 'foja.access_version',
+    'foja.system_stream');

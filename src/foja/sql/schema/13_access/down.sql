@@ -1,17 +1,7 @@
--- Back to a schema without keys. What was recorded about them stays, in the streams of the domain `system`.
+-- Back to a schema without keys. They are kept for the way up, and what was recorded about them stays in its streams.
 
--- Domains are registered at the newest step only. Kinds and domains that streams were written with stay; their jobs go,
--- since no process could do them.
-update foja.kind set tracked = false, wakes = false where tracked or wakes;
-update foja.domain set executor = null where executor is not null;
-update foja.entity set awake = null where awake is not null;
-delete from foja.woken;
-delete from foja.tick;
-delete from foja.job;
-delete from foja.job_type;
-delete from foja.source;
-delete from foja.kind k where not exists (select from foja.entity e where e.domain = k.domain);
-delete from foja.domain d where not d.reserved and not exists (select from foja.entity e where e.domain = d.domain);
+select foja.keep_rows('foja.access_key', 'foja.access_secret', 'foja.access_session', 'foja.access_version',
+    'foja.system_stream');
 
 create or replace function foja.track_system(p_entity uuid[], p_seq bigint[], p_at_head boolean) returns integer[]
 language plpgsql as $$

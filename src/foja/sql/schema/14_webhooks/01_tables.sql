@@ -60,3 +60,5 @@ create table foja.webhook_attempt (
 );
 
 create index webhook_attempt_lists on foja.webhook_attempt (delivery_id, at);
+
+select foja.restore_rows('foja.webhook', 'foja.webhook_secret', 'foja.webhook_delivery', 'foja.webhook_attempt');

@@ -1,17 +1,6 @@
--- Back to a schema without webhooks. What was delivered stays delivered; the events of their changes stay.
+-- Back to a schema without webhooks. They and their deliveries are kept for the way up.
 
--- Domains are registered at the newest step only. Kinds and domains that streams were written with stay; their jobs go,
--- since no process could do them.
-update foja.kind set tracked = false, wakes = false where tracked or wakes;
-update foja.domain set executor = null where executor is not null;
-update foja.entity set awake = null where awake is not null;
-delete from foja.woken;
-delete from foja.tick;
-delete from foja.job;
-delete from foja.job_type;
-delete from foja.source;
-delete from foja.kind k where not exists (select from foja.entity e where e.domain = k.domain);
-delete from foja.domain d where not d.reserved and not exists (select from foja.entity e where e.domain = d.domain);
+select foja.keep_rows('foja.webhook', 'foja.webhook_secret', 'foja.webhook_delivery', 'foja.webhook_attempt');
 
 drop function foja.matches_kind, foja.lock_webhook, foja.record_webhook, foja.check_kinds, foja.create_webhook_v1,
     foja.change_webhook_v1, foja.switch_webhook_v1, foja.rotate_webhook_v1, foja.remove_webhook_v1, foja.replay_deliveries_v1,

@@ -51,3 +51,6 @@ create table foja.anchor_balance (
     price numeric not null check (price > 0),
     checked_at timestamptz not null default clock_timestamp()
 );
+
+select foja.restore_rows('foja.alert_round', 'foja.alert_state', 'foja.alert_notice', 'foja.http_failure',
+    'foja.anchor_balance');

@@ -111,3 +111,7 @@ create policy owner_works on foja.approval_event to current_user using (true) wi
 create policy installation_reads on foja.approval_event for select to service_role, foja_reader using (true);
 create policy tenant_reads on foja.approval_event for select to foja_api
     using (tenant = (select nullif(current_setting('foja.tenant', true), '')));
+
+-- Approvals that were asked for before this step.
+select foja.track_approval(old) from foja.entity e join foja.event old using (entity_id)
+where e.domain = 'conversation' and old.kind in ('approval_requested', 'approval_completed') order by old.entity_id, old.seq;

@@ -16,6 +16,8 @@ create table foja.job_type (
     check (not (serial and level))
 );
 
+select foja.restore_rows('foja.job_type');
+
 alter table foja.domain add foreign key (executor) references foja.job_type;
 
 -- No checks: every step of every job writes here, and only the functions below may.
@@ -65,3 +67,5 @@ create table foja.tick (
     payload jsonb not null default '{}',
     tenant text not null default 'default'
 );
+
+select foja.restore_rows('foja.job', 'foja.tick');

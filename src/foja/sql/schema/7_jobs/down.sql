@@ -1,7 +1,6 @@
--- Nothing is queued any more; what the jobs found stays. What was asked for and not done is in the events.
+-- No job is done any more. The jobs are kept for the way up, and streams that grow meanwhile stay noted in `woken`.
 
-update foja.entity set awake = null where awake is not null;
-delete from foja.woken;
+select foja.keep_rows('foja.job_type', 'foja.job', 'foja.tick');
 alter table foja.domain drop constraint domain_executor_fkey;
 
 drop policy worker_reads on foja.entity;

@@ -62,4 +62,5 @@ create index document_list on foja.document_summary (tenant, began_at, entity_id
 create index document_list_states on foja.document_summary (tenant, state, began_at, entity_id);
 create index document_list_failed on foja.document_summary (tenant, began_at, entity_id) where failed;
 
+select foja.restore_rows('foja.ability', 'foja.document_summary');
 update foja.domain set guard = 'track_documents' where domain = 'document';

@@ -1,6 +1,8 @@
 -- Documents are not guarded any more; their events stay.
 
+select foja.keep_rows('foja.ability', 'foja.document_summary');
 update foja.domain set guard = null where domain = 'document';
+update foja.kind set tracked = false where domain = 'document' and tracked;
 
 drop trigger document_erased on foja.event;
 drop view public.document_entities;
