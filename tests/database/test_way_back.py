@@ -15,6 +15,7 @@ from foja.app import App
 from foja.cli import main
 from foja.domains import prepare
 from foja.ledger.event import new_id
+from foja.observe.audit import audit
 from foja.sql.steps import read_steps
 from tests.database.test_objects import clean
 from tests.database.test_schema import ask as query
@@ -146,6 +147,31 @@ async def test_what_is_written_meanwhile_is_decided_and_tracked_afterwards(
         events = await (await app.conversations.open(talk.id)).events()
         assert [event.kind for event in events] == ["approval_requested", "approval_completed"]
         assert await clean(app)
+
+
+async def test_what_waits_without_a_job_is_found_and_gets_one(
+    open_app: Callable[..., App], admin: Admin, database_url: str
+) -> None:
+    """Jobs that were gone left an image queued for ever and an attempt open, and audit was clean."""
+    async with open_app() as app:
+        hook = await app.webhooks.create("https://nowhere.invalid/hook", ["document.added"])
+        document = await app.documents.add(b"a contract", name="contract.txt")
+        product = uuid4()
+        image = await app.images.add(product, png())
+        await document.protect(required_evidence=["tsa"])
+        await app.work(until_idle=True, only=["protect_document_v2"])
+        admin.execute("delete from foja.job where type <> 'protect_document_v2'")
+        report = await audit(database_url, max_lag_seconds=3600)
+        named = [finding.entity_id for finding in report.findings if finding.check == "job"]
+        assert sorted(named, key=str) == sorted([document.id, document.id, product], key=str)
+        assert (await app.rebuild()).guards == 1
+        assert (await app.images.rebuild()).mended == 1
+        for on in (False, True):
+            await app.webhooks.switch(hook.id, on=on)
+        assert (await audit(database_url, max_lag_seconds=3600)).findings == ()
+        await app.work(until_idle=True)
+        assert (await app.documents.view(document.id)).state == "final"
+        assert (await app.images.rendering(image)).status == "success"
 
 
 async def test_no_role_reads_what_is_kept(admin: Admin, database_url: str) -> None:

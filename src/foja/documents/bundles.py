@@ -26,6 +26,7 @@ from foja.core.excerpt import Excerpt
 from foja.core.note import parse_checkpoint, split_note
 from foja.core.proof import Proof
 from foja.documents.container import SMALL_BYTES, ProvenHistory, Sealed, Unsealed, write_parts
+from foja.documents.model.events import Evidence
 from foja.documents.model.recorded import RecordedHistory, read_records
 from foja.documents.seals import seal_alone, seal_together, stamp_listing
 from foja.documents.stamper import Stamper
@@ -238,12 +239,13 @@ def _trust(items: tuple[str | bytes, ...]) -> Trust:
 
 
 def _records(found: RecordedHistory, witness: str | None) -> list[Record]:
-    """Return the proofs of a witness, except those taken back that no event holds: their batch has others."""
-    return [
-        each
-        for each in found.records.values()
-        if each.witness_hash == witness and (each.data is not None or found.lost(each.seq) is None)
-    ]
+    """Return the proofs of a witness, except refused tokens, and those taken back that no event holds."""
+
+    def counts(record: Record) -> bool:
+        kept = record.data is not None and record.evidence != Evidence.TSA
+        return kept or found.lost(record.seq) is None
+
+    return [each for each in found.records.values() if each.witness_hash == witness and counts(each)]
 
 
 def _head(events: Sequence[Excerpt]) -> StreamHead:

@@ -20,7 +20,7 @@ from foja.documents.model.events import (
     Stage,
     WitnessStatus,
 )
-from foja.documents.model.track import REORGED, TIMEOUT, Ending, Track, TrackBuilder, moment
+from foja.documents.model.track import REORGED, TIMEOUT, TOKEN_REFUSED, Ending, Track, TrackBuilder, moment
 
 LARGEST_ATTEMPT = 1_000_000
 Payload = Mapping[str, Any]
@@ -28,6 +28,7 @@ Key = tuple[Evidence, str]
 Subject = Evidence | None  # of a kind; None: the payload names the network, or none is needed
 _EVIDENCE: Mapping[str | None, Evidence] = {each.value: each for each in Evidence}
 _NETWORKS: Mapping[str | None, Evidence] = {each.value: each for each in NETWORKS}
+_TAKES_BACK: Mapping[Subject, str] = {None: REORGED, Evidence.TSA: TOKEN_REFUSED}
 _STAGES: Mapping[str | None, Stage] = {each.value: each for each in Stage}
 ARTIFACT: Final = Evidence.ARTIFACT  # an attribute of an enumeration is slow to look up
 _ONE_ARTIFACT: Key = (ARTIFACT, "")  # a document has one, whatever the witness
@@ -57,7 +58,7 @@ class History(NamedTuple):
 
     requests: tuple[Request, ...]
     tracks: Mapping[Key, Track]
-    reorged: Mapping[tuple[str, str], int]  # the last event that took a block back, by network and witness
+    lost: Mapping[tuple[str, str], int]  # the last event that took a confirmation back, by evidence and witness
     finalized: Ending | None
     closed: str | None  # revoked or archived
     closed_at: datetime | None
@@ -127,7 +128,7 @@ class _State:
     def __init__(self) -> None:
         self.requests: list[Request] = []
         self.tracks: dict[Key, TrackBuilder] = {}
-        self.reorged: dict[tuple[str, str], int] = {}
+        self.lost: dict[tuple[str, str], int] = {}
         self.finalized: Ending | None = None
         self.closed: str | None = None
         self.closed_at: datetime | None = None
@@ -160,7 +161,7 @@ class _State:
         return History(
             tuple(self.requests),
             MappingProxyType(tracks),
-            MappingProxyType(self.reorged),
+            MappingProxyType(self.lost),
             self.finalized,
             self.closed,
             self.closed_at,
@@ -246,15 +247,15 @@ def _submit(state: _State, event: EventLike, payload: Payload, at: datetime, _: 
 
 
 def _fail(state: _State, event: EventLike, payload: Payload, at: datetime, evidence: Subject) -> None:
-    """End an attempt, or take the confirmation of a network back."""
-    code, network = str(payload.get("failure_code", TIMEOUT)), _text(payload, "network")
+    """End an attempt, or take the confirmation of a network or a timestamp back."""
+    code = str(payload.get("failure_code", TIMEOUT))
+    name = _text(payload, "network") if evidence is None else evidence.value
     ending = Ending(event.seq, at, False, code, str(payload.get("reason", "")))
-    track = state.track(evidence or _NETWORKS.get(network), payload)
-    reorged = code == REORGED and evidence is None
-    witness = _text(payload, "witness_hash")
-    if reorged and network is not None and witness is not None:
-        state.reorged[network, witness] = event.seq
-    if reorged and track and track.confirmed:
+    track = state.track(evidence or _NETWORKS.get(name), payload)
+    taken_back, witness = code == _TAKES_BACK.get(evidence), _text(payload, "witness_hash")
+    if taken_back and name is not None and witness is not None:
+        state.lost[name, witness] = event.seq
+    if taken_back and track and track.confirmed:
         track.confirmed, track.local, track.lost = None, False, ending
         track.test_network = None
         state.supersede(*_ONE_ARTIFACT, event.seq, at)

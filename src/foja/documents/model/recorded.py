@@ -24,7 +24,7 @@ class RecordedHistory:
     def lost(self, seq: int) -> int | None:
         """Return the event that took the proof of this event back, if one did."""
         record = self.records.get(seq)
-        by = self.history.reorged.get((record.evidence, record.witness_hash)) if record else None
+        by = self.history.lost.get((record.evidence, record.witness_hash)) if record else None
         return by if by is not None and by > seq else None
 
 

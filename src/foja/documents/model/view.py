@@ -15,7 +15,7 @@ from foja.documents.model.projection import EvidenceView, Projection, project
 from foja.documents.model.rules import DEFAULT, Policy
 from foja.documents.model.signatures import SignatureView, view_signatures
 from foja.documents.model.states import EvidenceStatus
-from foja.documents.model.track import REORGED
+from foja.documents.model.track import TAKEN_BACK
 from foja.proofs.notices import remark
 
 EVIDENCE_NAMES: Final[Mapping[Evidence, str]] = {
@@ -252,7 +252,7 @@ def _sentence(each: EvidenceView, name: str, document_id: UUID | str | None) -> 
             f"Waiting for {name} since {_when(each.since)}: attempt {each.attempt} is under way and ends "
             f"by {_when(each.deadline)}.{why}"
         )
-    if each.status is EvidenceStatus.FAILED and each.failure_code == REORGED:
+    if each.status is EvidenceStatus.FAILED and each.failure_code in TAKEN_BACK:
         reason = f" ({each.reason})" if each.reason else ""
         return f"But {name} was taken back at {_when(each.since)}{reason}."
     if each.status is EvidenceStatus.FAILED:

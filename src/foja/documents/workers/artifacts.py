@@ -19,10 +19,14 @@ from foja.blobs.objects import Objects, StoredObject
 from foja.core.bundle.manifest import PROFILE
 from foja.documents.bundles import Bundles
 from foja.documents.container import SMALL_BYTES, ProvenHistory, Sealed, Unsealed
+from foja.documents.model.events import Evidence
+from foja.documents.model.recorded import read_records
+from foja.documents.model.track import TOKEN_REFUSED
 from foja.errors import FojaError, ObjectMissing, Tampered, Unstamped
 from foja.jobs.outcome import Done, Job, NewEvent, NewJob, Outcome, Snooze
 from foja.judge.report import Report, Verdict
 from foja.ledger.ledger import Ledger
+from foja.proofs.finding import Finding, Reason, Status
 
 BUILD, RENEW = "build_artifact", "renew_artifacts"
 MAX_STORED = 8  # documents whose bytes are copied at the same time
@@ -138,20 +142,20 @@ class ArtifactWorker:
         if not isinstance(sealed, Sealed):
             return sealed
         if not sealed.small:
-            return await self._keep_large(ready.job, sealed)
+            return await self._keep_large(ready, sealed)
         data = sealed.encode()
         report = await self._bundles.judge_small(data, sealed.trust)
-        return _Passed(data, sealed) if _passes(report) else _not_passed(ready.job, report)
+        return _Passed(data, sealed) if _passes(report) else _not_passed(ready, report)
 
-    async def _keep_large(self, job: Job, sealed: Sealed) -> Outcome:
+    async def _keep_large(self, ready: _Ready, sealed: Sealed) -> Outcome:
         with tempfile.TemporaryFile() as temporary:
             file = cast(BinaryIO, temporary)
             await sealed.write(file)
             report = await self._bundles.judge(file, sealed.trust)
             if not _passes(report):
-                return _not_passed(job, report)
+                return _not_passed(ready, report)
             file.seek(0)
-            return _finalized(job, sealed, await self._objects.of(job.tenant).keep(file))
+            return _finalized(ready.job, sealed, await self._objects.of(ready.job.tenant).keep(file))
 
 
 def _groups(jobs: Sequence[_Ready]) -> Iterator[list[_Ready]]:
@@ -195,8 +199,31 @@ def _finalized(job: Job, sealed: Sealed, stored: StoredObject) -> Outcome:
     return Done([NewEvent("artifact.finalized", payload)])
 
 
-def _not_passed(job: Job, report: Report) -> Outcome:
-    return _failed(job, "not_passed", _explanation(report))
+def _not_passed(ready: _Ready, report: Report) -> Outcome:
+    """Return the end of the attempt. If it is the timestamp that does not pass, its confirmation is taken back."""
+    timestamp = next((each for each in report.evidence if each.evidence == Evidence.TSA), None)
+    confirmed = _timestamp_attempt(ready) if timestamp and _is_refused(timestamp) else None
+    if timestamp is None or confirmed is None:
+        return _failed(ready.job, "not_passed", _explanation(report))
+    payload = {
+        "attempt": confirmed,
+        "failure_code": TOKEN_REFUSED,
+        "reason": f"{timestamp.status} {timestamp.reason or ''} {timestamp.detail}"[:LONGEST_REASON],
+        "witness_hash": ready.job.payload["witness_hash"],
+    }
+    return Done([NewEvent("tsa.failed", payload)])
+
+
+def _is_refused(timestamp: Finding) -> bool:
+    """Return whether another token is needed. One that is ahead of the database's clock may be good tomorrow."""
+    return timestamp.status is not Status.VERIFIED and timestamp.reason is not Reason.AFTER_VALIDATION_TIME
+
+
+def _timestamp_attempt(ready: _Ready) -> int | None:
+    """Return the attempt whose timestamp is confirmed."""
+    assert ready.proven is not None
+    track = read_records(ready.proven.events).history.track(Evidence.TSA, ready.job.payload["witness_hash"])
+    return next((each.number for each in track.attempts if each.ending == track.confirmed), None)
 
 
 class RenewalWorker:

@@ -207,6 +207,20 @@ where e.awake is not null and d.executor is not null
     and coalesce(j.state, 'missing') not in ('queued', 'running', 'retry_scheduled')
     and e.entity_id not in (select unnest(w.entity_id) from foja.woken w);
 
+-- name: audit_waits_without_job
+-- What waits for a job that is not there: open attempts, images without variants, deliveries of webhooks that are on.
+select a.entity_id, a.asked_seq, format('the %%s job of attempt %%s', foja.job_of(a.evidence), a.attempt),
+    '`foja status --rebuild` queues it'
+from foja.lost_attempts() a
+union all
+select i.product_id, i.content_seq, 'a render_image job', '`foja images rebuild` queues it' from foja.unrendered_images() i
+union all
+select d.entity_id, d.seq, format('a job that delivers it to the webhook %%s', d.webhook_id),
+    'switch the webhook off and on to queue it'
+from foja.webhook_delivery d join foja.webhook w on w.webhook_id = d.webhook_id and w.state = 'on'
+where d.state = 'waiting' and not exists (select from foja.job j where j.entity_id = d.webhook_id and j.type = 'deliver_webhook'
+    and j.dedupe_key = d.batch::text and j.state in ('queued', 'running', 'retry_scheduled'));
+
 -- name: audit_job_correlations
 -- Jobs that ran with a correlation id other than their stream.
 select entity_id, null, job_id, correlation_id from foja.job
@@ -233,6 +247,16 @@ select e.entity_id, v.seq, v.kind, v.at,
     case v.seq when 0 then (select jsonb_agg(to_jsonb(a)) from foja.attempt a where a.entity_id = e.entity_id) end
 from foja.entity e join foja.event v using (entity_id)
 where e.domain = 'document' order by e.entity_id, v.seq;
+
+-- name: audit_tokens
+-- Confirmed timestamps whose token does not contain the digest that it is about; those of a batch are over its root.
+select v.entity_id, v.seq, v.payload ->> 'witness_hash'
+from foja.attempt a join foja.event v on v.entity_id = a.entity_id and v.kind = 'tsa.confirmed' and v.seq > a.asked_seq
+    and v.payload ->> 'witness_hash' = a.witness_hash and v.payload ->> 'path_b64' is null
+where a.evidence = 'tsa' and a.state = 'confirmed' and case
+    when length(v.payload ->> 'token_b64') %% 4 = 0 and v.payload ->> 'token_b64' ~ '^[A-Za-z0-9+/]+=?=?$'
+        then position(decode(a.witness_hash, 'hex') in decode(v.payload ->> 'token_b64', 'base64')) = 0
+    else true end;
 
 -- name: audit_tracked_others
 -- Rows of document tables whose stream is not a document.

@@ -194,8 +194,10 @@ select entity_id from (
 ) known order by entity_id limit %(limit)s;
 
 -- name: rebuild_documents
--- Rebuild the guards' tables and the references of these documents from the events, and return which of them changed.
-select foja.rebuild_documents(%(entities)s::uuid[]) union select foja.rebuild_references_v1(%(entities)s::uuid[]);
+-- Rebuild the guards' tables and the references of these documents from the events, queue the jobs that they lack, and
+-- return which of them changed.
+select foja.rebuild_documents(%(entities)s::uuid[]) union select foja.rebuild_references_v1(%(entities)s::uuid[])
+union select foja.queue_lost_attempts(%(entities)s::uuid[]);
 
 -- name: expire_attempts
 -- Close attempts past their deadline; returns the tenants and streams.

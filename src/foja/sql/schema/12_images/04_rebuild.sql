@@ -42,6 +42,18 @@ return jsonb_build_array(
     (select jsonb_agg(array[r.seq::text, r.sha256, r.role] order by r.seq, r.role, r.sha256) from foja.object_reference r
         where r.entity_id = p_product));
 
+-- Images that wait for their variants while no job is there to make them.
+create function foja.unrendered_images() returns setof public.product_images
+language sql stable
+begin atomic
+    select i.* from public.product_images i left join public.image_thumbnail_jobs t on t.product_image_id = i.id
+    where i.image_url like 'foja:sha256/%' and coalesce(t.status, 'queued') in ('queued', 'processing')
+        and not exists (select from foja.job j where j.job_id = t.job_id)
+        and not exists (select from foja.image_variant v where v.image_id = i.id)
+        and not exists (select from foja.event v where v.entity_id = i.product_id and v.seq > i.content_seq
+            and v.kind in ('image.skipped', 'image.failed') and v.payload ->> 'image_id' = i.id::text);
+end;
+
 -- A product whose row is gone although its gallery is not empty gets it back: a deletion would have emptied the gallery.
 create function foja.replay_gallery(p_product uuid) returns void
 language plpgsql as $$
@@ -73,12 +85,16 @@ create function foja.rebuild_gallery(p_product uuid) returns boolean
 language plpgsql as $$
 declare
     before jsonb;
+    asked bigint;
 begin
     perform from public.products p where p.productid = p_product for key share;
     perform from foja.entity e where e.entity_id = p_product for no key update;
     before := foja.gallery_rows(p_product);
     perform foja.replay_gallery(p_product);
-    if before is not distinct from foja.gallery_rows(p_product) then
+    perform foja.request_rendering(p_product, i.id, i.tenant, concat_ws(':', i.id, i.content_seq, 'lost'), 1, false)
+    from foja.unrendered_images() i where i.product_id = p_product;
+    get diagnostics asked = row_count;
+    if asked = 0 and before is not distinct from foja.gallery_rows(p_product) then
         raise exception using errcode = 'FJ004', message = 'unchanged';
     end if;
     return true;

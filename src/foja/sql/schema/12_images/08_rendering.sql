@@ -117,10 +117,11 @@ language sql as $$
     where i.product_id = p_product order by i.id, j.job_id desc;
 $$;
 
-revoke execute on function foja.rendering_payload, foja.rendering_attempts, foja.rendering_death, foja.request_rendering, foja.queue_rendering, foja.thumbnail_status, foja.show_rendering,
+revoke execute on function foja.unrendered_images, foja.rendering_payload, foja.rendering_attempts, foja.rendering_death, foja.request_rendering, foja.queue_rendering, foja.thumbnail_status, foja.show_rendering,
     foja.track_rendering, foja.superseded, foja.rendering_target_v1, foja.render_again_v1,
     foja.sweep_variants_v1, foja.arm_retries_v1, foja.set_thumbnail_rule_v1, foja.rebuild_thumbnail_jobs from public;
 
+grant execute on function foja.unrendered_images to service_role, foja_reader;
 grant execute on function foja.rendering_target_v1 to foja_worker;
 grant execute on function foja.render_again_v1 to service_role, foja_api;
 grant execute on function foja.set_thumbnail_rule_v1 to service_role, foja_operator;

@@ -10,7 +10,7 @@ drop view public.vw_image_closing_criteria, public.vw_image_system_overview, pub
 drop function foja.open_image_tables;
 drop trigger image_erased on foja.event;
 drop trigger rendering_changed on foja.job;
-drop function foja.rebuild_galleries_v1, foja.rebuild_gallery, foja.replay_gallery, foja.gallery_rows, foja.refer_images,
+drop function foja.unrendered_images, foja.rebuild_galleries_v1, foja.rebuild_gallery, foja.replay_gallery, foja.gallery_rows, foja.refer_images,
     foja.image_references, public.insert_image_with_order;
 drop function foja.rebuild_thumbnail_jobs, foja.rendering_target_v1, foja.render_again_v1, foja.sweep_variants_v1,
     foja.arm_retries_v1, foja.set_thumbnail_rule_v1, foja.superseded;

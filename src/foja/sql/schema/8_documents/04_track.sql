@@ -18,21 +18,23 @@ begin
     perform foja.end_attempt(a, 'confirmed');
 end $$;
 
--- `*.failed`, `anchor.timeout`: once, for an open attempt; `reorged` takes the confirmation of a network back.
+-- `*.failed`, `anchor.timeout`: once, for an open attempt; `reorged` takes the confirmation of a network back, and
+-- `token_refused` that of a timestamp.
 create function foja.track_failure(payload jsonb, a foja.attempt) returns void
 language plpgsql as $$
 declare
-    reorged boolean := payload ->> 'failure_code' = 'reorged' and a.evidence in ('polygon', 'bitcoin', 'rekor');
+    taken_back boolean := a.evidence <> 'artifact'
+        and payload ->> 'failure_code' = case a.evidence when 'tsa' then 'token_refused' else 'reorged' end;
 begin
-    if a.state <> (case when reorged then 'confirmed' else 'open' end) then
+    if a.state <> (case when taken_back then 'confirmed' else 'open' end) then
         perform foja.refuse('attempt_not_open', format('attempt %s at %s has ended', a.attempt, a.evidence));
     elsif a.evidence in ('polygon', 'bitcoin', 'rekor') and payload ->> 'failure_code' not in ('calendars_refused', 'dropped',
             'job_died', 'log_refused', 'max_attempts', 'missing_tx_hash', 'nonce_spent', 'proof_invalid', 'receipt_status',
             'refused', 'reorged', 'timeout') then
         perform foja.refuse('bad_payload', format('%s is not a failure code of an anchor', payload ->> 'failure_code'));
     end if;
-    perform foja.end_attempt(a, case when reorged then 'reorged' else 'failed' end);
-    if reorged then
+    perform foja.end_attempt(a, case when taken_back then 'reorged' else 'failed' end);
+    if taken_back then
         perform foja.supersede_attempts(a.entity_id, 'its evidence was taken back');
     end if;
 end $$;
@@ -66,7 +68,8 @@ begin
     end if;
     if d.requested_seq is null then
         perform foja.refuse('precondition_failed:missing_request', 'protection was not requested');
-    elsif reported not in ('tsa', 'artifact') and not foja.is_confirmed(new.entity_id, 'tsa', witness) then
+    elsif reported not in ('tsa', 'artifact') and not exists (select from foja.attempt t where t.entity_id = new.entity_id
+            and t.evidence = 'tsa' and t.witness_hash = witness and t.state in ('confirmed', 'reorged')) then
         perform foja.refuse('precondition_failed:missing_tsa_for_witness_hash', format('%s has no timestamp', witness));
     end if;
     a := foja.find_attempt(new.entity_id, reported, witness, foja.attempt_number(payload));
@@ -303,6 +306,36 @@ begin
         end if;
     end loop;
     return before is distinct from foja.tracked(p_entity);
+end $$;
+
+-- Open attempts without their job. Both are made in one transaction.
+create function foja.lost_attempts() returns setof foja.attempt
+language sql stable
+begin atomic
+    select a.* from foja.attempt a where a.state = 'open' and not exists (select from foja.job j
+        where j.entity_id = a.entity_id and j.type = foja.job_of(a.evidence) and j.dedupe_key = a.asked_seq::text);
+end;
+
+-- Queue the jobs of the open attempts at these documents that have none; returns the documents.
+create function foja.queue_lost_attempts(p_entities uuid[]) returns setof uuid
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    jobs foja.new_job[];
+begin
+    perform foja.check_source('protect-document-v2');
+    perform from foja.entity e where e.entity_id = any (p_entities) order by e.entity_id for no key update;
+    select array_agg(row(foja.job_of(a.evidence), a.entity_id, a.tenant, a.asked_seq::text, about::text, 0, 1,
+        jsonb_build_object('kind', case when a.evidence in ('tsa', 'artifact') then a.evidence else 'anchor' end || '.failed',
+            'v', 1, 'payload', foja.timeout_payload(a) - 'limit' || about
+                || '{"failure_code": "job_died", "reason": "its job could not be done; see `foja jobs list`"}')::text,
+        null)::foja.new_job)
+    into jobs from foja.lost_attempts() a
+    cross join lateral (select jsonb_build_object('witness_hash', a.witness_hash, 'attempt', a.attempt) as about) told
+    where a.entity_id = any (p_entities);
+    if jobs is not null then
+        perform foja.insert_jobs(jobs);
+    end if;
+    return query select distinct j.entity_id from unnest(jobs) j;
 end $$;
 
 -- The same for many streams, each locked in turn; returns those that changed.
