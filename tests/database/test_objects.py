@@ -347,7 +347,9 @@ async def test_the_references_of_everything_stored_before_are_derived_from_the_e
         before = references(admin), [row for row in objects(admin) if row[0] != erased.sha256]
     assert len(before[0]) == 5
     await migrate(database_url, to=10)
-    admin.execute("delete from foja.kept where relation = 'foja.object'")  # as of a ledger that never had them
+    admin.execute(
+        "delete from foja.kept where relation = 'foja.object'"
+    )  # as of a ledger that never had them
     assert admin.execute("select to_regclass('foja.object')").fetchone() == (None,)
     async with open_app() as app:
         derived = references(admin), objects(admin)

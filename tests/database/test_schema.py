@@ -104,7 +104,9 @@ async def test_the_way_back_ends_where_the_way_there_passed(
     newest = dump(database_url)
     await migrate(empty_database_url, to=number)
     assert await migrate(database_url, to=number) == Moved(LATEST, number)
-    registered = [f"--exclude-table-data=foja.{name}" for name in ("domain", "source", "kind", "job_type", "kept")]
+    registered = [
+        f"--exclude-table-data=foja.{name}" for name in ("domain", "source", "kind", "job_type", "kept")
+    ]
     assert dump(database_url, *registered) == dump(empty_database_url, *registered)
     guards = "select domain, guard from foja.domain where guard is not null order by 1"
     if number:

@@ -1,4 +1,4 @@
-"""The way back and forward again loses no work: what waited waits with its job, and what was decided stays."""
+"""The way back and forward again loses no work: what waited waits with its job."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ Admin = psycopg.Connection[Any]
 DERIVED = ("--exclude-table=public.product_images", "--exclude-table=foja.object_reference")
 # Whoever does maintenance, and the key of live texts, are of one run of a process.
 OF_A_RUN = ("--exclude-table-data=foja.maintenance", "--data-only", *DERIVED)
-WORKED: tuple[tuple[str, LiteralString], ...] = (("render_image", "foja_render_image"), (RUN, "foja_run_errand"))
+WORKED: tuple[tuple[str, LiteralString], ...] = (
+    ("render_image", "foja_render_image"),
+    (RUN, "foja_run_errand"),
+)
 APPROVAL = {"approval_id": "a", "tool_name": "t", "tool_args": {}, "expires_at": "2999-01-01T00:00:00Z"}
 
 
@@ -109,7 +112,7 @@ async def finish_work(app: App, admin: Admin) -> None:
 def test_every_way_back_and_forward_again_loses_no_work(
     open_app: Callable[..., App], admin: Admin, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A queued image stayed queued for ever after 15 -> 14 -> 15: its job was deleted, and audit was clean."""
+    """A queued image stayed queued for ever after 15 -> 14 -> 15: its job was deleted."""
 
     async def act(step: Callable[[App, Admin], Awaitable[None]]) -> None:
         async with open_app(domains=[ERRAND]) as app:

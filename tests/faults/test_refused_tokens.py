@@ -1,4 +1,4 @@
-"""A token that this installation's own judge refuses: its confirmation is taken back, and another is asked for."""
+"""A token that this installation's own judge refuses is taken back, and another is asked for."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def record_invalid_token(admin: Admin, witness: str) -> None:
     with admin.transaction():
         admin.execute("set local role foja_run_tsa")
         admin.execute(
-            "select foja.complete_job_v1(job_id, lease_token, %s) from foja.claim_jobs_v1('run_tsa', 1, 'other')",
+            "select foja.complete_job_v1(job_id, lease_token, %s) "
+            "from foja.claim_jobs_v1('run_tsa', 1, 'other')",
             [Jsonb([{"kind": "tsa.confirmed", "payload": payload}])],
         )
 
@@ -32,14 +33,16 @@ def record_invalid_token(admin: Admin, witness: str) -> None:
 async def test_an_invalid_token_is_taken_back_and_another_is_asked_for(
     open_app: Callable[..., App], admin: Admin, database_url: str, batch: int
 ) -> None:
-    """Every artifact failed for good, the document was shown as protected, audit was clean and retry refused."""
+    """Every artifact failed for good, the document was shown as protected, and audit was clean."""
     async with open_app(tsa_batch=batch) as app:
         document = await app.documents.add(b"a contract", name="contract.txt")
         await document.protect(required_evidence=["tsa"])
         await app.work(until_idle=True, only=["protect_document_v2"])
         record_invalid_token(admin, document.sha256)
         found = await audit(database_url, max_lag_seconds=3600)
-        assert [(each.check, each.entity_id, each.seq) for each in found.findings] == [("token", document.id, 3)]
+        assert [(each.check, each.entity_id, each.seq) for each in found.findings] == [
+            ("token", document.id, 3)
+        ]
         await app.work(until_idle=True)
         view = await document.view()
         assert view.state is State.NONE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 from collections.abc import Iterator
 
@@ -9,7 +10,7 @@ from foja.cli.installation import open_database, open_object_store, read_setting
 from foja.cli.log.verify import read_checkpoint
 from foja.cli.output import print_result, progress_bar
 from foja.observe.audit import audit as run_audit
-from foja.observe.findings import CheckReport
+from foja.observe.findings import MAX_SHOWN, CheckReport
 from foja.observe.fsck import Outside
 from foja.observe.fsck import fsck as run_fsck
 
@@ -19,7 +20,7 @@ async def audit(arguments: Namespace) -> int:
     settings = read_settings(arguments)
     limits = {name: getattr(settings, name) for name in ("max_lag_seconds", "clock_tolerance_seconds")}
     async with open_database(arguments) as url:
-        report = await run_audit(url, **limits)
+        report = await run_audit(url, **limits, most=_most(arguments))
     print_result(arguments, report.document(), *_lines(report))
     return 0 if report.clean else 1
 
@@ -33,9 +34,14 @@ async def fsck(arguments: Namespace) -> int:
         keys = await read_verifiers(arguments, url)
         outside = Outside(open_object_store(arguments), keys, trusted_checkpoint)
         with progress_bar("checking") as bar:
-            report = await run_fsck(url, outside, tiles=arguments.tiles, progress=bar)
+            report = await run_fsck(url, outside, tiles=arguments.tiles, progress=bar, most=_most(arguments))
     print_result(arguments, report.document(), *_lines(report))
     return 0 if report.clean else 1
+
+
+def _most(arguments: Namespace) -> int:
+    """Return how many findings are shown: a person reads the first, a program all."""
+    return sys.maxsize if arguments.json else MAX_SHOWN
 
 
 def _lines(report: CheckReport) -> Iterator[str]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import datetime
 
 from foja.cli.access.actor import actor_of
 from foja.cli.installation import open_installation
 from foja.cli.output import print_fields, print_result, shorten, table
-from foja.jobs.admin import JobView
+from foja.errors import Refused
+from foja.jobs.admin import Jobs, JobView
 
 HEAD = ("id", "type", "state", "stream", "tries", "when", "remark")
 WIDTH = 60
@@ -42,17 +45,13 @@ async def show(arguments: Namespace) -> int:
 async def retry(arguments: Namespace) -> int:
     """Queue jobs again."""
     async with open_installation(arguments) as app:
-        return _print_changed(
-            arguments, await app.jobs.retry(arguments.jobs, actor=actor_of(arguments)), "queued again"
-        )
+        return await _change(arguments, app.jobs, app.jobs.retry, "queued again")
 
 
 async def cancel(arguments: Namespace) -> int:
     """Cancel jobs."""
     async with open_installation(arguments) as app:
-        return _print_changed(
-            arguments, await app.jobs.cancel(arguments.jobs, actor=actor_of(arguments)), "cancelled"
-        )
+        return await _change(arguments, app.jobs, app.jobs.cancel, "cancelled")
 
 
 async def pause(arguments: Namespace) -> int:
@@ -71,12 +70,26 @@ async def resume(arguments: Namespace) -> int:
     return 0
 
 
-def _print_changed(arguments: Namespace, done: int, result: str) -> int:
-    asked = len(arguments.jobs)
-    lines = [f"{done} of {asked} {result}"]
-    if done < asked:
+async def _change(
+    arguments: Namespace, admin: Jobs, change: Callable[..., Awaitable[int]], result: str
+) -> int:
+    """Change the jobs that are named, or all that match, except those that may not be changed."""
+    filters = {"state": arguments.state, "job_type": arguments.job_type, "entity_id": arguments.entity}
+    filtered = any(filters.values())
+    if filtered == bool(arguments.jobs):
+        raise Refused("name the jobs by their ids, or choose them by --state, --type or --entity; not both")
+    actor, asked, done = actor_of(arguments), arguments.jobs, 0
+    if not filtered:
+        done = await change(asked, actor=actor)
+    else:
+        asked = await admin.matching(**filters)
+        for job in asked:
+            with suppress(Refused):
+                done += await change([job], actor=actor)
+    lines = [f"{done} of {len(asked)} {result}"]
+    if done < len(asked):
         lines.append("the others are running or finished; `foja jobs show ID` shows the state of each")
-    print_result(arguments, {"asked": asked, "done": done}, *lines)
+    print_result(arguments, {"asked": len(asked), "done": done}, *lines)
     return 0 if done else 1
 
 

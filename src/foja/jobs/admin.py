@@ -104,6 +104,16 @@ class Jobs:
         await self._database.rows(sql.query("queue_woken"))
         return await self._find(state=state, type=job_type, entity=entity_id, before=before, limit=limit)
 
+    async def matching(
+        self, *, state: str | None = None, job_type: str | None = None, entity_id: UUID | None = None
+    ) -> Sequence[int]:
+        """Return the ids of all these jobs, newest first."""
+        found: list[int] = []
+        chosen = {"state": state, "job_type": job_type, "entity_id": entity_id}
+        while page := await self.list(**chosen, before=found[-1] if found else None, limit=1000):
+            found += [job.id for job in page]
+        return found
+
     async def show(self, job_id: int) -> JobView:
         """Return one job, or raise `UnknownJob`."""
         found = await self._find(job=job_id)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from foja.observe.findings import Anomalies, CheckReport
+from foja.observe.findings import MAX_SHOWN, Anomalies, CheckReport
 from foja.observe.galleries import check_galleries
 from foja.observe.replay import LISTED, TRACKED, check_documents
 from foja.observe.snapshot import Row, Snapshot, snapshot
@@ -79,10 +79,12 @@ QUERIES = (
 )
 
 
-async def audit(url: str, *, max_lag_seconds: float, clock_tolerance_seconds: float = 300.0) -> CheckReport:
-    """Run every query in one snapshot and return the findings."""
+async def audit(
+    url: str, *, max_lag_seconds: float, clock_tolerance_seconds: float = 300.0, most: int = MAX_SHOWN
+) -> CheckReport:
+    """Run every query in one snapshot and return the first `most` findings."""
     limits = {"grace": GRACE, "limit": max_lag_seconds, "tolerance": clock_tolerance_seconds}
-    findings = Anomalies()
+    findings = Anomalies(most)
     async with snapshot(url) as moment:
         counts = zip(COUNTED, await moment.row("audit_counts"), strict=True)
         findings.counts.update(dict(counts))

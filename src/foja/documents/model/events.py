@@ -190,7 +190,9 @@ DOCUMENT = Domain(
             {**WITNESS, "token_b64": "string", "gen_time": "string"},
             STAMP,
         ),
-        Kind("tsa.failed", SWEEPER | {"run-tsa", "build-artifact"}, {**WITNESS, **ATTEMPT, **FAILURE}, REASON),
+        Kind(
+            "tsa.failed", SWEEPER | {"run-tsa", "build-artifact"}, {**WITNESS, **ATTEMPT, **FAILURE}, REASON
+        ),
         Kind("anchor.submitted", SUBMITTERS, ANCHOR, {**BLOCK, "deadline": "string"}),
         Kind(
             "anchor.confirmed",

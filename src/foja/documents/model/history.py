@@ -58,7 +58,9 @@ class History(NamedTuple):
 
     requests: tuple[Request, ...]
     tracks: Mapping[Key, Track]
-    lost: Mapping[tuple[str, str], int]  # the last event that took a confirmation back, by evidence and witness
+    lost: Mapping[
+        tuple[str, str], int
+    ]  # the last event that took a confirmation back, by evidence and witness
     finalized: Ending | None
     closed: str | None  # revoked or archived
     closed_at: datetime | None

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from foja.documents.model.events import Evidence
 
 REORGED, TIMEOUT, SUPERSEDED = "reorged", "timeout", "superseded"
-TOKEN_REFUSED = "token_refused"  # by our own judge, after it was recorded
+TOKEN_REFUSED = "token_refused"  # noqa: S105, by our own judge, after it was recorded
 TAKEN_BACK = frozenset({REORGED, TOKEN_REFUSED})
 
 

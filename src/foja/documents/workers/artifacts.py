@@ -200,7 +200,7 @@ def _finalized(job: Job, sealed: Sealed, stored: StoredObject) -> Outcome:
 
 
 def _not_passed(ready: _Ready, report: Report) -> Outcome:
-    """Return the end of the attempt. If it is the timestamp that does not pass, its confirmation is taken back."""
+    """Return the end of the attempt, which takes the timestamp back if it is what does not pass."""
     timestamp = next((each for each in report.evidence if each.evidence == Evidence.TSA), None)
     confirmed = _timestamp_attempt(ready) if timestamp and _is_refused(timestamp) else None
     if timestamp is None or confirmed is None:
@@ -215,7 +215,7 @@ def _not_passed(ready: _Ready, report: Report) -> Outcome:
 
 
 def _is_refused(timestamp: Finding) -> bool:
-    """Return whether another token is needed. One that is ahead of the database's clock may be good tomorrow."""
+    """Return whether another token is needed: one that is ahead of the clock may pass tomorrow."""
     return timestamp.status is not Status.VERIFIED and timestamp.reason is not Reason.AFTER_VALIDATION_TIME
 
 

@@ -52,7 +52,10 @@ async def _stamp_together(stamper: Stamper, jobs: Sequence[Job], digests: Sequen
 
 
 async def _stamp(stamper: Stamper, job: Job) -> Outcome:
-    kind, more = _result(await stamper.stamp(bytes.fromhex(job.payload["witness_hash"])))
+    digest = _witness(job)
+    if digest is None:
+        return NO_WITNESS
+    kind, more = _result(await stamper.stamp(digest))
     return _event(kind, job, more)
 
 

@@ -130,14 +130,17 @@ def add_jobs(verbs: Verbs) -> None:
     jobs.set_defaults(state=None, job_type=None, entity=None, limit=100)
     for parser in (jobs, listing):
         _add_filters(parser)
+        parser.add_argument("--limit", type=positive, default=SUPPRESS, help="at most this many (100)")
     show = inner.add("jobs:show", "show one job in full", "  foja jobs show 41")
     show.add_argument("job", type=number, metavar="ID")
     for name, sentence in {
         "retry": "queue dead jobs again with all their tries, and run scheduled jobs now",
         "cancel": "cancel unfinished jobs; a worker that runs one loses its lease",
     }.items():
-        change = inner.add(f"jobs:{name}", sentence, f"  foja jobs {name} 41 42")
-        change.add_argument("jobs", type=number, metavar="ID", nargs="+")
+        example = f"  foja jobs {name} 41 42\n  foja jobs {name} --type run_tsa --state dead"
+        change = inner.add(f"jobs:{name}", sentence, example)
+        change.add_argument("jobs", type=number, metavar="ID", nargs="*")
+        _add_filters(change)
         add_actor(change)
     for name, sentence in {
         "pause": "claim no more jobs of a type; running jobs finish, attempts do not time out",
@@ -154,7 +157,6 @@ def _add_filters(parser: ArgumentParser) -> None:
     add_option("--state", choices=JOB_STATES, help="only jobs in this state")
     add_option("--type", dest="job_type", metavar="TYPE", help="only jobs of this type")
     add_option("--entity", type=UUID, help="only jobs of this stream")
-    add_option("--limit", type=positive, help="at most this many (100)")
 
 
 def add_tsa(verbs: Verbs) -> None:

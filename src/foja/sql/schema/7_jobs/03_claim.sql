@@ -12,7 +12,7 @@ end $$;
 
 -- Up to `p_limit` jobs, of one tenant if it is named, each leased to this worker until it settles it or stops
 -- extending the lease. A job whose lease expired comes alone, and says so. Tries are counted here, once per claim; the
--- expired claim of a whole batch does not count, since any of its jobs may be the cause.
+-- first claim after a worker was lost does not count: another job may be the cause, or the machine was switched off.
 create function foja.claim_jobs_v1(p_type text, p_limit integer, p_worker text, p_tenant text default null)
 returns table (
     job_id bigint, type text, entity_id uuid, tenant text, dedupe_key text, payload jsonb, tries integer,
@@ -67,7 +67,7 @@ begin
                 order by j.run_at, j.job_id limit missing for update skip locked
             )
             update foja.job j
-            set state = 'running', tries = j.tries + 1, alone = p_limit = 1, lease_token = token,
+            set state = 'running', tries = j.tries + 1, alone = false, lease_token = token,
                 lease_until = moment + rule.lease, worker = p_worker, correlation_id = j.entity_id,
                 corrected = j.corrected or d.strange
             from due d where j.job_id = d.job_id
