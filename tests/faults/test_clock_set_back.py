@@ -16,7 +16,8 @@ from tests.job_domain import ERRAND, RUN, ask, do_well
 Admin = psycopg.Connection[Any]
 ROLE = "foja_run_errand"
 SET_BACK = """update foja.job set created_at = created_at + interval '2 hours',
-    run_at = run_at + interval '2 hours', lease_until = lease_until + interval '2 hours' where type = 'run_errand'"""
+    run_at = run_at + interval '2 hours', lease_until = lease_until + interval '2 hours'
+    where type = 'run_errand'"""
 
 
 async def check(app: App, **more: int) -> CheckReport:
