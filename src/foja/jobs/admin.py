@@ -109,8 +109,13 @@ class Jobs:
     ) -> Sequence[int]:
         """Return the ids of all these jobs, newest first."""
         found: list[int] = []
-        chosen = {"state": state, "job_type": job_type, "entity_id": entity_id}
-        while page := await self.list(**chosen, before=found[-1] if found else None, limit=1000):
+        while page := await self.list(
+            state=state,
+            job_type=job_type,
+            entity_id=entity_id,
+            before=found[-1] if found else None,
+            limit=1000,
+        ):
             found += [job.id for job in page]
         return found
 
