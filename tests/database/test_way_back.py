@@ -52,7 +52,8 @@ def claim(admin: Admin, kind: str, role: LiteralString) -> tuple[int, UUID]:
             "select job_id, lease_token from foja.claim_jobs_v1(%s, 1, 'a worker')", [kind]
         ).fetchone()
     assert row is not None
-    return row
+    job, token = row
+    return job, token
 
 
 def fail(admin: Admin, kind: str, role: LiteralString, *, permanent: bool) -> None:

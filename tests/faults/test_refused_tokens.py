@@ -38,6 +38,7 @@ async def test_an_invalid_token_is_taken_back_and_another_is_asked_for(
         document = await app.documents.add(b"a contract", name="contract.txt")
         await document.protect(required_evidence=["tsa"])
         await app.work(until_idle=True, only=["protect_document_v2"])
+        assert document.sha256 is not None
         record_invalid_token(admin, document.sha256)
         found = await audit(database_url, max_lag_seconds=3600)
         assert [(each.check, each.entity_id, each.seq) for each in found.findings] == [
