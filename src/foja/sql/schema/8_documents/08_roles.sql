@@ -17,7 +17,8 @@ grant select on foja.ability, foja.document, foja.document_summary, public.docum
 grant execute on function foja.envelope to foja_worker, authenticated, service_role, foja_api, foja_reader;
 grant execute on function public.append_document_entity_event to foja_worker, service_role, foja_api, foja_sweeper;
 grant execute on function foja.expire_attempts, foja.wake_stalled to foja_sweeper;
-grant execute on function foja.job_of, foja.is_given_up, foja.lost_attempts to foja_worker, service_role, foja_api, foja_reader;
+grant execute on function foja.job_of, foja.is_given_up to foja_worker, service_role, foja_api, foja_reader;
+grant execute on function foja.lost_attempts to foja_worker, service_role, foja_reader;
 grant execute on function foja.write_summaries, foja.rebuild_summaries, foja.rebuild_documents, foja.queue_lost_attempts to foja_worker;
 
 alter table foja.document enable row level security, force row level security;
