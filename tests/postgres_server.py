@@ -39,19 +39,20 @@ def running_postgres(programs: Path, options: Mapping[str, str]) -> Iterator[Pos
             account.own(data.parent)
             account.reach(programs)
         trust = ("--username=postgres", "--encoding=UTF8", "--locale=C", "--auth=trust")
-        _run(account, programs / "initdb", *trust, f"--pgdata={data}")
+        run_program(account, programs / "initdb", *trust, f"--pgdata={data}")
         settings = {"listen_addresses": "", "unix_socket_directories": folder, **options}
         words = shlex.join(word for name, value in settings.items() for word in ("-c", f"{name}={value}"))
         control = (programs / "pg_ctl", f"--pgdata={data}", "--wait")
-        _run(account, *control, f"--log={data / 'server.log'}", f"--options={words}", "start")
+        run_program(account, *control, f"--log={data / 'server.log'}", f"--options={words}", "start")
         try:
             pid = int((data / "postmaster.pid").read_text().split()[0])
             yield PostgresServer(f"postgresql://postgres@/postgres?host={folder}", data, pid)
         finally:
-            _run(account, *control, "--mode=immediate", "stop")
+            run_program(account, *control, "--mode=immediate", "stop")
 
 
-def _run(account: Account | None, *words: str | Path) -> None:
+def run_program(account: Account | None, *words: str | Path) -> None:
+    """Run one of the programs as the account; fail with what it says."""
     done = subprocess.run(
         words,
         cwd="/",

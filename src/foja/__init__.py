@@ -61,6 +61,7 @@ def connect(
     writers: int | None = None,
     connections: int | None = None,
     retry_seconds: float | None = None,
+    answer_seconds: float | None = None,
     checkpoint_seconds: float | None = None,
     max_lag_seconds: float | None = None,
     cosigners: str | None = None,
@@ -198,6 +199,7 @@ def connect(
     micro_batch: send appends that wait at the same time in one call.
     writers, connections: most connections for micro-batches, and for everything else.
     retry_seconds: how long an append is retried while the database is unavailable.
+    answer_seconds: longest wait for the database's answer to an append; other statements: twice as long.
     checkpoint_seconds, max_lag_seconds: least time between checkpoints, and lag that `foja audit` reports.
     cosigners: address and public key of each cosigner of the log, separated by spaces; empty: none.
     cosigner_policy: how many must have signed the checkpoint of a proof, if there is one: `2 of 3`.

@@ -159,7 +159,7 @@ class App(TenantApp):
 
     async def rebuild(self) -> Rebuilt:
         """Rebuild by replay what lists and guards know of documents; others may write meanwhile."""
-        database = self.workers.queue(EXECUTOR).database
+        database = self.workers.queue(EXECUTOR).database.patient()
         executor = Executor(database, self.documents.policy)
         return await executor.rebuild_all(self.ledger)
 
@@ -195,7 +195,12 @@ class App(TenantApp):
         self.sweeper = self._pool_of(SWEEPER, 4)
         installation = await self._recognise()
         check_home(self.settings, installation.id)
-        self._notifier = Notifier(self.settings.database_url, f"foja_{API}", installation.epoch)
+        self._notifier = Notifier(
+            self.settings.database_url,
+            f"foja_{API}",
+            installation.epoch,
+            answer_seconds=self.settings.answer_seconds,
+        )
         self._open.push_async_callback(self._notifier.close)
         self._notifier.open()
         self.store = open_store(self.settings.store_url)
@@ -266,7 +271,7 @@ class App(TenantApp):
         specs = [*document.workers, *conversation.workers, *image.workers, *thread.workers, *own.workers]
         specs += webhook.workers
         self.workers = Workers(self.settings, self._notifier, self._open, specs, self._domains)
-        self.orphans = open_hygiene(self.settings, self.store, self.workers.queue(HYGIENE).database)
+        self.orphans = open_hygiene(self.settings, self.store, self.workers.queue(HYGIENE).database.patient())
 
     def _open_tenant(self, name: str) -> TenantApp:
         other = TenantApp()
@@ -298,7 +303,8 @@ class App(TenantApp):
         return database
 
     def _pool_of(self, role: str, most: int) -> Database:
-        database = Database(self.settings.database_url, f"foja_{role}", most)
+        url, limit = self.settings.database_url, self.settings.answer_seconds
+        database = Database(url, f"foja_{role}", most, limit)
         self._open.push_async_callback(database.close)
         return database
 

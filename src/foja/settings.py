@@ -96,7 +96,8 @@ class Settings(BaseSettings):
     micro_batch: bool = True
     writers: int = Field(default=2, ge=1)
     connections: int = Field(default=8, ge=2)
-    retry_seconds: float = Field(default=10.0, ge=0)
+    retry_seconds: float = Field(default=30.0, ge=0)
+    answer_seconds: float = Field(default=15.0, gt=0)
     checkpoint_seconds: float = Field(default=1.0, gt=0)
     max_lag_seconds: float = Field(default=60.0, gt=0)
 

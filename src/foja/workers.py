@@ -84,7 +84,8 @@ class Workers:
     def queue(self, source: str) -> Queue:
         """Return the queue of a source, as its role."""
         if source not in self._queues:
-            database = Database(self._settings.database_url, f"foja_{source.replace('-', '_')}", CONNECTIONS)
+            url, role = self._settings.database_url, f"foja_{source.replace('-', '_')}"
+            database = Database(url, role, CONNECTIONS, self._settings.answer_seconds)
             self._closing.push_async_callback(database.close)
             queue = Queue(database, self._notifier, source=source, tenant=self._settings.tenant or None)
             self._closing.push_async_callback(queue.close)

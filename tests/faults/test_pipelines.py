@@ -13,6 +13,8 @@ from foja.driver.pipeline import Pipeline
 from foja.driver.pipeline_pool import PipelinePool, PoolClosed
 from foja.driver.pool import Pool
 from foja.errors import LedgerUnavailable, Refused
+from tests.database.rows import Admin
+from tests.races.writers import SAY, words
 
 SECONDS = 60  # what no caller may need, however busy the machine is
 
@@ -91,3 +93,15 @@ async def test_closing_a_pool_refuses_every_caller_that_waits_for_a_connection(a
         results = await asyncio.gather(*calls, return_exceptions=True)
     assert [type(result) for result in results] == [Refused] * 4
     pool.release(connection)
+
+
+async def test_the_first_read_succeeds_after_the_server_closed_every_idle_connection(
+    app: App, admin: Admin
+) -> None:
+    """After a failover the first read failed: it was given a connection that was closed long ago."""
+    talk = await app.conversations.open()
+    await talk.append(SAY, words("x"))
+    assert await asyncio.gather(*(talk.events() for _ in range(3)))
+    admin.execute("""select pg_terminate_backend(pid, 60000) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()""")
+    assert len(await talk.events()) == 1

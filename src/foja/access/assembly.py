@@ -26,7 +26,7 @@ def assemble(
     settings: Settings, notifier: Notifier, installation_id: UUID, closing: AsyncExitStack
 ) -> Access:
     """Return access for an installation. Nothing is opened before it is used."""
-    database = Database(settings.database_url, ROLE, CONNECTIONS)
+    database = Database(settings.database_url, ROLE, CONNECTIONS, settings.answer_seconds)
     closing.push_async_callback(database.close)
     tokens, provider = _tokens(settings, closing), _provider(settings, closing)
     access = Access(settings, database, notifier, installation_id, tokens, provider)

@@ -158,9 +158,11 @@ class Conversation(Stream):
         call = {"approval_id": name, "tool_name": tool_name, "tool_args": dict(tool_args), "expires_at": due}
         optional = {"tool_use_id": tool_use_id, "turn": turn, "block_index": block_index}
         payload = call | {field: value for field, value in optional.items() if value is not None}
-        with contextlib.suppress(IdempotencyConflict):
+        try:
             key = f"approval_requested:{name}"
             await self.append("approval_requested", payload, actor=actor, idempotency_key=key)
+        except IdempotencyConflict:
+            await self._ledger.await_standbys()
         return await self.approval(name)
 
     async def decide(
@@ -174,6 +176,8 @@ class Conversation(Stream):
             approval = await self._settle(approval_id, decision, reason, actor)
         elif approval.decided_seq is None:
             approval = await self._settle(approval_id, EXPIRED)
+        else:
+            await self._ledger.await_standbys()
         return Decision(approval, approval.matches(decision, reason, actor))
 
     async def approval(self, approval_id: str) -> Approval:
@@ -196,15 +200,18 @@ class Conversation(Stream):
                     await self._follow_until_decided(approval)
             approval = await self.approval(approval_id)
         if approval.decided_seq is None:
-            approval = await self._settle(approval_id, EXPIRED)
+            return await self._settle(approval_id, EXPIRED)
+        await self._ledger.await_standbys()
         return approval
 
     async def _settle(
         self, approval_id: str, decision: str, reason: str | None = None, actor: str | None = None
     ) -> Approval:
         payload = {"approval_id": approval_id, "decision": decision, "reason": reason}
-        with contextlib.suppress(IdempotencyConflict):
+        try:
             await self.append("approval_completed", payload, actor=actor)
+        except IdempotencyConflict:
+            await self._ledger.await_standbys()
         return await self.approval(approval_id)
 
     async def _follow_until_decided(self, approval: Approval) -> None:

@@ -136,6 +136,7 @@ class Documents(DocumentHistories):
         except (IdempotencyConflict, BadPayload, OutOfTurn):
             # Requested before: with or without `stage: final`, or from SQL, where there is no key.
             if first := find_request((await self._history(document))[0], payload):
+                await self._ledger.await_standbys()
                 return first
             raise
 
@@ -282,6 +283,7 @@ class Documents(DocumentHistories):
             new = not (await self._append(document, "document.added", payload, actor, ADDED)).replayed
         except IdempotencyConflict:  # added before with other fields: the first ones count
             events, _ = await self._history(document)
+            await self._ledger.await_standbys()
             new, payload = False, {**payload, **(read(events).added or {})}
         return self._handle(document, {**payload, "sha256": content["sha256"], "name": name}, new=new)
 

@@ -1,4 +1,4 @@
-"""A connection that reads all available input before it returns to the event loop.
+"""A connection that limits the wait for an answer, and reads all available input before it waits again.
 
 libpq reads 16 kB at a time. A long result takes many reads, and one turn of the event loop costs
 as much as decoding one of them.
@@ -7,18 +7,34 @@ as much as decoding one of them.
 from __future__ import annotations
 
 import logging
+import os
 import select
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from psycopg import AsyncConnection
+import psycopg
+from psycopg import AsyncConnection, Notify
 from psycopg.abc import PQGen
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.waiting import Ready, Wait
+
+from foja.sql import query
 
 if TYPE_CHECKING:
     from foja.driver.tenant_statement import TenantStatements
 
 MAX_READS = 64  # in a row, so that other tasks can run
 INTERVAL = 0.1
+ANSWER_SECONDS: Final = 15.0
+# For what a URL does not say. A host that is gone acknowledges nothing, also not on an idle connection.
+# A server that is stopped does; only the limit of an answer finds it.
+NETWORK: Final = {
+    "connect_timeout": 10,
+    "tcp_user_timeout": 15_000,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+}
 Result = TypeVar("Result")
 
 
@@ -31,9 +47,13 @@ logging.getLogger("psycopg").addFilter(_is_news)
 
 
 class Connection(AsyncConnection[tuple[Any, ...]]):
-    """A psycopg connection that waits less often, with statements that act for one tenant."""
+    """A psycopg connection that waits less often, with statements that act for one tenant.
+
+    `answer_seconds` limits the wait for each answer of the server; None waits as long as it takes.
+    """
 
     statements: TenantStatements
+    answer_seconds: float | None = None
 
     async def wait(
         self,
@@ -41,8 +61,44 @@ class Connection(AsyncConnection[tuple[Any, ...]]):
         interval: float = INTERVAL,
         timeout: float | None = None,  # noqa: ASYNC109, the signature is psycopg's
     ) -> Result:
-        """Run `gen` to its result. Wait only if no input is available."""
-        return await super().wait(_read_eagerly(gen, self.pgconn.socket), interval, timeout)
+        """Run `gen` to its result. Wait only if no input is available.
+
+        Without an answer in time the connection is closed: nothing can be known of its statement.
+        """
+        answer = _read_eagerly(gen, self.pgconn.socket)
+        if timeout is not None or self.answer_seconds is None:
+            return await super().wait(answer, interval, timeout)
+        try:
+            return await super().wait(answer, interval, self.answer_seconds)
+        except psycopg.errors._WaitTimeout as error:
+            self.pgconn.finish()
+            raise psycopg.OperationalError(f"no answer within {self.answer_seconds:g} s") from error
+
+    async def notifications(self) -> AsyncGenerator[Notify]:
+        """Yield notifications without end. A server that is silent is asked whether it still answers."""
+        while True:
+            async for notification in self.notifies(timeout=self.answer_seconds):
+                yield notification
+            await self.execute(query("backend"))
+
+    def is_alive(self) -> bool:
+        """Return whether the server has not closed this idle connection. Nothing is sent."""
+        poll = select.poll()
+        try:
+            poll.register(self.pgconn.socket, select.POLLIN)
+            while poll.poll(0):
+                self.pgconn.consume_input()
+        except psycopg.Error:
+            return False
+        return True
+
+
+def limit_network(url: str) -> str:
+    """Return the address with limits for a silent network, unless it or the environment says them."""
+    said = {*conninfo_to_dict(url)}
+    if "PGCONNECT_TIMEOUT" in os.environ:
+        said.add("connect_timeout")
+    return make_conninfo(url, **{name: value for name, value in NETWORK.items() if name not in said})
 
 
 def _read_eagerly(gen: PQGen[Result], socket: int) -> PQGen[Result]:

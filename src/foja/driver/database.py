@@ -16,6 +16,7 @@ from psycopg.adapt import Dumper, Loader
 from psycopg.pq import Format
 
 from foja import errors
+from foja.driver.connection import ANSWER_SECONDS, limit_network
 from foja.driver.connection import Connection as Connection
 from foja.driver.encoding import Packed
 from foja.driver.pool import Pool
@@ -29,6 +30,11 @@ LOGIN_REFUSED = re.compile(
     r"|is not permitted to log in|permission denied for database"
 )
 RETRYABLE = {"40001", "40P01"}
+STANDBY = {
+    "25006",
+    "55000",
+}  # read-only, and "recovery is in progress": the only use of 55000 in our statements
+OTHER_ANSWERS = 2  # how much longer than an append a page of rows or a batch of jobs may take
 POOLER_PROBES = 3
 LOCK_SECONDS = 0.5  # longer waits are repeated, apart from what does not wait
 RAISED = (psycopg.Error, OSError, UnicodeError)
@@ -82,6 +88,12 @@ def _from_sqlstate(error: psycopg.Error, state: str) -> errors.FojaError:
         )
     if state in RETRYABLE:
         return errors.Busy(f"a concurrent transaction interfered ({message}); try again")
+    if state in STANDBY:
+        return errors.LedgerUnavailable(
+            f"this server of the database is a standby or read-only ({message}); try again: a failover may "
+            "not be over. If it lasts, name all servers in FOJA_DATABASE_URL, "
+            "with target_session_attrs=read-write"
+        )
     if state[:2] in {"08", "53", "57"}:
         return errors.LedgerUnavailable(f"the database refuses work now ({message}); try again")
     if state == "42501":
@@ -127,10 +139,20 @@ async def act_as(connection: Connection, role: str, lock_seconds: float = LOCK_S
             ) from error
 
 
-async def connect(url: str, role: str, lock_seconds: float = LOCK_SECONDS) -> Connection:
-    """Open a connection that acts as `role`, outside any pool."""
+async def connect(
+    url: str,
+    role: str,
+    lock_seconds: float = LOCK_SECONDS,
+    *,
+    answer_seconds: float | None = ANSWER_SECONDS,
+) -> Connection:
+    """Open a connection that acts as `role`, outside any pool.
+
+    `answer_seconds` limits the wait for each answer; None waits as long as it takes.
+    """
     with our_errors():
-        connection = await Connection.connect(url, autocommit=True, prepare_threshold=1)
+        connection = await Connection.connect(limit_network(url), autocommit=True, prepare_threshold=1)
+    connection.answer_seconds = answer_seconds
     for loader in (_Json, _BinaryJson):
         connection.adapters.register_loader("json", loader)
     connection.adapters.register_dumper(Packed, _Packed)
@@ -170,12 +192,16 @@ async def _backend(connection: Connection) -> int:
 
 
 class Database:
-    """A pool of connections that act as one role; `of` makes each statement act for one tenant."""
+    """A pool of connections that act as one role; `of` makes each statement act for one tenant.
 
-    def __init__(self, url: str, role: str, most: int) -> None:
-        self.url, self.role = url, role
+    `answer_seconds` is for an append. A statement here may take twice as long, and of `patient` any time.
+    """
+
+    def __init__(self, url: str, role: str, most: int, answer_seconds: float = ANSWER_SECONDS) -> None:
+        self.url, self.role, self.answer_seconds = url, role, answer_seconds
         self._tenant: str | None = None
-        self._pool = Pool(lambda: connect(url, role), most)
+        self._limit: float | None = OTHER_ANSWERS * answer_seconds
+        self._pool = Pool(lambda: connect(url, role, answer_seconds=self.answer_seconds), most)
         self._checked = False
 
     async def open(self) -> None:
@@ -218,13 +244,24 @@ class Database:
         other._tenant = tenant
         return other
 
+    def patient(self) -> Database:
+        """Return the same connections without a limit of an answer, for work that reads everything."""
+        other = copy(self)
+        other._limit = None
+        return other
+
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
         """Yield a connection in autocommit mode. It acts for no tenant."""
         connection = await self._pool.acquire()
+        connection.answer_seconds = self._limit
         try:
             with our_errors():
                 yield connection
+        except errors.LedgerUnavailable as error:
+            if isinstance(error.__cause__, psycopg.Error) and error.__cause__.sqlstate in STANDBY:
+                connection.pgconn.finish()  # the next connection may lead to another server
+            raise
         finally:
             self._pool.release(connection)
 

@@ -20,7 +20,8 @@ from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
 
 from foja import sql
-from foja.driver.database import LOCK_SECONDS, RAISED, Connection, connect, our_errors, translate
+from foja.driver.connection import ANSWER_SECONDS
+from foja.driver.database import LOCK_SECONDS, RAISED, STANDBY, Connection, connect, our_errors, translate
 from foja.driver.encoding import Value
 
 BINARY = 1
@@ -30,7 +31,10 @@ GOOD = (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK)
 class Pipeline:
     """One connection with its prepared statements and open requests."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, answer_seconds: float) -> None:
+        self._limit = answer_seconds
+        self._timer: asyncio.TimerHandle | None = None
+        self._answered = self._checked = 0
         self._connection, self._pgconn = connection, connection.pgconn
         self._loop = asyncio.get_running_loop()
         self._requests: deque[asyncio.Future[PGresult]] = deque()
@@ -45,10 +49,15 @@ class Pipeline:
 
     @classmethod
     async def open(
-        cls, url: str, role: str, *statements: str, lock_seconds: float = LOCK_SECONDS
+        cls,
+        url: str,
+        role: str,
+        *statements: str,
+        lock_seconds: float = LOCK_SECONDS,
+        answer_seconds: float = ANSWER_SECONDS,
     ) -> Pipeline:
         """Connect as `role` and prepare the queries of these names."""
-        connection = await connect(url, role, lock_seconds)
+        connection = await connect(url, role, lock_seconds, answer_seconds=answer_seconds)
         try:
             with our_errors():
                 for name in statements:
@@ -56,7 +65,7 @@ class Pipeline:
         except BaseException:
             connection.pgconn.finish()
             raise
-        return cls(connection)
+        return cls(connection, answer_seconds)
 
     async def ask(self, statement: str, values: Sequence[Value], tenant: str | None = None) -> bytes:
         """Run a prepared statement with binary values, for one tenant if named, and return its only value.
@@ -68,11 +77,16 @@ class Pipeline:
             self._send(statement, values if tenant is None else [*values, tenant.encode()])
             self._requests.append(request)
             self.waiting += 1
+            if self._timer is None:
+                self._await_answers()
             result = await request
         except RAISED as error:
             raise translate(error) from error
         if result.status not in GOOD:
-            raise translate(psycopg.errors.error_from_result(result))
+            refused = psycopg.errors.error_from_result(result)
+            if refused.sqlstate in STANDBY:
+                self.drop(refused)  # the next connection may lead to another server
+            raise translate(refused)
         return result.get_value(0, 0) or b""
 
     def retire(self) -> None:
@@ -85,6 +99,8 @@ class Pipeline:
         """Close at once. Open requests fail with this error."""
         if not self.broken:
             self.broken = True
+            if self._timer:
+                self._timer.cancel()
             self._loop.remove_reader(self._socket)
             self._loop.remove_writer(self._socket)
             self._pgconn.finish()
@@ -93,6 +109,18 @@ class Pipeline:
             request = self._requests.popleft()
             if not request.done():
                 request.set_exception(error or psycopg.OperationalError("the connection is closed"))
+
+    def _await_answers(self) -> None:
+        """Look later whether answers arrived. One timer for all requests costs none of them anything."""
+        self._checked = self._answered
+        self._timer = self._loop.call_later(self._limit, self._check_answers)
+
+    def _check_answers(self) -> None:
+        self._timer = None
+        if self._requests and self._answered == self._checked:
+            self._fail(psycopg.OperationalError(f"no answer within {self._limit:g} s"))
+        elif self._requests:
+            self._await_answers()
 
     def _send(self, statement: str, values: Sequence[Value]) -> None:
         try:
@@ -132,6 +160,7 @@ class Pipeline:
     def _answer(self, result: PGresult) -> None:
         request, self._result = self._requests.popleft(), None
         self.waiting -= 1
+        self._answered += 1
         if not request.done():
             request.set_result(result)
         if self._retired and not self._requests:

@@ -31,7 +31,11 @@ class Pool:
             if self._closed:
                 raise Refused("this app is closed; connect again")
             if self._idle:
-                return self._idle.pop()
+                connection = self._idle.pop()
+                if connection.is_alive():
+                    return connection
+                self._discard(connection)
+                continue
             if self._open < self._most:
                 return await self._add()
             await self._wait()
@@ -41,9 +45,7 @@ class Pool:
         if connection.info.transaction_status == TransactionStatus.IDLE and not self._closed:
             self._idle.append(connection)
         else:
-            # The server is probably gone for all of them.
-            self._drop(connection, *self._idle)
-            self._idle.clear()
+            self._discard(connection)
         self._wake_next()
 
     def close(self) -> None:
@@ -72,6 +74,11 @@ class Pool:
             self._open -= 1
             self._wake_next()
             raise
+
+    def _discard(self, broken: Connection) -> None:
+        """Drop this connection and all idle ones: the server is probably gone for all of them."""
+        self._drop(broken, *self._idle)
+        self._idle.clear()
 
     def _drop(self, *connections: Connection) -> None:
         for connection in connections:

@@ -23,6 +23,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from foja.embedded import locks
+from foja.embedded.environment import server_environment
 from foja.errors import EmbeddedFailed
 from foja.private import make_folder
 
@@ -90,6 +91,7 @@ def _launch(home: Path, path: Path) -> None:
     options = ("--daemonize", "yes", "--port", "0", "--unixsocket", str(path), "--unixsocketperm", "700")
     done = subprocess.run(
         [program(), *QUIET, "--dir", str(home), "--logfile", str(home / "redis.log"), *options],
+        env=server_environment(),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

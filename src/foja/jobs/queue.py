@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from uuid import UUID
 
 from foja import sql
 from foja.core.event import derived_id
 from foja.driver import encoding
-from foja.driver.database import AlreadyRecorded, Database
+from foja.driver.database import OTHER_ANSWERS, AlreadyRecorded, Database
 from foja.driver.pipeline import Pipeline
 from foja.driver.pipeline_pool import PipelinePool
 from foja.jobs.encoding import Settled, TypeNumbers, drafts_of, job_array, jobs_of, settle_values
@@ -42,7 +43,14 @@ class Queue:
         self._notifier = notifier
         self._types: TypeNumbers | None = None
         self._pipelines = PipelinePool(
-            lambda: Pipeline.open(database.url, database.role, *STATEMENTS), pipelines
+            partial(
+                Pipeline.open,
+                database.url,
+                database.role,
+                *STATEMENTS,
+                answer_seconds=OTHER_ANSWERS * database.answer_seconds,
+            ),
+            pipelines,
         )
 
     async def close(self) -> None:

@@ -88,7 +88,9 @@ class LedgerOpener:
 
     def _transports(self, installation_id: UUID) -> list[PubSub]:
         url, timeout = self._settings.redis_url, self._settings.redis_timeout_seconds
-        notifications = PostgresPubSub(self._settings.database_url, f"foja_{API}")
+        notifications = PostgresPubSub(
+            self._settings.database_url, f"foja_{API}", self._settings.answer_seconds
+        )
         if not url:
             return [notifications]
         from foja.ledger.live.redis_pubsub import RedisPubSub  # late: its library takes long to import
@@ -118,7 +120,14 @@ class LedgerOpener:
     async def _pipeline(self, *statements: str, lock_seconds: float) -> Pipeline:
         """Open a pipeline for appends. The server may be another one by now, with fewer events."""
         url, role = self._settings.database_url, f"foja_{API}"
-        pipeline = await Pipeline.open(url, role, "recognise", *statements, lock_seconds=lock_seconds)
+        pipeline = await Pipeline.open(
+            url,
+            role,
+            "recognise",
+            *statements,
+            lock_seconds=lock_seconds,
+            answer_seconds=self._settings.answer_seconds,
+        )
         try:
             self._notifier.epoch = (await pipeline.ask("recognise", [])).decode()
         except BaseException:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -81,6 +82,10 @@ class Ledger(StreamReader):
         rows = await self._writer.retry(lambda: self.ask(query, entity=entity_id, **values), stream=entity_id)
         self._writer.notify(self.tenant, entity_id)
         return rows
+
+    async def await_standbys(self) -> None:
+        """Return once all that was read is as durable as an append. For an answer "recorded before"."""
+        await self._writer.retry(partial(self.ask, "await_standbys"))
 
     def reserver(self, domain: Domain) -> Reserver:
         """Return what makes the reservations of a domain."""

@@ -44,7 +44,7 @@ class Snapshot:
 @asynccontextmanager
 async def snapshot(url: str) -> AsyncIterator[Snapshot]:
     """Open a read-only snapshot of a database, as a role that sees every row."""
-    connection = await connect(url, READER)
+    connection = await connect(url, READER, answer_seconds=None)  # one query may read all events
     with our_errors():
         async with connection:
             await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)

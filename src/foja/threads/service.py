@@ -38,6 +38,10 @@ class Threads:
         """Append one event. Appending it again returns the first one."""
         return await self._ledger.append(self._ledger.draft(THREAD, stream, kind, payload, event_id=event_id))
 
+    async def await_standbys(self) -> None:
+        """Return once all that was read is as durable as an append."""
+        await self._ledger.await_standbys()
+
     async def checkpoints(
         self, stream: UUID, ns: str | None, *, before: int | None = None, limit: int | None = None
     ) -> list[BodyRow]:

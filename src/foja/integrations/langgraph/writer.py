@@ -95,7 +95,7 @@ class CheckpointWriter:
             if await target.save(WRITTEN, payload, lp(utf8(task_id), utf8(numbers))) is None:
                 await target.save(WRITTEN, payload)
         except IdempotencyConflict:
-            pass
+            await self._threads.await_standbys()
 
     async def copy(self, source: str, to: str) -> None:
         """Copy all checkpoints of one thread to another."""

@@ -17,6 +17,7 @@ from uuid import UUID
 from foja import errors, sql
 from foja.core.event import derived_id
 from foja.driver import encoding
+from foja.driver.connection import ANSWER_SECONDS
 from foja.driver.database import connect, our_errors
 from foja.driver.pipeline import Pipeline
 from foja.faults import SETTLE_SECONDS, Watch
@@ -76,8 +77,10 @@ class Subscription:
 class Notifier:
     """Sends and receives notifications. `epoch` is the history of the last one sent."""
 
-    def __init__(self, url: str, role: str, epoch: str = "") -> None:
-        self.epoch = epoch
+    def __init__(
+        self, url: str, role: str, epoch: str = "", *, answer_seconds: float = ANSWER_SECONDS
+    ) -> None:
+        self.epoch, self._limit = epoch, answer_seconds
         self._url, self._role = url, role
         self._subscriptions: defaultdict[Topic, set[Subscription]] = defaultdict(set)
         self._names: dict[str, Topic] = {}  # as in notifications
@@ -133,7 +136,7 @@ class Notifier:
 
     async def _send(self) -> None:
         """Send notifications until the connection breaks. A lost one only delays a reader."""
-        pipeline = await Pipeline.open(self._url, self._role, "notify")
+        pipeline = await Pipeline.open(self._url, self._role, "notify", answer_seconds=self._limit)
         try:
             while True:
                 while not self._due.is_set():
@@ -158,12 +161,12 @@ class Notifier:
         return ",".join(map(name_of, touched))
 
     async def _listen(self) -> None:
-        connection = await connect(self._url, self._role)
+        connection = await connect(self._url, self._role, answer_seconds=self._limit)
         try:
             with our_errors():
                 await connection.execute(sql.query("listen"))
                 self._wake_all()  # notifications may have been missed before
-                async for notification in connection.notifies():
+                async for notification in connection.notifications():
                     self._receive(notification.payload)
         finally:
             connection.pgconn.finish()

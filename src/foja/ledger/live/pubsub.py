@@ -10,12 +10,14 @@ import base64
 import contextlib
 import os
 from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 from itertools import count
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from foja import sql
+from foja.driver.connection import ANSWER_SECONDS
 from foja.driver.database import Connection, connect, our_errors
 from foja.ledger.live.transient import Receive, StreamKey
 
@@ -32,8 +34,8 @@ class PostgresPubSub:
     database that only the role of this process may read; what was not sealed with it is ignored.
     """
 
-    def __init__(self, url: str, role: str) -> None:
-        self._url, self._role = url, role
+    def __init__(self, url: str, role: str, answer_seconds: float = ANSWER_SECONDS) -> None:
+        self._connect = partial(connect, url, role, answer_seconds=answer_seconds)
         self._sender: Connection | None = None
         self._key = b""
         self._batches = count()
@@ -42,7 +44,7 @@ class PostgresPubSub:
         with our_errors():
             try:
                 if self._sender is None:
-                    self._sender = await connect(self._url, self._role)
+                    self._sender = await self._connect()
                     self._key = await _read_key(self._sender)
                 sealed = [seal(self._key, text) for text in texts.values()]
                 parts = [part for text in sealed for part in split(next(self._batches), text)]
@@ -55,12 +57,12 @@ class PostgresPubSub:
         self, receive: Receive, _followed: Collection[StreamKey], _changed: asyncio.Event
     ) -> None:
         """Receive everything: there is one channel for all conversations."""
-        connection = await connect(self._url, self._role)
+        connection = await self._connect()
         try:
             with our_errors():
                 key, joiner = await _read_key(connection), Joiner()
                 await connection.execute(sql.query("listen_transients"))
-                async for notification in connection.notifies():
+                async for notification in connection.notifications():
                     with contextlib.suppress(ValueError, InvalidTag):  # not sent by Foja
                         if sealed := joiner.add(notification.pid, notification.payload):
                             receive(unseal(key, sealed))

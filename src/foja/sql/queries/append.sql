@@ -9,6 +9,10 @@ select foja.append($1) where set_config('foja.tenant', $2, true) is not null;
 prepare replay as
 select foja.replay($1) where set_config('foja.tenant', $2, true) is not null;
 
+-- name: await_standbys
+-- Return once the standbys that the server waits for have everything that is recorded.
+select foja.await_standbys();
+
 -- name: prepare_append_drafts
 -- Many events in one call, with a verdict for each.
 prepare append_drafts as

@@ -73,9 +73,20 @@ begin
     return e;
 end $$;
 
--- The stored result of an event recorded before; refused if it has another kind or body.
+-- Make the commit of this transaction wait as the commit of an append does, where the server waits for standbys. For an
+-- answer "recorded before": after a crash the event may be on this server only, and a transaction that writes nothing waits
+-- for no standby.
+create function foja.await_standbys() returns void
+language plpgsql as $$
+begin
+    if current_setting('synchronous_standby_names') <> '' then
+        perform pg_logical_emit_message(true, 'foja', '');
+    end if;
+end $$;
+
+-- The stored result of an event recorded before, which is acknowledged like a new one; refused if it has another kind or body.
 create function foja.find_replay(d foja.draft) returns foja.receipt
-language plpgsql stable as $$
+language plpgsql as $$
 declare
     old foja.event;
 begin
@@ -88,6 +99,7 @@ begin
         return row('refused', format('idempotency_conflict: it is event %s, a %s', old.seq, old.kind),
             null, null, null, null, null, null)::foja.receipt;
     end if;
+    perform foja.await_standbys();
     return row(case when old.salt is null then 'erased' else 'replayed' end,
         null, old.seq, old.event_id, old.at, old.body_hash,
         old.seq < (select sealed from foja.entity where entity_id = d.entity_id), null)::foja.receipt;
@@ -95,7 +107,7 @@ end $$;
 
 -- The stored result of an event that `append` found recorded before.
 create function foja.replay(d foja.draft) returns foja.receipt
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     stored foja.receipt;
 begin

@@ -170,6 +170,7 @@ begin
         perform foja.refuse(case when held.state = 'filled' then 'slot_filled' else 'slot_voided' end,
             format('number %s is not an open number of this reservation', p_seq));
     end if;
+    perform foja.await_standbys();
     return row('replayed', null, old.seq, old.event_id, old.at, old.body_hash, null, null)::foja.receipt;
 end $$;
 

@@ -74,6 +74,7 @@ begin
         perform foja.refuse('not_erasable', format('a %s is kept whole', old.kind));
     end if;
     if old.payload is null then
+        perform foja.await_standbys();
         select 'replayed', null, w.seq, w.event_id, w.at, w.body_hash, null, null into notice from foja.event w
         where w.entity_id = p_entity and w.event_id = foja.erasure_id(p_entity, p_seq);
         return notice;

@@ -46,6 +46,7 @@ grant execute on function
     foja.lease_maintenance
     to foja_sweeper;
 grant execute on function foja.name_log_v1 to foja_operator;
+grant execute on function foja.await_standbys to service_role, foja_api;
 grant execute on function foja.recognise to service_role, foja_api, foja_sweeper;
 grant execute on function foja.next_seq to authenticated, service_role, foja_api, foja_reader;
 grant execute on function foja.unbundle, foja.leaves_between, foja.find_leaf to service_role, foja_reader;
