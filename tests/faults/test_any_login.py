@@ -16,7 +16,7 @@ from psycopg import sql
 
 from foja.app import App
 from foja.domains import prepare
-from foja.errors import MigrationFailed
+from foja.errors import LedgerUnavailable, MigrationFailed
 from foja.ledger.event import Transient
 from foja.ledger.live.pubsub import split
 from foja.ledger.live.transient import pack
@@ -93,3 +93,22 @@ async def test_a_migration_that_waits_names_who_holds_the_lock(
     stranger.execute("select pg_advisory_unlock_all()")
     await migrate(database_url, 8)
     await prepare(database_url)
+
+
+async def test_a_full_lock_table_refuses_appends_until_its_holder_is_gone(
+    open_app: Callable[..., App], stranger: Admin
+) -> None:
+    """A session without any grant takes as many advisory locks as the server has room for.
+
+    The refusal is typed and retryable, and the next append after it is recorded.
+    """
+    async with open_app(retry_seconds=0.2) as app:
+        talk = await app.conversations.open()
+        await talk.append("thinking", {"content": "before"})
+        with pytest.raises(psycopg.errors.OutOfMemory):
+            stranger.execute("select count(pg_advisory_lock(n)) from generate_series(1, 10000000) n")
+        with pytest.raises(LedgerUnavailable, match="out of shared memory") as refused:
+            await talk.append("thinking", {"content": "refused"})
+        assert refused.value.retryable
+        stranger.execute("select pg_advisory_unlock_all()")
+        assert (await talk.append("thinking", {"content": "after"})).seq == 1

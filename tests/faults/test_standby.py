@@ -101,8 +101,9 @@ async def test_a_standby_has_what_was_acknowledged_and_serves_on(pair: Pair, tmp
     with pytest.raises(LedgerUnavailable, match="standby"):
         async with foja.connect(database_url=pair.standby.url, home=tmp_path / "other"):
             pass
-    settings = {"home": tmp_path, "micro_batch": False, "connections": 16, "answer_seconds": 3}
-    async with foja.connect(database_url=pair.url, **settings) as app:
+    async with foja.connect(
+        database_url=pair.url, home=tmp_path, micro_batch=False, connections=16, answer_seconds=3
+    ) as app:
         todo = await acts(app, pair.primary.url)
         with pair.frozen():
             await lose_all(todo, pair)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
 import struct
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
+from psycopg import sql
 
+from foja.embedded.postgres import binaries
 from tests.counterparties.ports import free_port
 from tests.flow.command import CommandResult, Run
 
@@ -151,3 +157,35 @@ def test_a_login_that_may_not_act_as_a_role_is_named(
     finally:
         admin.execute("drop owned by poor")
         admin.execute("drop role poor")
+
+
+@pytest.fixture
+def documented(admin: Admin, database_url: str) -> Iterator[str]:
+    """The URL of the production login, made by the lines of docs/operations.md as they are written."""
+    page = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
+    section = page.partition("### The production login")[2]
+    name = urlsplit(database_url).path[1:]
+    login = f"foja_app_{secrets.token_hex(4)}"
+    lines = section.split("```")[1].removeprefix("sql\n")
+    lines = lines.replace("database foja to", f"database {name} to").replace("foja_app", login)
+    psql = [binaries() / "psql", "--no-psqlrc", "--set=ON_ERROR_STOP=1", database_url]
+    done = subprocess.run(psql, input=lines, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    yield urlsplit(database_url)._replace(netloc=f"{login}@").geturl()
+    admin.execute(sql.SQL("drop owned by {0}; drop role {0}").format(sql.Identifier(login)))
+
+
+def test_the_login_of_the_guide_works_and_is_told_that_others_may_connect(
+    run: Run, admin: Admin, documented: str
+) -> None:
+    """The grants of the guide were printed, not run; the doctor failed with a login that inherits nothing.
+
+    Any login of the server could connect and stop all appends, and nothing said so.
+    """
+    assert run("chat", "say", "00000000-0000-7000-8000-000000000001", "hello").code == 0
+    result = run("doctor", "--offline", "--json", "--database-url", documented)
+    found = findings(result)
+    assert (result.code, found["roles"][0], found["schema"][0], found["log"][0]) == (0, "ok", "ok", "ok")
+    [advice] = [each["advice"] for each in result.document["findings"] if each["name"] == "logins"]
+    admin.execute(advice)
+    assert "logins" not in findings(run("doctor", "--offline", "--json", "--database-url", documented))

@@ -48,13 +48,16 @@ async def _check_server(url: str, settings: Settings) -> list[Finding]:
         before = datetime.now(UTC)
         row = await (await connection.execute(sql.query("server_facts"))).fetchone()
         assert row is not None
-        version, number, clock, login, size, encoding, installed = row
+        version, number, clock, login, size, encoding, installed, open_name, login_name = row
         middle = before + (datetime.now(UTC) - before) / 2
         findings = [_version(url, version, number, login, size), _clock(clock, middle, settings)]
+        if open_name and settings.database_url:
+            findings.append(_open_to_all(open_name, login_name))
         if encoding != "UTF8":
             findings.append(fail("encoding", encoding, "create the database with encoding UTF8"))
         if not installed:
             return [*findings, note("schema", "not installed", "`foja migrate` or `foja up` installs it")]
+        await connection.execute(sql.query("act_as_reader"))
         rows = await (await connection.execute(sql.query("unusable_roles"))).fetchall()
     roles = [name for (name,) in rows]
     findings += [await _schema(url), _roles(roles, login)]
@@ -77,6 +80,16 @@ def _version(url: str, version: str, number: int, login: str, size: int) -> Find
     if number < OLDEST:
         return fail("database", found, "Foja needs PostgreSQL 15 or later")
     return ok("database", found)
+
+
+def _open_to_all(database: str, login: str) -> Finding:
+    return warn(
+        "logins",
+        "every login of the server may connect to this database; one that takes very many advisory locks "
+        "stops all appends",
+        f"grant connect on database {database} to {login}; "
+        f"revoke connect on database {database} from public;",
+    )
 
 
 def _clock(clock: datetime, here: datetime, settings: Settings) -> Finding:

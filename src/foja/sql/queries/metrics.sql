@@ -89,10 +89,14 @@ select foja.count_http_failures_v1(%(routes)s::text[], %(counts)s::bigint[]);
 select connections, connection_limit, idle_seconds, bytes, transaction_age from foja.database_state_v1();
 
 -- name: server_facts
--- The server as any login sees it: its version, its clock, the login, the size, and whether Foja was installed.
+-- The server as any login sees it, also one without rights: its version, its clock, the login, the size, whether Foja was
+-- installed, and the name of the database if every login may connect to it.
 select current_setting('server_version'), current_setting('server_version_num')::integer, clock_timestamp(),
-    current_user::text, pg_database_size(current_database()), current_setting('server_encoding'),
-    to_regclass('foja.job_type') is not null;
+    session_user::text, pg_database_size(current_database()), current_setting('server_encoding'),
+    exists (select from pg_class c where c.relname = 'job_type'
+        and c.relnamespace = (select n.oid from pg_namespace n where n.nspname = 'foja')),
+    case when has_database_privilege('public', current_database(), 'connect') then quote_ident(current_database()) end,
+    quote_ident(session_user::text);
 
 -- name: unusable_roles
 -- Roles of Foja that do not exist, or that this login may not act as.
@@ -100,4 +104,4 @@ select needed.role from (
     select unnest(array['foja_api', 'foja_operator', 'foja_sweeper', 'foja_worker'])
     union select role from foja.source union select role from foja.job_type
 ) needed (role) left join pg_roles r on r.rolname = needed.role
-where r.oid is null or not pg_has_role(current_user, r.oid, 'member') order by 1;
+where r.oid is null or not pg_has_role(session_user, r.oid, 'member') order by 1;
