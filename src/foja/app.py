@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -29,6 +31,7 @@ from foja.documents.workers.executor import SOURCE as EXECUTOR
 from foja.documents.workers.executor import Executor, Rebuilt
 from foja.domains import OWN, prepare, unique
 from foja.domains import load as load_domains
+from foja.driver.connection import is_recovering
 from foja.driver.database import Database, connect
 from foja.embedded.servers import database, redis_url
 from foja.errors import BadDomain, LedgerUnavailable, MigrationFailed, SetupFailed
@@ -63,6 +66,9 @@ from foja.workers import Workers
 READER, OPERATOR, SWEEPER = "reader", "operator", "sweeper"
 SWEEP_SECONDS = 1.0
 MAX_TENANTS = 1_024  # whose services are kept
+RECOVERY_PAUSE_SECONDS = 0.5
+MAX_RECOVERY_SECONDS = 600.0  # for the log of a large database after a crash
+log = logging.getLogger("foja.app")
 MAX_STARTS = 3  # while the embedded server is killed again and again
 
 
@@ -290,12 +296,22 @@ class App(TenantApp):
         return lambda entity_id, evidence: self.tenant(tenant).protect_stream(entity_id, evidence)
 
     async def _migrate(self) -> None:
-        try:
-            await prepare(self.settings.database_url, self._domains)
-        except (BadDomain, MigrationFailed):
-            # A login that may not even act as its role should hear that first.
-            await (await connect(self.settings.database_url, f"foja_{API}")).close()
-            raise
+        url, waited = self.settings.database_url, 0.0
+        while True:
+            try:
+                await prepare(url, self._domains)
+                return
+            except (BadDomain, MigrationFailed):
+                if waited > MAX_RECOVERY_SECONDS or not await is_recovering(url):
+                    # A login that may not even act as its role should hear that first.
+                    await (await connect(url, f"foja_{API}")).close()
+                    raise
+            if not waited:
+                log.warning(
+                    "the database starts or recovers after a crash; waiting until it accepts connections"
+                )
+            await asyncio.sleep(RECOVERY_PAUSE_SECONDS)
+            waited += RECOVERY_PAUSE_SECONDS
 
     async def _pool(self, role: str, most: int) -> Database:
         database = self._pool_of(role, most)

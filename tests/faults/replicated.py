@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, LiteralString
 
 import psycopg
+from psycopg.pq import PGconn, Ping
 
 from foja.embedded.postgres import binaries
 from foja.embedded.postgres.account import Account, choose
@@ -49,6 +50,17 @@ class Server:
         settings = {"unix_socket_directories": str(self.folder), **SETTINGS}
         words = shlex.join(word for name, value in settings.items() for word in ("-c", f"{name}={value}"))
         self._control(f"--log={self.folder / 'server.log'}", f"--options={words}", "start")
+
+    def start_recovering(self) -> None:
+        """Start the server so that it accepts no connection before it is promoted."""
+        signal_file = self.data / "standby.signal"
+        signal_file.touch()
+        if self.account:
+            self.account.own(signal_file)
+        words = f"-c unix_socket_directories={self.folder} -c hot_standby=off"
+        log = f"--log={self.folder / 'server.log'}"
+        self._control("--no-wait", log, f"--options={words} -c listen_addresses=", "start")
+        until(lambda: PGconn.ping(self.url.encode()) == Ping.REJECT)
 
     def promote(self) -> None:
         self._control("promote")

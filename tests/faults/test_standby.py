@@ -132,3 +132,21 @@ async def lose_all(todo: list[Act], pair: Pair) -> None:
     await asyncio.to_thread(pair.primary.kill)
     await asyncio.gather(*lost)
     await asyncio.to_thread(pair.primary.start)
+
+
+async def test_a_start_waits_while_the_server_recovers(
+    pair: Pair, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """`foja web` that started while PostgreSQL recovered after a crash ended at once."""
+    server = pair.standby
+    server.kill()
+    server.start_recovering()
+    app = foja.connect(database_url=server.url, home=tmp_path)
+    starting = asyncio.create_task(app.__aenter__())
+    async with asyncio.timeout(SECONDS):
+        while "recovers after a crash" not in caplog.text:
+            assert not starting.done()
+            await asyncio.sleep(0.05)
+        server.promote()
+        async with await starting as started:
+            assert await started.conversations.open()

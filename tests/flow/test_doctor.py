@@ -168,7 +168,7 @@ def documented(admin: Admin, database_url: str) -> Iterator[str]:
     login = f"foja_app_{secrets.token_hex(4)}"
     lines = section.split("```")[1].removeprefix("sql\n")
     lines = lines.replace("database foja to", f"database {name} to").replace("foja_app", login)
-    psql = [binaries() / "psql", "--no-psqlrc", "--set=ON_ERROR_STOP=1", database_url]
+    psql: list[str | Path] = [binaries() / "psql", "--no-psqlrc", "--set=ON_ERROR_STOP=1", database_url]
     done = subprocess.run(psql, input=lines, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     yield urlsplit(database_url)._replace(netloc=f"{login}@").geturl()

@@ -421,3 +421,13 @@ def _become_nobody() -> None:
 def test_the_programs_are_installed() -> None:
     for program in ("initdb", "pg_ctl", "postgres", "pg_dump", "psql"):
         assert (binaries() / program).is_file()
+
+
+def test_it_does_not_know_the_secrets_of_the_process(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was given the whole environment, with the passwords of databases and the keys of stores."""
+    for name in ("FOJA_TSA_URLS", "AWS_SECRET_ACCESS_KEY", "MY_TOKEN"):
+        monkeypatch.setenv(name, "hunter2")
+    with start(home) as server:
+        environment = Path(f"/proc/{server.pid}/environ").read_bytes()
+    assert b"PATH=" in environment
+    assert b"hunter2" not in environment

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -12,6 +14,7 @@ import redis
 
 from foja import metrics
 from foja.app import App
+from foja.embedded import redis as embedded
 from foja.embedded.redis import start
 from foja.errors import SetupFailed
 from tests.races.writers import SAY, words
@@ -44,6 +47,42 @@ def test_it_starts_again_after_it_was_killed(tmp_path: Path) -> None:
         assert connection.ping()
     second.release()
     first.release()
+
+
+def test_a_frozen_server_is_replaced_and_ended(tmp_path: Path) -> None:
+    """A second server was started beside it, and the first stayed for ever."""
+    first = start(tmp_path)
+    with client(first.url) as connection:
+        pid = int(connection.info()["process_id"])
+    os.kill(pid, signal.SIGSTOP)
+    second = start(tmp_path)
+    assert is_gone(pid)
+    with client(second.url) as connection:
+        assert connection.ping()
+    second.release()
+    first.release()
+
+
+def is_gone(pid: int) -> bool:
+    """Return whether a process has ended; its entry stays until its parent asks for it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def test_it_does_not_know_the_secrets_of_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was given the whole environment. Redis overwrites its own, so a program before it writes it down."""
+    before = tmp_path / "before"
+    before.write_text(f'#!/bin/sh\nenv > {tmp_path}/environment\nexec {embedded.program()} "$@"\n')
+    before.chmod(0o700)
+    monkeypatch.setattr(embedded, "program", lambda: str(before))
+    for name in ("FOJA_DATABASE_URL", "AWS_SECRET_ACCESS_KEY", "MY_TOKEN"):
+        monkeypatch.setenv(name, "hunter2")
+    start(tmp_path / "home").release()
+    environment = (tmp_path / "environment").read_text()
+    assert "PATH=" in environment
+    assert "hunter2" not in environment
 
 
 async def test_it_numbers_conversations(

@@ -6,6 +6,7 @@ as much as decoding one of them.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import select
@@ -16,6 +17,7 @@ import psycopg
 from psycopg import AsyncConnection, Notify
 from psycopg.abc import PQGen
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import PGconn, Ping
 from psycopg.waiting import Ready, Wait
 
 from foja.sql import query
@@ -99,6 +101,12 @@ def limit_network(url: str) -> str:
     if "PGCONNECT_TIMEOUT" in os.environ:
         said.add("connect_timeout")
     return make_conninfo(url, **{name: value for name, value in NETWORK.items() if name not in said})
+
+
+async def is_recovering(url: str) -> bool:
+    """Return whether the server starts, or recovers after a crash, and accepts no connection yet."""
+    found = await asyncio.to_thread(PGconn.ping, limit_network(url).encode())
+    return Ping(found) == Ping.REJECT
 
 
 def _read_eagerly(gen: PQGen[Result], socket: int) -> PQGen[Result]:

@@ -13,8 +13,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -28,6 +30,7 @@ from foja.errors import EmbeddedFailed
 from foja.private import make_folder
 
 START_TIMEOUT_SECONDS = 20.0
+SO_PEERCRED, LOCAL_PEERPID = 17, 2  # the first field of both is the process; each exists on one system only
 QUIET = ("--save", "", "--appendonly", "no")
 
 
@@ -59,6 +62,7 @@ class RedisServer:
             if self._share.release():
                 path = _socket_path(self.home)
                 _send(path, b"SHUTDOWN NOSAVE\r\n")  # the server closes the connection
+                _end(path)
                 with contextlib.suppress(OSError):
                     path.unlink(missing_ok=True)
                     path.parent.rmdir()
@@ -78,9 +82,10 @@ def start(home: Path) -> RedisServer:
 
 
 def _ensure_running(home: Path) -> Path:
-    """Return the socket of a server that answers."""
+    """Return the socket of a server that answers. One that does not would stay beside the next for ever."""
     path = _socket_path(home)
     if not _answers(path):
+        _end(path)
         _launch(home, path)
         _wait(home, path)
     return path
@@ -117,6 +122,31 @@ def _socket_path(home: Path) -> Path:
     if state.st_uid != os.geteuid() or state.st_mode & 0o077:
         raise EmbeddedFailed(f"{folder} is not a private folder of this user; remove it")
     return folder / "redis.sock"
+
+
+def _end(path: Path) -> None:
+    """Kill the server that listens on this socket, if there is one, and wait until it is gone."""
+    deadline = time.monotonic() + START_TIMEOUT_SECONDS
+    while pid := _listener(path):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        if time.monotonic() > deadline:
+            raise EmbeddedFailed(f"the embedded Redis (process {pid}) neither answers nor ends; end it")
+        time.sleep(0.02)
+
+
+def _listener(path: Path) -> int | None:
+    """Return the process that listens on a socket. The kernel says it, not a file."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(5)
+        try:
+            client.connect(str(path))
+            level, option = (
+                (0, LOCAL_PEERPID) if sys.platform == "darwin" else (socket.SOL_SOCKET, SO_PEERCRED)
+            )
+            return int.from_bytes(client.getsockopt(level, option, 4), sys.byteorder)
+        except OSError:
+            return None
 
 
 def _answers(path: Path) -> bool:
