@@ -55,6 +55,7 @@ READER_MAY = PUBLIC | {
     "read: vw_image_thumbnail_job_metrics",
 }
 REQUEST_MAY = (READER_MAY - {"call: foja.gallery_readers"}) | {
+    "call: foja.await_standbys",  # it waits, and says nothing
     "read: foja.gallery_rule",
     "read: foja.thumbnail_rule",
     "read: foja.migration",
