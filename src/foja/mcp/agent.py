@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 
 
 async def judge_here(file: BinaryIO, trust: Sequence[str]) -> Mapping[str, Any]:
-    """Judge in this process: the files are the user's own. Trust is content here, never the path of a file."""
+    """Judge in this process: the files are the user's own. Trust is content, never the path of a file."""
     return (await asyncio.to_thread(verify, file, read(trust))).document()
 
 
